@@ -37,13 +37,14 @@ bool hang_asks_give(struct hang_asks *a, const char *node, uint64_t now_us, uint
 	return true;
 }
 
-void hang_asks_answered(struct hang_asks *a, const char *node)
+void hang_asks_answered(struct hang_asks *a, const char *node, uint64_t now_us)
 {
 	struct hang_asked *asked = map_find(&a->hosts, node);
 
 	if (!asked || !asked->given_us || asked->answered)
 		return;
 	asked->answered = true;
+	a->answered_us = now_us;
 	a->answered++;
 }
 

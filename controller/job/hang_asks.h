@@ -26,6 +26,7 @@ enum {
 struct hang_asks {
 	struct map hosts;	      /* of struct hang_asked */
 	uint64_t began_us;	      /* 0: nobody is asked */
+	uint64_t answered_us;	      /* the last answer */
 	size_t given, answered, lost; /* hosts */
 };
 
@@ -39,7 +40,7 @@ uint64_t hang_asks_look_us(const struct hang_asks *a);
 bool hang_asks_give(struct hang_asks *a, const char *node, uint64_t now_us, uint64_t *ret_until_us);
 
 /* The host has answered. */
-void hang_asks_answered(struct hang_asks *a, const char *node);
+void hang_asks_answered(struct hang_asks *a, const char *node, uint64_t now_us);
 
 /* How many look now; whoever does not answer is asked again, or given up. */
 size_t hang_asks_look(struct hang_asks *a, uint64_t now_us);

@@ -14,7 +14,7 @@
 /* In the map by the job's name. */
 struct hang_noted {
 	char *name;
-	bool awaited;	/* hosts were asked, and the answer of some is still to come */
+	bool awaited;	/* hosts are to be asked, or to answer, or what they did is to be judged */
 	bool owner;	/* it is the owner's: no host is to be tested for it */
 	char *sentence; /* who has stopped; owned; NULL: not known */
 };

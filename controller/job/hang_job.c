@@ -172,8 +172,10 @@ bool hang_job_awaits(const struct hang_job *job, uint64_t now_us)
 {
 	const struct hang_asks *a = &job->asks;
 
-	return a->began_us && since(a->began_us, now_us) < HANG_JOB_WAIT_US &&
-	       a->given > a->answered + a->lost;
+	if (!a->began_us)
+		return true;
+	return since(a->began_us, now_us) < HANG_JOB_WAIT_US &&
+	       (a->given > a->answered + a->lost || a->answered_us > job->judged_us);
 }
 
 /* --- what is found --- */

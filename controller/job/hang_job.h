@@ -85,7 +85,8 @@ bool hang_job_wants_judge(const struct hang_job *job, uint64_t now_us);
 /* Judge it by what its hosts have said. -ENOMEM, -E2BIG and others: nothing was found. */
 int hang_job_judge(struct hang_job *job, uint64_t now_us, struct err *err);
 
-/* Are some still to answer, so that what is found may change soon? */
+/* Are some still to be asked or to answer, or is what they did to be judged, so that what is found
+ * may change soon? */
 bool hang_job_awaits(const struct hang_job *job, uint64_t now_us);
 
 /* What was kept of it may be lost: what was told, and how it ended, is to be kept again. */

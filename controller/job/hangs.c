@@ -188,7 +188,7 @@ static int take(struct hangs *h, const char *node, json_t *doc, struct err *err)
 		return r;
 	}
 	hang_docs_put(&job->docs, node, &cut, h->now_us);
-	hang_asks_answered(&job->asks, node);
+	hang_asks_answered(&job->asks, node, h->now_us);
 	return 0;
 }
 

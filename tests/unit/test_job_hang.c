@@ -271,12 +271,42 @@ static void each_host_is_asked_once_and_again_when_it_does_not_answer(void)
 	CHECK_EQ(a.lost, 1);
 	CHECK(hang_asks_give(&a, "gpu-0001", now_us, &until_us));
 	CHECK_EQ(hang_asks_look(&a, now_us), 1);
-	hang_asks_answered(&a, "gpu-0001");
-	hang_asks_answered(&a, "gpu-0001");
-	hang_asks_answered(&a, "gpu-0002"); /* it was not asked yet */
+	hang_asks_answered(&a, "gpu-0001", now_us);
+	hang_asks_answered(&a, "gpu-0001", now_us);
+	hang_asks_answered(&a, "gpu-0002", now_us); /* it was not asked yet */
 	CHECK_EQ(a.answered, 1);
 	hang_asks_end(&a);
 	hang_places_release(&p);
+}
+
+static void what_is_found_is_told_once_all_were_asked_and_what_they_said_is_judged(void)
+{
+	struct hang_job job = job_of(16);
+	json_t *one = document_of("gpu-0000", 16), *two = document_of("gpu-0001", 16);
+	struct err err = ERR_INIT;
+	uint64_t until_us;
+
+	add_rank(one, rank_of(0, 410, "ring"));
+	add_rank(two, rank_of(9, 409, "ring"));
+	job.beats = job.quiet = job.still = true;
+	job.run = 1;
+	job.advanced_us = T0 - USEC_PER_HOUR;
+	(void)put(&job, "gpu-0000", one, T0);
+	CHECK(!hang_job_look(&job, T0));
+	CHECK_EQ(job.hung.state, HUNG_HUNG);
+	CHECK_EQ(hang_job_judge(&job, T0, &err), 0);
+	CHECK(!hang_job_tells(&job, T0)); /* nobody was asked */
+	hang_asks_begin(&job.asks, job.places.nodes, job.places.n_nodes, T0);
+	CHECK(hang_asks_give(&job.asks, "gpu-0000", T0, &until_us));
+	CHECK(hang_asks_give(&job.asks, "gpu-0001", T0, &until_us));
+	CHECK(!hang_job_tells(&job, T0 + USEC_PER_SEC)); /* nobody has answered */
+	hang_asks_answered(&job.asks, "gpu-0000", T0 + USEC_PER_SEC);
+	(void)put(&job, "gpu-0001", two, T0 + 2 * USEC_PER_SEC);
+	hang_asks_answered(&job.asks, "gpu-0001", T0 + 2 * USEC_PER_SEC);
+	CHECK(!hang_job_tells(&job, T0 + 3 * USEC_PER_SEC)); /* it is not judged by it */
+	CHECK_EQ(hang_job_judge(&job, T0 + 5 * USEC_PER_SEC, &err), 0);
+	CHECK(hang_job_tells(&job, T0 + 5 * USEC_PER_SEC));
+	hang_job_release(&job);
 }
 
 /* --- many ranks --- */
@@ -336,6 +366,7 @@ static const struct test tests[] = {
 	TEST(what_was_kept_comes_back_and_is_over_when_nobody_says_it),
 	TEST(what_somebody_else_kept_does_no_harm),
 	TEST(each_host_is_asked_once_and_again_when_it_does_not_answer),
+	TEST(what_is_found_is_told_once_all_were_asked_and_what_they_said_is_judged),
 	TEST(two_thousand_ranks_are_judged),
 };
 
