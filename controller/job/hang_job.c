@@ -36,6 +36,7 @@ void hang_job_release(struct hang_job *job)
 	hang_places_release(&job->places);
 	hang_asks_end(&job->asks);
 	json_decref(TAKE(job->found));
+	json_decref(TAKE(job->over));
 	free(TAKE(job->told));
 	free(TAKE(job->still_words));
 }
@@ -117,13 +118,16 @@ static struct hung_sight with_beats(const struct hang_job *job, struct hung_sigh
 	return sight;
 }
 
-/* What was found of a pause was never told: it goes. */
+/* What was found of a pause was never told: it goes, and what was kept before stands again. */
 static void go_on(struct hang_job *job, bool hung, uint64_t now_us)
 {
-	if (is_open(job) && hung)
+	if (is_open(job) && hung) {
 		(void)json_object_set_new(job->found, "until", json_stamp(now_us));
-	else if (is_open(job))
-		json_decref(TAKE(job->found));
+	} else if (is_open(job)) {
+		json_decref(job->found);
+		job->found = TAKE(job->over);
+	}
+	json_decref(TAKE(job->over));
 	hang_asks_end(&job->asks);
 	forget_case(job);
 	free(TAKE(job->told));
@@ -218,7 +222,10 @@ int hang_job_judge(struct hang_job *job, uint64_t now_us, struct err *err)
 	}
 	forget_case(job);
 	job->judged_changes = job->docs.changed;
-	json_decref(job->found);
+	if (is_open(job))
+		json_decref(job->found);
+	else
+		job->over = job->found;
 	job->found = found_of(job, &c, verdict, now_us);
 	job->class = (int)verdict->class;
 	job->c = c;
@@ -226,9 +233,9 @@ int hang_job_judge(struct hang_job *job, uint64_t now_us, struct err *err)
 	return 0;
 }
 
-void hang_job_keep_again(struct hang_job *job)
+json_t *hang_job_kept(const struct hang_job *job)
 {
-	job->unkept = job->found && (job->told || !is_open(job));
+	return job->told || !is_open(job) ? job->found : job->over;
 }
 
 bool hang_job_tells(struct hang_job *job, uint64_t now_us)

@@ -54,6 +54,7 @@ struct hang_job {
 	char *still_words; /* what its beats say of it; owned, or NULL */
 	bool said;	   /* it is hung by what hosts say, not by beats alone */
 	json_t *found;	   /* NULL: nothing */
+	json_t *over;	   /* of the hang before, while it may be a pause; or NULL */
 	int class;	   /* enum hang_class of it */
 	/* How it was judged last. */
 	struct hang_case c;
@@ -64,7 +65,7 @@ struct hang_job {
 	uint64_t told_us;
 	unsigned tells;
 	uint64_t grace_us; /* until then what was kept holds; 0 */
-	bool unkept;	   /* what was found is to be kept before it is judged again */
+	bool unkept;	   /* hang_job_kept() is to be kept */
 };
 
 void hang_job_release(struct hang_job *job);
@@ -89,8 +90,9 @@ int hang_job_judge(struct hang_job *job, uint64_t now_us, struct err *err);
  * may change soon? */
 bool hang_job_awaits(const struct hang_job *job, uint64_t now_us);
 
-/* What was kept of it may be lost: what was told, and how it ended, is to be kept again. */
-void hang_job_keep_again(struct hang_job *job);
+/* What of it is to be kept: what was told, and how it ended; of what may be a pause yet that of the
+ * hang before. Borrowed; NULL: nothing. */
+json_t *hang_job_kept(const struct hang_job *job);
 
 /* Is what was found to be told now? Then it was. */
 bool hang_job_tells(struct hang_job *job, uint64_t now_us);

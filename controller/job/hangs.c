@@ -270,7 +270,7 @@ static void keep(struct hangs *h, struct hang_job *job)
 
 	job->unkept = false;
 	if (r == 0)
-		r = store_keep_hang(h->s->store, job->name, job->found, &err);
+		r = store_keep_hang(h->s->store, job->name, hang_job_kept(job), &err);
 	if (r == 0)
 		service_touch(h->s);
 	else if (r != -EDQUOT)
@@ -440,7 +440,9 @@ static int open_hangs(struct service *s, struct err *err)
 /* What was kept since the last commit was not. */
 static void keep_again(void *context UNUSED, void *item)
 {
-	hang_job_keep_again(item);
+	struct hang_job *job = item;
+
+	job->unkept = hang_job_kept(job) != NULL;
 }
 
 static void on_failed(struct service *s)

@@ -216,6 +216,41 @@ static void what_was_kept_comes_back_and_is_over_when_nobody_says_it(void)
 	hang_job_release(&job);
 }
 
+static void a_pause_does_not_hide_the_hang_before(void)
+{
+	struct hang_job job = job_of(16);
+	json_t *kept =
+		json_pack("{s:i, s:o, s:n, s:o, s:s, s:s, s:{s:s, s:[i], s:[], s:[s], s:[]}}",
+			  "run", 1, "since", json_stamp(T0 - 2 * USEC_PER_HOUR), "judged", "until",
+			  json_stamp(T0 - USEC_PER_HOUR), "sentence", "rank 9 has stopped", "act",
+			  "look", "verdict", "class", "host-stalled", "ranks", 9, "suspects",
+			  "nodes", "gpu-0001", "suspect_nodes");
+	json_t *was = document_of("gpu-0000", 16), *is = document_of("gpu-0000", 16), *shown;
+	struct err err = ERR_INIT;
+
+	add_rank(was, rank_of(0, 410, "ring"));
+	add_rank(is, rank_of(0, 411, "ring"));
+	hang_job_restore(&job, kept, T0);
+	(void)put(&job, "gpu-0000", was, T0);
+	CHECK(!hang_job_look(&job, T0));
+	CHECK_EQ(job.hung.state, HUNG_QUIET);
+	CHECK_EQ(hang_job_judge(&job, T0, &err), 0);
+	shown = hang_job_show(&job, T0);
+	CHECK_STR(json_string_value(json_object_get(shown, "state")), "quiet");
+	CHECK_STR(json_string_value(json_object_get(hang_job_kept(&job), "sentence")),
+		  "rank 9 has stopped");
+	json_decref(shown);
+	(void)put(&job, "gpu-0000", is, T0 + USEC_PER_SEC);
+	CHECK(!hang_job_look(&job, T0 + USEC_PER_SEC));
+	CHECK(!hang_job_look(&job, T0 + HUNG_FRESH_US + 2 * USEC_PER_SEC));
+	shown = hang_job_show(&job, T0 + USEC_PER_HOUR);
+	CHECK_STR(json_string_value(json_object_get(shown, "state")), "over");
+	CHECK_STR(json_string_value(json_object_get(shown, "sentence")), "rank 9 has stopped");
+	json_decref(shown);
+	json_decref(kept);
+	hang_job_release(&job);
+}
+
 static void what_somebody_else_kept_does_no_harm(void)
 {
 	static const char *const texts[] = { "null",
@@ -364,6 +399,7 @@ static const struct test tests[] = {
 	TEST(a_position_that_moved_is_seen),
 	TEST(what_is_old_or_of_another_run_goes),
 	TEST(what_was_kept_comes_back_and_is_over_when_nobody_says_it),
+	TEST(a_pause_does_not_hide_the_hang_before),
 	TEST(what_somebody_else_kept_does_no_harm),
 	TEST(each_host_is_asked_once_and_again_when_it_does_not_answer),
 	TEST(what_is_found_is_told_once_all_were_asked_and_what_they_said_is_judged),
