@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * On which host each rank of a job is, as hosts say what they run (store_placements.h): of no other
- * rank a host is believed what it says of a hang. A rank
+ * On which host each rank of a job is, as hosts say what they run (store_placements.h): of no
+ * other rank a host is believed what it says of a hang.
  *
- *	is on a host	that alone has it now; or, where none has it now, that alone had it last,
- *and not longer ago than HANG_PLACES_LATELY_US: what was killed is still asked for is on none
- *where two claim it. Who lies can put a rank in doubt, or on itself; never on another host
+ * A rank is on the host that alone has it now; or, where none has it now, on the one that alone
+ * had it last, and not longer ago than HANG_PLACES_LATELY_US: what was killed is still asked for.
+ * It is on none where two claim it: who lies can put a rank in doubt, or on itself; never on
+ * another host.
  */
 #pragma once
 

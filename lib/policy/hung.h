@@ -5,15 +5,16 @@
  *
  * Hosts say by themselves, once a minute, what has stood still for a minute: a process that is
  * stopped, a collective that does not end, a dump of the flight recorder. A checkpoint, an
- *evaluation or a compilation looks the same for some minutes. So:
+ * evaluation or a compilation looks the same for some minutes. So a job
  *
- *	quiet	something stands still, and nothing of the job is seen to move
- *	hung	it has been quiet for longer than any pause before: HUNG_PAUSES times the longest
- *that ended by itself, and HUNG_FLOOR_US at least (PyTorch with NCCL gives up a collective after 10
- *minutes by default: docs.pytorch.org, torch.distributed). What no pause does (a process stopped by
- *a signal or gone, a dump that a time-out made, a fatal Xid, beats that stand still too) is a hang
- *after HUNG_SURE_US moves	a rank's position has moved, or a step came, or nobody has said for
- *HUNG_FRESH_US that anything stands still: hosts are silent of what moves
+ *  - is quiet: something stands still, and nothing of it is seen to move;
+ *  - is hung: it has been quiet for longer than any pause before: HUNG_PAUSES times the longest
+ *    that ended by itself, and HUNG_FLOOR_US at least (PyTorch with NCCL gives up a collective
+ *    after 10 minutes by default: docs.pytorch.org, torch.distributed). What no pause does (a
+ *    process stopped by a signal or gone, a dump that a time-out made, a fatal Xid, beats that
+ *    stand still too) is a hang after HUNG_SURE_US;
+ *  - moves: a rank's position has moved, or a step came, or nobody has said for HUNG_FRESH_US
+ *    that anything stands still: hosts are silent of what moves.
  *
  * Bytes on the network are no hang, whatever stands still (a checkpoint to far storage), unless it
  * is one of what no pause does. One that hangs does so until it moves.

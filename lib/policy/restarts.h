@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Is there a host whose jobs die soon after they began? From where ranks of jobs were, and from
- * when to when: nothing else is asked of a job. What comes of it is evidence: a host to test, never
- * one to take out of service. Pure.
+ * when to when: nothing else is asked of a job. What comes of it is evidence: a host to test,
+ * never one to take out of service. Pure.
  *
  * Model. A *run* of a job is the ranks that began together; a rank that begins again when most of
- *the others have ended, or a higher number of the run, begins the next. It is *short* when it ended
- *within RESTARTS_SHORT_US, *long* when it lasted longer, and says nothing while it is younger than
- *that and goes on.
+ * the others have ended, or a higher number of the run, begins the next. It is *short* when it
+ * ended within RESTARTS_SHORT_US, *long* when it lasted longer, and says nothing while it is
+ * younger than that and goes on.
  *
- * Most jobs die for reasons of their own, and do it again: of a bug, a bad file, a full disk. So it
- * means little that many short runs had a host, and the runs of one job are held against its own
- * others. Looked at are its *joins*: runs that have a host which the one before did not, where that
- * was long. They are M, and S of them were short. A host joined in m of them, and *died* in k: the
- *run, and all others until it left, were short, and the first without it was long again. If it does
- *not matter who joins, any of the M may be the S, and k of those that it was in are, or more, by
- *chance as
+ * Most jobs die for reasons of their own, and do it again: of a bug, a bad file, a full disk. So
+ * it means little that many short runs had a host, and the runs of one job are held against its
+ * own others. Looked at are its *joins*: runs that have a host which the one before did not,
+ * where that was long. They are M, and S of them were short. A host joined in m of them, and
+ * *died* in k: the run, and all others until it left, were short, and the first without it was
+ * long again. If it does not matter who joins, any of the M may be the S, and k of those that it
+ * was in are, or more, by chance as
  *
  *	P(K = i) = C(S, i) C(M - S, m - i) / C(M, m),	i >= k
  *
  * (hypergeometric: R. A. Fisher's exact test). Over several jobs K is the sum, each with numbers
  * of its own (the exact form of N. Mantel and W. Haenszel, JNCI 22, 1959), and `chance` is P(K >=
- *k). What follows from it:
+ * k). What follows from it:
  *
  *  - a job that always has the host says nothing of it, nor does one that restarts on the same
- *hosts: nobody joins; nor one that dies whoever joins: M = S leaves one value of K;
+ *    hosts: nobody joins; nor one that dies whoever joins: M = S leaves one value of K;
  *  - a host that is in many runs is not suspicious for it, and each good join speaks for it;
  *  - a time in which a job dies again and again begins with one join that counts, as all others
- *follow a short run: a hundred restarts of it are one, for each of the hosts that it had;
- *  - it errs on the host's side: S counts runs that were short, k only those that end well without
- *it.
+ *    follow a short run: a hundred restarts of it are one, for each of the hosts that it had;
+ *  - it errs on the host's side: S counts runs that were short, k only those that end well
+ *    without it.
  *
  * The bound. Each host is looked at once a day; with H hosts a `chance` of at most
  * RESTARTS_FALSE_A_YEAR / (365 H) names it (C. E. Bonferroni), so that in a year at most so many
- *are named that do nothing, whatever the numbers of different days and hosts have in common.
+ * are named that do nothing, whatever the numbers of different days and hosts have in common.
  *
- * What it does not see: hosts that are never without each other are named together; a process that
- *no agent saw (they look once a minute) was in no run; and who moves a job away from a host because
- *he knows that it is bad, and ends the job early for it, makes the evidence himself.
+ * What it does not see: hosts that are never without each other are named together; a process
+ * that no agent saw (they look once a minute) was in no run; and who moves a job away from a host
+ * because he knows that it is bad, and ends the job early for it, makes the evidence himself.
  */
 #pragma once
 
