@@ -2,7 +2,7 @@
 /*
  * The service's part of hangs: what hosts say of the ranks of jobs that stand still is taken, hosts
  * are asked to look, and who has stopped is shown, told and kept (hang_job.h says how;
- * docs/jobs.md, section 12).
+ * docs/jobs.md, section 11).
  *
  * Nothing is done to a host because of it: no verdict cordons, evicts or tests. It is told; where
  * jobs.on_stop diagnoses a job that stands still, it says which (hang_board.h); and what is wrong
