@@ -122,7 +122,7 @@ static char *group_of(const json_t *row)
 	return text_at(row, *raw_at(row, "group_desc") ? "group_desc" : "group");
 }
 
-/* "stopped 2m", "waits", "does not wait", "not heard of". New memory. */
+/* "stopped 300s", "waits", "does not wait", "not heard of". New memory. */
 static char *state_of(const json_t *row)
 {
 	const char *process = raw_at(row, "process");
@@ -336,13 +336,14 @@ void job_ranks_show(const json_t *document, struct page *page)
 	const json_t *hang = json_object_get(document, "hang");
 	const json_t *verdict = json_object_get(hang, "verdict");
 	const json_t *ranks = json_object_get(document, "ranks");
+	CLEANUP(freep) char *act = text_at(hang, "act");
 	const size_t n = json_array_size(ranks);
 	struct table t = { .columns = columns, .n_columns = ARRAY_SIZE(columns) };
 	size_t left = 0;
 
 	job_ranks_put_hang(hang, page);
 	if (*raw_at(hang, "act"))
-		job_words_put(page, "act", raw_at(hang, "act"), TABLE_NONE);
+		job_words_put(page, "act", act, TABLE_NONE);
 	put_texts(json_object_get(verdict, "evidence"), "evidence", page);
 	put_texts(json_object_get(hang, "logs"), "logs", page);
 	put_texts(json_object_get(verdict, "missing"), "missing", page);
