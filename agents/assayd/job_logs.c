@@ -32,6 +32,7 @@ struct followed {
 	ino_t inode;
 	off_t offset;
 	bool seen; /* in this look */
+	bool away; /* its owner has no rank here now: it goes on where it was when that is back */
 	struct job_log_match match;
 };
 
@@ -102,24 +103,35 @@ static bool is_younger(int fd, uint64_t real_us)
 	       real_us;
 }
 
-/* The one of this file: one that was there before we were begins at its end. NULL: too many. */
-static struct followed *followed_of(struct job_logs *j, int fd, const struct stat *st)
+static struct followed *find(struct job_logs *j, const struct stat *st)
 {
-	struct followed *f;
 	size_t i;
 
 	for (i = 0; i < j->n_files; i++) {
-		f = &j->files[i];
+		struct followed *f = &j->files[i];
+
 		if (f->device == st->st_dev && f->inode == st->st_ino)
 			return f;
 	}
-	if (j->n_files == JOB_LOGS_FILES_MAX)
+	return NULL;
+}
+
+/* One that was there before we were begins at its end. NULL: too many. */
+static struct followed *add(struct job_logs *j, int fd, const struct stat *st)
+{
+	size_t i = j->n_files;
+
+	if (i == JOB_LOGS_FILES_MAX) {
+		for (i = 0; i < JOB_LOGS_FILES_MAX && !j->files[i].away; i++)
+			;
+	}
+	if (i == JOB_LOGS_FILES_MAX)
 		return NULL;
-	f = &j->files[j->n_files++];
-	*f = (struct followed){ .device = st->st_dev, .inode = st->st_ino };
+	j->n_files = MAX(j->n_files, i + 1);
+	j->files[i] = (struct followed){ .device = st->st_dev, .inode = st->st_ino };
 	if (!is_younger(fd, j->begin_us))
-		f->offset = st->st_size;
-	return f;
+		j->files[i].offset = st->st_size;
+	return &j->files[i];
 }
 
 static void note(struct job_logs *j, const struct owner *owner, size_t pattern, uint64_t count)
@@ -165,10 +177,9 @@ static void read_on(const struct job_logs *j, struct followed *f, int fd, off_t 
 	char bytes[PIECE];
 	ssize_t n = 1;
 
-	if (size < f->offset) /* it was cut: it begins anew */
-		f->offset = 0;
-	if (size - f->offset > JOB_LOGS_LOOK_MAX) {
-		f->offset = size - JOB_LOGS_LOOK_MAX;
+	/* One that was cut begins anew. */
+	if (size < f->offset || size - f->offset > JOB_LOGS_LOOK_MAX) {
+		f->offset = MAX(size - JOB_LOGS_LOOK_MAX, (off_t)0);
 		f->match.n = 0;
 	}
 	while (n > 0 && f->offset < size) {
@@ -187,13 +198,20 @@ static void look_at(struct job_logs *j, const char *path)
 	struct followed *f;
 	struct owner owner;
 	struct stat st;
+	bool away;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !owner_of(j, path, &st, &owner))
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
-	f = followed_of(j, fd, &st);
+	away = !owner_of(j, path, &st, &owner);
+	f = find(j, &st);
+	if (!f && !away)
+		f = add(j, fd, &st);
 	if (!f)
 		return;
 	f->seen = true;
+	f->away = away;
+	if (away)
+		return;
 	read_on(j, f, fd, st.st_size);
 	gather(j, f, &owner);
 }

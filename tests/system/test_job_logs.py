@@ -72,6 +72,22 @@ def test_a_log_that_is_read_on_is_read_once(reader, rank, log):  # noqa: F811
     assert wait_for(lambda: "pattern=nccl-timeout lines=1" in daemon.log()), daemon.log()
 
 
+def test_a_log_whose_ranks_were_away_is_not_read_again(reader, rank, log):  # noqa: F811
+    first = rank(0)
+    daemon = reader()
+    log("new.log", OOM)
+    assert wait_for(lambda: daemon.counts() == {"cuda-out-of-memory": 1}), (daemon.counts(), daemon.log())
+    first.kill()
+    first.wait()
+    rank(1, OTHER)  # who sees this one sees that the first has gone
+    log("other.log", TIMEOUT, OTHER)
+    assert wait_for(lambda: daemon.counts() == {"cuda-out-of-memory": 1, "nccl-timeout": 1}), (daemon.counts(), daemon.log())
+    rank(0)
+    log("new.log", TIMEOUT)
+    assert wait_for(lambda: daemon.counts().get("nccl-timeout") == 2), (daemon.counts(), daemon.log())
+    assert daemon.counts() == {"cuda-out-of-memory": 1, "nccl-timeout": 2}
+
+
 def test_what_is_no_file_is_left_alone(reader, rank, log, tmp_path):  # noqa: F811
     rank(0)
     daemon = reader()
