@@ -13,6 +13,7 @@
 #include <systemd/sd-event.h>
 
 #include "agents/assayd/job_log_match.h"
+#include "agents/assayd/job_log_owner.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
@@ -36,14 +37,8 @@ struct followed {
 	struct job_log_match match;
 };
 
-/* Whose log it is. */
-struct owner {
-	uid_t uid;
-	char pod[PROCESS_POD_SIZE]; /* ""; else the owner is the pod, and `uid` says nothing */
-};
-
 struct found {
-	struct owner owner;
+	struct job_log_owner owner;
 	size_t pattern;
 	uint64_t count, last_us;
 };
@@ -70,26 +65,6 @@ struct job_logs {
 };
 
 /* --- the thread --- */
-
-/* Whose log is it? False: of nobody who has a rank here. */
-static bool owner_of(const struct job_logs *j, const char *path, const struct stat *st,
-		     struct owner *ret)
-{
-	size_t i;
-
-	*ret = (struct owner){ .uid = st->st_uid };
-	for (i = 0; i < j->n_entries; i++) {
-		const struct process_entry *e = &j->entries[i];
-
-		if (e->pod[0] && strstr(path, e->pod)) {
-			memcpy(ret->pod, e->pod, sizeof(ret->pod));
-			return true;
-		}
-	}
-	for (i = 0; i < j->n_entries && j->entries[i].uid != st->st_uid; i++)
-		;
-	return i < j->n_entries;
-}
 
 /* Was it made since then? A file system that does not say when has none that was. */
 static bool is_younger(int fd, uint64_t real_us)
@@ -134,15 +109,15 @@ static struct followed *add(struct job_logs *j, int fd, const struct stat *st)
 	return &j->files[i];
 }
 
-static void note(struct job_logs *j, const struct owner *owner, size_t pattern, uint64_t count)
+static void note(struct job_logs *j, const struct job_log_owner *owner, size_t pattern, uint64_t count)
 {
 	struct found *f;
 	size_t i, oldest = 0;
 
 	for (i = 0; i < j->n_found; i++) {
 		f = &j->found[i];
-		if (f->pattern == pattern && streq(f->owner.pod, owner->pod) &&
-		    (owner->pod[0] || f->owner.uid == owner->uid))
+		if (f->pattern == pattern && f->owner.uid == owner->uid &&
+		    streq(f->owner.pod, owner->pod))
 			break;
 		if (f->last_us < j->found[oldest].last_us)
 			oldest = i;
@@ -157,7 +132,7 @@ static void note(struct job_logs *j, const struct owner *owner, size_t pattern, 
 }
 
 /* Take what was counted in the file since the last time. */
-static void gather(struct job_logs *j, struct followed *f, const struct owner *owner)
+static void gather(struct job_logs *j, struct followed *f, const struct job_log_owner *owner)
 {
 	size_t i;
 
@@ -196,13 +171,13 @@ static void look_at(struct job_logs *j, const char *path)
 	CLEANUP(closep)
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	struct followed *f;
-	struct owner owner;
+	struct job_log_owner owner;
 	struct stat st;
 	bool away;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
-	away = !owner_of(j, path, &st, &owner);
+	away = !job_log_owner_find(j->entries, j->n_entries, path, st.st_uid, &owner);
 	f = find(j, &st);
 	if (!f && !away)
 		f = add(j, fd, &st);
@@ -395,11 +370,6 @@ void job_logs_free(struct job_logs *j)
 
 /* --- what is told --- */
 
-static bool is_of(const struct found *f, const struct process_entry *entry)
-{
-	return f->owner.pod[0] ? streq(f->owner.pod, entry->pod) : f->owner.uid == entry->uid;
-}
-
 json_t *job_logs_encode(struct job_logs *j, const struct process_entry *entry, uint64_t since_us)
 {
 	const uint64_t now_us = clock_mono_us();
@@ -414,7 +384,7 @@ json_t *job_logs_encode(struct job_logs *j, const struct process_entry *entry, u
 		const struct job_log_pattern *pattern = &j->patterns.all[f->pattern];
 
 		if (f->last_us < since_us || f->last_us + JOB_LOGS_FORGET_US < now_us ||
-		    !is_of(f, entry))
+		    !job_log_owner_has(&f->owner, entry->uid, entry->pod))
 			continue;
 		(void)json_array_append_new(
 			list, json_pack("{s:s, s:s, s:I, s:f}", "pattern", pattern->name, "says",

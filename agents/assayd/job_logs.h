@@ -5,10 +5,10 @@
  * is measured, told when a job is looked at, with a line a minute in the log of assayd and counts
  * in $RUN/job-logs.prom. No line of a log leaves the host.
  *
- * A file counts as that of the job whose user owns it, or whose pod's uid stands in its path (as in
- * /var/log/pods, which the kubelet owns). It may lie on a file system of the network that does not
- * answer: files are read by a thread of their own, and a thread that does not come back costs the
- * logs alone. What stood in a file before it was seen first is not read.
+ * Whose job a file is of, its owner and its path say (job_log_owner.h). It may lie on a file system
+ * of the network that does not answer: files are read by a thread of their own, and a thread that
+ * does not come back costs the logs alone. What stood in a file before it was seen first is not
+ * read.
  */
 #pragma once
 

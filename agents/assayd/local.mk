@@ -5,6 +5,7 @@
 noinst_LIBRARIES += libassaydcore.a
 libassaydcore_a_SOURCES = agents/assayd/assayd_config.c agents/assayd/assayd_config.h agents/assayd/delivery.c \
 	agents/assayd/delivery.h agents/assayd/gzip.h agents/assayd/link_message.c agents/assayd/link_message.h agents/assayd/job_log_match.c agents/assayd/job_log_match.h \
+	agents/assayd/job_log_owner.c agents/assayd/job_log_owner.h \
 	agents/assayd/link_watch.c agents/assayd/link_watch.h agents/assayd/log_watch.c agents/assayd/log_watch.h \
 	agents/assayd/hang_call.c agents/assayd/hang_call.h agents/assayd/hang_document.c \
 	agents/assayd/hang_document.h agents/assayd/hang_sight.c agents/assayd/hang_sight.h \

@@ -57,7 +57,7 @@ UNIT_TESTS += tests/unit/test_accel tests/unit/test_accel_cuda tests/unit/test_a
 	tests/unit/test_rnic_state tests/unit/test_runner tests/unit/test_runner_process tests/unit/test_schedule \
 	tests/unit/test_sensitivity tests/unit/test_sensitivity_random tests/unit/test_sha256 tests/unit/test_show_run \
 	tests/unit/test_show_sensitivity tests/unit/test_silicon tests/unit/test_sim_job_window tests/unit/test_sku tests/unit/test_sku_host tests/unit/test_sku_rows \
-	tests/unit/test_spool tests/unit/test_job_log_match tests/unit/test_rhythm tests/unit/test_standing tests/unit/test_standstill tests/unit/test_start tests/unit/test_startup tests/unit/test_state \
+	tests/unit/test_spool tests/unit/test_job_log_match tests/unit/test_job_log_owner tests/unit/test_rhythm tests/unit/test_standing tests/unit/test_standstill tests/unit/test_start tests/unit/test_startup tests/unit/test_state \
 	tests/unit/test_stats tests/unit/test_strbuf tests/unit/test_suspicion tests/unit/test_table tests/unit/test_term tests/unit/test_topology \
 	tests/unit/test_topology_draw tests/unit/test_topology_file tests/unit/test_topology_files \
 	tests/unit/test_topology_json tests/unit/test_topology_pci tests/unit/test_trace_line tests/unit/test_trace_reader \
@@ -316,6 +316,7 @@ tests_unit_test_sim_job_window_SOURCES = tests/sim/job_plan.c tests/sim/job_plan
 tests_unit_test_sim_job_window_LDADD = libjobs.a libattribution.a $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_job_log_match_SOURCES = tests/unit/test_job_log_match.c
 tests_unit_test_job_log_match_LDADD = libassaydcore.a $(LDADD)
+tests_unit_test_job_log_owner_LDADD = libassaydcore.a $(LDADD)
 tests_unit_test_rhythm_SOURCES = tests/unit/random.h tests/unit/test_rhythm.c
 tests_unit_test_rhythm_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_standstill_SOURCES = tests/unit/random.h tests/unit/test_standstill.c
