@@ -24,6 +24,7 @@
 #include "lib/sys/paths.h"
 
 #define SAY_US USEC_PER_MIN
+#define WHO_US (15 * USEC_PER_SEC) /* to see who runs here takes a look at each process */
 
 enum { NSEC_OF_USEC = 1000, PIECE = 64 * 1024, METRICS_MAX = 32 * 1024 };
 
@@ -47,17 +48,20 @@ struct job_logs {
 	sd_event_source *timer;
 	char **globs;
 	struct job_log_patterns patterns;
-	uint64_t begin_us;	/* CLOCK_REALTIME */
-	struct followed *files; /* of the thread */
+	uint64_t begin_us; /* CLOCK_REALTIME */
+	/* Of the thread. */
+	struct followed *files;
 	size_t n_files;
+	struct process_entry *entries; /* who runs here, as of `who_us` */
+	size_t n_entries;
+	uint64_t who_us;
 	pthread_t thread;
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t wake;
 	bool wanted, stops; /* a look is; the end is */
+	bool left;	    /* nobody waits for the thread: it frees all */
 	uint64_t began_us;  /* the look that goes on; 0: none does */
 	bool late_said;
-	struct process_entry *entries; /* who runs here, as of this look */
-	size_t n_entries;
 	struct found found[JOB_LOGS_FOUND_MAX];
 	size_t n_found;
 	uint64_t totals[JOB_LOG_PATTERNS_MAX], written[JOB_LOG_PATTERNS_MAX];
@@ -191,10 +195,21 @@ static void look_at(struct job_logs *j, const char *path)
 	gather(j, f, &owner);
 }
 
+static void see_who(struct job_logs *j)
+{
+	const uint64_t now_us = clock_mono_us();
+
+	if (j->who_us && now_us < j->who_us + WHO_US)
+		return;
+	j->n_entries = process_map_read(j->entries);
+	j->who_us = now_us;
+}
+
 static void look(struct job_logs *j)
 {
 	size_t i, k, n = 0;
 
+	see_who(j);
 	for (i = 0; i < j->n_files; i++)
 		j->files[i].seen = false;
 	for (i = 0; j->globs[i]; i++) {
@@ -213,9 +228,21 @@ static void look(struct job_logs *j)
 	j->n_files = n;
 }
 
+static void release(struct job_logs *j)
+{
+	(void)pthread_mutex_destroy(&j->lock);
+	(void)pthread_cond_destroy(&j->wake);
+	job_log_match_release(&j->patterns);
+	strv_free(j->globs);
+	free(j->files);
+	free(j->entries);
+	free(j);
+}
+
 static void *follow(void *context)
 {
 	struct job_logs *j = context;
+	bool left;
 
 	(void)pthread_mutex_lock(&j->lock);
 	while (!j->stops) {
@@ -230,7 +257,10 @@ static void *follow(void *context)
 		(void)pthread_mutex_lock(&j->lock);
 		j->began_us = 0;
 	}
+	left = j->left;
 	(void)pthread_mutex_unlock(&j->lock);
+	if (left)
+		release(j);
 	return NULL;
 }
 
@@ -275,32 +305,24 @@ static void say(struct job_logs *j, uint64_t now_us)
 		write_metrics(j);
 }
 
-static int on_timer(sd_event_source *source, uint64_t now_us UNUSED, void *context)
+static int on_timer(sd_event_source *source, uint64_t at_us UNUSED, void *context)
 {
-	CLEANUP(freep)
-	struct process_entry *entries = xcalloc(PROCESS_MAP_MAX, sizeof(*entries));
-	const size_t n = process_map_read(entries);
-	const uint64_t now_mono_us = clock_mono_us();
+	const uint64_t now_us = clock_mono_us();
 	struct job_logs *j = context;
 
 	(void)pthread_mutex_lock(&j->lock);
-	if (!j->began_us && !j->wanted) {
-		struct process_entry *before = j->entries;
-
-		j->entries = TAKE(entries);
-		j->n_entries = n;
-		free(before);
+	if (!j->began_us) {
 		j->wanted = true;
 		j->late_said = false;
 		(void)pthread_cond_signal(&j->wake);
-	} else if (j->began_us && now_mono_us > j->began_us + JOB_LOGS_LATE_US && !j->late_said) {
+	} else if (now_us > j->began_us + JOB_LOGS_LATE_US && !j->late_said) {
 		log_warning("a log of a job has been read for a minute: its file system does not "
 			    "answer; logs of jobs are not followed meanwhile");
 		j->late_said = true;
 	}
-	say(j, now_mono_us);
+	say(j, now_us);
 	(void)pthread_mutex_unlock(&j->lock);
-	(void)sd_event_source_set_time(source, now_mono_us + JOB_LOGS_EVERY_US);
+	(void)sd_event_source_set_time(source, now_us + JOB_LOGS_EVERY_US);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
@@ -324,6 +346,7 @@ int job_logs_new(struct sd_event *event, char *const *globs, const char *path,
 	j->globs = copy_of(globs);
 	j->begin_us = clock_real_us();
 	j->files = xcalloc(JOB_LOGS_FILES_MAX, sizeof(*j->files));
+	j->entries = xcalloc(PROCESS_MAP_MAX, sizeof(*j->entries));
 	(void)pthread_mutex_init(&j->lock, NULL);
 	(void)pthread_cond_init(&j->wake, NULL);
 	if (r == 0)
@@ -332,8 +355,8 @@ int job_logs_new(struct sd_event *event, char *const *globs, const char *path,
 	if (r >= 0 && pthread_create(&j->thread, NULL, follow, j) != 0)
 		r = err_set(err, EAGAIN, "there is no thread that reads logs of jobs");
 	if (r < 0) {
-		j->thread = 0;
-		job_logs_free(j);
+		(void)sd_event_source_disable_unref(j->timer);
+		release(j);
 		return r;
 	}
 	write_metrics(j);
@@ -343,29 +366,22 @@ int job_logs_new(struct sd_event *event, char *const *globs, const char *path,
 
 void job_logs_free(struct job_logs *j)
 {
-	bool stuck;
+	bool left;
 
 	if (!j)
 		return;
-	sd_event_source_disable_unref(j->timer);
+	(void)sd_event_source_disable_unref(j->timer);
 	(void)pthread_mutex_lock(&j->lock);
 	j->stops = true;
-	stuck = j->thread && j->began_us;
+	left = j->left = j->began_us != 0; /* in the middle of a read, which may take for ever */
+	if (left)
+		(void)pthread_detach(j->thread);
 	(void)pthread_cond_signal(&j->wake);
 	(void)pthread_mutex_unlock(&j->lock);
-	if (stuck) { /* in the middle of a read: all of it stays with the thread */
-		(void)pthread_detach(j->thread);
+	if (left)
 		return;
-	}
-	if (j->thread)
-		(void)pthread_join(j->thread, NULL);
-	(void)pthread_mutex_destroy(&j->lock);
-	(void)pthread_cond_destroy(&j->wake);
-	job_log_match_release(&j->patterns);
-	strv_free(j->globs);
-	free(j->files);
-	free(j->entries);
-	free(j);
+	(void)pthread_join(j->thread, NULL);
+	release(j);
 }
 
 /* --- what is told --- */
