@@ -372,7 +372,6 @@ void daemon_reload(struct daemon *d)
 	} else {
 		assayd_config_release(&d->config);
 		d->config = config;
-		set_logs(d, !d->disabled);
 		name_host(d);
 		watch_identity(d);
 		watch_reload(d->watch);

@@ -82,6 +82,8 @@ static void add(struct hang_ranks *r, const struct process_entry *entry)
 	memcpy(here.job, place.job, sizeof(here.job));
 	here.run = place.run;
 	here.rank = place.rank;
+	here.uid = entry->uid;
+	memcpy(here.pod, entry->pod, sizeof(here.pod));
 	here.world = strtoll(entry->env.values[PROCESS_ENV_WORLD], NULL, DECIMAL);
 	if (!r->all)
 		r->all = xcalloc(HANG_RANKS_HERE_MAX, sizeof(*r->all));

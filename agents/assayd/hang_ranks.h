@@ -26,6 +26,8 @@ struct hang_here {
 	char job[TRACE_JOB_SIZE];
 	int64_t run, rank;
 	int64_t world; /* as it says itself; 0: it does not */
+	uid_t uid;
+	char pod[PROCESS_POD_SIZE]; /* "" for none */
 	pid_t pid;
 	uint64_t start_ticks;
 	int proc_fd; /* -1: it has ended */

@@ -12,6 +12,7 @@
 #include "agents/assayd/assayd_config.h"
 #include "agents/assayd/hang_child.h"
 #include "agents/assayd/hang_document.h"
+#include "agents/assayd/hang_dumps.h"
 #include "agents/assayd/hang_ranks.h"
 #include "agents/assayd/hang_send.h"
 #include "agents/assayd/hang_touch.h"
@@ -37,7 +38,7 @@
 #define RATE_US (2 * USEC_PER_MIN)
 #define TIMER_ACCURACY_US (50 * USEC_PER_MSEC)
 
-enum { ARGUMENTS_MAX = PROCESS_MAP_MAX + 2 * 16 + 3 };
+enum { ARGUMENTS_MAX = PROCESS_MAP_MAX + 2 * HANG_DUMPS_PREFIXES_MAX + 1 };
 
 /* A job with ranks here, or that is asked for. */
 struct job {
@@ -50,7 +51,6 @@ struct job {
 };
 
 struct hang_watch {
-	sd_event *event;
 	sd_event_source *timer;
 	const struct assayd_config *config;
 	const struct watch *log;
@@ -226,42 +226,37 @@ static void add_rdma(struct hang_watch *w, const json_t *found, uint64_t now_us,
 	w->rdma_us = now_us;
 }
 
-static bool is_of_job(const struct process_entry *entry, const char *job)
+/* Is it of the run that a document is being made of? */
+static bool is_collected(const struct hang_watch *w, const struct hang_here *h)
 {
-	struct trace_place place;
-
-	return trace_rules_place(&entry->env, &place) == TRACE_TAKEN && streq(place.job, job);
+	return h->run == w->collected_run && streq(h->job, w->collected);
 }
 
-/* Two ranks of one user, or of one pod, have the same logs. */
-static bool has_same_logs(const struct process_entry *a, const struct process_entry *b)
+/* Has one before it the same logs, being of its user and its pod? */
+static bool has_known_logs(const struct hang_watch *w, size_t i)
 {
-	return a->uid == b->uid && streq(a->pod, b->pod);
+	const struct hang_here *all = w->ranks.all;
+	size_t k;
+
+	for (k = 0; k < i; k++) {
+		if (is_collected(w, &all[k]) && all[k].uid == all[i].uid &&
+		    streq(all[k].pod, all[i].pod))
+			return true;
+	}
+	return false;
 }
 
 /* "logs", new reference: what was found in those of the job under way. */
 static json_t *tell_logs(const struct hang_watch *w)
 {
-	CLEANUP(freep)
-	struct process_entry *entries = xcalloc(PROCESS_MAP_MAX, sizeof(*entries));
-	const size_t n = w->logs ? process_map_read(entries) : 0;
 	json_t *all = json_array();
-	size_t i, k;
+	size_t i;
 
-	for (i = 0; i < n; i++) {
-		json_t *some;
+	for (i = 0; i < w->ranks.n; i++) {
+		const struct hang_here *h = &w->ranks.all[i];
 
-		if (!is_of_job(&entries[i], w->collected))
-			continue;
-		for (k = 0; k < i && !(is_of_job(&entries[k], w->collected) &&
-				       has_same_logs(&entries[k], &entries[i]));
-		     k++)
-			;
-		if (k < i)
-			continue;
-		some = job_logs_encode(w->logs, &entries[i], 0);
-		json_array_extend(all, some);
-		json_decref(some);
+		if (is_collected(w, h) && !has_known_logs(w, i))
+			job_logs_tell(w->logs, h->uid, h->pod, all);
 	}
 	return all;
 }
@@ -429,8 +424,7 @@ static char **make_arguments(struct hang_watch *w)
 	for (i = 0; i < w->ranks.n && n_ranks < PROCESS_MAP_MAX; i++) {
 		const struct hang_here *h = &w->ranks.all[i];
 
-		if (h->proc_fd < 0 ||
-		    (!w->peeks && (h->run != w->collected_run || !streq(h->job, w->collected))))
+		if (h->proc_fd < 0 || (!w->peeks && !is_collected(w, h)))
 			continue;
 		memcpy(w->asked_of[n_ranks++], h->job, sizeof(h->job));
 		argv[n++] = xasprintf("%ld:%" PRIu64 ":%" PRId64, (long)h->pid, h->start_ticks,
@@ -522,8 +516,7 @@ void hang_watch_ask(struct hang_watch *w, const char *job, uint64_t deadline_us)
 	found->asked_us = now_us;
 	found->asked_until_us = now_us + MIN(left_us, HANG_WATCH_ASK_MAX_US);
 	rings_ask(w->rings, job, hang_ranks_run(&w->ranks, job), found->asked_until_us - now_us);
-	(void)sd_event_source_set_time(w->timer, now_us);
-	(void)sd_event_source_set_enabled(w->timer, SD_EVENT_ONESHOT);
+	wake(w);
 }
 
 void hang_watch_logs(struct hang_watch *w, struct job_logs *logs)
@@ -550,7 +543,6 @@ struct hang_watch *hang_watch_new(struct sd_event *event, const struct assayd_co
 {
 	struct hang_watch *w = xcalloc(1, sizeof(*w));
 
-	w->event = sd_event_ref(event);
 	w->config = config;
 	w->log = log;
 	w->rings = rings;
@@ -575,7 +567,6 @@ void hang_watch_free(struct hang_watch *w)
 	hang_send_free(w->send);
 	(void)sd_event_source_disable_unref(w->timer);
 	hang_ranks_release(&w->ranks);
-	(void)sd_event_unref(w->event);
 	free(w->asked_of);
 	free(w);
 }

@@ -11,9 +11,10 @@
  *	something stands		a document a minute
  *
  * A document is put together from the processes, from what assay-hang-look finds (dumps, GPUs,
- * RDMA counters), from the rings of the NCCL plug-in (rings.h), logs of the job (job_logs.h) and from
- *the kernel log; it is sent (hang_send.h) and kept as $RUN/hang.json, for `assay-attribute hang` by
- *hand. It has no command line, no environment and no text of a file. Nothing here touches the job.
+ * RDMA counters), from the rings of the NCCL plug-in (rings.h), logs of the job (job_logs.h) and
+ * from the kernel log; it is sent (hang_send.h) and kept as $RUN/hang.json, for `assay-attribute
+ * hang` by hand. It has no command line, no environment and no text of a file. Nothing here touches
+ * the job.
  */
 #pragma once
 

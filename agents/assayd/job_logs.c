@@ -14,6 +14,7 @@
 
 #include "agents/assayd/job_log_match.h"
 #include "agents/assayd/job_log_owner.h"
+#include "agents/assayd/process_map.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
@@ -386,21 +387,18 @@ void job_logs_free(struct job_logs *j)
 
 /* --- what is told --- */
 
-json_t *job_logs_encode(struct job_logs *j, const struct process_entry *entry, uint64_t since_us)
+void job_logs_tell(struct job_logs *j, uid_t uid, const char *pod, json_t *list)
 {
 	const uint64_t now_us = clock_mono_us();
-	json_t *list = json_array();
 	size_t i;
 
-	if (!j)
-		return list;
 	(void)pthread_mutex_lock(&j->lock);
 	for (i = 0; i < j->n_found; i++) {
 		const struct found *f = &j->found[i];
 		const struct job_log_pattern *pattern = &j->patterns.all[f->pattern];
 
-		if (f->last_us < since_us || f->last_us + JOB_LOGS_FORGET_US < now_us ||
-		    !job_log_owner_has(&f->owner, entry->uid, entry->pod))
+		if (f->last_us + JOB_LOGS_FORGET_US < now_us ||
+		    !job_log_owner_has(&f->owner, uid, pod))
 			continue;
 		(void)json_array_append_new(
 			list, json_pack("{s:s, s:s, s:I, s:f}", "pattern", pattern->name, "says",
@@ -408,5 +406,4 @@ json_t *job_logs_encode(struct job_logs *j, const struct process_entry *entry, u
 					(double)(now_us - f->last_us) / USEC_PER_SEC));
 	}
 	(void)pthread_mutex_unlock(&j->lock);
-	return list;
 }

@@ -13,9 +13,8 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdint.h>
+#include <sys/types.h>
 
-#include "agents/assayd/process_map.h"
 #include "lib/base/duration.h"
 #include "lib/base/macro.h"
 
@@ -24,7 +23,6 @@ struct job_logs;
 struct sd_event;
 
 enum {
-	JOB_LOGS_GLOBS_MAX = 16,
 	JOB_LOGS_FILES_MAX = 128, /* followed at once; the rest is not */
 	JOB_LOGS_LOOK_MAX =
 		1024 * 1024,	  /* bytes of a file in one look; what is beyond is skipped */
@@ -45,7 +43,7 @@ int job_logs_new(struct sd_event *event, char *const *globs, const char *path,
 void job_logs_free(struct job_logs *j);
 
 /*
- * What was found in logs of the process's job since then: [{"pattern", "says", "count", "last_s"}],
- * the latest first, new reference; empty with `j` NULL.
+ * Add to the array what was found in logs of a rank that runs as this user and in this pod ("": in
+ * none): {"pattern", "says", "count", "last_s"}.
  */
-json_t *job_logs_encode(struct job_logs *j, const struct process_entry *entry, uint64_t since_us);
+void job_logs_tell(struct job_logs *j, uid_t uid, const char *pod, json_t *list);
