@@ -123,6 +123,8 @@ static int check(const struct assayd_config *config, struct err *err)
 	assayd_check_environment(config);
 	r = assayd_config_check_files(config, err);
 	if (r == 0)
+		r = assayd_config_check_patterns(config, err);
+	if (r == 0)
 		r = assayd_check(config, &said, err);
 	if (r < 0)
 		return r;

@@ -582,15 +582,6 @@ int assayd_config_read(const char *given, struct assayd_config *ret, struct err 
 	return 0;
 }
 
-static int check_patterns(const char *path, struct err *err)
-{
-	struct job_log_patterns patterns = { 0 };
-	int r = job_log_match_read(path, &patterns, err);
-
-	job_log_match_release(&patterns);
-	return r < 0 ? err_wrap(err, r, "traces.patterns") : 0;
-}
-
 int assayd_config_check_files(const struct assayd_config *c, struct err *err)
 {
 	const struct {
@@ -608,7 +599,16 @@ int assayd_config_check_files(const struct assayd_config *c, struct err *err)
 			return err_errno(err, errno, "%s: cannot read %s", files[i].key,
 					 files[i].path);
 	}
-	return c->trace_logs ? check_patterns(c->trace_patterns, err) : 0;
+	return 0;
+}
+
+int assayd_config_check_patterns(const struct assayd_config *c, struct err *err)
+{
+	struct job_log_patterns patterns = { 0 };
+	int r = c->trace_logs ? job_log_match_read(c->trace_patterns, &patterns, err) : 0;
+
+	job_log_match_release(&patterns);
+	return r < 0 ? err_wrap(err, r, "traces.patterns") : 0;
 }
 
 void assayd_config_release(struct assayd_config *c)

@@ -72,7 +72,13 @@ int assayd_config_decode(const struct jval *root, struct assayd_config *ret, str
  */
 int assayd_config_read(const char *path, struct assayd_config *ret, struct err *err);
 
-/* Can the files it names be read? -EINVAL with the first that cannot. For --check. */
+/*
+ * Can the files that say who we are be read? -EINVAL with the first that cannot. For --check, and
+ * before new certificates are used.
+ */
 int assayd_config_check_files(const struct assayd_config *c, struct err *err);
+
+/* Are the patterns that logs of jobs are searched for well-formed? -EINVAL and others. For --check. */
+int assayd_config_check_patterns(const struct assayd_config *c, struct err *err);
 
 void assayd_config_release(struct assayd_config *c);

@@ -58,6 +58,8 @@ void doctor_host_config(struct doctor *d)
 	r = assayd_config_read(path, &d->config, &err);
 	if (r == 0)
 		r = assayd_config_check_files(&d->config, &err);
+	if (r == 0)
+		r = assayd_config_check_patterns(&d->config, &err);
 	d->askable = r == 0;
 	if (r < 0) {
 		checklist_say(&d->list, CHECK_BAD, "config", "%s", err.msg);

@@ -54,7 +54,7 @@ def test_a_renewed_certificate_is_used_without_a_restart(assayd, secure, config,
     cert, key = tmp_path / "host.pem", tmp_path / "host.key"
     for path, name in ((cert, "client.pem"), (key, "client.key")):
         replace(path, certificates / name)
-    config(controller=secure.url, ca=str(certificates / "ca.pem"), cert=str(cert), key=str(key))
+    config(controller=secure.url, ca=str(certificates / "ca.pem"), cert=str(cert), key=str(key), traces={"logs": "/nowhere/*.log", "patterns": "/nowhere.yaml"})
     daemon = assayd()
     spool(1)
     wait_until(lambda: secure.held and not spool.left())
