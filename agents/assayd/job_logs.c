@@ -327,24 +327,13 @@ static int on_timer(sd_event_source *source, uint64_t at_us UNUSED, void *contex
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-static char **copy_of(char *const *strv)
-{
-	const size_t n = strv_len(strv);
-	char **copy = xcalloc(n + 1, sizeof(*copy));
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		copy[i] = xstrdup(strv[i]);
-	return copy;
-}
-
 int job_logs_new(struct sd_event *event, char *const *globs, const char *path,
 		 struct job_logs **ret, struct err *err)
 {
 	struct job_logs *j = xcalloc(1, sizeof(*j));
 	int r = job_log_match_read(path, &j->patterns, err);
 
-	j->globs = copy_of(globs);
+	j->globs = strv_copy(globs);
 	j->begin_us = clock_real_us();
 	j->files = xcalloc(JOB_LOGS_FILES_MAX, sizeof(*j->files));
 	j->entries = xcalloc(PROCESS_MAP_MAX, sizeof(*j->entries));

@@ -176,22 +176,11 @@ int order_meeting_decode(const struct jval *v, bool is_pair, struct order_meetin
 	return r;
 }
 
-static char **copy_list(char *const *list)
-{
-	const size_t n = strv_len(list);
-	char **copy = xcalloc(n + 1, sizeof(*copy));
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		copy[i] = xstrdup(list[i]);
-	return copy;
-}
-
 struct order_meeting order_meeting_copy(const struct order_meeting *m)
 {
 	return (struct order_meeting){
-		.peers = copy_list(m->peers),
-		.passed = copy_list(m->passed),
+		.peers = strv_copy(m->peers),
+		.passed = strv_copy(m->passed),
 		.rank = m->rank,
 		.token = xstrdup(m->token),
 	};

@@ -163,6 +163,9 @@ int jval_strv(const struct jval *v, size_t max, char ***ret_strv, struct err *er
 void strv_free(char **strv);
 size_t strv_len(char *const *strv);
 
+/* New memory; of NULL an empty one. */
+char **strv_copy(char *const *strv);
+
 /* For CLEANUP(). */
 static inline void json_freep(json_t **v)
 {

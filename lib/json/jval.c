@@ -469,3 +469,14 @@ size_t strv_len(char *const *strv)
 		n++;
 	return n;
 }
+
+char **strv_copy(char *const *strv)
+{
+	const size_t n = strv_len(strv);
+	char **copy = xcalloc(n + 1, sizeof(*copy));
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		copy[i] = xstrdup(strv[i]);
+	return copy;
+}
