@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agents/assayd/hang_dumps.h"
 #include "agents/assayd/job_log_match.h"
 #include "agents/assayd/ras_endpoint.h"
 #include "agents/assayd/yaml_child.h"
@@ -21,9 +22,8 @@ enum {
 	PORT_MAX = 65535,
 	PORTS_TEXT_MAX = 11, /* "65535-65535" */
 	DECIMAL = 10,
-	TRACE_DIRS_MAX = 16,
 	ADDRESS_MAX = 64,
-	HANG_DUMPS_MAX = 16,
+	PATHS_MAX = HANG_DUMPS_PREFIXES_MAX, /* of any list of them */
 	PATH_TEXT_MAX = 4095,
 	RINGS_MAX = 4096,
 };
@@ -201,30 +201,43 @@ static int decode_keep(const struct jval *v, void *member, struct err *err)
 	return 0;
 }
 
-static int decode_paths(const struct jval *v, const char *what, void *member, struct err *err)
+static bool is_path(const char *text)
 {
-	char **dirs = NULL;
-	size_t i;
-	int r = jval_strv(v, TRACE_DIRS_MAX, &dirs, err);
+	return text[0] == '/' && strlen(text) <= PATH_TEXT_MAX;
+}
 
-	for (i = 0; r == 0 && dirs[i]; i++) {
+/* Up to the rank: "/tmp/nccl_trace_rank_", "~/.cache/torch/comm_lib_trace_rank_". */
+static bool is_dump(const char *text)
+{
+	return is_path(starts_with(text, "~/") ? text + 1 : text);
+}
+
+/* A list of texts each of which is one of those that are wanted. */
+static int decode_paths(const struct jval *v, bool (*is_one)(const char *text), const char *want,
+			void *member, struct err *err)
+{
+	char **paths = NULL;
+	size_t i;
+	int r = jval_strv(v, PATHS_MAX, &paths, err);
+
+	for (i = 0; r == 0 && paths[i]; i++) {
 		const struct jval item = jval_at(v, i);
 
-		if (dirs[i][0] != '/')
-			r = jval_fail(&item, err, "want the absolute path of %s", what);
+		if (!is_one(paths[i]))
+			r = jval_fail(&item, err, "want the %s", want);
 	}
 	if (r < 0) {
-		strv_free(dirs);
+		strv_free(paths);
 		return r;
 	}
 	strv_free(*(char ***)member);
-	*(char ***)member = dirs;
+	*(char ***)member = paths;
 	return 0;
 }
 
 static int decode_dirs(const struct jval *v, void *member, struct err *err)
 {
-	return decode_paths(v, "a directory", member, err);
+	return decode_paths(v, is_path, "absolute path of a directory", member, err);
 }
 
 /* One, or a list of them. */
@@ -237,19 +250,34 @@ static int decode_globs(const struct jval *v, void *member, struct err *err)
 		(void)json_array_append_new(list, json_string(json_string_value(v->value)));
 		all.value = list;
 	}
-	return decode_paths(&all, "files, as /logs/*.log", member, err);
+	return decode_paths(&all, is_path, "absolute path of files, as /logs/*.log", member, err);
 }
 
-static int decode_patterns(const struct jval *v, void *member, struct err *err)
+static int decode_dumps(const struct jval *v, void *member, struct err *err)
+{
+	return decode_paths(v, is_dump, "path of a dump up to its rank, from / or ~/", member, err);
+}
+
+static int decode_path(const struct jval *v, const char *what, void *member, struct err *err)
 {
 	const char *text = json_string_value(v->value);
 	char **out = member;
 
-	if (!text || text[0] != '/')
-		return jval_fail(v, err, "want the absolute path of a file");
+	if (!text || !is_path(text))
+		return jval_fail(v, err, "want the absolute path of %s", what);
 	free(*out);
 	*out = xstrdup(text);
 	return 0;
+}
+
+static int decode_patterns(const struct jval *v, void *member, struct err *err)
+{
+	return decode_path(v, "a file", member, err);
+}
+
+static int decode_program(const struct jval *v, void *member, struct err *err)
+{
+	return decode_path(v, "a program", member, err);
 }
 
 static const char *const converters[] = { "pytorch", "ndtimeline", "none", NULL };
@@ -288,42 +316,6 @@ static int decode_address(const struct jval *v, void *member, struct err *err)
 		return jval_fail(v, err, "want ADDRESS:PORT such as 127.0.0.1:28028");
 	free(*out);
 	*out = xstrdup(text);
-	return 0;
-}
-
-static int decode_program(const struct jval *v, void *member, struct err *err)
-{
-	const char *text = json_string_value(v->value);
-	char **out = member;
-
-	if (!text || text[0] != '/' || strlen(text) > PATH_TEXT_MAX)
-		return jval_fail(v, err, "want the absolute path of a program");
-	free(*out);
-	*out = xstrdup(text);
-	return 0;
-}
-
-/* Prefixes of files: "/tmp/nccl_trace_rank_", "~/.cache/torch/comm_lib_trace_rank_". */
-static int decode_dumps(const struct jval *v, void *member, struct err *err)
-{
-	char **dumps = NULL;
-	size_t i;
-	int r = jval_strv(v, HANG_DUMPS_MAX, &dumps, err);
-
-	for (i = 0; r == 0 && dumps[i]; i++) {
-		const struct jval item = jval_at(v, i);
-
-		if ((dumps[i][0] != '/' && !starts_with(dumps[i], "~/")) ||
-		    strlen(dumps[i]) > PATH_TEXT_MAX)
-			r = jval_fail(&item, err,
-				      "want the path of a dump up to its rank, from / or ~/");
-	}
-	if (r < 0) {
-		strv_free(dumps);
-		return r;
-	}
-	strv_free(*(char ***)member);
-	*(char ***)member = dumps;
 	return 0;
 }
 
@@ -381,27 +373,12 @@ static int decode_limits(const struct jval *v, void *member, struct err *err)
 	return jval_decode(v, rows, ARRAY_SIZE(rows), JVAL_STRICT, member, err);
 }
 
-/* A parser of YAML 1.1 has `on` and `off` for true and false. */
-static int decode_rings_mode(const struct jval *v, void *member, struct err *err)
-{
-	static const char *const names[] = { "off", "sample", "on", NULL };
-	const char *text = json_is_true(v->value)    ? "on"
-			   : json_is_false(v->value) ? "off"
-						     : json_string_value(v->value);
-	int mode = 0;
-
-	while (names[mode] && !streq(text, names[mode]))
-		mode++;
-	if (!names[mode])
-		return jval_fail(v, err, "want off, sample or on");
-	memcpy(member, &mode, sizeof(mode));
-	return 0;
-}
+static const char *const rings_modes[] = { "off", "sample", "on", NULL };
 
 static int decode_rings(const struct jval *v, void *member, struct err *err)
 {
 	const struct jfield rows[] = {
-		{ "mode", J_CUSTOM, AT(rings_mode), 0, .decode = decode_rings_mode },
+		{ "mode", J_ENUM, AT(rings_mode), 0, .names = rings_modes },
 		{ "sample", J_CUSTOM, 0, 0, .decode = decode_sample },
 		{ "limits", J_CUSTOM, 0, 0, .decode = decode_limits },
 		rings_hold.field,
