@@ -15,16 +15,12 @@
 #include "lib/base/xalloc.h"
 #include "lib/hang/hang_case.h"
 #include "lib/sys/file.h"
+#include "lib/sys/proc_stat.h"
 
 enum {
 	PATH_SIZE = 64,
 	STATUS_MAX = 16 * 1024, /* bytes: lists of processors and nodes are long on large hosts */
 	DECIMAL = 10,
-	/* Fields of proc_pid_stat(5), counted from the one after the name, its state. */
-	STAT_STATE = 1,
-	STAT_USER = 12,
-	STAT_SYSTEM = 13,
-	STAT_START = 20,
 };
 
 /*
@@ -40,17 +36,6 @@ enum {
 
 /* --- one thread --- */
 
-/* Where field `n` begins; NULL when there are not so many. */
-static const char *stat_field(const char *text, int n)
-{
-	const char *at = strrchr(text, ')'); /* the name may hold anything */
-	int i;
-
-	for (i = 0; at && i < n; i++)
-		at = strchr(at + 1, ' ');
-	return at ? at + 1 : NULL;
-}
-
 static int read_stat(int proc_fd, pid_t tid, struct hang_thread *ret)
 {
 	CLEANUP(freep) char *text = NULL;
@@ -62,9 +47,9 @@ static int read_stat(int proc_fd, pid_t tid, struct hang_thread *ret)
 	r = file_read_line(proc_fd, path, &text);
 	if (r < 0)
 		return r;
-	state = stat_field(text, STAT_STATE);
-	user = stat_field(text, STAT_USER);
-	system = stat_field(text, STAT_SYSTEM);
+	state = proc_stat_field(text, PROC_STAT_STATE);
+	user = proc_stat_field(text, PROC_STAT_UTIME);
+	system = proc_stat_field(text, PROC_STAT_STIME);
 	if (!state || !user || !system)
 		return -EINVAL;
 	*ret = (struct hang_thread){
@@ -140,38 +125,19 @@ static void read_rest(int proc_fd, struct hang_thread *t)
 
 /* --- a process --- */
 
-static int read_start(int proc_fd, uint64_t *ret_ticks)
-{
-	CLEANUP(freep) char *text = NULL;
-	const char *start;
-	int r = file_read_line(proc_fd, "stat", &text);
-
-	if (r < 0)
-		return r;
-	start = stat_field(text, STAT_START);
-	if (!start)
-		return -EINVAL;
-	*ret_ticks = strtoull(start, NULL, DECIMAL);
-	return 0;
-}
-
 int hang_sight_open(pid_t pid, uint64_t start_ticks)
 {
 	CLEANUP(closep) int fd = -1;
 	uint64_t found = 0;
 	char path[PATH_SIZE];
-	int r;
 
 	(void)snprintf(path, sizeof(path), "/proc/%ld", (long)pid);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	r = read_start(fd, &found);
-	if (r < 0 || found != start_ticks)
+	if (proc_stat_start(fd, &found) < 0 || found != start_ticks)
 		return -ESRCH;
-	r = fd;
-	fd = -1;
-	return r;
+	return TAKE_FD(fd);
 }
 
 static bool has_ended(const struct hang_thread *t)

@@ -15,32 +15,14 @@
 #include "agents/run/device_users.h"
 #include "lib/base/xalloc.h"
 #include "lib/sys/file.h"
+#include "lib/sys/proc_stat.h"
 
 enum {
 	PROC_PATH_SIZE = 32,
 	CGROUP_MAX = 16 * 1024, /* bytes: a line for each hierarchy of version 1 */
-	STAT_START = 20, /* starttime is field 22 of proc_pid_stat(5): the 20th after the name */
 };
 
 /* --- one process --- */
-
-static int read_start(int proc_fd, uint64_t *ret_ticks)
-{
-	CLEANUP(freep) char *text = NULL;
-	const char *at;
-	int r = file_read_line(proc_fd, "stat", &text);
-	int i;
-
-	if (r < 0)
-		return r;
-	at = strrchr(text, ')'); /* the name may hold anything */
-	for (i = 0; at && i < STAT_START; i++)
-		at = strchr(at + 1, ' ');
-	if (!at)
-		return -EINVAL;
-	*ret_ticks = strtoull(at, NULL, 10);
-	return 0;
-}
 
 static double age_of(uint64_t start_ticks)
 {
@@ -102,7 +84,7 @@ static int read_entry(int proc_fd, struct process_entry *ret)
 {
 	CLEANUP(freep) char *cgroup = NULL;
 	uint64_t after = 0;
-	int r = read_start(proc_fd, &ret->start_ticks);
+	int r = proc_stat_start(proc_fd, &ret->start_ticks);
 
 	if (r == 0)
 		r = process_env_read(proc_fd, &ret->env);
@@ -110,7 +92,7 @@ static int read_entry(int proc_fd, struct process_entry *ret)
 		return r;
 	if (file_read(proc_fd, "cgroup", CGROUP_MAX, &cgroup, NULL, NULL) == 0)
 		process_map_pod(cgroup, ret->pod);
-	r = read_start(proc_fd, &after);
+	r = proc_stat_start(proc_fd, &after);
 	return r == 0 && after != ret->start_ticks ? -ESRCH : r;
 }
 

@@ -4,7 +4,7 @@ libassay_a_SOURCES += lib/sys/clock_pair.c lib/sys/clock_pair.h lib/sys/cpuinfo.
 	lib/sys/file.h lib/sys/host.c lib/sys/host.h lib/sys/kernel_match.c lib/sys/kernel_match.h lib/sys/kernel_rules.c \
 	lib/sys/kernel_rules.h lib/sys/kmsg.c lib/sys/kmsg.h lib/sys/lock.c lib/sys/lock.h lib/sys/machine.c \
 	lib/sys/machine.h lib/sys/membind.c lib/sys/membind.h lib/sys/paths.c lib/sys/paths.h lib/sys/pci_address.c \
-	lib/sys/pci_address.h lib/sys/pci_slots.c lib/sys/pci_slots.h lib/sys/rnic_ports.c lib/sys/rnic_ports.h lib/sys/start.c lib/sys/start.h lib/sys/state.c \
+	lib/sys/pci_address.h lib/sys/pci_slots.c lib/sys/pci_slots.h lib/sys/proc_stat.c lib/sys/proc_stat.h lib/sys/rnic_ports.c lib/sys/rnic_ports.h lib/sys/start.c lib/sys/start.h lib/sys/state.c \
 	lib/sys/state.h lib/sys/sysfs.c lib/sys/sysfs.h lib/sys/table.c lib/sys/table.h lib/sys/term.c lib/sys/term.h lib/sys/checklist.c lib/sys/checklist.h \
 	lib/sys/usage.c lib/sys/usage.h lib/sys/watched.c lib/sys/watched.h lib/sys/writers.c lib/sys/writers.h
 
