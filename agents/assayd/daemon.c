@@ -17,6 +17,7 @@
 #include "agents/assayd/order_executor.h"
 #include "agents/assayd/orders_link.h"
 #include "agents/assayd/process_link.h"
+#include "agents/assayd/process_map.h"
 #include "agents/assayd/rings.h"
 #include "agents/assayd/schedule.h"
 #include "agents/assayd/spool_metrics.h"
@@ -153,6 +154,22 @@ static void close_links(struct daemon *d)
 	http_free(TAKE(d->http));
 }
 
+/* Who runs here is seen once for all that want to know. */
+static void look_at_processes(struct daemon *d)
+{
+	CLEANUP(freep) struct process_entry *entries = NULL;
+	size_t n;
+
+	if (d->disabled)
+		return;
+	entries = xcalloc(PROCESS_MAP_MAX, sizeof(*entries));
+	n = process_map_read(entries);
+	if (d->processes)
+		process_link_look(d->processes, entries, n);
+	hang_watch_look(d->hangs, entries, n);
+	traces_look(d->traces, entries, n);
+}
+
 static int open_http(struct daemon *d, struct err *err)
 {
 	const struct http_options options = {
@@ -204,9 +221,9 @@ static int open_links(struct daemon *d, struct err *err)
 		return r;
 	}
 	uplink_kick(d->uplink);
-	process_link_look(d->processes);
 	traces_send_to(d->traces, d->http);
 	hang_watch_send_to(d->hangs, d->http);
+	look_at_processes(d);
 	say_status(d);
 	return 0;
 }
@@ -323,10 +340,7 @@ static int on_tick(sd_event_source *source, uint64_t now_us UNUSED, void *contex
 	order_executor_look(d->executor);
 	if (d->uplink)
 		uplink_kick(d->uplink);
-	if (d->processes)
-		process_link_look(d->processes);
-	hang_watch_look(d->hangs);
-	traces_look(d->traces);
+	look_at_processes(d);
 	(void)sd_event_source_set_time(source, clock_mono_us() + TICK_US);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }

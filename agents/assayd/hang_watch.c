@@ -111,14 +111,13 @@ static void forget_jobs(struct hang_watch *w)
 	}
 }
 
-void hang_watch_look(struct hang_watch *w)
+void hang_watch_look(struct hang_watch *w, const struct process_entry *entries, size_t n)
 {
-	CLEANUP(freep) struct process_entry *entries = xcalloc(PROCESS_MAP_MAX, sizeof(*entries));
 	size_t i;
 
 	if (!w->send)
 		return;
-	hang_ranks_set(&w->ranks, entries, process_map_read(entries), clock_mono_us());
+	hang_ranks_set(&w->ranks, entries, n, clock_mono_us());
 	for (i = 0; i < w->ranks.n; i++)
 		(void)take_job(w, w->ranks.all[i].job);
 	forget_jobs(w);
@@ -504,9 +503,10 @@ void hang_watch_ask(struct hang_watch *w, const char *job, uint64_t deadline_us)
 {
 	const uint64_t now_us = clock_mono_us(), real_us = clock_real_us();
 	const uint64_t left_us = deadline_us > real_us ? deadline_us - real_us : 0;
+	CLEANUP(freep) struct process_entry *entries = xcalloc(PROCESS_MAP_MAX, sizeof(*entries));
 	struct job *found;
 
-	hang_watch_look(w);
+	hang_watch_look(w, entries, process_map_read(entries));
 	found = find_job(w, job);
 	if (!found) {
 		log_info("asked for a job that has no rank here: job=%.80s", job);
@@ -533,7 +533,6 @@ void hang_watch_send_to(struct hang_watch *w, struct http *http)
 	}
 	w->send = hang_send_new(http, w->config->controller, w->config->node);
 	(void)sd_event_source_set_time(w->timer, clock_mono_us());
-	hang_watch_look(w);
 }
 
 /* --- life cycle --- */

@@ -18,6 +18,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/base/duration.h"
@@ -27,6 +28,7 @@ struct assayd_config;
 struct hang_watch;
 struct http;
 struct job_logs;
+struct process_entry;
 struct rings;
 struct sd_event;
 struct watch;
@@ -46,14 +48,17 @@ struct hang_watch *hang_watch_new(struct sd_event *event, const struct assayd_co
 				  const struct watch *log, struct rings *rings);
 void hang_watch_free(struct hang_watch *w);
 
-/* From now on to this controller; `http` NULL: to nobody, and nothing is looked at. */
+/*
+ * From now on to this controller, hang_watch_look() being next; `http` NULL: to nobody, and nothing
+ * is looked at.
+ */
 void hang_watch_send_to(struct hang_watch *w, struct http *http);
 
 /* What is found in logs of jobs goes into documents from now on; NULL: nothing is. Borrowed. */
 void hang_watch_logs(struct hang_watch *w, struct job_logs *logs);
 
-/* See which processes have ranks here by now. */
-void hang_watch_look(struct hang_watch *w);
+/* These processes have ranks here by now. */
+void hang_watch_look(struct hang_watch *w, const struct process_entry *entries, size_t n);
 
 /* Somebody asks for the job until `deadline_us` (CLOCK_REALTIME; 0: once). */
 void hang_watch_ask(struct hang_watch *w, const char *job, uint64_t deadline_us);

@@ -7,10 +7,13 @@
  */
 #pragma once
 
+#include <stddef.h>
+
 #include "lib/base/duration.h"
 #include "lib/base/macro.h"
 
 struct http;
+struct process_entry;
 struct process_link;
 
 #define PROCESS_LINK_AGAIN_US (10 * USEC_PER_MIN)
@@ -19,5 +22,5 @@ struct process_link;
 struct process_link *process_link_new(struct http *http, const char *url, const char *node);
 void process_link_free(struct process_link *link);
 
-/* Look at the processes, and send them if there is a reason to. */
-void process_link_look(struct process_link *link);
+/* These processes run here now: send them if there is a reason to. */
+void process_link_look(struct process_link *link, const struct process_entry *entries, size_t n);

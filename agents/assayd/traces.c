@@ -180,18 +180,15 @@ static bool is_among(const struct known *known, size_t n, const struct process_e
 	return i < n;
 }
 
-void traces_look(struct traces *t)
+void traces_look(struct traces *t, const struct process_entry *entries, size_t n)
 {
 	const uint64_t now_us = clock_mono_us();
-	CLEANUP(freep) struct process_entry *entries = NULL;
 	CLEANUP(freep) struct known *known = NULL;
-	size_t n, i;
+	size_t i;
 
 	if (!t->watch)
 		return;
-	entries = xcalloc(PROCESS_MAP_MAX, sizeof(*entries));
 	known = xcalloc(2 * PROCESS_MAP_MAX, sizeof(*known));
-	n = process_map_read(entries);
 	for (i = 0; i < n; i++)
 		known[i] = (struct known){ entries[i], now_us };
 	for (i = 0; i < t->n_known && n < (size_t)2 * PROCESS_MAP_MAX; i++) {
@@ -207,6 +204,13 @@ void traces_look(struct traces *t)
 	t->looked_us = now_us;
 }
 
+static void look(struct traces *t)
+{
+	CLEANUP(freep) struct process_entry *entries = xcalloc(PROCESS_MAP_MAX, sizeof(*entries));
+
+	traces_look(t, entries, process_map_read(entries));
+}
+
 static bool has_rank(const struct traces *t, uid_t uid)
 {
 	size_t i;
@@ -220,7 +224,7 @@ static bool has_rank(const struct traces *t, uid_t uid)
 static bool is_of_a_job(struct traces *t, uid_t uid)
 {
 	if (!has_rank(t, uid) && clock_mono_us() >= t->looked_us + LOOK_US)
-		traces_look(t);
+		look(t);
 	return has_rank(t, uid);
 }
 
@@ -452,7 +456,7 @@ void traces_set(struct traces *t, bool on)
 	if (!on || !t->config->trace_dirs)
 		return;
 	t->watch = trace_watch_new(t->event, t->config->trace_dirs, on_file, t);
-	traces_look(t);
+	look(t);
 	tell_soon(t);
 }
 

@@ -15,6 +15,7 @@
 
 struct assayd_config;
 struct http;
+struct process_entry;
 struct sd_event;
 struct traces;
 
@@ -43,5 +44,5 @@ struct trace_queue_part;
 void traces_add(struct traces *t, const struct trace_queue_part *part, double first_s,
 		double last_s);
 
-/* Once a minute: who runs here. */
-void traces_look(struct traces *t);
+/* These processes run here now; to be told once a minute. */
+void traces_look(struct traces *t, const struct process_entry *entries, size_t n);
