@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <linux/openat2.h>
 #include <math.h>
-#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -148,24 +147,15 @@ int hang_dumps_open(const struct hang_dumps_rank *rank, char *const *prefixes, s
 /* --- reading, shut in --- */
 
 /* What it prints to the end, or until its time is over. */
-static int read_to_end(int fd, struct strbuf *text, struct err *err)
+static int read_words(int fd, struct strbuf *text, struct err *err)
 {
-	const uint64_t deadline_us = clock_mono_us() + CHILD_WALL_US;
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	char piece[PIECE];
-	ssize_t n;
+	int r = file_read_until(fd, clock_mono_us() + CHILD_WALL_US, text);
 
-	for (;;) {
-		if (poll(&p, 1, clock_left_ms(deadline_us)) == 0)
-			return err_set(err, ETIMEDOUT, "it takes too long to read");
-		n = read(fd, piece, sizeof(piece));
-		if (n == 0)
-			return 0;
-		if (n < 0 && errno != EINTR)
-			return err_errno(err, errno, "cannot read what was made of it");
-		if (n > 0 && strbuf_add(text, piece, (size_t)n) < 0)
-			return err_set(err, EFBIG, "it gives more than a document of a rank has");
-	}
+	if (r == -ETIMEDOUT)
+		return err_set(err, ETIMEDOUT, "it takes too long to read");
+	if (r == -EFBIG)
+		return err_set(err, EFBIG, "it gives more than a document of a rank has");
+	return r < 0 ? err_errno(err, -r, "cannot read what was made of it") : 0;
 }
 
 static pid_t start(int fd, const struct hang_dumps_rank *rank, int out)
@@ -214,7 +204,7 @@ static int run(int fd, const struct hang_dumps_rank *rank, struct strbuf *text, 
 	(void)close(out);
 	if (pid < 0)
 		return err_set(err, EAGAIN, "cannot start who reads it");
-	r = read_to_end(in, text, err);
+	r = read_words(in, text, err);
 	if (r < 0)
 		(void)kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -46,26 +45,6 @@ static int spawn_reader(const char *program, const char *path, int out, pid_t *r
 	return -r;
 }
 
-static int read_to_end(int fd, struct strbuf *text)
-{
-	const uint64_t deadline_us = clock_mono_us() + CHILD_TIMEOUT_US;
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	char bytes[4096];
-	ssize_t n;
-
-	for (;;) {
-		if (poll(&p, 1, clock_left_ms(deadline_us)) == 0)
-			return -ETIMEDOUT;
-		n = read(fd, bytes, sizeof(bytes));
-		if (n == 0)
-			return 0;
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0 && strbuf_add(text, bytes, (size_t)n) < 0)
-			return -EFBIG;
-	}
-}
-
 static int wait_for(pid_t pid)
 {
 	int status = 0;
@@ -91,7 +70,7 @@ int yaml_child_read(const char *path, json_t **ret_value, struct err *err)
 	(void)close(pipe_fds[1]);
 	if (r < 0)
 		return err_errno(err, -r, "%s: cannot start %s to read it", path, program);
-	r = read_to_end(in, &text);
+	r = file_read_until(in, clock_mono_us() + CHILD_TIMEOUT_US, &text);
 	if (r < 0)
 		(void)kill(pid, SIGKILL);
 	status = wait_for(pid);

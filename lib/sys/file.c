@@ -4,16 +4,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/random.h"
+#include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
 
-enum { LINE_LIMIT = 4096, FIRST_READ = 4096 };
+enum { LINE_LIMIT = 4096, FIRST_READ = 4096, PIECE = 16 * 1024 };
 
 void closep(int *fd)
 {
@@ -96,6 +99,27 @@ int file_read(int dir_fd, const char *path, size_t limit, char **ret_text, size_
 	if (ret_len)
 		*ret_len = len;
 	return 0;
+}
+
+int file_read_until(int fd, uint64_t deadline_us, struct strbuf *text)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char bytes[PIECE];
+	ssize_t n;
+	int r;
+
+	for (;;) {
+		r = poll(&p, 1, clock_left_ms(deadline_us));
+		if (r == 0)
+			return -ETIMEDOUT;
+		n = r < 0 ? -1 : read(fd, bytes, sizeof(bytes));
+		if (n == 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0 && strbuf_add(text, bytes, (size_t)n) < 0)
+			return -EFBIG;
+	}
 }
 
 int file_read_line(int dir_fd, const char *path, char **ret_text)

@@ -6,9 +6,12 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 #include "lib/base/macro.h"
 
 struct err;
+struct strbuf;
 
 /* For CLEANUP(): close a descriptor unless negative. */
 void closep(int *fd);
@@ -29,6 +32,12 @@ int file_read_line(int dir_fd, const char *path, char **ret_text);
 
 /* The same as a whole number in base 10 or 0x...: -EINVAL when it is none. */
 int file_read_i64(int dir_fd, const char *path, long long *ret_value);
+
+/*
+ * Append what comes from a pipe until its end. -ETIMEDOUT at the monotonic deadline, -EFBIG past
+ * the limit of `text`, and the usual errno; no sentence.
+ */
+int file_read_until(int fd, uint64_t deadline_us, struct strbuf *text);
 
 /*
  * Replace `path` by `len` bytes: written to a temporary beside it, fsync'ed,

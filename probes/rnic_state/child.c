@@ -11,10 +11,7 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/strbuf.h"
 #include "lib/sys/file.h"
-
-enum { READ_AT_ONCE = 16 * 1024 };
 
 static int start(char *const argv[], int output_fd, pid_t *ret_pid)
 {
@@ -34,33 +31,6 @@ static int start(char *const argv[], int output_fd, pid_t *ret_pid)
 		r = posix_spawn(ret_pid, argv[0], &actions, NULL, argv, no_environment);
 	(void)posix_spawn_file_actions_destroy(&actions);
 	return -r;
-}
-
-/* Until its end of the pipe is closed. */
-static int read_all(int fd, uint64_t deadline_us, struct strbuf *ret)
-{
-	char bytes[READ_AT_ONCE];
-
-	for (;;) {
-		struct pollfd ready = { .fd = fd, .events = POLLIN };
-		int r = poll(&ready, 1, clock_left_ms(deadline_us));
-		ssize_t n;
-
-		if (r == 0)
-			return -ETIMEDOUT;
-		if (r < 0 && errno != EINTR)
-			return -errno;
-		if (r < 0)
-			continue;
-		n = read(fd, bytes, sizeof(bytes));
-		if (n == 0)
-			return 0;
-		if (n < 0)
-			return -errno;
-		r = strbuf_add(ret, bytes, (size_t)n);
-		if (r < 0)
-			return r;
-	}
 }
 
 /* Its exit status; one that lingers after closing its output is killed at the deadline. */
@@ -90,7 +60,7 @@ int child_read(char *const argv[], uint64_t deadline_us, struct strbuf *ret)
 		(void)close(fds[0]);
 		return r;
 	}
-	r = read_all(fds[0], deadline_us, ret);
+	r = file_read_until(fds[0], deadline_us, ret);
 	(void)close(fds[0]);
 	status = end(pid, r == 0 ? deadline_us : 0);
 	return r < 0 ? r : status;

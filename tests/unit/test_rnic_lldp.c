@@ -119,7 +119,7 @@ static void a_child_that_prints_too_much_is_ended(void)
 
 	CHECK_EQ(run_script("#!/bin/sh\nwhile :; do echo 0123456789; done\n", 60 * USEC_PER_SEC,
 			    &out),
-		 -E2BIG);
+		 -EFBIG);
 }
 
 static void a_child_that_hangs_is_ended_at_the_deadline(void)
