@@ -8,7 +8,7 @@
 
 enum { GROUPS_MAX = 4096 }; /* of a host's document */
 
-json_t *hang_document_rank(json_t *ranks, json_int_t rank)
+static json_t *find(json_t *ranks, json_int_t rank)
 {
 	json_t *one;
 	size_t i;
@@ -18,6 +18,15 @@ json_t *hang_document_rank(json_t *ranks, json_int_t rank)
 		if (json_integer_value(json_object_get(one, "rank")) == rank)
 			return one;
 	}
+	return NULL;
+}
+
+json_t *hang_document_rank(json_t *ranks, json_int_t rank)
+{
+	json_t *one = find(ranks, rank);
+
+	if (one)
+		return one;
 	one = json_pack("{s:I, s:[]}", "rank", rank, "sources");
 	(void)json_array_append_new(ranks, one);
 	return one;
@@ -76,19 +85,6 @@ static void add_items(json_t *to, const json_t *from, const char *key, const jso
 		(void)json_object_set(copy, "group", place);
 		(void)json_array_append_new(into, copy);
 	}
-}
-
-static json_t *find(json_t *ranks, json_int_t rank)
-{
-	json_t *one;
-	size_t i;
-
-	json_array_foreach(ranks, i, one)
-	{
-		if (json_integer_value(json_object_get(one, "rank")) == rank)
-			return one;
-	}
-	return NULL;
 }
 
 void hang_document_add(json_t *groups, json_t *ranks, const json_t *from)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * assay-rhythm: counters of RNICs and GPUs, sampled for a while: how long a step of the job here
- * takes, and whether it still takes any. `assay rhythm` starts it, and assayd while a job is looked
- * at; a program of its own, since a read of a sick device may never come back.
+ * takes, and whether it still takes any. `assay rhythm` starts it: a program of its own, since a
+ * read of a sick device may never come back.
  */
 #include <argp.h>
 #include <errno.h>
