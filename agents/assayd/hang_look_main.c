@@ -120,10 +120,10 @@ static double began(uint64_t start_ticks)
 	return (double)clock_real_us() / USEC_PER_SEC - age_s;
 }
 
-static void say_missing(json_t *answer, const struct process *p, const char *why)
+static void say_missing(json_t *answer, int64_t rank, const char *why)
 {
 	CLEANUP(freep)
-	char *line = xasprintf("rank %" PRId64 ": flight recorder: %s", p->rank, why);
+	char *line = xasprintf("rank %" PRId64 ": flight recorder: %s", rank, why);
 
 	(void)json_array_append_new(json_object_get(answer, "missing"), json_string(line));
 }
@@ -140,9 +140,10 @@ static void tell_gpu(json_t *rank, int proc_fd)
 		(void)json_object_set_new(rank, "pci", json_string(pci));
 }
 
-static void tell_dump(const struct options *o, const struct process *p,
-		      const struct hang_dumps_rank *of, struct hang_case *dumps, json_t *answer)
-{ /* lint: allow parameters: whose, where, and what comes of it */
+/* Of the rank that is the last one of the answer. */
+static void tell_dump(const struct options *o, const struct hang_dumps_rank *of,
+		      struct hang_case *dumps, json_t *answer)
+{
 	json_t *ranks = json_object_get(answer, "ranks");
 	json_t *rank = json_array_get(ranks, json_array_size(ranks) - 1);
 	struct err err = ERR_INIT;
@@ -150,14 +151,14 @@ static void tell_dump(const struct options *o, const struct process *p,
 	CLEANUP(closep) int fd = hang_dumps_open(of, o->prefixes, &st, &err);
 
 	if (fd < 0 && fd != -ENOENT)
-		say_missing(answer, p, err.msg);
+		say_missing(answer, of->rank, err.msg);
 	if (fd < 0)
 		return;
 	(void)json_object_set_new(
 		rank, "dump",
 		json_real((double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec * 1e-9));
 	if (!o->peek && hang_dumps_add(dumps, fd, of, &err) < 0)
-		say_missing(answer, p, err.msg);
+		say_missing(answer, of->rank, err.msg);
 }
 
 static void tell_process(const struct options *o, const struct process *p, struct hang_case *dumps,
@@ -178,7 +179,7 @@ static void tell_process(const struct options *o, const struct process *p, struc
 	tell_gpu(rank, proc_fd);
 	if (o->nccl && nccl_version_of("/proc", p->pid, nccl) == 0)
 		(void)json_object_set_new(rank, "nccl", json_string(nccl));
-	tell_dump(o, p, &of, dumps, answer);
+	tell_dump(o, &of, dumps, answer);
 }
 
 int main(int argc, char **argv)
