@@ -123,11 +123,11 @@ static enum ring_refusal meet(struct ring_set *set, const struct ring_owner *own
 	*ret = has_ended(owner->pidfd) ? NULL : find_process(set, owner);
 	if (*ret)
 		return RING_TAKEN;
-	if (set->n_processes >= RING_PROCESSES_MAX && !make_place(set))
-		return RING_OF_HOST;
 	/* What was read is of who asks, if he has not ended by then. */
 	if (process_map_of(owner->pid, &entry) < 0 || has_ended(owner->pidfd))
 		return RING_STRANGER;
+	if (set->n_processes >= RING_PROCESSES_MAX && !make_place(set))
+		return RING_OF_HOST;
 	pidfd = fcntl(owner->pidfd, F_DUPFD_CLOEXEC, 0);
 	if (pidfd < 0)
 		return RING_RESOURCES;

@@ -331,10 +331,21 @@ static void what_is_read_for_a_job_is_of_its_own_rings(void)
 	end(&w);
 }
 
+/* How many rings are told of for this job. */
+static size_t count(const struct world *w, const char *name)
+{
+	CLEANUP(freep) char *text = tell(w, name, 1);
+	CLEANUP(json_freep) json_t *all = json_loads(text, 0, NULL);
+	const json_t *rank = json_array_get(json_object_get(all, "ranks"), 0);
+
+	return json_array_size(json_object_get(rank, "positions"));
+}
+
 /* As of a job that is started again and again. */
 static void processes_that_have_ended_make_room(void)
 {
 	struct world w;
+	struct job stranger;
 	int i;
 
 	begin(&w);
@@ -350,6 +361,11 @@ static void processes_that_have_ended_make_room(void)
 		if (!taken)
 			break;
 	}
+	/* But not for who is nobody. */
+	CHECK_EQ(count(&w, "team/a"), RING_PROCESSES_MAX);
+	stranger = start(&w, "");
+	CHECK(ends(&w, &stranger));
+	CHECK_EQ(count(&w, "team/a"), RING_PROCESSES_MAX);
 	end(&w);
 }
 
