@@ -57,9 +57,9 @@ static void *pages_of(const void *memory)
  * The writer can still punch holes: a page that is not there is made when it is read, and where
  * there is no memory for it (vm.overcommit_memory = 2) that is a SIGBUS.
  */
-bool ring_memory_ready(const void *memory)
+bool ring_memory_ready(const void *memory, size_t size)
 {
-	return madvise(pages_of(memory), RING_SIZE, MADV_POPULATE_READ) == 0 || errno == EINVAL;
+	return madvise(pages_of(memory), size, MADV_POPULATE_READ) == 0 || errno == EINVAL;
 }
 
 void ring_memory_rest(const void *memory)

@@ -27,10 +27,10 @@ struct ring_identity {
 enum ring_refusal ring_memory_map(int fd, const void **ret, struct ring_identity *ret_identity);
 
 /*
- * Make all of it readable without a fault, as far as the kernel has memory. False: it has not, and
- * it is not to be read now.
+ * Make its first `size` bytes readable without a fault, as far as the kernel has memory. False: it
+ * has not, and it is not to be read now.
  */
-bool ring_memory_ready(const void *memory);
+bool ring_memory_ready(const void *memory, size_t size);
 
 /* It was read: the pages are no longer ours. */
 void ring_memory_rest(const void *memory);

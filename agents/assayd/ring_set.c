@@ -30,18 +30,6 @@ static bool has_ended(int pidfd)
 	return poll(&ended, 1, 0) > 0;
 }
 
-static void see_ended(struct ring_set *set, uint64_t now_us)
-{
-	size_t i;
-
-	for (i = 0; i < set->n_processes; i++) {
-		struct ring_process *p = set->processes[i];
-
-		if (!p->ended_us && has_ended(p->pidfd))
-			p->ended_us = now_us;
-	}
-}
-
 static struct ring_process *find_process(const struct ring_set *set, const struct ring_owner *owner)
 {
 	size_t i;
@@ -80,6 +68,38 @@ static void forget_idle(struct ring_set *set)
 
 /* --- rings --- */
 
+/* Who it is of, and how far it is, as it says now. */
+static enum ring_refusal read_head(struct ring_entry *ring)
+{
+	struct err err = ERR_INIT;
+	int r;
+
+	if (!ring_memory_ready(ring->memory, RING_HEAD_SIZE))
+		return RING_RESOURCES;
+	r = ring_read_head(ring->memory, &ring->comm, &err);
+	ring_memory_rest(ring->memory);
+	return r < 0 ? RING_HEAD : RING_TAKEN;
+}
+
+/* Which processes have ended, and which communicators were given up, since it was seen last. */
+static void see(struct ring_set *set, uint64_t now_us)
+{
+	size_t i;
+
+	for (i = 0; i < set->n_processes; i++) {
+		struct ring_process *p = set->processes[i];
+
+		if (!p->ended_us && has_ended(p->pidfd))
+			p->ended_us = now_us;
+	}
+	for (i = 0; i < set->n_rings; i++) {
+		struct ring_entry *ring = &set->rings[i];
+
+		if (!ring->finalized_us && read_head(ring) == RING_TAKEN && ring->comm.finalized)
+			ring->finalized_us = now_us;
+	}
+}
+
 static void drop(struct ring_set *set, size_t i)
 {
 	struct ring_entry *ring = &set->rings[i];
@@ -97,7 +117,7 @@ static bool make_place(struct ring_set *set)
 	const struct ring_process *found = NULL;
 	size_t i;
 
-	see_ended(set, clock_mono_us());
+	see(set, clock_mono_us());
 	for (i = 0; i < set->n_processes; i++) {
 		const struct ring_process *p = set->processes[i];
 
@@ -166,7 +186,7 @@ static bool make_room(struct ring_set *set, const struct ring_process *p, enum r
 {
 	size_t found = set->n_rings, i;
 
-	see_ended(set, clock_mono_us());
+	see(set, clock_mono_us());
 	for (i = 0; i < set->n_rings; i++) {
 		const struct ring_entry *ring = &set->rings[i];
 		const bool fits = why == RING_OF_HOST ||
@@ -211,15 +231,10 @@ static bool is_held(const struct ring_set *set, const struct ring_identity *iden
 static enum ring_refusal complete(const struct ring_set *set, struct ring_entry *ring,
 				  int *ret_control_fd)
 {
-	struct err err = ERR_INIT;
+	enum ring_refusal why = is_held(set, &ring->identity) ? RING_TWICE : read_head(ring);
 
-	if (is_held(set, &ring->identity))
-		return RING_TWICE;
-	if (!ring_memory_ready(ring->memory))
-		return RING_RESOURCES;
-	if (ring_read_head(ring->memory, &ring->comm, &err) < 0)
-		return RING_HEAD;
-	ring_memory_rest(ring->memory);
+	if (why != RING_TAKEN)
+		return why;
 	return ring_memory_control(&ring->control, ret_control_fd) < 0 ? RING_RESOURCES
 								       : RING_TAKEN;
 }
@@ -263,13 +278,11 @@ void ring_set_look(struct ring_set *set, uint64_t now_us, uint64_t hold_us)
 {
 	size_t i = set->n_rings;
 
-	see_ended(set, now_us);
+	see(set, now_us);
 	while (i-- > 0) {
-		struct ring_entry *ring = &set->rings[i];
+		const struct ring_entry *ring = &set->rings[i];
 		const uint64_t ended_us = ring->process->ended_us;
 
-		if (ring->comm.finalized && !ring->finalized_us)
-			ring->finalized_us = now_us;
 		if ((ended_us && now_us >= ended_us + hold_us) ||
 		    (ring->finalized_us && now_us >= ring->finalized_us + RING_SET_FINALIZED_US))
 			drop(set, i);
@@ -297,7 +310,7 @@ size_t ring_set_read(struct ring_entry *ring, uint64_t from, uint64_t now_ns,
 	struct err err = ERR_INIT;
 	size_t n = 0;
 
-	if (!ring_memory_ready(ring->memory))
+	if (!ring_memory_ready(ring->memory, RING_SIZE))
 		return 0;
 	if (ring_read_head(ring->memory, &ring->comm, &err) < 0)
 		counts->absurd++;

@@ -138,6 +138,10 @@ class Job:
     def control(self, name="a"):
         return look_at_control(self.rings[name][1])
 
+    def give_up(self, name="a"):
+        os.pwrite(self.rings[name][0], struct.pack("<I", 1), HEAD.size - 4)
+        return {}
+
     def put(self, first, n=1, name="a", **more):
         """Write operations as the plug-in does it."""
         fd = self.rings[name][0]

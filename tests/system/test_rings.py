@@ -206,6 +206,16 @@ def test_the_same_ring_twice_and_too_many_are_refused(keeper, job):
     assert wait_for(lambda: second.many(n=1, first=20) == [1]), daemon.log()
 
 
+def test_a_communicator_that_was_given_up_makes_room(keeper, job):
+    daemon = keeper(mode="on", sample={"every": "1d"}, limits={"process": 2})
+    process = job()
+    assert process.offer(name="a", comm=1)["taken"] == 1 and process.offer(name="b", comm=2)["taken"] == 1
+    assert process.offer(name="c", comm=3)["taken"] == 0
+    process.give_up(name="a")
+    assert process.offer(name="d", comm=4)["taken"] == 1, daemon.log()
+    assert process.offer(name="e", comm=5)["taken"] == 0
+
+
 def test_all_rings_together_have_a_bound(keeper, job):
     daemon = keeper(mode="on", limits={"memory": "1MiB"})
     assert job().many(n=3) == [1, 0, 0]
