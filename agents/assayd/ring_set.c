@@ -227,28 +227,18 @@ static bool is_held(const struct ring_set *set, const struct ring_identity *iden
 	return false;
 }
 
-/* Is it what it should be? Then it has its page. */
-static enum ring_refusal complete(const struct ring_set *set, struct ring_entry *ring,
-				  int *ret_control_fd)
-{
-	enum ring_refusal why = is_held(set, &ring->identity) ? RING_TWICE : read_head(ring);
-
-	if (why != RING_TAKEN)
-		return why;
-	return ring_memory_control(&ring->control, ret_control_fd) < 0 ? RING_RESOURCES
-								       : RING_TAKEN;
-}
-
 static enum ring_refusal add(struct ring_set *set, struct ring_process *p, int fd,
 			     int *ret_control_fd)
 {
 	struct ring_entry ring = { .process = p };
-	enum ring_refusal why = find_room(set, p);
+	enum ring_refusal why = ring_memory_map(fd, &ring.memory, &ring.identity);
 
 	if (why == RING_TAKEN)
-		why = ring_memory_map(fd, &ring.memory, &ring.identity);
+		why = is_held(set, &ring.identity) ? RING_TWICE : read_head(&ring);
 	if (why == RING_TAKEN)
-		why = complete(set, &ring, ret_control_fd);
+		why = find_room(set, p);
+	if (why == RING_TAKEN && ring_memory_control(&ring.control, ret_control_fd) < 0)
+		why = RING_RESOURCES;
 	if (why != RING_TAKEN) {
 		ring_memory_unmap(ring.memory);
 		return why;

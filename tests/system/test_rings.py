@@ -212,6 +212,9 @@ def test_a_communicator_that_was_given_up_makes_room(keeper, job):
     assert process.offer(name="a", comm=1)["taken"] == 1 and process.offer(name="b", comm=2)["taken"] == 1
     assert process.offer(name="c", comm=3)["taken"] == 0
     process.give_up(name="a")
+    # For a ring, and nothing else.
+    assert process.offer(name="x", magic=7)["taken"] == 0
+    assert wait_for(lambda: (daemon.told() or {}).get("head") == 1 and daemon.told()["rings"] == 2), daemon.told()
     assert process.offer(name="d", comm=4)["taken"] == 1, daemon.log()
     assert process.offer(name="e", comm=5)["taken"] == 0
 
