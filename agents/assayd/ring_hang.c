@@ -7,7 +7,7 @@
 #include "lib/json/json.h"
 #include "lib/ring/ring_func.h"
 
-enum { NAME_SIZE = 64, NS_PER_S = 1000000000, KERNELS = 64 /* KernelCh of the mask */ };
+enum { NAME_SIZE = 64, NS_PER_S = 1000000000 };
 
 #define P2P RING_FUNCS /* all sends and receives are one group */
 
@@ -62,7 +62,7 @@ static struct view view_of(const struct ring_hang_ring *rings, size_t n, size_t 
 			      .all = rings,
 			      .n_all = n,
 			      .now_ns = now_ns,
-			      .kernels = rings[i].comm->mask & KERNELS,
+			      .kernels = rings[i].comm->mask & RING_MASK_KERNELS,
 			      .done = find_done(&rings[i]) };
 }
 

@@ -14,10 +14,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/sys/file.h"
 
-enum {
-	KERNELS = 64, /* KernelCh: without it nobody knows what has started or ended */
-	RINGS_AT_FIRST = 16,
-};
+enum { RINGS_AT_FIRST = 16 };
 
 #define CONTROL_NS (30 * UINT64_C(1000000000)) /* what a control page says holds for so long */
 
@@ -153,7 +150,6 @@ static enum ring_refusal meet(struct ring_set *set, const struct ring_owner *own
 		return RING_RESOURCES;
 	p = xcalloc(1, sizeof(*p));
 	p->pid = owner->pid;
-	p->start_ticks = entry.start_ticks;
 	p->uid = owner->uid;
 	p->pidfd = pidfd;
 	p->placed = trace_rules_place(&entry.env, &p->place);
@@ -287,9 +283,9 @@ void ring_set_mask(struct ring_entry *ring, uint32_t mask, uint64_t now_ns)
 	atomic_store(&ring->control->until_ns, now_ns + CONTROL_NS);
 	if (was == mask)
 		return;
-	if (!(mask & KERNELS))
+	if (!(mask & RING_MASK_KERNELS))
 		ring->since_ns = 0;
-	else if (!(was & KERNELS))
+	else if (!(was & RING_MASK_KERNELS))
 		ring->since_ns = now_ns;
 	atomic_store(&ring->control->mask, mask);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rings that are held, and the processes that they are of. A process is known by its number and
- * start, and watched by a descriptor: what it said of its job and rank when it handed over its
- * first ring holds for all of them.
+ * The rings that are held, and the processes that they are of. A process is watched by a
+ * descriptor, and its number is its own until that says that it has ended: what it said of its job
+ * and rank when it handed over its first ring holds for all of them.
  */
 #pragma once
 
@@ -18,7 +18,6 @@
 
 struct ring_process {
 	pid_t pid;
-	uint64_t start_ticks;
 	uid_t uid;
 	int pidfd; /* owned */
 	struct trace_place place;

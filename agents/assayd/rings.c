@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <systemd/sd-event.h>
 
@@ -51,12 +50,10 @@ struct rings {
 	uint64_t counts[RING_REFUSALS], said_us[RING_REFUSALS], unsaid[RING_REFUSALS];
 };
 
+/* The clock of rings. */
 static uint64_t mono_ns(void)
 {
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+	return clock_mono_us() * 1000;
 }
 
 /* --- what is told --- */

@@ -17,6 +17,7 @@
 
 #include "lib/base/duration.h"
 #include "lib/base/macro.h"
+#include "lib/ring/ring_layout.h"
 
 struct assayd_config;
 struct rings;
@@ -24,9 +25,8 @@ struct sd_event;
 struct traces;
 
 enum {
-	RINGS_MASK = 2 | 4 | 64, /* Coll, P2p, KernelCh of NCCL's profiler interface */
+	RINGS_MASK = 2 | 4 | RING_MASK_KERNELS, /* Coll, P2p of NCCL's profiler interface */
 	RINGS_MASK_ASKED = RINGS_MASK | 8 | 16, /* and ProxyOp, ProxyStep: who waits for what */
-	RINGS_MASK_KERNEL = 64,
 };
 
 #define RINGS_ASK_MAX_US (10 * USEC_PER_MIN) /* nobody is recorded by request for longer */

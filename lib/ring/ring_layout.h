@@ -32,6 +32,8 @@ enum {
 	RING_NAME_SIZE = 64,
 	RING_SIZE = RING_HEAD_SIZE + RING_SLOT_SIZE * RING_SLOTS, /* 516 KiB */
 	RING_CHANNELS = 128, /* more than MAXCHANNELS (64) of NCCL 2.28 */
+	/* KernelCh of a mask of events: without it nobody knows what has started or ended. */
+	RING_MASK_KERNELS = 64,
 };
 
 /* Names of operations, as NCCL says them ("AllReduce"): places in ring_func_names. */
