@@ -7,6 +7,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "lib/ring/ring_func.h"
 
 enum {
 	HOST_BLOCKS = 16, /* of each the least delay is a point */
@@ -199,7 +200,7 @@ static int by_size(const void *a, const void *b)
 
 static uint64_t key_of(const struct ring_op *op, uint64_t order)
 {
-	const bool p2p = op->func == RING_SEND || op->func == RING_RECV;
+	const bool p2p = ring_func_is_p2p(op->func);
 
 	if (p2p)
 		return (uint64_t)op->func << 56 | (uint64_t)(uint16_t)op->peer << 40 | order;
@@ -212,7 +213,7 @@ static void add_ring(struct clocks *c, uint32_t rank, const struct ring_view *ri
 
 	for (i = 0; i < ring->n; i++) {
 		const struct ring_op *op = &ring->ops[i];
-		const bool p2p = op->func == RING_SEND || op->func == RING_RECV;
+		const bool p2p = ring_func_is_p2p(op->func);
 
 		/* Who is paired by order must have all: one without a stamp keeps its place. */
 		if (!p2p && !(ring_clock_synchronises(op) && ring_clock_has(op)))

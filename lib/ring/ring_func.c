@@ -13,19 +13,13 @@ const char *const ring_func_names[RING_FUNCS] = {
 	[RING_ALL_TO_ALL] = "AlltoAll",
 };
 
-enum ring_func ring_func_find(const char *name, size_t size)
+enum ring_func ring_func_find(const char *name)
 {
-	const size_t n = strnlen(name, size);
 	size_t i;
 
 	for (i = RING_OTHER + 1; i < RING_FUNCS; i++) {
-		if (strlen(ring_func_names[i]) == n && memcmp(ring_func_names[i], name, n) == 0)
+		if (streq(ring_func_names[i], name))
 			return (enum ring_func)i;
 	}
 	return RING_OTHER;
-}
-
-bool ring_func_is_p2p(unsigned func)
-{
-	return func == RING_SEND || func == RING_RECV;
 }

@@ -8,8 +8,11 @@
 /* "Other" stands for RING_OTHER. */
 extern const char *const ring_func_names[RING_FUNCS];
 
-/* The operation of this name, which need not end within `size` bytes; RING_OTHER: another one. */
-enum ring_func ring_func_find(const char *name, size_t size);
+/* The operation of this name; RING_OTHER: another one, or NULL. */
+enum ring_func ring_func_find(const char *name);
 
 /* Does it go from one rank to one other? */
-bool ring_func_is_p2p(unsigned func);
+static inline bool ring_func_is_p2p(unsigned func)
+{
+	return func == RING_SEND || func == RING_RECV;
+}

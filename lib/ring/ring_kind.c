@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "lib/base/err.h"
+#include "lib/ring/ring_func.h"
 
 enum { RANKS_MAX = 16384 };
 
@@ -44,18 +45,13 @@ struct tally {
 		small; /* sends and receives; collectives beyond and up to a flag's size */
 };
 
-static bool is_p2p(const struct ring_op *op)
-{
-	return op->func == RING_SEND || op->func == RING_RECV;
-}
-
 static struct tally tally(const struct ring_view *ring)
 {
 	struct tally t = { 0, 0, 0 };
 	size_t i;
 
 	for (i = 0; i < ring->n; i++) {
-		if (is_p2p(&ring->ops[i]))
+		if (ring_func_is_p2p(ring->ops[i].func))
 			t.p2p++;
 		else if (ring->ops[i].bytes > RING_KIND_SMALL_BYTES)
 			t.large++;
@@ -258,7 +254,7 @@ int ring_kind_work(enum ring_kind kind, const struct ring_comm *comm, const stru
 {
 	if (kind == RING_KIND_NONE || kind == RING_KIND_TENSOR)
 		return RING_WORK_NONE;
-	if (is_p2p(op))
+	if (ring_func_is_p2p(op->func))
 		return kind == RING_KIND_PIPELINE ? transfer(comm, op, shape, err) : RING_WORK_NONE;
 	return (int)collective(kind, op);
 }

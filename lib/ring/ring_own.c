@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
+#include "lib/ring/ring_func.h"
 #include "lib/ring/ring_line.h"
 
 /* Standard deviation of a median, by the quartiles of what it is of (normal: 1.2533 / 1.349). */
@@ -54,7 +55,7 @@ static uint64_t mix(uint64_t z)
 /* The same for ranks that do the same: not who they are, but how large a group and which way. */
 static uint64_t token_of(const struct ring_comm *comm, const struct ring_op *op)
 {
-	const bool p2p = op->func == RING_SEND || op->func == RING_RECV;
+	const bool p2p = ring_func_is_p2p(op->func);
 	const uint64_t way = !p2p ? 0 : op->peer > comm->rank ? 2 : 1;
 
 	return mix(mix(mix((uint64_t)(uint32_t)comm->n_ranks) ^ op->func ^ way << 8) ^ op->bytes);

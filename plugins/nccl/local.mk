@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # plugins/nccl: libassay-nccl-profiler.so, loaded by NCCL into jobs; it links nothing but libc. Included by Makefile.am.
 NCCL_PLUGIN_C = plugins/nccl/profiler_comm.c plugins/nccl/profiler_entry.c plugins/nccl/profiler_handover.c \
-	plugins/nccl/profiler_record.c plugins/nccl/profiler_version.c
+	plugins/nccl/profiler_record.c plugins/nccl/profiler_version.c lib/ring/ring_func.c
 NCCL_PLUGIN_H = plugins/nccl/profiler_api.h plugins/nccl/profiler_comm.h plugins/nccl/profiler_entry.h plugins/nccl/profiler_handle.h \
 	plugins/nccl/profiler_handover.h plugins/nccl/profiler_record.h plugins/nccl/profiler_version.h \
-	lib/base/macro.h lib/ring/ring_layout.h
+	lib/base/macro.h lib/ring/ring_func.h lib/ring/ring_layout.h
 EXTRA_DIST += plugins/nccl/local.mk $(NCCL_PLUGIN_C) $(NCCL_PLUGIN_H)
 
 # It stays where it was loaded (nodelete): NCCL unloads it while its threads may still be in a call.
@@ -15,7 +15,8 @@ if !SANITIZERS
 NCCL_PLUGIN_SHARED += -Wl,-z,defs
 endif
 NCCL_PLUGIN_FILES = $(srcdir)/plugins/nccl/profiler_comm.c $(srcdir)/plugins/nccl/profiler_entry.c \
-	$(srcdir)/plugins/nccl/profiler_handover.c $(srcdir)/plugins/nccl/profiler_record.c $(srcdir)/plugins/nccl/profiler_version.c
+	$(srcdir)/plugins/nccl/profiler_handover.c $(srcdir)/plugins/nccl/profiler_record.c $(srcdir)/plugins/nccl/profiler_version.c \
+	$(srcdir)/lib/ring/ring_func.c
 NCCL_PLUGIN = libassay-nccl-profiler.so
 
 $(NCCL_PLUGIN): $(NCCL_PLUGIN_C) $(NCCL_PLUGIN_H) config.h

@@ -5,25 +5,11 @@
 #include <time.h>
 
 #include "lib/base/macro.h"
+#include "lib/ring/ring_func.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
 enum { LOOK_AHEAD = 16 /* operations that one callback looks through for those that are done */ };
-
-/* enum ring_func; the most frequent first. */
-static const struct {
-	const char *name;
-	enum ring_func func;
-} funcs[] = {
-	{ "AllReduce", RING_ALL_REDUCE },
-	{ "AllGather", RING_ALL_GATHER },
-	{ "ReduceScatter", RING_REDUCE_SCATTER },
-	{ "Send", RING_SEND },
-	{ "Recv", RING_RECV },
-	{ "Broadcast", RING_BROADCAST },
-	{ "Reduce", RING_REDUCE },
-	{ "AlltoAll", RING_ALL_TO_ALL },
-};
 
 static uint64_t now_ns(void)
 {
@@ -31,17 +17,6 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
-static enum ring_func func_of(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(funcs); i++) {
-		if (strcmp(name, funcs[i].name) == 0)
-			return funcs[i].func;
-	}
-	return RING_OTHER;
 }
 
 /* Bytes of an element: the first number in the name is its bits ("ncclBfloat16"). */
@@ -165,7 +140,7 @@ static void say_who(struct profiler_comm *comm, const struct record_op *op)
 void *profiler_record_op(struct profiler_comm *comm, const struct record_op *op)
 {
 	struct ring_head *head = profiler_comm_head(comm);
-	const enum ring_func func = func_of(op->func ? op->func : "");
+	const enum ring_func func = ring_func_find(op->func);
 	const uint64_t now = now_ns();
 	struct ring_slot *slot;
 	uint64_t number;
@@ -188,7 +163,7 @@ void *profiler_record_op(struct profiler_comm *comm, const struct record_op *op)
 	atomic_store_explicit(&comm->proxies[number % RING_SLOTS], 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->stamp, number + 1, memory_order_release);
 	atomic_store_explicit(&head->beat_ns, now, memory_order_relaxed);
-	if (func != RING_SEND && func != RING_RECV)
+	if (!ring_func_is_p2p(func))
 		find_graph(comm, number, func, op->seq);
 	return handle_pack((struct handle){
 		.kind = HANDLE_OP,
@@ -273,7 +248,7 @@ static void done_if(struct profiler_comm *comm, struct ring_slot *slot, uint64_t
 		    uint32_t plan_started)
 {
 	const uint16_t started = atomic_load_explicit(&slot->started, memory_order_relaxed);
-	const bool p2p = slot->func == RING_SEND || slot->func == RING_RECV;
+	const bool p2p = ring_func_is_p2p(slot->func);
 
 	if (!started || started != atomic_load_explicit(&slot->stopped, memory_order_relaxed))
 		return;
