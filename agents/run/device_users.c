@@ -16,7 +16,7 @@
 #include "lib/sys/paths.h"
 
 /* A process may be this many generations below us. */
-enum { GENERATIONS_MAX = 64, PROC_PATH_SIZE = 64 };
+enum { GENERATIONS_MAX = 64, PROC_PATH_SIZE = 64, NAME_SIZE = 4096 };
 
 static const char *const node_patterns[] = {
 	"/dev/nvidia[0-9]*",
@@ -89,6 +89,21 @@ static size_t look_up(char *const *paths, size_t n, struct target *ret)
 	return n;
 }
 
+/*
+ * Only what lies in a /dev, be it a container's, is looked at: the file system of another file may
+ * take any time to answer, as that of a job that hangs. Its name comes from the kernel alone.
+ */
+static bool may_be_device(int dir_fd, const char *fd)
+{
+	char name[NAME_SIZE];
+	const ssize_t n = readlinkat(dir_fd, fd, name, sizeof(name) - 1);
+
+	if (n <= 0)
+		return false;
+	name[n] = '\0';
+	return strstr(name, "/dev/");
+}
+
 /* Number of the target that process `pid` holds open, or -1. */
 static int held_by(pid_t pid, const struct target *targets, size_t n)
 {
@@ -102,6 +117,7 @@ static int held_by(pid_t pid, const struct target *targets, size_t n)
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
 		if (!isdigit((unsigned char)entry->d_name[0]) ||
+		    !may_be_device(dirfd(dir), entry->d_name) ||
 		    fstatat(dirfd(dir), entry->d_name, &st, 0) < 0)
 			continue;
 		for (i = 0; i < n; i++) {

@@ -30,8 +30,9 @@ size_t device_nodes(char *ret_paths[static DEVICE_NODES_MAX]);
 bool device_users_is(char *const *paths, size_t n, pid_t pid);
 
 /*
- * Call `each` for the processes that hold one of `paths` open and are neither allowed nor this
- * process or its descendants, in no order, as long as it returns true.
+ * Call `each` for the processes that hold one of `paths` open, by whatever name that is in a /dev,
+ * and are neither allowed nor this process or its descendants, in no order, as long as it returns
+ * true. No other file of theirs is asked for anything.
  */
 void device_users_each(char *const *paths, size_t n,
 		       bool (*each)(void *context, const struct device_user *user), void *context);
