@@ -339,8 +339,10 @@ static void play(struct world *w)
 			strike(w);
 		}
 		/* In any order: what nobody was drawn for. */
-		for (at = 0; at < w->n_ranks; at++)
-			moved |= launch(w, at) | run_gpu(w, at);
+		for (at = 0; at < w->n_ranks; at++) {
+			moved |= launch(w, at);
+			moved |= run_gpu(w, at);
+		}
 		break_fabric(w);
 	}
 }

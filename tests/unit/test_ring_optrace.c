@@ -126,7 +126,7 @@ static void a_peer_within_a_tensor_group_has_none(void)
 static void all_ranks_take_the_same_steps(void)
 {
 	const size_t seeds = test_times(SEEDS_FULL, SEEDS);
-	size_t seed, worker, parts = 0, steps = 0, out = 0;
+	size_t seed, worker, parts = 0, steps = 0;
 
 	for (seed = 0; seed < seeds; seed++) {
 		const struct job job =
@@ -155,7 +155,6 @@ static void all_ranks_take_the_same_steps(void)
 			}
 			parts++;
 			steps += part.n_steps;
-			out += part.left_out;
 			/* Whole steps only, and from the window that begins where 12 divides. */
 			CHECK_EQ(part.step / 12, part.last_step / 12);
 			CHECK(part.last_step % 12 < 8);
