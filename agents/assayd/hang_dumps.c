@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,12 +41,8 @@ enum {
 
 static int open_below(int root, const char *path, int flags)
 {
-	struct open_how how = { .flags = (uint64_t)((unsigned)flags | O_NOFOLLOW | O_CLOEXEC),
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS |
-					   RESOLVE_NO_MAGICLINKS };
-	const int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
-
-	return fd < 0 ? -errno : fd;
+	return file_open_resolved(root, path, flags | O_NOFOLLOW,
+				  RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 }
 
 /* The home of the user, by the file of who lives there; new memory, NULL: it is not listed. */

@@ -8,8 +8,6 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "lib/base/xalloc.h"
 #include "lib/hang/hang_ras_version.h"
@@ -39,15 +37,6 @@ static bool take_version(const char *text, char ret[static NCCL_VERSION_SIZE])
 	return hang_ras_version_number(ret) != 0;
 }
 
-static int open_within(int root, const char *path)
-{
-	const struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK,
-				      .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	const long fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
-}
-
 /* "nvidia_nccl_cu12-2.28.9.dist-info" */
 static bool is_package(const char *name, char ret[static NCCL_VERSION_SIZE])
 {
@@ -70,7 +59,8 @@ static int from_package(const char *proc, pid_t pid, const char *dir,
 
 	if (root < 0)
 		return -errno;
-	fd = open_within(root, dir);
+	fd = file_open_resolved(root, dir, O_RDONLY | O_DIRECTORY | O_NONBLOCK,
+				RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 	packages = fd < 0 ? NULL : fdopendir(fd);
 	if (!packages)
 		return fd < 0 ? fd : -ENOMEM;

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <systemd/sd-event.h>
@@ -40,15 +39,6 @@ struct trace_watch {
 	size_t n;
 };
 
-static int open_safely(int dir, const char *path, int flags, uint64_t resolve)
-{
-	const struct open_how how = { .flags = (uint64_t)(unsigned)flags | O_CLOEXEC,
-				      .resolve = resolve };
-	const long fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
-}
-
 static void fd_path(int fd, char ret[static FD_PATH_SIZE])
 {
 	(void)snprintf(ret, FD_PATH_SIZE, "/proc/self/fd/%d", fd);
@@ -61,8 +51,8 @@ int trace_watch_open(const struct trace_watch *w, size_t dir, const char *name, 
 {
 	/* A look first: to open a device may already do something, and a FIFO waits. */
 	CLEANUP(closep)
-	int look = open_safely(w->dirs[dir].fd, name, O_PATH | O_NOFOLLOW,
-			       RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	int look = file_open_resolved(w->dirs[dir].fd, name, O_PATH | O_NOFOLLOW,
+				      RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	char path[FD_PATH_SIZE];
 	int fd;
 
@@ -117,7 +107,7 @@ static bool is_recent(int dir, const char *name)
 /* Tell of what was written shortly before. */
 static void scan(struct followed *f)
 {
-	const int fd = open_safely(f->fd, ".", O_RDONLY | O_DIRECTORY, RESOLVE_BENEATH);
+	const int fd = file_open_resolved(f->fd, ".", O_RDONLY | O_DIRECTORY, RESOLVE_BENEATH);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 	size_t n = 0;
@@ -161,8 +151,8 @@ static void follow(struct followed *f)
 	char path[FD_PATH_SIZE];
 	int r;
 
-	f->fd = open_safely(AT_FDCWD, f->path, O_PATH | O_DIRECTORY,
-			    RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	f->fd = file_open_resolved(AT_FDCWD, f->path, O_PATH | O_DIRECTORY,
+				   RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	r = MIN(f->fd, 0);
 	if (r == 0) {
 		/* The directory that was opened, whatever its path is by now. */

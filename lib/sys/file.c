@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <linux/openat2.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lib/base/clock.h"
@@ -283,4 +285,13 @@ void file_sync_above(const char *path)
 		if (fd >= 0)
 			(void)fsync(fd);
 	} while (!streq(above, "/") && !streq(above, "."));
+}
+
+int file_open_resolved(int dir_fd, const char *path, int flags, uint64_t resolve)
+{
+	const struct open_how how = { .flags = (uint64_t)(unsigned)flags | O_CLOEXEC,
+				      .resolve = resolve };
+	const long fd = syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
 }

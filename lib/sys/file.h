@@ -65,5 +65,11 @@ int file_mkdirs(const char *path, struct err *err);
  */
 void file_sync_above(const char *path);
 
+/*
+ * Open a path that strangers chose, or could have changed: openat2(2) with these RESOLVE_ flags of
+ * <linux/openat2.h>, and O_CLOEXEC. The descriptor, or -errno.
+ */
+int file_open_resolved(int dir_fd, const char *path, int flags, uint64_t resolve);
+
 /* write(2) until all is written. */
 int file_write_all(int fd, const void *bytes, size_t len);
