@@ -33,8 +33,8 @@ struct hang_touch {
 	const struct assayd_config *config;
 	void (*done)(void *context);
 	void *context;
-	struct pyspy *pyspy;	/* NULL: none under way */
-	struct ras_client *ras; /* the same */
+	struct pyspy *pyspy;	/* it outlives a look: a child may have been left behind */
+	struct ras_client *ras; /* NULL: not asked */
 	const struct hang_ranks *ranks;
 	char job[TRACE_JOB_SIZE], nccl[32];
 	int64_t run;
@@ -47,7 +47,6 @@ struct hang_touch {
 
 static void forget(struct hang_touch *t)
 {
-	pyspy_free(TAKE(t->pyspy));
 	ras_client_free(TAKE(t->ras));
 	json_decref(TAKE(t->stacks));
 	json_decref(TAKE(t->answered));
@@ -232,7 +231,9 @@ static void look_at_next(struct hang_touch *t)
 	const uint64_t now_us = clock_mono_us();
 	struct err err = ERR_INIT;
 
-	for (; t->pyspy && t->next < t->ranks->n && now_us < t->deadline_us; t->next++) {
+	for (;
+	     t->config->hang_pyspy == ASSAYD_ON && t->next < t->ranks->n && now_us < t->deadline_us;
+	     t->next++) {
 		const struct hang_here *h = &t->ranks->all[t->next];
 
 		if (!is_of(t, h) || !is_still(h, now_us))
@@ -259,8 +260,7 @@ void hang_touch_start(struct hang_touch *t, const struct hang_ranks *ranks, cons
 	t->deadline_us = clock_mono_us() + HANG_TOUCH_WALL_US;
 	t->stacks = json_array();
 	t->missing = json_array();
-	if (t->config->hang_pyspy == ASSAYD_ON)
-		t->pyspy = pyspy_new(t->event, t->config->hang_pyspy_path, on_stack, t);
+	pyspy_use(t->pyspy, t->config->hang_pyspy_path);
 	look_at_next(t);
 }
 
@@ -294,6 +294,7 @@ struct hang_touch *hang_touch_new(struct sd_event *event, const struct assayd_co
 	t->config = config;
 	t->done = done;
 	t->context = context;
+	t->pyspy = pyspy_new(event, NULL, on_stack, t);
 	return t;
 }
 
@@ -302,6 +303,7 @@ void hang_touch_free(struct hang_touch *t)
 	if (!t)
 		return;
 	forget(t);
+	pyspy_free(t->pyspy);
 	(void)sd_event_unref(t->event);
 	free(t);
 }

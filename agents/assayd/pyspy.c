@@ -23,6 +23,7 @@
 #include "lib/sys/file.h"
 
 #define PROGRAM "py-spy"
+#define GRACE_US USEC_PER_SEC /* to end once it was killed */
 
 enum {
 	PIECE = 16 * 1024,
@@ -44,6 +45,7 @@ struct pyspy {
 	pid_t pid, subject;
 	struct strbuf text;
 	const char *cut; /* why it was killed */
+	bool left;	 /* behind: nobody waits for it any more */
 	uint64_t wall_us;
 };
 
@@ -61,6 +63,12 @@ struct pyspy *pyspy_new(struct sd_event *event, const char *path, pyspy_done *do
 	return p;
 }
 
+void pyspy_use(struct pyspy *p, const char *path)
+{
+	free(p->path);
+	p->path = xstrdup(path);
+}
+
 void pyspy_hurry(struct pyspy *p, uint64_t wall_us)
 {
 	p->wall_us = wall_us;
@@ -68,27 +76,34 @@ void pyspy_hurry(struct pyspy *p, uint64_t wall_us)
 
 bool pyspy_looks(const struct pyspy *p)
 {
-	return p->child != NULL;
+	return p->child && !p->left;
+}
+
+static void close_output(struct pyspy *p)
+{
+	p->output = sd_event_source_disable_unref(p->output);
+	closep(&p->out);
+	closep(&p->words);
+	p->out = p->words = -1;
 }
 
 static void forget(struct pyspy *p)
 {
 	p->child = sd_event_source_disable_unref(p->child);
 	p->timer = sd_event_source_disable_unref(p->timer);
-	p->output = sd_event_source_disable_unref(p->output);
-	closep(&p->out);
-	closep(&p->words);
-	p->out = p->words = -1;
+	close_output(p);
 	p->cut = NULL;
+	p->left = false;
 }
 
 void pyspy_free(struct pyspy *p)
 {
 	if (!p)
 		return;
+	/* One in D would be waited for: it is left to whoever takes orphans. */
 	if (p->child) {
 		(void)kill(p->pid, SIGKILL);
-		(void)waitpid(p->pid, NULL, 0);
+		(void)waitpid(p->pid, NULL, WNOHANG);
 	}
 	forget(p);
 	strbuf_release(&p->text);
@@ -163,9 +178,23 @@ static int choose_program(struct pyspy *p, char **ret, struct err *err)
 
 static void cut(struct pyspy *p, const char *why)
 {
-	if (!p->cut)
-		p->cut = why;
+	if (p->cut)
+		return;
+	p->cut = why;
 	(void)kill(p->pid, SIGKILL);
+	(void)sd_event_source_set_time(p->timer, clock_mono_us() + GRACE_US);
+	(void)sd_event_source_set_enabled(p->timer, SD_EVENT_ONESHOT);
+}
+
+/* It is not waited for any more. `done` is called last: it may look at another, or free `p`. */
+static void leave(struct pyspy *p)
+{
+	struct err why = ERR_INIT;
+
+	(void)err_set(&why, ETIMEDOUT, PROGRAM ": %s", p->cut);
+	close_output(p);
+	p->left = true;
+	p->done(p->context, p->subject, NULL, why.msg);
 }
 
 static void take_output(struct pyspy *p)
@@ -216,6 +245,10 @@ static int on_exit_of_child(sd_event_source *source UNUSED, const siginfo_t *inf
 	struct err why = ERR_INIT;
 	int r;
 
+	if (p->left) {
+		forget(p);
+		return 0;
+	}
 	if (p->output)
 		take_output(p);
 	if (p->cut || info->si_code != CLD_EXITED || info->si_status != 0)
@@ -231,7 +264,12 @@ static int on_exit_of_child(sd_event_source *source UNUSED, const siginfo_t *inf
 
 static int on_timer(sd_event_source *source UNUSED, uint64_t now_us UNUSED, void *context)
 {
-	cut(context, "it took too long");
+	struct pyspy *p = context;
+
+	if (p->cut)
+		leave(p);
+	else
+		cut(p, "it took too long");
 	return 0;
 }
 
