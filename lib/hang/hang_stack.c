@@ -172,9 +172,7 @@ static int check(const struct jval *threads, struct err *err)
 int hang_stack_read(const char *text, size_t size, struct hang_stack *ret, struct err *err)
 {
 	CLEANUP(json_freep) json_t *doc = NULL;
-	struct hang_stack stack = { .where = "" };
 	struct jval root;
-	size_t i, own;
 	int r;
 
 	if (size > HANG_STACK_MAX)
@@ -186,27 +184,6 @@ int hang_stack_read(const char *text, size_t size, struct hang_stack *ret, struc
 	r = check(&root, err);
 	if (r < 0)
 		return r;
-	own = main_thread(doc);
-	stack.threads = (unsigned)json_array_size(doc);
-	for (i = 0; i < json_array_size(doc); i++) {
-		const json_t *thread = json_array_get(doc, i);
-		const bool gil = json_is_true(json_object_get(thread, "owns_gil"));
-
-		if (i == own) {
-			stack.active = json_is_true(json_object_get(thread, "active"));
-			stack.owns_gil = gil;
-			say_where(thread, stack.where);
-		} else if (gil) {
-			say_where(thread, stack.gil);
-		}
-	}
-	*ret = stack;
+	say_where(json_array_get(doc, main_thread(doc)), ret->where);
 	return 0;
-}
-
-const char *hang_stack_state(const struct hang_stack *stack)
-{
-	if (!stack->active)
-		return "idle";
-	return stack->owns_gil ? "active with the interpreter's lock" : "active";
 }

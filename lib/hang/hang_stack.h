@@ -26,15 +26,8 @@ struct hang_stack {
 	/* The innermost frame of the main thread that says something, "next (loader.py:31)": not
 	 * one of the standard library's that only waits, unless all are. "" without any frame. */
 	char where[HANG_WHERE_SIZE];
-	bool active;		   /* of the main thread: it ran, or was ready to */
-	bool owns_gil;		   /* ... and held the interpreter's lock */
-	char gil[HANG_WHERE_SIZE]; /* where another thread is that holds that lock; "" none does */
-	unsigned threads;
 };
 struct err;
 
 /* -EINVAL with the place: it is nothing that py-spy writes, or has no thread; -E2BIG. */
 int hang_stack_read(const char *text, size_t size, struct hang_stack *ret, struct err *err);
-
-/* "active with the interpreter's lock", "active", "idle", of the main thread. */
-const char *hang_stack_state(const struct hang_stack *stack);
