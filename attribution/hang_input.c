@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -23,7 +24,8 @@ struct input {
 	struct hang_case *c;
 	struct hang_fr *fr; /* owned */
 	size_t n_files, n_taken;
-	struct err broken; /* the first that could not be read */
+	struct hang_head head; /* of the first document that says its job */
+	struct err broken;     /* the first that could not be read */
 };
 
 static void input_release(struct input *input)
@@ -32,9 +34,9 @@ static void input_release(struct input *input)
 }
 
 /* A dump that is there and says nothing. */
-static void take_broken(struct input *input, const char *path, const struct err *why)
+static void take_broken(struct input *input, const struct err *why)
 {
-	hang_fr_broken(input->fr, path, why->msg);
+	hang_fr_broken(input->fr, why->msg);
 	if (!input->broken.code)
 		input->broken = *why;
 }
@@ -46,7 +48,7 @@ static int take_dump(struct input *input, const char *path, const char *bytes, s
 	int r = hang_fr_add(input->fr, path, bytes, n, &own);
 
 	if (r == -ENODATA) {
-		take_broken(input, path, &own);
+		take_broken(input, &own);
 		return 0;
 	}
 	if (r < 0)
@@ -91,11 +93,35 @@ static int take_ras(struct input *input, const char *path, const char *text, siz
 	return 0;
 }
 
+/* Numbers of two jobs, or of two runs of one, do not compare. */
+static int check_job(struct input *input, const char *path, const struct hang_head *head,
+		     struct err *err)
+{
+	const struct hang_head *first = &input->head;
+
+	if (!head->job[0])
+		return 0;
+	if (!first->job[0])
+		input->head = *head;
+	if (!streq(first->job, head->job))
+		return err_set(err, EINVAL, "%s: it is of the job '%s', and another file of '%s'",
+			       path, head->job, first->job);
+	if (first->run != head->run && first->run != HANG_UNKNOWN && head->run != HANG_UNKNOWN)
+		return err_set(err, EINVAL,
+			       "%s: it is of run %" PRId64 " of the job, and another file of run "
+			       "%" PRId64,
+			       path, head->run, first->run);
+	return 0;
+}
+
 static int take_document(struct input *input, const char *path, const json_t *json, struct err *err)
 {
 	struct jval root = jval_root(json, path);
-	int r = hang_json_add(input->c, &root, NULL, err);
+	struct hang_head head;
+	int r = hang_json_add(input->c, &root, &head, err);
 
+	if (r == 0)
+		r = check_job(input, path, &head, err);
 	input->n_taken += r == 0;
 	return r;
 }
@@ -108,7 +134,7 @@ static int take_bad_json(struct input *input, const char *path, const char *text
 		return take_ras(input, path, text, n, err);
 	if (hang_dump_name_rank(path) < 0)
 		return err_set(err, EINVAL, "%s", why->msg);
-	take_broken(input, path, why);
+	take_broken(input, why);
 	return 0;
 }
 
@@ -120,7 +146,7 @@ static int take_json(struct input *input, const char *path, const char *text, si
 
 	if (json_parse(text, n, path, &json, &own) < 0)
 		return take_bad_json(input, path, text, n, &own, err);
-	if (json_is_array(json))
+	if (json_is_array(json) && (named || json_object_get(json_array_get(json, 0), "frames")))
 		return take_stack(input, path, text, n, err);
 	if (hang_json_is(json))
 		return take_document(input, path, json, err);
@@ -141,12 +167,13 @@ static int take_bytes(struct input *input, const char *path, const char *bytes, 
 		return take_dump(input, path, bytes, n, err);
 	if (n == 0 && (named || hang_dump_name_rank(path) >= 0)) {
 		(void)err_set(&own, ENODATA, "%s: it is empty", path);
-		take_broken(input, path, &own);
+		take_broken(input, &own);
 		return 0;
 	}
 	if (bytes[first] == '{' || bytes[first] == '[')
 		return take_json(input, path, bytes, n, named, err);
-	if (strstr(bytes, "NCCL version"))
+	/* Logs of a job have it further on. */
+	if (starts_with(bytes + first, "NCCL version"))
 		return take_ras(input, path, bytes, n, err);
 	if (!named)
 		return 0;

@@ -18,6 +18,7 @@ enum {
 /*
  * Read files and folders (whose files that are nothing of this kind are passed over). A dump that
  * was cut is missing, with the reason, as long as another file can be read. What is refused,
- * or is of no known kind though it was named, is -EINVAL with one line that names it.
+ * or is of no known kind though it was named, is -EINVAL with one line that names it; so is a
+ * document of another job, or of another run, than one before it.
  */
 int hang_input_read(char *const *paths, size_t n, struct hang_case *c, struct err *err);

@@ -14,15 +14,10 @@
 
 enum { ALLOC_LEAST = 16 };
 
-struct broken {
-	int64_t rank;
-	char why[HANG_SENTENCE_SIZE];
-};
-
 struct hang_fr {
 	struct hang_dump *dumps; /* owned */
 	size_t n, alloc;
-	struct broken *broken; /* owned */
+	char (*broken)[HANG_SENTENCE_SIZE]; /* owned; why each could not be read */
 	size_t n_broken;
 };
 
@@ -42,11 +37,6 @@ void hang_fr_free(struct hang_fr *fr)
 	free(fr);
 }
 
-size_t hang_fr_count(const struct hang_fr *fr)
-{
-	return fr->n;
-}
-
 /* Parse bytes of either form. */
 static int parse(struct pool *pool, const char *file, const void *bytes, size_t n,
 		 const struct hang_value **ret, struct err *err)
@@ -64,17 +54,6 @@ static int parse(struct pool *pool, const char *file, const void *bytes, size_t 
 	if (r == 0)
 		*ret = hang_value_json(pool, json);
 	return r;
-}
-
-bool hang_fr_is(const void *bytes, size_t n)
-{
-	CLEANUP(pool_release) struct pool pool = { 0 };
-	const struct hang_value *document = NULL;
-
-	if (hang_pickle_is(bytes, n))
-		return true;
-	return n > 0 && *(const char *)bytes == '{' &&
-	       parse(&pool, "", bytes, n, &document, NULL) == 0 && hang_dump_is(document);
 }
 
 int hang_fr_add(struct hang_fr *fr, const char *file, const void *bytes, size_t n, struct err *err)
@@ -100,16 +79,12 @@ int hang_fr_add(struct hang_fr *fr, const char *file, const void *bytes, size_t 
 	return 0;
 }
 
-void hang_fr_broken(struct hang_fr *fr, const char *file, const char *why)
+void hang_fr_broken(struct hang_fr *fr, const char *why)
 {
-	struct broken *broken;
-
 	if (fr->n_broken >= HANG_MISSING_MAX)
 		return;
 	fr->broken = xrealloc(fr->broken, fr->n_broken + 1, sizeof(*fr->broken));
-	broken = &fr->broken[fr->n_broken++];
-	*broken = (struct broken){ .rank = hang_dump_name_rank(file) };
-	(void)snprintf(broken->why, sizeof(broken->why), "%s", why);
+	(void)snprintf(fr->broken[fr->n_broken++], sizeof(*fr->broken), "%s", why);
 }
 
 /* --- whose they are ------------------------------------------------------------ */
@@ -273,7 +248,7 @@ int hang_fr_put(struct hang_fr *fr, struct hang_case *c, struct err *err)
 	int r = 0;
 
 	for (i = 0; i < fr->n_broken; i++)
-		hang_case_missing(c, "%s", fr->broken[i].why);
+		hang_case_missing(c, "%s", fr->broken[i]);
 	if (find_ranks(fr, c))
 		drop_named(fr, c);
 	drop_twice(fr, c);

@@ -19,20 +19,14 @@ struct hang_fr *hang_fr_new(void);
 void hang_fr_free(struct hang_fr *fr);
 DEFINE_CLEANUP(struct hang_fr *, hang_fr_free, hang_fr_freep);
 
-/* Could it be a dump: a pickle, or JSON with the keys of one? */
-bool hang_fr_is(const void *bytes, size_t n);
-
 /*
  * Read a dump: a pickle or JSON. `file` is how people know it; its number says the rank. Nothing of
  * one that fails is kept. -ENODATA: it ends early; -EINVAL: refused, or no dump; -E2BIG, -ENOMEM.
  */
 int hang_fr_add(struct hang_fr *fr, const char *file, const void *bytes, size_t n, struct err *err);
 
-/* A dump that is there and cannot be read: its rank is missing, with the sentence. */
-void hang_fr_broken(struct hang_fr *fr, const char *file, const char *why);
-
-/* Dumps that were read. */
-size_t hang_fr_count(const struct hang_fr *fr);
+/* A dump is there and cannot be read: the sentence is told of what is missing. */
+void hang_fr_broken(struct hang_fr *fr, const char *why);
 
 /* Put all into the case. -E2BIG, -ENOMEM, -EINVAL. */
 int hang_fr_put(struct hang_fr *fr, struct hang_case *c, struct err *err);

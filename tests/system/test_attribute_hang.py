@@ -151,6 +151,30 @@ def test_groups_of_several_hosts_are_joined(judge, write):
     assert (verdict["ranks"], verdict["class"]) == ([], "cannot say")
 
 
+def test_documents_of_two_jobs_are_not_joined(run, write):
+    def of(name, node, rank, **head):
+        ranks = [{"rank": rank, "sources": ["ring"], "positions": [{"group": 0, "place": rank, "enqueued": 12 - rank, "completed": 11}]}]
+        return write(name, document(node, ranks, [{"name": "comm 7", "size": 2}], **head))
+
+    first = of("a.json", "gpu-1", 0, job="research/one", run=1)
+    for name, head, words in [
+        ("b.json", {"job": "research/two", "run": 1}, "it is of the job 'research/two', and another file of 'research/one'"),
+        ("c.json", {"job": "research/one", "run": 2}, "it is of run 2 of the job, and another file of run 1"),
+    ]:
+        other = of(name, "gpu-2", 1, **head)
+        result = run("assay-attribute", "hang", first, other)
+        assert (result.returncode, result.stdout, result.stderr) == (2, "", f"{other}: {words}\n")
+    assert run("assay-attribute", "hang", first, of("d.json", "gpu-2", 1, job="research/one", run=1)).returncode == 0
+
+
+def test_of_a_folder_what_tells_of_no_hang_is_passed_over(judge, write, tmp_path):
+    write("numbers.json", [1, 2])
+    write("job.log", b"gpu-1:77:80 [0] NCCL INFO NCCL version 2.27.3+cuda12.9\n")
+    ranks = [{"rank": i, "sources": ["process"], "process": {"state": "stopped" if i == 2 else "futex", "for_s": 100}} for i in range(4)]
+    write("hang.json", document("gpu-1", ranks))
+    assert judge(tmp_path)["ranks"] == [2]
+
+
 @pytest.mark.parametrize("state, more, act", [
     ("stopped", {"for_s": 100}, "owner"), ("gone", {}, "owner"), ("disk", {"for_s": 100}, "owner"),
 ])
@@ -168,6 +192,10 @@ def test_a_loader_that_starves_is_named(judge, write):
     verdict = judge(write("a.json", document("gpu-1", ranks)))
     assert (verdict["ranks"], verdict["class"], verdict["act"]) == ([1], "host-stalled", "stacks")
     ranks[1]["process"]["for_s"] = 2
+    verdict = judge(write("a.json", document("gpu-1", ranks)))
+    assert (verdict["ranks"], verdict["suspects"], verdict["class"]) == ([], [1], "cannot say")
+    # It may be a loop, and it may wait for its GPU.
+    ranks[1] = {**ranks[1], "gpu": "gpu 1", "process": {"state": "spinning", "for_s": 90, "where": "backward (graph.py:825)"}}
     verdict = judge(write("a.json", document("gpu-1", ranks)))
     assert (verdict["ranks"], verdict["suspects"], verdict["class"]) == ([], [1], "cannot say")
 

@@ -50,7 +50,7 @@ static void give(struct world *w, struct hang_fr *fr, size_t rank, size_t named,
 	else
 		hang_writer_dump(w, rank, &dump);
 	if (hang_fr_add(fr, file, dump.data, MIN(dump.len, length), &err) < 0)
-		hang_fr_broken(fr, file, err.msg);
+		hang_fr_broken(fr, err.msg);
 }
 
 static void choose_lost(struct world *w, enum damage damage, bool *lost)
