@@ -142,7 +142,7 @@ static int add_told(struct merging *m, const struct hang_said *said)
 }
 
 /* Who tells of a rank is not where it is. */
-static int place(struct merging *m, const struct hang_docs *docs)
+static int place(struct merging *m)
 {
 	struct hang_rank *rank;
 	size_t i;
@@ -158,7 +158,6 @@ static int place(struct merging *m, const struct hang_docs *docs)
 			return r;
 		memset(rank->node, 0, sizeof(rank->node));
 		memcpy(rank->node, node, MIN(strlen(node), sizeof(rank->node) - 1));
-		rank->collector = map_find(&docs->hosts, node) != NULL;
 	}
 	return 0;
 }
@@ -179,5 +178,5 @@ int hang_merge(const struct hang_docs *docs, const struct hang_places *places,
 		r = add_own(&m, said[i]);
 	for (i = 0; r == 0 && i < m.n; i++)
 		r = said[i]->facts.told > 0 ? add_told(&m, said[i]) : 0;
-	return r < 0 ? r : place(&m, docs);
+	return r < 0 ? r : place(&m);
 }

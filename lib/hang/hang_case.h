@@ -32,8 +32,9 @@ enum {
 };
 
 #define HANG_UNKNOWN INT64_C(-2)
-#define HANG_NONE INT64_C(-1)  /* none so far */
-#define HANG_NOBODY UINT32_MAX /* a member of a group whose global rank nobody said */
+#define HANG_NONE INT64_C(-1)		   /* none so far */
+#define HANG_NUMBER_MAX (INT64_C(1) << 62) /* of an operation: what is counted on from it fits */
+#define HANG_NOBODY UINT32_MAX		   /* a member of a group whose global rank nobody said */
 
 /* Who has said something of a rank: bits. */
 enum hang_source {
@@ -114,7 +115,6 @@ struct hang_rank {
 	int64_t xid; /* a fatal one since the job's last step; HANG_UNKNOWN, HANG_NONE */
 	double gpu_util, gpu_power; /* 0 to 1; power as part of the job's own usual; NAN */
 	double rdma_bytes_s;	    /* NAN */
-	bool collector;		    /* its host answers, so that what is missing of it is telling */
 };
 
 /* Places of an array by a hash: open addressing, a place and 1, 0 where there is none. */
@@ -157,7 +157,8 @@ int hang_case_rank(struct hang_case *c, int64_t rank, struct hang_rank **ret, st
 int hang_case_group(struct hang_case *c, const char *name, const char *desc, const uint32_t *ranks,
 		    size_t size, uint32_t *ret, struct err *err);
 
-/* Take what is known of a rank in a group: of each number the larger one stands. -E2BIG, -EINVAL. */
+/* Take what is known of a rank in a group: of each number the larger one stands. -E2BIG, -EINVAL,
+ * also of a number beyond HANG_NUMBER_MAX. */
 int hang_case_position(struct hang_case *c, const struct hang_position *position, struct err *err);
 int hang_case_op(struct hang_case *c, const struct hang_op *op, struct err *err);
 

@@ -45,26 +45,39 @@ size_t hang_chain_unknown(const struct hang_facts *facts, struct hang_verdict *v
 
 /* --- launched only --------------------------------------------------------------- */
 
-/* Groups of the rank where others have launched just as much, so that it may be held up there. */
-static size_t *count_even(const struct hang_facts *facts)
+/* Ahead of somebody it waits there; level with all it may, and who has no counter may do either. */
+static bool may_be_held(const struct hang_facts *facts, uint32_t rank, uint32_t group)
+{
+	const struct hang_front *front = &facts->groups[group];
+	const struct hang_position *position = hang_case_find(facts->c, rank, group);
+
+	if (!position || position->enqueued == HANG_UNKNOWN)
+		return front->counts_only;
+	return position->completed == HANG_UNKNOWN &&
+	       (position->enqueued > front->enqueued_least ||
+		front->enqueued_least == front->enqueued_most);
+}
+
+/* Of each rank whether it may be held up in some group; new memory, NULL: anybody may, as nobody
+ * knows who is in one. */
+static bool *find_held(const struct hang_facts *facts)
 {
 	const struct hang_case *c = facts->c;
-	size_t *even = xcalloc(c->n_ranks + 1, sizeof(*even));
-	const struct hang_position *position;
-	const struct hang_front *front;
-	size_t i;
+	CLEANUP(freep) bool *held = xcalloc(c->n_ranks + 1, sizeof(*held));
+	const struct hang_group *group;
+	size_t i, k;
 
-	for (i = 0; i < c->n_positions; i++) {
-		position = &c->positions[i];
-		front = &facts->groups[position->group];
-		/* Ahead of somebody it waits there; level with all it may. */
-		if (c->groups[position->group].size > 1 && position->completed == HANG_UNKNOWN &&
-		    position->enqueued > 0 &&
-		    (position->enqueued > front->enqueued_least ||
-		     front->enqueued_least == front->enqueued_most))
-			even[position->rank]++;
+	for (i = 0; i < c->n_groups; i++) {
+		group = &c->groups[i];
+		for (k = 0; k < group->size && group->size > 1; k++) {
+			if (group->ranks[k] != HANG_NOBODY)
+				held[group->ranks[k]] |=
+					may_be_held(facts, group->ranks[k], (uint32_t)i);
+			else if (facts->groups[i].counts_only)
+				return NULL;
+		}
 	}
-	return even;
+	return TAKE(held);
 }
 
 /* Of each rank a position where it has launched less than others; new memory, of pointers. */
@@ -88,7 +101,7 @@ static const struct hang_position **find_behind(const struct hang_facts *facts)
 size_t hang_chain_counts(const struct hang_facts *facts, struct hang_verdict *verdict)
 {
 	const struct hang_case *c = facts->c;
-	CLEANUP(freep) size_t *even = count_even(facts);
+	CLEANUP(freep) bool *held = find_held(facts);
 	CLEANUP(freep) const struct hang_position **behind = find_behind(facts);
 	const struct hang_position *position;
 	size_t i, n = 0, missing = 0;
@@ -106,7 +119,7 @@ size_t hang_chain_counts(const struct hang_facts *facts, struct hang_verdict *ve
 				 " operations of %s, others %" PRId64,
 				 i, position->enqueued, hang_facts_group(c, position->group),
 				 facts->groups[position->group].enqueued_most);
-		if (even[i] == 0 && missing == 0) {
+		if (held && !held[i] && missing == 0) {
 			hang_verdict_blame(verdict, (uint32_t)i);
 			n++;
 		} else {

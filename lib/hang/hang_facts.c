@@ -6,6 +6,12 @@
 
 #include "lib/base/err.h"
 
+/*
+ * So many operations can members end (broadcasts, whose root waits for nobody) without one that
+ * launches nothing: what its buffers take, NCCL_STEPS of MAXCHANNELS (NCCL's src/include/device.h).
+ */
+enum { AHEAD_MAX = 8 * 64 };
+
 bool hang_facts_is_p2p(const struct hang_op *op)
 {
 	return starts_with(op->name, "send") || starts_with(op->name, "recv");
@@ -75,9 +81,20 @@ static void wait_for(struct hang_standing *rank, uint32_t waiter, uint32_t group
 	if (rank->waited)
 		return;
 	rank->waited = true;
+	rank->outrun = false;
 	rank->waiter = waiter;
 	rank->group = group;
 	rank->seq = seq;
+}
+
+static void outrun(struct hang_standing *rank, const struct hang_front *front, uint32_t group)
+{
+	if (rank->waited)
+		return;
+	rank->outrun = true;
+	rank->waiter = front->completed_by;
+	rank->group = group;
+	rank->seq = front->completed;
 }
 
 /* A member whose counters here are missing, where others' are known, is not known to be idle. */
@@ -106,7 +123,11 @@ static void take_member(struct hang_facts *facts, uint32_t group, uint32_t rank)
 		front->launched++;
 	else
 		front->behind++;
-	if (position->enqueued < front->last_seq && front->last_waiter != rank)
+	if (position->enqueued >= front->last_seq || front->last_waiter == rank)
+		return;
+	if (front->completed - AHEAD_MAX > position->enqueued)
+		outrun(standing, front, group);
+	else
 		wait_for(standing, front->last_waiter, group, front->last_seq);
 }
 

@@ -41,9 +41,12 @@ struct hang_standing {
 	bool waited;		/* somebody waits for it: */
 	uint32_t waiter, group; /* who and where, */
 	int64_t seq;		/* at which number */
-	bool behind;		/* in some group, by what was enqueued */
-	size_t n_groups;	/* with counters */
-	size_t first_op;	/* place of the oldest operation that has not ended; SIZE_MAX */
+	bool outrun; /* nobody is known to wait, and a member (those three, too) has ended so much
+			more than it has launched that what is known of the two is of different
+			times, or runs */
+	bool behind; /* in some group, by what was enqueued */
+	size_t n_groups; /* with counters */
+	size_t first_op; /* place of the oldest operation that has not ended; SIZE_MAX */
 };
 
 struct hang_facts {

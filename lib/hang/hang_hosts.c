@@ -123,6 +123,13 @@ static bool is_known(const struct hang_rank *rank)
 	       (place_of(rank)[0] || rank->process == HANG_PROCESS_SPINNING);
 }
 
+/* Does it prove that it launches nothing? Who waits for its GPU spins like one in a loop. */
+static bool is_proof(const struct hang_rank *rank)
+{
+	return rank->process_s >= HANG_STATE_LEAST_S && rank->process != HANG_PROCESS_RUNNING &&
+	       !(rank->process == HANG_PROCESS_SPINNING && rank->gpu[0]);
+}
+
 size_t hang_hosts_elsewhere(const struct hang_facts *facts, struct hang_verdict *verdict)
 {
 	const struct hang_case *c = facts->c;
@@ -145,8 +152,7 @@ size_t hang_hosts_elsewhere(const struct hang_facts *facts, struct hang_verdict 
 		rank = &c->ranks[i];
 		if (!is_known(rank) || waits_for_others(rank))
 			continue;
-		proven = unknown == 0 && rank->process_s >= HANG_STATE_LEAST_S &&
-			 rank->process != HANG_PROCESS_RUNNING;
+		proven = unknown == 0 && is_proof(rank);
 		if (proven)
 			hang_verdict_blame(verdict, (uint32_t)i);
 		else

@@ -483,7 +483,6 @@ static int take_rank(struct reading *reading, const struct jval *v, struct err *
 		return 0;
 	}
 	memcpy(rank->node, reading->head.node, sizeof(rank->node));
-	rank->collector = rank->node[0] != '\0';
 	r = take_host(v, rank, err);
 	if (r == 0)
 		r = take_list(reading, v, "positions", (uint32_t)number, take_position, err);

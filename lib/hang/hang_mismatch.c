@@ -30,16 +30,28 @@ static bool is_even(const struct hang_op *op)
 	return false;
 }
 
+/* Does it say what it has of the trait? Who does not is like nobody, and unlike nobody. */
+static bool says(const struct hang_op *op, enum trait trait)
+{
+	switch (trait) {
+	case TRAIT_NAME:
+		return true;
+	case TRAIT_DTYPE:
+		return op->dtype[0] != '\0';
+	default:
+		return is_even(op) && op->count != HANG_UNKNOWN;
+	}
+}
+
 static bool same(const struct hang_op *a, const struct hang_op *b, enum trait trait)
 {
 	switch (trait) {
 	case TRAIT_NAME:
 		return streq(a->name, b->name);
 	case TRAIT_DTYPE:
-		return !a->dtype[0] || !b->dtype[0] || streq(a->dtype, b->dtype);
+		return streq(a->dtype, b->dtype);
 	default:
-		return !is_even(a) || a->count == HANG_UNKNOWN || b->count == HANG_UNKNOWN ||
-		       a->count == b->count;
+		return a->count == b->count;
 	}
 }
 
@@ -78,53 +90,57 @@ static bool is_head(const struct hang_facts *facts, const struct hang_op *op)
 					      : op->seq == own->completed + 1;
 }
 
-/* The operation that most of them are like, and how many. */
+/* An operation that most are like, if there is one. */
 static size_t find_most(const struct hang_op *const *ops, size_t n, enum trait trait)
 {
-	size_t i, at = 0, votes = 0, like = 0;
+	size_t i, at = 0, votes = 0;
 
 	/* Whoever has more than half is left standing (Boyer and Moore 1981). */
 	for (i = 0; i < n; i++) {
+		if (!says(ops[i], trait))
+			continue;
 		if (votes == 0)
 			at = i;
 		votes += same(ops[at], ops[i], trait) ? 1 : (size_t)-1;
 	}
-	for (i = 0; i < n; i++)
-		like += same(ops[at], ops[i], trait);
-	return like == 0 ? 0 : at;
+	return at;
 }
 
 static bool judge_trait(const struct hang_facts *facts, const struct hang_op *const *ops, size_t n,
 			enum trait trait, struct hang_verdict *verdict)
 {
 	const struct hang_group *group = &facts->c->groups[ops[0]->group];
-	size_t most = find_most(ops, n, trait), like = 0, i, other = SIZE_MAX;
+	size_t most = find_most(ops, n, trait), like = 0, unlike = 0, i, other = 0;
 	char right[WORDS_SIZE], wrong[WORDS_SIZE];
 	bool proven;
 
 	for (i = 0; i < n; i++) {
-		like += same(ops[most], ops[i], trait);
-		if (!same(ops[most], ops[i], trait))
+		if (!says(ops[i], trait))
+			continue;
+		if (same(ops[most], ops[i], trait)) {
+			like++;
+		} else {
+			unlike++;
 			other = i;
+		}
 	}
-	if (other == SIZE_MAX)
+	if (unlike == 0)
 		return false;
 	proven = 2 * like > group->size;
 	for (i = 0; i < n; i++) {
 		if (!proven)
 			hang_verdict_suspect(verdict, ops[i]->rank);
-		else if (!same(ops[most], ops[i], trait))
+		else if (says(ops[i], trait) && !same(ops[most], ops[i], trait))
 			hang_verdict_blame(verdict, ops[i]->rank);
 	}
 	write_trait(right, ops[most], trait);
 	write_trait(wrong, ops[other], trait);
-	hang_verdict_say(&verdict->evidence,
-			 "%s: %s differ at operation %" PRId64
-			 ": %zu against %zu of %zu members: %s, "
-			 "but rank %u %s%s",
-			 hang_facts_group(facts->c, ops[0]->group), trait_words[trait], ops[0]->seq,
-			 like, n - like, group->size, right, ops[other]->rank, wrong,
-			 proven ? "" : "; no majority");
+	hang_verdict_say(
+		&verdict->evidence,
+		"%s: %s differ at operation %" PRId64 ": %zu against %zu of %zu members: %s, "
+		"but rank %u %s%s",
+		hang_facts_group(facts->c, ops[0]->group), trait_words[trait], ops[0]->seq, like,
+		unlike, group->size, right, ops[other]->rank, wrong, proven ? "" : "; no majority");
 	return true;
 }
 

@@ -155,6 +155,33 @@ static bool contradicts(const struct reading *r, const struct hang_ras_comm *com
 	return false;
 }
 
+static void forget_world(struct reading *r)
+{
+	r->world = NULL;
+	r->n_placed = 0;
+}
+
+/* Is nobody of the job elsewhere, as far as members have names: two halves are no world. */
+static bool is_all(const struct reading *r)
+{
+	size_t i, k;
+
+	for (i = 0; i < r->answer.n_comms; i++) {
+		const struct hang_ras_comm *comm = &r->answer.comms[i];
+
+		/* Of a world with members that have no name these may be those. */
+		if (!is_local(r, comm) ||
+		    (r->n_placed < r->world->size && comm->size < r->world->size))
+			continue;
+		for (k = 0; k < comm->n; k++) {
+			if (is_named(&comm->members[k]) &&
+			    place_of(r, &comm->members[k]) == HANG_UNKNOWN)
+				return false;
+		}
+	}
+	return true;
+}
+
 static void find_world(struct reading *r)
 {
 	const size_t size = world_size(r);
@@ -168,11 +195,12 @@ static void find_world(struct reading *r)
 		if (!r->world && place_members(r, comm)) {
 			r->world = comm;
 		} else if (!r->world || contradicts(r, comm)) {
-			r->world = NULL;
-			r->n_placed = 0;
+			forget_world(r);
 			return;
 		}
 	}
+	if (r->world && !is_all(r))
+		forget_world(r);
 }
 
 static bool is_ours(const struct reading *r, const struct hang_ras_comm *comm)
@@ -369,12 +397,12 @@ static int put_member(struct reading *r, const struct front *f, const struct han
 	return result == 0 ? put_odd(r, f, m, position.rank, group, err) : result;
 }
 
-static int put_comm(struct reading *r, const struct hang_ras_comm *comm, struct err *err)
+/* Its group, with those of its members that are known; -EINVAL, noted: it has one twice. */
+static int put_group(const struct reading *r, const struct hang_ras_comm *comm, uint32_t *ret,
+		     struct err *err)
 {
 	CLEANUP(freep) uint32_t *ranks = malloc(comm->size * sizeof(*ranks));
-	const struct front f = front_of(comm);
 	char name[HANG_NAME_SIZE], desc[HANG_NAME_SIZE];
-	uint32_t group;
 	size_t i;
 	int result;
 
@@ -390,14 +418,37 @@ static int put_comm(struct reading *r, const struct hang_ras_comm *comm, struct 
 	}
 	(void)snprintf(name, sizeof(name), "ras:%s", comm->id);
 	(void)snprintf(desc, sizeof(desc), "communicator of %zu ranks", comm->size);
-	result = hang_case_group(r->c, name, desc, ranks, comm->size, &group, err);
-	if (result == -EINVAL) {
+	result = hang_case_group(r->c, name, desc, ranks, comm->size, ret, err);
+	if (result == -EINVAL)
 		hang_case_missing(r->c, "RAS: two ranks of %.64s are one: left out", comm->id);
-		return 0;
-	}
-	for (i = 0; result == 0 && i < comm->n; i++)
-		result = put_member(r, &f, comm, &comm->members[i], group, err);
 	return result;
+}
+
+static int put_comm(struct reading *r, const struct hang_ras_comm *comm, struct err *err)
+{
+	const struct front f = front_of(comm);
+	const bool ready = is_ready(comm);
+	uint32_t group = 0;
+	size_t i;
+	int result = put_group(r, comm, &group, err);
+
+	r->told.taken += ready;
+	r->told.unready += !ready;
+	/* Nothing compares while one is made or taken down, but who is in it may be held up there. */
+	for (i = 0; result == 0 && i < comm->n && ready; i++)
+		result = put_member(r, &f, comm, &comm->members[i], group, err);
+	return result == -EINVAL ? 0 : result;
+}
+
+/* Of communicators that the text only counts nobody knows who is in them, nor how far. */
+static int put_unnamed(const struct reading *r, struct err *err)
+{
+	uint32_t group;
+
+	if (r->answer.n_unnamed == 0)
+		return 0;
+	return hang_case_group(r->c, "ras:unnamed", "communicators without a name", NULL, 2, &group,
+			       err);
 }
 
 static int put_all(struct reading *r, struct err *err)
@@ -409,16 +460,12 @@ static int put_all(struct reading *r, struct err *err)
 	for (i = 0; result == 0 && i < r->answer.n_comms; i++) {
 		const struct hang_ras_comm *comm = &r->answer.comms[i];
 
-		if (!is_ours(r, comm)) {
-			r->told.strangers++;
-		} else if (!is_ready(comm)) {
-			r->told.unready++;
-		} else {
-			r->told.taken++;
+		if (is_ours(r, comm))
 			result = put_comm(r, comm, err);
-		}
+		else
+			r->told.strangers++;
 	}
-	return result;
+	return result == 0 ? put_unnamed(r, err) : result;
 }
 
 static void say_left_out(const struct reading *r)

@@ -59,6 +59,7 @@ struct hang_ras_answer {
 	char version[HANG_RAS_VERSION_SIZE]; /* "2.28.9", what stands behind it cut */
 	struct hang_ras_comm *comms;	     /* owned */
 	size_t n_comms, comms_alloc, n_members, sizes;
+	size_t n_unnamed;  /* of text: communicators that it counts and says nothing of */
 	unsigned timeouts; /* legs of the question that were not answered in time */
 	bool text;	   /* the older form: counts only where ranks differ */
 	bool mended;	   /* it lacked the commas that 2.28.7 to 2.28.9 leave out */

@@ -17,6 +17,7 @@ enum {
 	LINE_MAX_BYTES = 512,
 	NUMBER_DIGITS_MAX = 15,
 	GROUPS_MAX = 4096, /* rows of the table */
+	COMMS_COLUMN = 1,
 	SIZE_COLUMN = 4,
 	DECIMAL = 10,
 	CLASSES_MAX = 256, /* different counts of one function */
@@ -35,7 +36,7 @@ struct reader {
 	unsigned line;
 	size_t steps;
 	size_t sizes[GROUPS_MAX]; /* ranks of a communicator of each row of the table */
-	size_t n_sizes;
+	size_t n_sizes, n_comms;  /* communicators of more than one rank in it */
 	/* Of counts: the function, how many ranks were said to have each, and named. */
 	size_t function;
 	struct {
@@ -219,12 +220,14 @@ static int open_counts(struct reader *r, const char *what, struct err *err)
 
 static int take_row(struct reader *r, const char *at, struct err *err)
 {
-	int64_t column = -1;
+	int64_t column = -1, comms = 0;
 	size_t i;
 
 	for (i = 0; i <= SIZE_COLUMN; i++) {
 		at += strspn(at, " ");
 		column = number(&at);
+		if (i == COMMS_COLUMN)
+			comms = column;
 		if (column >= 0 && *at == '-') { /* ranks per node, as "6-8" */
 			at++;
 			(void)number(&at);
@@ -237,6 +240,7 @@ static int take_row(struct reader *r, const char *at, struct err *err)
 	if (r->n_sizes == GROUPS_MAX)
 		return err_set(err, E2BIG, "RAS: line %u: more than %d groups", r->line, GROUPS_MAX);
 	r->sizes[r->n_sizes++] = (size_t)column;
+	r->n_comms += column > 1 ? (size_t)comms : 0;
 	return 0;
 }
 
@@ -423,6 +427,7 @@ static int take_lines(struct reader *r, const char *text, size_t size, struct er
 		result = take_line(r, line, err);
 		text += n + 1;
 	}
+	r->a->n_unnamed = r->n_comms > r->a->n_comms ? r->n_comms - r->a->n_comms : 0;
 	return result == 0 ? close_counts(r, err) : result;
 }
 

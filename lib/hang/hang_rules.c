@@ -8,7 +8,8 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
-bool hang_rules_synchronises(const struct hang_op *op)
+/* Does every member's result depend on all members? By name, of any library; false: not known. */
+static bool synchronises(const struct hang_op *op)
 {
 	/* As PyTorch and NCCL call them. */
 	static const char *const names[] = { "all_reduce",    "allreduce",	 "AllReduce",
@@ -18,10 +19,23 @@ bool hang_rules_synchronises(const struct hang_op *op)
 					     "AllToAll",      "barrier" };
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(names); i++)
+	/* One of nothing ends at once, whoever is there. */
+	for (i = 0; i < ARRAY_SIZE(names) && op->count != 0; i++)
 		if (starts_with(op->name, names[i]))
 			return true;
 	return false;
+}
+
+static void suspect_outrun(const struct hang_facts *facts, uint32_t rank,
+			   struct hang_verdict *verdict)
+{
+	const struct hang_standing *of = &facts->ranks[rank];
+
+	hang_verdict_suspect(verdict, rank);
+	hang_verdict_say(&verdict->missing,
+			 "rank %u: what is known of it is of another time: rank %u has ended "
+			 "operation %" PRId64 " of %s, far beyond what it has launched",
+			 rank, of->waiter, of->seq, hang_facts_group(facts->c, of->group));
 }
 
 size_t hang_rules_idle(const struct hang_facts *facts, struct hang_verdict *verdict)
@@ -31,6 +45,8 @@ size_t hang_rules_idle(const struct hang_facts *facts, struct hang_verdict *verd
 
 	for (i = 0; i < facts->c->n_ranks; i++) {
 		rank = &facts->ranks[i];
+		if (rank->idle == HANG_IDLE_YES && rank->outrun)
+			suspect_outrun(facts, (uint32_t)i, verdict);
 		if (rank->idle != HANG_IDLE_YES || !rank->waited)
 			continue;
 		hang_verdict_blame(verdict, (uint32_t)i);
@@ -68,9 +84,9 @@ static void take_behind(const struct hang_facts *facts, const struct hang_op *op
 	const struct hang_group *groups = facts->c->groups;
 	bool first;
 
-	if (groups[op->group].p2p || op->state == HANG_OP_ENDED || !hang_rules_synchronises(op) ||
-	    !own || own->completed == HANG_UNKNOWN || op->seq <= own->completed ||
-	    op->seq > front->completed || behind->proven)
+	if (groups[op->group].p2p || op->state == HANG_OP_ENDED || !synchronises(op) || !own ||
+	    own->completed == HANG_UNKNOWN || op->seq <= own->completed ||
+	    op->seq > front->completed || front->completed > own->enqueued || behind->proven)
 		return;
 	first = op->seq == own->completed + 1;
 	if (first && behind->group < 0) {
@@ -142,7 +158,7 @@ static bool *find_running(const struct hang_case *c)
 	return running;
 }
 
-/* The only member that has not started the front, which all have launched; -1. */
+/* The only member that has not started the front, which all have launched and none ended; -1. */
 static int64_t not_started(const struct hang_facts *facts, uint32_t group)
 {
 	const struct hang_group *of = &facts->c->groups[group];
@@ -151,7 +167,8 @@ static int64_t not_started(const struct hang_facts *facts, uint32_t group)
 	int64_t found = -1;
 	size_t i;
 
-	if (front->seq == HANG_UNKNOWN || of->size < 3 || front->launched < of->size)
+	if (front->seq == HANG_UNKNOWN || of->size < 3 || front->launched < of->size ||
+	    front->completed >= front->seq)
 		return -1;
 	for (i = 0; i < of->size; i++) {
 		position = hang_case_find(facts->c, of->ranks[i], group);

@@ -3,14 +3,17 @@
  * Rules that prove a rank to have stopped from its own counters. Pure.
  *
  * R1, host idle: all that it enqueued has ended in every group, and somebody waits for what it has
- * not launched. So its process launches nothing: a lock, a loader, divergence, teardown.
+ * not launched. So its process launches nothing: a lock, a loader, divergence, teardown. Where
+ * peers have ended far more than it has launched, what is known of it is older than what is known
+ * of them, or of another run: it is only a suspect.
  *
  * R2, own completion behind: it has launched a synchronising operation that a peer has ended, and
  * on its side an earlier one has not ended. A peer ends such an operation only once this rank's GPU
  * has done its part, and operations of a communicator run in order: so its GPU did get past what it
  * reports, and its own device or context has stopped since. One operation alone is no proof:
  * of a collective that broke in the middle some members end it and others do not; in two groups of
- * different members it is.
+ * different members it is. A peer that ended what this rank has not even launched did not need it,
+ * or speaks of another time: that proves nothing.
  *
  * Stream: with starts (rings): its members have all launched, all but it have started, and it has
  * started nothing that has not ended: its own stream is blocked, or its GPU.
@@ -29,6 +32,3 @@ size_t hang_rules_stream(const struct hang_facts *facts, struct hang_verdict *ve
 /* Those behind by one operation only become suspects. -ENOMEM. */
 int hang_rules_own_gpu(const struct hang_facts *facts, struct hang_verdict *verdict,
 		       struct err *err);
-
-/* Does every member's result depend on all members? By name, of any library; false: not known. */
-bool hang_rules_synchronises(const struct hang_op *op);

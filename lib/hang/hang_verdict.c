@@ -33,6 +33,13 @@ bool hang_verdict_blames(const struct hang_verdict *verdict, uint32_t rank)
 
 void hang_verdict_blame(struct hang_verdict *verdict, uint32_t rank)
 {
+	size_t i = 0;
+
+	while (i < verdict->n_suspects && verdict->suspects[i] != rank)
+		i++;
+	if (i < verdict->n_suspects)
+		memmove(verdict->suspects + i, verdict->suspects + i + 1,
+			(--verdict->n_suspects - i) * sizeof(*verdict->suspects));
 	insert(verdict->ranks, &verdict->n_ranks, &verdict->n_more, rank);
 }
 

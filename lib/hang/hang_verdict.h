@@ -4,7 +4,7 @@
 
 #include "lib/hang/hang_judge.h"
 
-/* Name a culprit, or a suspect, once, in order. */
+/* Name a culprit, or a suspect, once, in order; a culprit is no suspect any more. */
 void hang_verdict_blame(struct hang_verdict *verdict, uint32_t rank);
 void hang_verdict_suspect(struct hang_verdict *verdict, uint32_t rank);
 bool hang_verdict_blames(const struct hang_verdict *verdict, uint32_t rank);

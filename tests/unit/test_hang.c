@@ -10,6 +10,7 @@
 #include "lib/hang/hang_fr.h"
 #include "lib/hang/hang_json.h"
 #include "lib/hang/hang_pickle.h"
+#include "lib/hang/hang_verdict.h"
 #include "lib/hang/hang_words.h"
 #include "lib/json/json.h"
 #include "tests/hang/hang_writer.h"
@@ -247,6 +248,10 @@ static void what_is_wrong_in_a_document_is_named(void)
 		{ "{\"format\":\"assay-hang/"
 		  "1\",\"ranks\":[{\"rank\":1,\"positions\":[{\"group\":0}]}]}",
 		  "doc: ranks[0].positions[0].group: must be the place of a group: there are 0" },
+		{ "{\"format\":\"assay-hang/"
+		  "1\",\"groups\":[{\"name\":\"a\",\"size\":2}],\"ranks\":[{\"rank\":1,"
+		  "\"positions\":[{\"group\":0,\"completed\":9223372036854775807}]}]}",
+		  "doc: rank 1: no job has launched so many operations" },
 		{ "{\"format\":\"assay-hang/1\",\"ranks\":[7]}",
 		  "doc: ranks[0]: want an object, not a number" },
 	};
@@ -328,9 +333,121 @@ static void the_largest_job_is_taken_and_judged(void)
 	CHECK(verdict->n_ranks == 1 && verdict->ranks[0] == 4711);
 }
 
-/* --- rules on starts and proxies ---------------------------------------------------- */
-
 enum { MEMBERS = 4 };
+
+/* --- what is not of one time --------------------------------------------------------- */
+
+/* Four ranks of one group, all of whose operations but the first that waits are of `count`. */
+static void judge_counters(const int64_t *enqueued, const int64_t *completed, int64_t count,
+			   struct hang_verdict *verdict)
+{
+	CLEANUP(hang_case_release) struct hang_case c = { .n_ranks = 0 };
+	const uint32_t ranks[MEMBERS] = { 0, 1, 2, 3 };
+	struct err err = ERR_INIT;
+	uint32_t i, group = 0;
+
+	CHECK_EQ(hang_case_group(&c, "g", NULL, ranks, MEMBERS, &group, &err), 0);
+	for (i = 0; i < MEMBERS; i++) {
+		struct hang_position position = { .rank = i,
+						  .enqueued = enqueued[i],
+						  .started = HANG_UNKNOWN,
+						  .completed = completed[i] };
+		struct hang_op op = { .rank = i,
+				      .seq = completed[i] + 1,
+				      .peer = HANG_UNKNOWN,
+				      .name = "all_reduce",
+				      .count = 7,
+				      .state = HANG_OP_ENQUEUED };
+
+		CHECK_EQ(hang_case_position(&c, &position, &err), 0);
+		for (; op.seq <= enqueued[i]; op.seq++, op.count = count)
+			CHECK_EQ(hang_case_op(&c, &op, &err), 0);
+	}
+	CHECK_EQ(hang_judge(&c, verdict, &err), 0);
+}
+
+static void what_is_of_another_time_proves_nothing(void)
+{
+	static const struct {
+		int64_t enqueued[MEMBERS], completed[MEMBERS], count;
+		enum hang_class class;
+		size_t suspects;
+	} cases[] = {
+		/* The last has launched nothing more, and its peers wait for it; */
+		{ { 1001, 1001, 1001, 1000 }, { 1000, 1000, 1000, 1000 }, 7, HANG_HOST_STALLED, 0 },
+		/* ... so they do where they ended some that did not need it; */
+		{ { 1011, 1011, 1011, 1000 }, { 1010, 1010, 1010, 1000 }, 7, HANG_HOST_STALLED, 0 },
+		/* ... but not if they have gone on for long: its dump is old. */
+		{ { 5001, 5001, 5001, 1000 }, { 5000, 5000, 5000, 1000 }, 7, HANG_CANNOT_SAY, 1 },
+		/* It does not end what its peers have ended; */
+		{ { 506, 506, 506, 503 }, { 502, 502, 502, 500 }, 7, HANG_OWN_GPU_STOPPED, 0 },
+		/* ... of nothing, which ends without it; */
+		{ { 503, 503, 503, 503 }, { 502, 502, 502, 500 }, 0, HANG_CANNOT_SAY, 1 },
+		/* ... or, its dump being of a run that came further, they of what it has ended. */
+		{ { 506, 506, 506, 9000 }, { 500, 500, 500, 8999 }, 7, HANG_CANNOT_SAY, 0 },
+	};
+	CLEANUP(freep) struct hang_verdict *verdict = xcalloc(1, sizeof(*verdict));
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		const bool named = cases[i].class != HANG_CANNOT_SAY;
+
+		judge_counters(cases[i].enqueued, cases[i].completed, cases[i].count, verdict);
+		CHECK_EQ(verdict->class, cases[i].class);
+		CHECK_EQ(verdict->n_ranks, named);
+		CHECK(!named || verdict->ranks[0] == 3);
+		CHECK_EQ(verdict->n_suspects, cases[i].suspects);
+		CHECK(cases[i].suspects == 0 || verdict->suspects[0] == 3);
+	}
+}
+
+/* --- votes ---------------------------------------------------------------------------- */
+
+static void who_says_no_type_has_no_vote_on_it(void)
+{
+	static const char *const types[] = { "Float", "", "", "Half", "Half" };
+	CLEANUP(hang_case_release) struct hang_case c = { .n_ranks = 0 };
+	CLEANUP(freep) struct hang_verdict *verdict = xcalloc(1, sizeof(*verdict));
+	const uint32_t ranks[ARRAY_SIZE(types)] = { 0, 1, 2, 3, 4 };
+	struct err err = ERR_INIT;
+	uint32_t i, group = 0;
+
+	CHECK_EQ(hang_case_group(&c, "g", NULL, ranks, ARRAY_SIZE(types), &group, &err), 0);
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		struct hang_position position = {
+			.rank = i, .enqueued = 5, .started = HANG_UNKNOWN, .completed = 4
+		};
+		struct hang_op op = { .rank = i,
+				      .seq = 5,
+				      .peer = HANG_UNKNOWN,
+				      .name = "all_reduce",
+				      .count = 7,
+				      .state = HANG_OP_ENQUEUED };
+
+		(void)snprintf(op.dtype, sizeof(op.dtype), "%s", types[i]);
+		CHECK_EQ(hang_case_position(&c, &position, &err), 0);
+		CHECK_EQ(hang_case_op(&c, &op, &err), 0);
+	}
+	CHECK_EQ(hang_judge(&c, verdict, &err), 0);
+	CHECK_EQ(verdict->class, HANG_MISMATCH);
+	CHECK_EQ(verdict->n_ranks, 0);
+	CHECK_EQ(verdict->n_suspects, ARRAY_SIZE(types));
+}
+
+static void a_culprit_is_no_suspect(void)
+{
+	CLEANUP(freep) struct hang_verdict *verdict = xcalloc(1, sizeof(*verdict));
+
+	hang_verdict_suspect(verdict, 3);
+	hang_verdict_suspect(verdict, 2);
+	hang_verdict_blame(verdict, 2);
+	hang_verdict_suspect(verdict, 2);
+	CHECK_EQ(verdict->n_ranks, 1);
+	CHECK_EQ(verdict->n_suspects, 1);
+	CHECK_EQ(verdict->suspects[0], 3);
+}
+
+/* --- rules on starts and proxies ---------------------------------------------------- */
 
 /* Four ranks that have all launched operation 5; what each has started, and its proxy's wait. */
 static void judge_started(const int64_t *started, const uint8_t *wait, struct hang_verdict *verdict)
@@ -400,6 +517,9 @@ static const struct test tests[] = {
 	TEST(a_rank_that_two_hosts_claim_is_the_first_ones),
 	TEST(groups_are_joined_by_name_and_members),
 	TEST(the_largest_job_is_taken_and_judged),
+	TEST(what_is_of_another_time_proves_nothing),
+	TEST(who_says_no_type_has_no_vote_on_it),
+	TEST(a_culprit_is_no_suspect),
 	TEST(starts_and_proxies_tell_a_gpu_from_the_network),
 };
 

@@ -131,6 +131,77 @@ static void the_judge_names_that_rank_and_no_other(void)
 	}
 }
 
+/* Rank 5 is behind in the communicator of all; what is known of that of it and rank 4 differs. */
+static void who_may_be_held_up_elsewhere_is_only_a_suspect(void)
+{
+	static const struct {
+		enum ras_fixture_state state;
+		unsigned long count;
+		size_t n_comms;
+		bool text, named;
+	} rows[] = {
+		{ RAS_FIXTURE_RUNS, STEPS, 1, false, true },
+		{ RAS_FIXTURE_RUNS, STEPS, 1, true, true },
+		{ RAS_FIXTURE_RUNS, STEPS, 2, false, false },
+		{ RAS_FIXTURE_INIT, STEPS, 2, false, false },
+		/* It has launched none: it may carry sends, which RAS does not count. */
+		{ RAS_FIXTURE_RUNS, 0, 2, false, false },
+		/* Of ranks that do not differ there is no text. */
+		{ RAS_FIXTURE_RUNS, STEPS, 2, true, false },
+	};
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(hang_case_release) struct hang_case c = { .n_ranks = 0 };
+		CLEANUP(freep) struct hang_verdict *verdict = xcalloc(1, sizeof(*verdict));
+		CLEANUP(freep) char *text = NULL;
+		struct hang_ras_told told;
+		struct err err = ERR_INIT;
+		struct job j;
+
+		make_job(&j);
+		j.all[5].counts[4]--;
+		for (k = 0; k < 2; k++) {
+			j.pairs[2][k].state = rows[i].state;
+			j.pairs[2][k].counts[4] = rows[i].count;
+		}
+		j.comms[1] = j.comms[1 + 2];
+		text = rows[i].text ? ras_fixture_text("2.25.1", j.comms, rows[i].n_comms)
+				    : ras_fixture_json("2.29.7", true, j.comms, rows[i].n_comms);
+		CHECK_EQ(hang_ras_read(text, strlen(text), NULL, &c, &told, &err), 0);
+		CHECK_EQ(hang_judge(&c, verdict, &err), 0);
+		CHECK_EQ(verdict->class, rows[i].named ? HANG_HOST_STALLED : HANG_CANNOT_SAY);
+		CHECK_EQ(verdict->n_ranks, rows[i].named);
+		CHECK_EQ(verdict->n_suspects, !rows[i].named);
+		CHECK_EQ(rows[i].named ? verdict->ranks[0] : verdict->suspects[0], 5);
+	}
+}
+
+/* Of a job without a communicator of all ranks none numbers them, however large it is. */
+static void two_halves_are_no_world(void)
+{
+	CLEANUP(hang_case_release) struct hang_case c = { .n_ranks = 0 };
+	CLEANUP(freep) char *text = NULL;
+	struct ras_fixture_rank halves[2][WORLD / 2];
+	struct ras_fixture_comm comms[2];
+	struct hang_ras_told told;
+	struct err err = ERR_INIT;
+	size_t i, k;
+
+	for (k = 0; k < 2; k++) {
+		for (i = 0; i < WORLD / 2; i++)
+			halves[k][i] = (struct ras_fixture_rank){ .rank = (unsigned)(2 * i + k),
+								  .counts = { STEPS } };
+		comms[k] = (struct ras_fixture_comm){ 1 + k, halves[k], WORLD / 2 };
+	}
+	halves[0][3].counts[0]--; /* rank 6 */
+	text = ras_fixture_json("2.29.7", true, comms, 2);
+	CHECK_EQ(hang_ras_read(text, strlen(text), NULL, &c, &told, &err), 0);
+	CHECK_EQ(told.unplaced, WORLD);
+	CHECK_EQ(c.n_positions, 0);
+	CHECK(says(&c, "no communicator has all ranks"));
+}
+
 static void a_host_speaks_of_its_own_ranks_only_where_it_must(void)
 {
 	CLEANUP(hang_case_release) struct hang_case c = { .n_ranks = 0 };
@@ -499,6 +570,8 @@ static void only_versions_that_are_listed_are_asked(void)
 static const struct test tests[] = {
 	TEST(a_rank_that_has_launched_less_is_seen_in_its_groups),
 	TEST(the_judge_names_that_rank_and_no_other),
+	TEST(who_may_be_held_up_elsewhere_is_only_a_suspect),
+	TEST(two_halves_are_no_world),
 	TEST(a_host_speaks_of_its_own_ranks_only_where_it_must),
 	TEST(a_missing_rank_is_a_suspect_and_has_no_position),
 	TEST(only_the_comma_that_nccl_forgets_is_mended),
