@@ -114,7 +114,8 @@ static struct followed *add(struct job_logs *j, int fd, const struct stat *st)
 	return &j->files[i];
 }
 
-static void note(struct job_logs *j, const struct job_log_owner *owner, size_t pattern, uint64_t count)
+static void note(struct job_logs *j, const struct job_log_owner *owner, size_t pattern,
+		 uint64_t count)
 {
 	struct found *f;
 	size_t i, oldest = 0;

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "lib/base/macro.h"
+#include "lib/base/strv.h" /* what jval_strv() returns is freed by it */
 
 struct err;
 
@@ -160,15 +161,9 @@ json_t *jval_encode(const struct jfield *fields, size_t n, const void *in);
  * for J_CUSTOM. strv_free() frees it.
  */
 int jval_strv(const struct jval *v, size_t max, char ***ret_strv, struct err *err);
-void strv_free(char **strv);
-size_t strv_len(char *const *strv);
-
-/* New memory; of NULL an empty one. */
-char **strv_copy(char *const *strv);
 
 /* For CLEANUP(). */
 static inline void json_freep(json_t **v)
 {
 	json_decref(*v);
 }
-DEFINE_CLEANUP(char **, strv_free, strv_freep);

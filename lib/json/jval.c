@@ -451,32 +451,3 @@ int jval_strv(const struct jval *v, size_t max, char ***ret_strv, struct err *er
 	*ret_strv = TAKE(strv);
 	return 0;
 }
-
-void strv_free(char **strv)
-{
-	size_t i;
-
-	for (i = 0; strv && strv[i]; i++)
-		free(strv[i]);
-	free(strv);
-}
-
-size_t strv_len(char *const *strv)
-{
-	size_t n = 0;
-
-	while (strv && strv[n])
-		n++;
-	return n;
-}
-
-char **strv_copy(char *const *strv)
-{
-	const size_t n = strv_len(strv);
-	char **copy = xcalloc(n + 1, sizeof(*copy));
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		copy[i] = xstrdup(strv[i]);
-	return copy;
-}

@@ -20,13 +20,10 @@ static void a_file_is_that_of_the_pod_in_its_path_or_of_its_user(void)
 		bool found;
 		const char *pod; /* of whom it is */
 	} rows[] = {
-		{ POD_LOG(POD_A), 0, true, POD_A },
-		{ POD_LOG(POD_A), 5, true, POD_A },
+		{ POD_LOG(POD_A), 0, true, POD_A }, { POD_LOG(POD_A), 5, true, POD_A },
 		{ POD_LOG(POD_B), 0, false, "" }, /* root's, as all of them, and a rank is root */
-		{ "/logs/a.log", 0, false, "" },
-		{ "/logs/a.log", 1000, true, "" },
-		{ "/logs/a.log", 1001, true, "" },
-		{ "/logs/a.log", 1002, false, "" },
+		{ "/logs/a.log", 0, false, "" },    { "/logs/a.log", 1000, true, "" },
+		{ "/logs/a.log", 1001, true, "" },  { "/logs/a.log", 1002, false, "" },
 	};
 	size_t i;
 
