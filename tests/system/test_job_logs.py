@@ -72,6 +72,7 @@ def test_a_log_that_is_read_on_is_read_once(reader, rank, log):  # noqa: F811
     assert wait_for(lambda: "pattern=nccl-timeout lines=1" in daemon.log()), daemon.log()
 
 
+@pytest.mark.once
 def test_a_log_whose_ranks_were_away_is_not_read_again(reader, rank, log):  # noqa: F811
     first = rank(0)
     daemon = reader()

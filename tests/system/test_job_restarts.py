@@ -70,6 +70,7 @@ def test_a_host_whose_jobs_die_is_named_and_left_in_service(fleet, run, controll
     assert wait_for(lambda: c.get("/v1/nodes/x/why").json["restarts"] == found), json.dumps(c.get("/v1/nodes/x/why").json["restarts"])
 
 
+@pytest.mark.once
 def test_jobs_that_die_by_themselves_name_nobody(fleet):
     for i in range(KILLS):
         fleet.run("research/sticks", "abx", LONG if i == 4 else SHORT)

@@ -9,6 +9,8 @@ import subprocess
 
 import pytest
 
+pytestmark = pytest.mark.once  # it is a script
+
 RANKS, XFER, LATE = 8, 900, 400  # microseconds
 FUNCTIONS = ("AllReduce", "AllGather", "ReduceScatter")
 TIMES = 200_000 if os.environ.get("ASSAY_FULL") else 2000

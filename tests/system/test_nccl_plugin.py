@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.once  # it makes the plug-in itself, with each sanitizer
+
 APIS = (3, 4, 5, 6)
 EXPORTED = {f"ncclProfiler_v{api}" for api in APIS}
 GLIBC = (2, 34)  # that of Ubuntu 22.04 is 2.35, of RHEL 9 2.34: what containers of jobs are made of

@@ -14,7 +14,8 @@ from waiting import wait_for
 KIT = pathlib.Path(__file__).resolve().parents[2] / "deploy/slurm/assay-slurm"
 NEEDED = [shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin") for name in ("slurmctld", "slurmd", "scontrol", "sbatch", "squeue")]
 pytestmark = [pytest.mark.skipif(None in NEEDED, reason="slurmctld, slurmd and their commands (Debian: slurmctld slurmd slurm-client) are not installed"),
-              pytest.mark.skipif(os.geteuid() != 0, reason="slurmd runs as root")]
+              pytest.mark.skipif(os.geteuid() != 0, reason="slurmd runs as root"),
+              pytest.mark.once]  # the program that it runs has tests of its own
 CONF = """ClusterName=test
 SlurmctldHost={host}
 SlurmctldPort={ports[0]}
