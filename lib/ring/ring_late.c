@@ -271,7 +271,9 @@ static void find_own(const struct ring_job *job, const struct ring_lateness_opti
 	CLEANUP(freep) struct ring_own *own = xcalloc(l->n_ranks + 1, sizeof(*own));
 	size_t i;
 
-	l->n_stalls = ring_own_find(job->ranks, l->n_ranks, stage, o->stall_s, own, l->stalls);
+	l->n_stalls =
+		o->gaps ? ring_own_of_gaps(o->gaps, l->n_ranks, stage, o->stall_s, own, l->stalls)
+			: ring_own_find(job->ranks, l->n_ranks, stage, o->stall_s, own, l->stalls);
 	for (i = 0; i < l->n_ranks; i++)
 		l->ranks[i].own = own[i];
 	blame(l, stage, o->spread > 0 ? o->spread : SILICON_SPREAD);

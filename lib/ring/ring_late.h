@@ -43,6 +43,8 @@ struct ring_lateness_options {
 	unsigned dp, pp, tp; /* ranks of one stage do the same work */
 	double spread;	     /* of good ranks, one standard deviation; 0: SILICON_SPREAD */
 	double stall_s;	     /* a gap so much longer than usual is a stall */
+	/* [rank]: of who knows what each computed; NULL: what is between operations of the rings */
+	const struct ring_gaps *gaps;
 };
 
 /* Of the communicator in which most is waited, of those within its stage where there are any. */

@@ -20,13 +20,6 @@ struct placed {
 	bool follows; /* the one of its ring before it is there */
 };
 
-/* Time between two operations. */
-struct gap {
-	uint64_t kind;
-	double seconds;
-	const struct placed *next;
-};
-
 /* What a rank usually takes for a kind of gap. */
 struct usual {
 	uint64_t kind;
@@ -96,8 +89,22 @@ static size_t list_ops(const struct ring_rank *rank, struct placed **ret)
 	return n;
 }
 
+static struct ring_gap gap_before(const struct placed *next, uint64_t stop)
+{
+	const struct ring_op *op = next->op;
+
+	return (struct ring_gap){
+		.kind = mix(next[-1].token) ^ next->token,
+		.seconds = op->gpu_start_ns > stop ? (double)(op->gpu_start_ns - stop) / 1e9 : 0,
+		.comm_id = next->comm->comm_id,
+		.seq = op->seq,
+		.at_ns = op->gpu_start_ns,
+		.func = op->func,
+	};
+}
+
 /* Gaps between operations that both have stamps, where none was lost. */
-static size_t list_gaps(const struct placed *ops, size_t n, struct gap *gaps)
+static size_t list_gaps(const struct placed *ops, size_t n, struct ring_gap *gaps)
 {
 	uint64_t stop = 0;
 	size_t i, found = 0;
@@ -108,13 +115,7 @@ static size_t list_gaps(const struct placed *ops, size_t n, struct gap *gaps)
 		if (!ring_clock_has(next->op))
 			continue;
 		if (i > 0 && next->follows && ring_clock_has(next[-1].op))
-			gaps[found++] = (struct gap){
-				mix(next[-1].token) ^ next->token,
-				next->op->gpu_start_ns > stop
-					? (double)(next->op->gpu_start_ns - stop) / 1e9
-					: 0,
-				next,
-			};
+			gaps[found++] = gap_before(next, stop);
 		stop = MAX(stop, next->op->gpu_stop_ns);
 	}
 	return found;
@@ -122,21 +123,21 @@ static size_t list_gaps(const struct placed *ops, size_t n, struct gap *gaps)
 
 static int by_kind(const void *a, const void *b)
 {
-	const struct gap *left = a, *right = b;
+	const struct ring_gap *left = a, *right = b;
 
 	if (left->kind != right->kind)
 		return left->kind < right->kind ? -1 : 1;
 	return (left->seconds > right->seconds) - (left->seconds < right->seconds);
 }
 
-static void add_stall(struct owner *o, uint32_t rank, const struct gap *gap, double usual)
+static void add_stall(struct owner *o, uint32_t rank, const struct ring_gap *gap, double usual)
 {
 	const struct ring_stall stall = { .rank = rank,
-					  .comm_id = gap->next->comm->comm_id,
-					  .seq = gap->next->op->seq,
-					  .func = gap->next->op->func,
+					  .comm_id = gap->comm_id,
+					  .seq = gap->seq,
+					  .func = gap->func,
 					  .seconds = gap->seconds - usual,
-					  .at_ns = gap->next->op->gpu_start_ns };
+					  .at_ns = gap->at_ns };
 	size_t at = o->n_stalls;
 
 	while (at > 0 && o->stalls[at - 1].seconds < stall.seconds)
@@ -148,7 +149,7 @@ static void add_stall(struct owner *o, uint32_t rank, const struct gap *gap, dou
 	o->stalls[at] = stall;
 }
 
-static void add_usual(struct owner *o, uint32_t rank, uint32_t stage, const struct gap *gaps,
+static void add_usual(struct owner *o, uint32_t rank, uint32_t stage, const struct ring_gap *gaps,
 		      size_t n)
 {
 	const double median = gaps[(n - 1) / 2].seconds;
@@ -165,14 +166,10 @@ static void add_usual(struct owner *o, uint32_t rank, uint32_t stage, const stru
 					  n,	      median, MEDIAN_ERROR * iqr / sqrt((double)n) };
 }
 
-static void see_rank(struct owner *o, const struct ring_rank *rank, uint32_t at, uint32_t stage)
+static void see_gaps(struct owner *o, struct ring_gap *gaps, size_t n, uint32_t at, uint32_t stage)
 {
-	CLEANUP(freep) struct placed *ops = NULL;
-	CLEANUP(freep) struct gap *gaps = NULL;
-	size_t n = list_ops(rank, &ops), i, j;
+	size_t i, j;
 
-	gaps = xcalloc(n + 1, sizeof(*gaps));
-	n = list_gaps(ops, n, gaps);
 	qsort(gaps, n, sizeof(*gaps), by_kind);
 	for (i = 0; i < n; i = j) {
 		for (j = i; j < n && gaps[j].kind == gaps[i].kind; j++)
@@ -180,6 +177,17 @@ static void see_rank(struct owner *o, const struct ring_rank *rank, uint32_t at,
 		if (j - i >= RING_OWN_GAPS_MIN)
 			add_usual(o, at, stage, gaps + i, j - i);
 	}
+}
+
+static void see_rank(struct owner *o, const struct ring_rank *rank, uint32_t at, uint32_t stage)
+{
+	CLEANUP(freep) struct placed *ops = NULL;
+	CLEANUP(freep) struct ring_gap *gaps = NULL;
+	size_t n = list_ops(rank, &ops);
+
+	gaps = xcalloc(n + 1, sizeof(*gaps));
+	n = list_gaps(ops, n, gaps);
+	see_gaps(o, gaps, n, at, stage);
 }
 
 static int by_stage(const void *a, const void *b)
@@ -277,6 +285,20 @@ size_t ring_own_find(const struct ring_rank *ranks, size_t n_ranks, const uint32
 
 	for (i = 0; i < n_ranks; i++)
 		see_rank(&o, &ranks[i], (uint32_t)i, stage[i]);
+	sum_up(&o, stage, own, n_ranks);
+	free(o.list);
+	return o.n_stalls;
+}
+
+size_t ring_own_of_gaps(const struct ring_gaps *gaps, size_t n_ranks, const uint32_t *stage,
+			double stall_s, struct ring_own *own,
+			struct ring_stall stalls[static RING_OWN_STALLS_MAX])
+{
+	struct owner o = { .stalls = stalls, .stall_s = stall_s };
+	size_t i;
+
+	for (i = 0; i < n_ranks; i++)
+		see_gaps(&o, gaps[i].list, gaps[i].n, (uint32_t)i, stage[i]);
 	sum_up(&o, stage, own, n_ranks);
 	free(o.list);
 	return o.n_stalls;

@@ -8,6 +8,8 @@
  * as often as its peers have it; so single stalls, lost operations and evaluations are not in it.
  * A gap much longer than its kind usually is on this rank is a stall.
  *
+ * Who knows the computing itself (a trace) gives that in place of gaps.
+ *
  * Pure.
  */
 #pragma once
@@ -31,10 +33,24 @@ struct ring_own {
 
 struct ring_stall {
 	uint32_t rank;
-	uint64_t comm_id, seq; /* of the operation that came late */
+	uint64_t comm_id, seq; /* of the operation that came late; of a trace the gap's own */
 	uint8_t func;
 	double seconds; /* more than usual */
 	uint64_t at_ns; /* on the rank's GPU: when it began at last */
+};
+
+/* Time in which a rank was by itself, and what came then. */
+struct ring_gap {
+	uint64_t kind; /* those of one are compared */
+	double seconds;
+	uint64_t comm_id, seq, at_ns; /* as in a stall */
+	uint8_t func;
+};
+
+/* Of one rank. Borrowed, and sorted. */
+struct ring_gaps {
+	struct ring_gap *list;
+	size_t n;
 };
 
 /*
@@ -44,3 +60,8 @@ struct ring_stall {
 size_t ring_own_find(const struct ring_rank *ranks, size_t n_ranks, const uint32_t *stage,
 		     double stall_s, struct ring_own *own,
 		     struct ring_stall stalls[static RING_OWN_STALLS_MAX]);
+
+/* The same of gaps that are known: `gaps` is [n_ranks]. */
+size_t ring_own_of_gaps(const struct ring_gaps *gaps, size_t n_ranks, const uint32_t *stage,
+			double stall_s, struct ring_own *own,
+			struct ring_stall stalls[static RING_OWN_STALLS_MAX]);
