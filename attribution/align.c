@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "attribution/cost.h"
+#include "attribution/ends.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
@@ -238,6 +239,19 @@ static void find_middle(struct aligner *a, const size_t *clips, double *middle)
 	}
 }
 
+/* Workers (`to`) by their node (`from`). New memory. */
+static struct sortable *list_workers(const struct trace *trace)
+{
+	const size_t pp = trace->job.pp, n = pp * trace->job.dp;
+	struct sortable *workers = xcalloc(n, sizeof(*workers));
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		workers[i] = (struct sortable){ node_of(trace, i / pp, i % pp), (uint32_t)i, 0 };
+	qsort(workers, n, sizeof(*workers), by_stages);
+	return workers;
+}
+
 /*
  * How far the clip of a node ends after that of the middle worker: the median over its
  * workers of their medians over steps.
@@ -248,12 +262,9 @@ static void find_clips(struct aligner *a)
 	size_t pp = trace->job.pp, dp = trace->job.dp, n_workers = dp * pp, step, i, j;
 	CLEANUP(freep) size_t *clips = clips_of(trace);
 	CLEANUP(freep) double *middle = xcalloc(trace->n_steps, sizeof(*middle));
-	CLEANUP(freep) struct sortable *workers = xcalloc(n_workers, sizeof(*workers));
+	CLEANUP(freep) struct sortable *workers = list_workers(trace);
 
 	find_middle(a, clips, middle);
-	for (i = 0; i < n_workers; i++)
-		workers[i] = (struct sortable){ node_of(trace, i / pp, i % pp), (uint32_t)i, 0 };
-	qsort(workers, n_workers, sizeof(*workers), by_stages);
 	for (i = 0; i < n_workers; i = j) {
 		double *late = a->values + trace->n_steps;
 		size_t n = 0;
@@ -311,10 +322,69 @@ static void correct(struct trace *trace, const struct alignment *alignment)
 	trace_shift(trace);
 }
 
+/* What is said of a node is the middle of what its workers were off by. */
+static void say_nodes(struct aligner *a, const struct ends *ends, struct alignment *alignment)
+{
+	const size_t n = (size_t)a->trace->job.dp * a->trace->job.pp;
+	CLEANUP(freep) double *values = xcalloc(n, sizeof(*values));
+	CLEANUP(freep) struct sortable *workers = list_workers(a->trace);
+	size_t i, j;
+
+	for (i = 0; i < n; i = j) {
+		double offset;
+
+		for (j = i; j < n && workers[j].from == workers[i].from; j++)
+			values[j - i] = ends->ahead[workers[j].to].at;
+		offset = cost_median(values, j - i);
+		if (fabs(offset) <= ENDS_APART)
+			continue;
+		alignment->offsets[workers[i].from] = offset;
+		alignment->n++;
+	}
+}
+
+/* By the ends of all that ends together, if these tell it. */
+static void align_by_ends(struct aligner *a, struct alignment *alignment)
+{
+	struct ends ends = ends_find(a->trace);
+
+	alignment->by_ends = ends.agree;
+	if (ends.differ) {
+		say_nodes(a, &ends, alignment);
+		ends_correct(a->trace, &ends);
+	}
+	ends_release(&ends);
+}
+
+static int align_by_sends(struct aligner *a, struct alignment *alignment, struct err *err)
+{
+	const size_t n = a->trace->job.n_nodes;
+	size_t first;
+	uint32_t i;
+	int r = find_links(a, err);
+
+	if (r < 0)
+		return r;
+	if (a->n_links) {
+		list_links(a);
+		find_clips(a);
+	}
+	for (i = 0; a->n_links && i < n; i++) {
+		first = a->n_queue;
+		if (a->reached[i])
+			continue;
+		spread_out(a, i);
+		compare(a, a->queue + first, a->n_queue - first, alignment);
+	}
+	if (alignment->n)
+		correct(a->trace, alignment);
+	return 0;
+}
+
 int align_clocks(struct trace *trace, const struct graph *graph, struct alignment *ret_alignment,
 		 struct err *err)
 {
-	size_t n = trace->job.n_nodes, first;
+	size_t n = trace->job.n_nodes;
 	struct alignment alignment = { .offsets = xcalloc(n, sizeof(double)) };
 	CLEANUP(aligner_release)
 	struct aligner a = {
@@ -325,28 +395,16 @@ int align_clocks(struct trace *trace, const struct graph *graph, struct alignmen
 		.reached = xcalloc(n, sizeof(bool)),
 		.queue = xcalloc(n, sizeof(uint32_t)),
 	};
-	uint32_t i;
-	int r = find_links(&a, err);
+	int r = 0;
 
-	if (r < 0) {
+	align_by_ends(&a, &alignment);
+	if (!alignment.by_ends)
+		r = align_by_sends(&a, &alignment, err);
+	if (r < 0)
 		alignment_release(&alignment);
-		return r;
-	}
-	if (a.n_links) {
-		list_links(&a);
-		find_clips(&a);
-	}
-	for (i = 0; a.n_links && i < n; i++) {
-		first = a.n_queue;
-		if (a.reached[i])
-			continue;
-		spread_out(&a, i);
-		compare(&a, a.queue + first, a.n_queue - first, &alignment);
-	}
-	if (alignment.n)
-		correct(trace, &alignment);
-	*ret_alignment = alignment;
-	return 0;
+	else
+		*ret_alignment = alignment;
+	return r;
 }
 
 void alignment_release(struct alignment *alignment)

@@ -2,6 +2,9 @@
 /*
  * Clocks that do not agree, of a trace whose hosts each stamp by their own.
  *
+ * Where all ends of collectives tell clocks to microseconds (ends.h), as those from rings do, each
+ * worker's is corrected by them. Else:
+ *
  * The two ends of a send end together: the median of their difference, over all
  * sends between two nodes, is that of their clocks. A clock is corrected only when
  * the barrier of the gradient clip says the same, and when it is off by more than
@@ -21,6 +24,7 @@
 struct alignment {
 	double *offsets; /* owned: [node], seconds its clock is ahead; 0: left as it is */
 	size_t n;	 /* nodes that were corrected */
+	bool by_ends;	 /* all ends agreed: operations of all workers can be compared */
 };
 
 /* Find the offsets and take them from the starts of the trace. -ENOMEM. */

@@ -5,7 +5,7 @@ libattribution_a_SOURCES = attribution/align.c attribution/align.h attribution/a
 	attribution/attribution.h attribution/balance.c attribution/balance.h attribution/bootstrap.c \
 	attribution/bootstrap.h attribution/cause.c attribution/cause.h attribution/cost.c attribution/cost.h \
 	attribution/crew.c attribution/crew.h attribution/document.c attribution/form_heatmap.c attribution/form_kinds.h \
-	attribution/form_table.c attribution/form_timeline.c attribution/forms.c attribution/forms.h attribution/graph.c \
+	attribution/ends.c attribution/ends.h attribution/form_table.c attribution/form_timeline.c attribution/forms.c attribution/forms.h attribution/graph.c \
 	attribution/graph.h attribution/graph_draft.c attribution/graph_draft.h attribution/graph_order.c \
 	attribution/graph_pipeline.c attribution/hints.c attribution/hints.h attribution/optype.c attribution/optype.h \
 	attribution/lottery.c attribution/lottery.h attribution/pace.c attribution/pace.h attribution/pipe_1f1b.c attribution/pipe_1f1b.h attribution/replay.c \
@@ -25,7 +25,7 @@ libtraceread_a_SOURCES = attribution/input.c attribution/input.h attribution/lin
 	attribution/progress.c attribution/progress.h attribution/trace_meta.c attribution/trace_meta.h \
 	attribution/trace_reader.c attribution/trace_reader.h attribution/unpack.h
 libtraceread_a_CFLAGS = $(AM_CFLAGS)
-TRACE_LIBS = libtraceread.a libattribution.a $(BASE_LIBS)
+TRACE_LIBS = libtraceread.a libattribution.a $(RING_LIBS) $(BASE_LIBS)
 EXTRA_DIST += attribution/unpack_gzip.c attribution/unpack_gzip_none.c attribution/unpack_zstd.c \
 	attribution/unpack_zstd_none.c
 if HAVE_ZLIB

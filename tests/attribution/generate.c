@@ -3,7 +3,7 @@
  * Traces of jobs that never ran, for tests:
  *
  *	generate INJECTION SEED [dp=N] [pp=N] [mb=N] [vpp=N] [tp=N] [steps=N] [truth=FILE]
- *	         [csv=META.yaml] [epoch=SECONDS]
+ *	         [csv=META.yaml] [epoch=SECONDS] [together=1]
  *	generate list
  *
  * The trace goes to standard output, what attribution must find in it to `truth`.
@@ -37,6 +37,7 @@ struct options {
 	struct job sizes;
 	const char *truth, *csv;
 	long long epoch; /* seconds that the first step starts after */
+	bool together;	 /* as in job.h */
 };
 
 static char *put_text(char *to, const char *text)
@@ -187,6 +188,8 @@ static bool take_option(const char *text, struct options *options)
 		options->csv = text + 4;
 	else if (starts_with(text, "epoch="))
 		options->epoch = strtoll(text + 6, NULL, 10);
+	else if (streq(text, "together=1"))
+		options->together = true;
 	else
 		return false;
 	return true;
@@ -198,6 +201,7 @@ static int generate(const struct injection *injection, uint64_t seed, const stru
 	FILE *truth;
 
 	injection_job(injection, &options->sizes, seed, job);
+	job->together = options->together;
 	if (options->truth) {
 		truth = fopen(options->truth, "we");
 		if (!truth)

@@ -23,7 +23,7 @@ enum {
 enum ring_of { OF_DATA, OF_PIPELINE, OF_ENDS, OF_ALL, OF_TENSOR };
 
 struct clock {
-	double offset, drift, host_offset;
+	double offset, drift, host_offset, host_drift;
 };
 
 /* A worker while its rings are filled. */
@@ -92,6 +92,11 @@ static uint64_t gpu_stamp(const struct filler *f, double at)
 	return stamp / resolution * resolution;
 }
 
+static uint64_t host_stamp(const struct filler *f, double at)
+{
+	return MONO_ORIGIN + (uint64_t)(at * (1 + f->clock.host_drift));
+}
+
 /* A stamp of a later work, marked or not, as the proxy's ring leaves them. */
 static void spoil(struct filler *f, struct ring_op *op)
 {
@@ -114,8 +119,8 @@ static void add(struct filler *f, enum ring_of of, struct ring_op op, double sta
 	op.number = f->numbers[of]++;
 	op.seq = p2p ? 0 : f->seqs[of][op.func]++;
 	op.enqueued_ns = f->enqueued += ENQUEUE_NS;
-	op.host_stop_ns = MONO_ORIGIN + (uint64_t)(end + heard);
-	op.host_start_ns = MONO_ORIGIN + (uint64_t)(start + heard);
+	op.host_stop_ns = host_stamp(f, end + heard);
+	op.host_start_ns = host_stamp(f, start + heard);
 	if (f->o->no_kernels) {
 		op.flags |= RING_NO_GPU;
 	} else {
@@ -257,7 +262,7 @@ static void fill_step(struct filler *f, int step, const struct job_op *ops, size
 	CLEANUP(freep) struct call *calls = xcalloc(n + 1, sizeof(*calls));
 	size_t i, n_calls = 0;
 
-	f->enqueued = MONO_ORIGIN + (uint64_t)f->base;
+	f->enqueued = host_stamp(f, (double)f->base);
 	for (i = 0; i < n; i++) {
 		if (is_own(f, &ops[i]))
 			calls[n_calls++] = (struct call){ place_of(f, ops, n, &ops[i]), &ops[i] };
@@ -318,11 +323,12 @@ static struct filler filler_of(struct ring_world *world, const struct job *job,
 			    .rank = rank,
 			    .d = (int)rank % job->dp,
 			    .p = (int)rank / job->dp };
+	const uint64_t node = (uint64_t)job_node(job, f.d, f.p);
 
 	f.clock = (struct clock){ o->offset_ns * normal_of(job, 2, rank),
 				  o->drift * normal_of(job, 3, rank),
-				  o->host_offset_ns *
-					  normal_of(job, 4, (uint64_t)job_node(job, f.d, f.p)) };
+				  o->host_offset_ns * normal_of(job, 4, node),
+				  o->host_drift * normal_of(job, 5, node) };
 	world->ranks[rank].rings = &world->views[rank * RING_WORLD_RINGS];
 	open_rings(&f);
 	return f;
@@ -385,7 +391,8 @@ struct ring_world *ring_world_new(const struct job *job, const struct ring_world
 			fillers[i].base = base;
 			fill_step(&fillers[i], step, ops, n_ops, (double)(base + end));
 		}
-		note_lateness(world, job, ops, n_ops);
+		if (step >= o->ends_cut && step < job->steps - o->ends_cut)
+			note_lateness(world, job, ops, n_ops);
 		base += end + STEPS_APART_NS;
 		if (o->evaluate_every && (step + 1) % o->evaluate_every == 0)
 			base += (o->evaluations + 1) * 6ll * MS;

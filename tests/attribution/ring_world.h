@@ -16,6 +16,7 @@ struct ring_world_options {
 	double offset_ns;	/* clocks of GPUs are off by so much, one standard deviation */
 	double drift;		/* likewise: 1e-6 is 1 ppm */
 	double host_offset_ns;	/* clocks of nodes */
+	double host_drift;	/* likewise */
 	uint64_t resolution_ns; /* of the GPU's timer; 0: 1 */
 	double hop_ns;		/* ends of one collective differ by as much */
 	double lost, bad;	/* parts of all operations */
@@ -23,6 +24,7 @@ struct ring_world_options {
 	int evaluate_every;	/* steps; 0: never */
 	int evaluations;	/* all-reduces of one */
 	bool no_kernels;	/* the NCCL of the job stamps nothing */
+	int ends_cut;		/* so many steps at the begin and end are not in `late_s` */
 };
 
 struct ring_world {

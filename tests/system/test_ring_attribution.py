@@ -73,6 +73,24 @@ def test_rings_say_what_the_whole_trace_says(from_rings, whole, attribute, injec
     print(f"{injection}: slowdown and shares within {worst:.1e}")
 
 
+@pytest.mark.parametrize("host_ms", [0, 2, 5])
+@pytest.mark.parametrize("injection", INJECTIONS)
+def test_clocks_of_hosts_that_are_off_and_drift_change_nothing(from_rings, whole, attribute, injection, host_ms):
+    worst = 0
+    for seed in (921, 922, 923):
+        path, _ = whole(injection, seed, "together=1")
+        trace = json.loads(attribute("--summary", path))
+        rings = json.loads(attribute("--summary", from_rings(injection, seed, "together=1", f"host={host_ms * 1000000}", "drift=5000")))
+        apart = abs(rings["slowdown"]["value"] / trace["slowdown"]["value"] - 1)
+        theirs, ours = suspects(trace), suspects(rings)
+        assert apart <= APART, (seed, trace["slowdown"], rings["slowdown"])
+        assert ours.keys() == theirs.keys(), (seed, theirs, ours)
+        for key, share in theirs.items():
+            assert abs(ours[key] - share) <= (5e-3 if injection == "transient" else APART), (seed, key)
+        worst = max([worst, apart] + [abs(ours[k] - theirs[k]) for k in theirs if injection != "transient"])
+    print(f"{injection}, hosts {host_ms} ms apart: slowdown and shares within {worst:.1e}")
+
+
 @pytest.mark.parametrize("words", [["dp=4", "pp=4", "mb=16"], ["dp=8", "pp=1", "mb=8"], ["dp=2", "pp=2", "mb=29"]])
 def test_a_rank_and_step_fits_2_kib(from_rings, words):
     path = from_rings("slow-worker", 904, *words)
