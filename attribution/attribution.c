@@ -72,6 +72,8 @@ static int find(struct attribution *a, struct err *err)
 				     a->options.share,
 				     { a->options.spread, a->speeds, low_of(&a->options) },
 				     a->options.beyond };
+	a->lateness =
+		lateness_find(trace, a->alignment.by_ends, a->options.spread, a->slowdown.recorded);
 	return suspects_find(&of, n_threads, &a->suspects, err);
 }
 
@@ -96,6 +98,7 @@ void attribution_free(struct attribution *a)
 {
 	if (!a)
 		return;
+	lateness_release(&a->lateness);
 	suspects_release(&a->suspects);
 	free(a->speeds);
 	bootstrap_release(&a->bootstrap);

@@ -7,6 +7,7 @@
 #include "attribution/align.h"
 #include "attribution/cause.h"
 #include "attribution/hints.h"
+#include "attribution/lateness.h"
 #include "attribution/lottery.h"
 #include "attribution/speeds.h"
 #include "attribution/suspects.h"
@@ -45,6 +46,7 @@ struct attribution {
 	struct interval s; /* the slowdown, with its interval */
 	double *speeds;	   /* owned: of workers, as options.speeds has them; NULL: not known */
 	struct suspects suspects;
+	struct lateness lateness;
 };
 
 /* Takes the trace over, even when it fails. -EINVAL: what it says cannot be; -ENOMEM. */

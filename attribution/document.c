@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "attribution/attribution.h"
+#include "attribution/lateness_document.h"
 #include "attribution/summary.h"
 
 enum { KEY_SIZE = 32 };
@@ -394,6 +395,7 @@ json_t *attribution_document(const struct attribution *a)
 	put_quality(doc, a);
 	put(doc, "confidence", confidence(a));
 	put(doc, "suspects", summary_suspects(a));
+	put(doc, "lateness", lateness_document(a->trace, &a->lateness));
 	put(doc, "hints", hints(a));
 	put(doc, "alignment", alignment(a));
 	return doc;

@@ -4,10 +4,12 @@
 #include <stdlib.h>
 
 #include "attribution/form_kinds.h"
+#include "attribution/lateness_document.h"
 #include "attribution/words.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "lib/sys/table.h"
 #include "lib/sys/term.h"
 
@@ -254,6 +256,7 @@ static void show_head(const struct attribution *a, size_t i, bool more, FILE *ou
 void form_table(const struct attribution *a, size_t i, bool more, FILE *out)
 {
 	CLEANUP(strbuf_release) struct strbuf words = STRBUF_INIT(WORDS_MAX);
+	CLEANUP(json_freep) json_t *lateness = lateness_document(a->trace, &a->lateness);
 	bool colour = term_wants_colour(out);
 
 	show_head(a, i, more, out);
@@ -265,5 +268,8 @@ void form_table(const struct attribution *a, size_t i, bool more, FILE *out)
 	(void)fputc('\n', out);
 	show_suspects(a, out, colour);
 	words_write(a, &words);
+	if (!a->lateness.why)
+		(void)strbuf_printf(&words, " %s",
+				    json_string_value(json_object_get(lateness, "sentence")));
 	text_wrap(strbuf_text(&words), out, 0, term_width(out));
 }

@@ -8,7 +8,7 @@ libattribution_a_SOURCES = attribution/align.c attribution/align.h attribution/a
 	attribution/ends.c attribution/ends.h attribution/form_table.c attribution/form_timeline.c attribution/forms.c attribution/forms.h attribution/graph.c \
 	attribution/graph.h attribution/graph_draft.c attribution/graph_draft.h attribution/graph_order.c \
 	attribution/graph_pipeline.c attribution/hints.c attribution/hints.h attribution/optype.c attribution/optype.h \
-	attribution/lottery.c attribution/lottery.h attribution/pace.c attribution/pace.h attribution/pipe_1f1b.c attribution/pipe_1f1b.h attribution/replay.c \
+	attribution/lateness.c attribution/lateness.h attribution/lateness_document.c attribution/lateness_document.h attribution/lottery.c attribution/lottery.h attribution/pace.c attribution/pace.h attribution/pipe_1f1b.c attribution/pipe_1f1b.h attribution/replay.c \
 	attribution/replay.h attribution/simulate.c attribution/simulate.h attribution/slowdown.c attribution/slowdown.h \
 	attribution/speeds.c attribution/speeds.h attribution/subjects.c attribution/subjects.h attribution/summary.c attribution/summary.h attribution/suspects.c \
 	attribution/suspects.h attribution/trace.h attribution/trace_build.c attribution/trace_job.c \

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "attribution/lateness_document.h"
 #include "attribution/words.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/utf8.h"
@@ -212,6 +213,7 @@ json_t *summary_document(const struct attribution *a)
 	put(doc, "enough", json_boolean(a->suspects.enough));
 	put(doc, "suspects", summary_suspects(a));
 	put(doc, "heat", heat(a));
+	put(doc, "lateness", lateness_document(trace, &a->lateness));
 	words_sentence(a, &sentence);
 	put(doc, "sentence", json_string(strbuf_text(&sentence)));
 	return doc;

@@ -54,5 +54,5 @@ EXTRA_DIST += tests/system/abuse.py tests/system/alertmanager_stub.py tests/syst
 
 EXTRA_DIST += tests/system/test_nccl_plugin.py
 # Rings of the NCCL plug-in.
-EXTRA_DIST += tests/system/ring_job.py tests/system/test_rings.py tests/system/test_rings_plugin.py
+EXTRA_DIST += tests/system/ring_job.py tests/system/test_ring_lateness.py tests/system/test_rings.py tests/system/test_rings_plugin.py
 EXTRA_DIST += tests/system/test_job_restarts.py tests/system/test_real_hang.py

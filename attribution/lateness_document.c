@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "attribution/lateness_document.h"
+
+#include <math.h>
+
+#include "attribution/lateness.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/ring/ring_words.h"
+
+static void put(json_t *object, const char *key, json_t *value)
+{
+	(void)json_object_set_new(object, key, value);
+}
+
+static json_t *number(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* --- who a rank is: its worker --- */
+
+static const struct trace_worker *worker_of(const struct trace *trace, size_t rank)
+{
+	const size_t dp = trace->job.dp;
+
+	return &trace->job.workers[rank % dp * trace->job.pp + rank / dp];
+}
+
+/* The last of its tensor-parallel peers. */
+static int64_t last_rank(const struct trace *trace, size_t rank)
+{
+	return worker_of(trace, rank)->rank + (int64_t)trace->job.tp * (int64_t)trace->job.dsp - 1;
+}
+
+/* NULL: the trace does not say. New memory. */
+static char *host_of(const struct trace *trace, size_t rank)
+{
+	const struct trace_job *job = &trace->job;
+
+	return job->named ? utf8_clean(job->nodes[worker_of(trace, rank)->node]) : NULL;
+}
+
+static json_t *place_of(const struct trace *trace, size_t rank)
+{
+	CLEANUP(freep) char *host = host_of(trace, rank);
+	json_t *object = json_object(), *hosts = json_array(), *ranks = json_array();
+
+	if (host)
+		(void)json_array_append_new(hosts, json_string(host));
+	(void)json_array_append_new(ranks, json_integer(worker_of(trace, rank)->rank));
+	(void)json_array_append_new(ranks, json_integer(last_rank(trace, rank)));
+	put(object, "hosts", hosts);
+	put(object, "dp", json_integer((json_int_t)(rank % trace->job.dp)));
+	put(object, "stage", json_integer((json_int_t)(rank / trace->job.dp)));
+	put(object, "ranks", ranks);
+	return object;
+}
+
+/* --- what was found --- */
+
+static json_t *slowest(const struct trace *trace, const struct lateness *lateness)
+{
+	const struct ring_lateness *l = &lateness->found;
+	const struct ring_late *late;
+	json_t *object;
+
+	if (l->slowest < 0)
+		return json_null();
+	late = &l->ranks[l->slowest];
+	object = place_of(trace, (size_t)l->slowest);
+	put(object, "excess", number(late->own.excess));
+	put(object, "late_s", number(late->late_s / lateness->steps));
+	put(object, "wait_s", number(late->wait_s / lateness->steps));
+	put(object, "last", json_integer((json_int_t)late->last));
+	put(object, "collectives", json_integer((json_int_t)late->collectives));
+	put(object, "stands_out", json_boolean(l->stands_out == l->slowest));
+	return object;
+}
+
+static json_t *links(const struct trace *trace, const struct ring_lateness *l)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; i < l->n_links; i++) {
+		const struct ring_slow_link *link = &l->links[i];
+		json_t *object = json_object();
+
+		put(object, "from", place_of(trace, link->from));
+		put(object, "to", place_of(trace, link->to));
+		put(object, "transfers", json_integer((json_int_t)link->n));
+		put(object, "transfer_s", number(link->xfer_s));
+		put(object, "usual_s", number(link->usual_s));
+		(void)json_array_append_new(list, object);
+	}
+	return list;
+}
+
+static json_t *stalls(const struct trace *trace, const struct ring_lateness *l)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; i < l->n_stalls; i++) {
+		const struct ring_stall *stall = &l->stalls[i];
+		json_t *object = place_of(trace, stall->rank);
+
+		put(object, "step", json_integer(trace->steps[stall->seq]));
+		put(object, "seconds", number(stall->seconds));
+		(void)json_array_append_new(list, object);
+	}
+	return list;
+}
+
+json_t *lateness_document(const struct trace *trace, const struct lateness *lateness)
+{
+	CLEANUP(freep) char *sentence = NULL;
+	const struct ring_lateness *l = &lateness->found;
+	json_t *object = json_object();
+
+	put(object, "told", json_boolean(!lateness->why));
+	if (lateness->why) {
+		put(object, "why", json_string(lateness->why));
+	} else {
+		put(object, "slowest", slowest(trace, lateness));
+		put(object, "good_most", number(l->tail));
+		put(object, "links", links(trace, l));
+		put(object, "stalls", stalls(trace, l));
+	}
+	sentence = ring_words_lateness(object);
+	put(object, "sentence", json_string(sentence));
+	return object;
+}
