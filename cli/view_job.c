@@ -257,6 +257,16 @@ static void put_cause(const json_t *job, const struct page *page)
 	job_words_put(page, "cause", text, TABLE_NONE);
 }
 
+/* Who comes late, which links are slow, who stood still: evidence, and no verdict. */
+static void put_lateness(const json_t *job, const struct page *page)
+{
+	const json_t *lateness = json_object_get(job, "lateness");
+	CLEANUP(freep) char *sentence = text_at(lateness, "sentence");
+
+	if (json_is_true(json_object_get(lateness, "told")))
+		job_words_put(page, "lateness", sentence, TABLE_NONE);
+}
+
 static void put_decision(const json_t *job, const struct page *page)
 {
 	const json_t *decision = json_object_get(job, "decision");
@@ -409,6 +419,7 @@ void view_job_show(const json_t *job, struct page *page)
 	put_acquitted(json_object_get(job, "accused"), page);
 	put_incidents(suspects, page);
 	put_cause(job, page);
+	put_lateness(job, page);
 	put_decision(job, page);
 	put_investigation(job, page);
 	put_outlook(job, page);

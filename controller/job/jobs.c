@@ -376,7 +376,7 @@ static int place(struct jobs *j, json_t *summary, struct err *err)
 	return r < 0 ? r : placing_settle(j->s->store, &window, summary, err);
 }
 
-/* What a list needs of it: the heat map is in the file alone. */
+/* What a list needs of it: the heat map, and who comes late, are in the file alone. */
 static void found(struct jobs *j, json_t *summary)
 {
 	CLEANUP(freep) char *whole = NULL;
@@ -394,6 +394,7 @@ static void found(struct jobs *j, json_t *summary)
 		return;
 	}
 	(void)json_object_del(summary, "heat");
+	(void)json_object_del(summary, "lateness");
 	brief = json_line(summary);
 	end(j, WINDOW_ANALYSED, NULL, brief);
 }
@@ -719,15 +720,25 @@ static void take_first(void *context, const struct store_trace_window *w)
 		*first = w->id;
 }
 
-/* The heat map of the last window that was analysed; null: it has gone, or there is none. */
-static int add_heat(struct service *s, int64_t id, json_t *job, struct err *err)
+/* The heat map of the last window that was analysed, and who comes late in it; null: it has gone,
+ * or there is none. */
+static int add_analysis(struct service *s, int64_t id, json_t *job, struct err *err)
 {
+	static const char *const keys[] = { "heat", "lateness" };
+	CLEANUP(json_freep) json_t *analysis = NULL;
 	int64_t window = -1;
 	int r = store_analysed_windows(s->store, id, JOB_SUSPECTS_WINDOWS, take_first, &window, err);
+	size_t i;
 
-	if (r == 0)
-		(void)json_object_set_new(job, "heat", trace_files_heat(&s->jobs->files, window));
-	return r;
+	if (r < 0)
+		return r;
+	analysis = trace_files_document(&s->jobs->files, window);
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		json_t *value = json_object_get(analysis, keys[i]);
+
+		(void)json_object_set(job, keys[i], value ? value : json_null());
+	}
+	return 0;
 }
 
 int jobs_show(struct service *s, int64_t id, json_t **ret, struct err *err)
@@ -739,7 +750,7 @@ int jobs_show(struct service *s, int64_t id, json_t **ret, struct err *err)
 	if (r == 0)
 		r = add_windows(s, id, job, err);
 	if (r == 0)
-		r = add_heat(s, id, job, err);
+		r = add_analysis(s, id, job, err);
 	if (r == 0)
 		r = job_prediction_show(s->store, &s->rules.policy.jobs, id, clock_real_us(), job,
 					err);

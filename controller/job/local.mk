@@ -17,4 +17,5 @@ libcontroller_a_SOURCES += controller/job/accused.c controller/job/accused.h con
 	controller/job/job_suspects.h controller/job/job_view.c controller/job/job_view.h \
 	controller/job/jobs.c controller/job/jobs.h controller/job/placement.c controller/job/placement.h \
 	controller/job/placing.c controller/job/placing.h controller/job/prediction.c controller/job/prediction.h controller/job/summary.c \
-	controller/job/summary.h controller/job/tested_alone.c controller/job/tested_alone.h controller/job/trace_files.c controller/job/trace_files.h
+	controller/job/summary.h controller/job/summary_late.c controller/job/summary_late.h controller/job/summary_place.c \
+	controller/job/summary_place.h controller/job/tested_alone.c controller/job/tested_alone.h controller/job/trace_files.c controller/job/trace_files.h

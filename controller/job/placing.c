@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "controller/job/summary.h"
+#include "controller/job/summary_late.h"
 #include "controller/store/store_placements.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
@@ -255,6 +256,44 @@ static int settle(struct store *store, const struct placing_window *window, json
 	return r;
 }
 
+/* Hosts of one who comes late: those of the store where these are sure, none in doubt. */
+static int settle_place(struct store *store, const struct placing_window *window, json_t *place,
+			struct err *err)
+{
+	struct collecting *c = xcalloc(1, sizeof(*c));
+	const char *hosts[SUMMARY_HOSTS_MAX];
+	const struct placement_traced traced = { hosts, traced_hosts(place, hosts), window->bound };
+	enum placement_doubt doubt;
+	int r;
+
+	c->window = window;
+	c->pods = window->pods;
+	r = collect(store, c, place, err);
+	doubt = placement_group_judge(&c->group, &traced);
+	if (r == 0 && placement_doubt_words[doubt])
+		(void)json_object_set_new(place, "hosts", json_array());
+	else if (r == 0 && c->group.source != PLACEMENT_TRACE)
+		(void)json_object_set_new(place, "hosts", hosts_of(&c->group));
+	placement_group_release(&c->group);
+	free(c);
+	return r;
+}
+
+static int settle_lateness(struct store *store, const struct placing_window *window,
+			   json_t *lateness, struct err *err)
+{
+	json_t *places[SUMMARY_LATE_PLACES_MAX];
+	const size_t n = summary_late_places(lateness, places);
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < n; i++)
+		r = settle_place(store, window, places[i], err);
+	if (r == 0 && n > 0)
+		summary_late_say(lateness);
+	return r;
+}
+
 static void say(json_t *summary, const struct telling *telling)
 {
 	const char *text = strbuf_text(&telling->text);
@@ -281,6 +320,8 @@ int placing_settle(struct store *store, const struct placing_window *window, jso
 	checked.pods = whole(window->pods, summary);
 	for (i = 0; r == 0 && i < json_array_size(suspects); i++)
 		r = settle(store, &checked, json_array_get(suspects, i), &telling, err);
+	if (r == 0)
+		r = settle_lateness(store, &checked, json_object_get(summary, "lateness"), err);
 	if (r == 0) {
 		summary_name_suspect(summary);
 		say(summary, &telling);

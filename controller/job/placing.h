@@ -38,8 +38,8 @@ struct placing_window {
 
 /*
  * Each of the suspects of `summary` (summary.h) gets "placed": {"source", "sure", "reason"}; what
- * follows from it (hosts, counts, suspect, sentence) is changed with it. A negative errno: the
- * store cannot be read, and `summary` is half changed.
+ * follows from it (hosts, counts, suspect, sentence) is changed with it; so are the hosts in its
+ * "lateness". A negative errno: the store cannot be read, and `summary` is half changed.
  */
 int placing_settle(struct store *store, const struct placing_window *window, json_t *summary,
 		   struct err *err);

@@ -5,12 +5,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "controller/job/summary_late.h"
+#include "controller/job/summary_place.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
-#include "lib/report/node_name.h"
 
 #define FORMAT "assay-attribution-summary/1"
 
@@ -115,40 +116,16 @@ static int decode_spans(const struct jval *v, void *member, struct err *err)
 	return 0;
 }
 
-static json_t *encode_json(const void *member)
-{
-	json_t *value = *(json_t *const *)member;
-
-	return value ? json_incref(value) : NULL;
-}
-
-/* The first and the last rank. */
-static int decode_ranks(const struct jval *v, void *member, struct err *err)
-{
-	json_t *const *ends =
-		(json_t *const[]){ json_array_get(v->value, 0), json_array_get(v->value, 1) };
-	size_t i;
-
-	if (json_is_null(v->value))
-		return 0;
-	for (i = 0; i < 2; i++) {
-		if (!json_is_integer(ends[i]) || json_integer_value(ends[i]) < 0 ||
-		    json_integer_value(ends[i]) >= SUMMARY_RANKS_MAX)
-			return jval_fail(v, err, "want the first and the last rank");
-	}
-	json_decref(*(json_t **)member);
-	*(json_t **)member = json_pack("[O, O]", ends[0], ends[1]);
-	return 0;
-}
-
 #define SUSPECT(member) offsetof(struct suspect, member)
 
 static const struct jfield suspect_fields[] = {
 	{ "hosts", J_STRV, SUSPECT(hosts), 0, .max = SUMMARY_HOSTS_MAX },
 	{ "dp", J_REAL, SUSPECT(dp), J_NULL, 0, SUMMARY_RANKS_MAX },
 	{ "stage", J_REAL, SUSPECT(stage), J_NULL, 0, SUMMARY_RANKS_MAX },
-	{ "ranks", J_CUSTOM, SUSPECT(ranks), 0, .decode = decode_ranks, .encode = encode_json },
-	{ "rank_spans", J_CUSTOM, SUSPECT(spans), 0, .decode = decode_spans, .encode = encode_json },
+	{ "ranks", J_CUSTOM, SUSPECT(ranks), 0, .decode = summary_place_ranks,
+	  .encode = summary_place_json },
+	{ "rank_spans", J_CUSTOM, SUSPECT(spans), 0, .decode = decode_spans,
+	  .encode = summary_place_json },
 	{ "class", J_STRING, SUSPECT(class), J_REQUIRED },
 	{ "share", J_CUSTOM, SUSPECT(share), 0, .decode = decode_range, .encode = encode_range },
 	{ "alone", J_CUSTOM, SUSPECT(alone), 0, .decode = decode_range, .encode = encode_range },
@@ -170,16 +147,11 @@ static bool among(const char *text, const char *const *names)
 
 static int check_suspect(const struct jval *v, const struct suspect *s, struct err *err)
 {
-	const struct jval class = jval_get(v, "class"), hosts = jval_get(v, "hosts");
-	size_t i;
+	const struct jval class = jval_get(v, "class");
 
 	if (!among(s->class, class_names))
 		return jval_fail(&class, err, "is not a class");
-	for (i = 0; s->hosts && s->hosts[i]; i++) {
-		if (!node_name_ok(s->hosts[i]))
-			return jval_fail(&hosts, err, "is not a host name");
-	}
-	return 0;
+	return summary_place_check(v, s->hosts, err);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -295,7 +267,7 @@ struct found {
 	double step_s;
 	struct range slowdown;
 	bool enough;
-	json_t *suspects, *heat;
+	json_t *suspects, *heat, *lateness;
 };
 
 static void found_release(struct found *f)
@@ -306,6 +278,7 @@ static void found_release(struct found *f)
 	free(f->sentence);
 	json_decref(f->suspects);
 	json_decref(f->heat);
+	json_decref(f->lateness);
 }
 
 #define FOUND(member) offsetof(struct found, member)
@@ -324,8 +297,10 @@ static const struct jfield fields[] = {
 	{ "class", J_STRING, FOUND(class), J_REQUIRED },
 	{ "enough", J_BOOL, FOUND(enough), J_REQUIRED },
 	{ "suspects", J_CUSTOM, FOUND(suspects), 0, .decode = decode_suspects,
-	  .encode = encode_json },
-	{ "heat", J_CUSTOM, FOUND(heat), 0, .decode = decode_heat, .encode = encode_json },
+	  .encode = summary_place_json },
+	{ "heat", J_CUSTOM, FOUND(heat), 0, .decode = decode_heat, .encode = summary_place_json },
+	{ "lateness", J_CUSTOM, FOUND(lateness), 0, .decode = summary_late_decode,
+	  .encode = summary_place_json },
 	{ "sentence", J_STRING, FOUND(sentence), J_REQUIRED },
 };
 

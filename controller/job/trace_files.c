@@ -169,16 +169,13 @@ int trace_files_analysis(const struct trace_files *files, int64_t window, char *
 	return file_read(AT_FDCWD, path, ANALYSIS_MAX, ret_text, NULL, err);
 }
 
-json_t *trace_files_heat(const struct trace_files *files, int64_t window)
+json_t *trace_files_document(const struct trace_files *files, int64_t window)
 {
-	CLEANUP(json_freep) json_t *analysis = NULL;
 	CLEANUP(freep) char *text = NULL;
-	json_t *heat;
 
-	if (window >= 0 && trace_files_analysis(files, window, &text, NULL) == 0)
-		analysis = json_loads(text, 0, NULL);
-	heat = json_object_get(analysis, "heat");
-	return heat ? json_incref(heat) : json_null();
+	if (window < 0 || trace_files_analysis(files, window, &text, NULL) < 0)
+		return NULL;
+	return json_loads(text, 0, NULL);
 }
 
 /* --- what is left over --- */

@@ -67,8 +67,8 @@ int trace_files_keep(struct trace_files *files, int64_t window, int64_t job, con
 int trace_files_analysis(const struct trace_files *files, int64_t window, char **ret_text,
 			 struct err *err);
 
-/* The heat map of that, a new reference; null: it has gone, or there is no window (-1). */
-json_t *trace_files_heat(const struct trace_files *files, int64_t window);
+/* The same, read: a new reference; NULL: it has gone, or there is no window (-1). */
+json_t *trace_files_document(const struct trace_files *files, int64_t window);
 
 /*
  * Remove the files of windows that nobody wants, and whatever else lies there. `wanted_by` tells

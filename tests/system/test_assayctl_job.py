@@ -132,6 +132,14 @@ def test_the_tests_of_a_suspect_have_a_line_each_and_one_that_lapsed_is_none(ctl
     assert lines["suspect"] == ["nobody"] and lines["lapsed"][0].startswith("gpu-17")
 
 
+def test_who_comes_late_has_a_line_where_it_is_known(ctl, stub):
+    serve(stub, job(), j12=detail(lateness={"told": True, "sentence": "Slowest by itself is rank 4 on gpu-1"}))
+    assert lines_of(ctl("job", "research/llm-7").stdout)["lateness"] == ["Slowest by itself is rank 4 on gpu-1"]
+    for unknown in (None, {"told": False, "sentence": "Who comes late is not known"}):
+        serve(stub, job(), j12=detail(lateness=unknown))
+        assert "lateness" not in lines_of(ctl("job", "research/llm-7").stdout)
+
+
 def test_the_jobs_own_doing_blames_no_host(ctl, stub):
     serve(stub, own_doing(), j13=detail(**{**own_doing(), "windows": {}}, suspects=[], heat=heat(slow=((0, 0, 1.31), (1, 0, 1.5))), latest=[],
                                         sentence="forward/backward r = 0.99; no host explains more than 0.05",

@@ -132,7 +132,7 @@ def sent(c, parts):
 
 
 @pytest.mark.parametrize("words,line", [
-    (["late=300"], r"Slowest by itself is rank (\d+) on (gpu-\d): its own work takes 30\.\d % longer .* good ones are at most 2\d % slower\."),
+    (["late=300"], r"Slowest by itself is rank (\d+) on (gpu-\d): its own work takes (?:29|30)\.\d % longer .* good ones are at most 19 % slower\."),
     (["link=2000000"], r"The link from rank (\d+) on (gpu-\d) to rank \d+ on gpu-\d is slow: 0\.00\d+ s a transfer"),
     (["stall=3000000000"], r"There stood still rank (\d+) on (gpu-\d), for (?:2\.9\d|3\.?\d*) s in step \d+\."),
     ([], r"No rank comes late by its own doing, no link is slow, and nobody stood still\.")], ids=["late", "link", "stall", "clean"])
@@ -147,7 +147,7 @@ def test_a_user_reads_of_rank_host_and_link(controller, ring_writer, run, tmp_pa
     assert shown.returncode == 0, shown.stderr
     said = re.search(r"^lateness +((?:.+\n(?: {4,}.+\n)*))", shown.stdout, re.M)
     assert said, shown.stdout
-    found = re.fullmatch(line, " ".join(said[1].split()), re.S) or re.match(line, " ".join(said[1].split()))
+    found = re.match(line, " ".join(said[1].split()))
     assert found, said[1]
     if words:
         true = json.loads(truth.read_text())

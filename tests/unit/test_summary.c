@@ -144,6 +144,87 @@ static void what_cannot_be_is_refused_with_its_place(void)
 	}
 }
 
+#define LATE(slowest, links, stalls)                                                              \
+	"{\"format\":\"assay-attribution-summary/1\",\"steps\":9,\"ranks\":16,\"slowdown\":null," \
+	"\"class\":\"none\",\"enough\":true,\"sentence\":\"\",\"lateness\":{\"told\":true,"       \
+	"\"slowest\":" slowest ",\"good_most\":0.25,\"links\":[" links "],\"stalls\":[" stalls    \
+	"],\"sentence\":"                                                                         \
+	"\"forged\",\"tomorrow\":1}}"
+#define LATE_PLACE(host) "\"hosts\":[\"" host "\"],\"dp\":1,\"stage\":0,\"ranks\":[4,4]"
+#define LATE_RANK(excess, out)                                                                    \
+	"{" LATE_PLACE("gpu-1") ",\"excess\":" excess ",\"late_s\":0.05,\"wait_s\":0,\"last\":9," \
+				"\"collectives\":10,\"stands_out\":" out "}"
+#define LATE_LINK(host)                                         \
+	"{\"from\":{" LATE_PLACE(host) "},\"to\":{" LATE_PLACE( \
+		"gpu-2") "},\"transfers\":9,"                   \
+			 "\"transfer_s\":0.002,\"usual_s\":0.001}"
+#define LATE_STALL "{" LATE_PLACE("gpu-3") ",\"step\":30,\"seconds\":2}"
+
+static void who_comes_late_is_read_and_said_in_our_own_words(void)
+{
+	static const struct {
+		const char *text, *sentence;
+	} rows[] = {
+		{ LATE("null", "", ""), "No rank comes late by its own doing, no link is slow, and "
+					"nobody stood still." },
+		{ LATE(LATE_RANK("0.3", "true"), "", ""),
+		  "Slowest by itself is rank 4 on gpu-1: its own work takes 30.0 % longer than "
+		  "that of "
+		  "those that do the same, and it comes 0.05 s a step after the middle one; good "
+		  "ones "
+		  "are at most 25 % slower." },
+		{ LATE(LATE_RANK("0.03", "false"), "", ""),
+		  "Slowest by itself is rank 4 on gpu-1: its own work takes 3.0 % longer than that "
+		  "of "
+		  "those that do the same, and it comes 0.05 s a step after the middle one; good "
+		  "ones "
+		  "are up to 25 % slower, so that accuses nobody." },
+		{ LATE(LATE_RANK("0.003", "false"), LATE_LINK("gpu-1"), LATE_STALL),
+		  "The link from rank 4 on gpu-1 to rank 4 on gpu-2 is slow: 0.002 s a transfer, "
+		  "and "
+		  "0.001 s between the same stages of the other replicas. There stood still rank 4 "
+		  "on "
+		  "gpu-3, for 2 s in step 30." },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(json_freep) json_t *summary = read_good(rows[i].text);
+		const json_t *late = json_object_get(summary, "lateness");
+
+		CHECK_STR(text_of(late, "sentence"), rows[i].sentence);
+		CHECK(!json_object_get(late, "tomorrow"));
+	}
+}
+
+static void who_comes_late_and_cannot_be_is_refused_with_its_place(void)
+{
+	static const struct {
+		const char *text, *words;
+	} rows[] = {
+		{ LATE(LATE_RANK("-1", "true"), "", ""), "lateness.slowest.excess" },
+		{ LATE("{}", "", ""), "lateness.slowest.ranks" },
+		{ LATE("null", LATE_LINK("../etc"), ""), "lateness.links[0].from.hosts" },
+		{ LATE("null", "{}", ""), "lateness.links[0].from" },
+		{ LATE("null", "", "{\"ranks\":null}"), "lateness.stalls[0]" },
+		{ LATE("null",
+		       LATE_LINK("a") "," LATE_LINK("a") "," LATE_LINK("a") "," LATE_LINK("a") "," LATE_LINK(
+			       "a") "," LATE_LINK("a") "," LATE_LINK("a") "," LATE_LINK("a") "," LATE_LINK("a"),
+		       ""),
+		  "lateness.links: has more than 8" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct err err = ERR_INIT;
+		json_t *summary = NULL;
+
+		CHECK_EQ(summary_read(rows[i].text, &summary, &err), -EINVAL);
+		CHECK(strstr(err.msg, rows[i].words) != NULL);
+		CHECK(!summary);
+	}
+}
+
 /* All ranks where they are said, else all between the first and the last. */
 static void ranks_are_spans(void)
 {
@@ -201,6 +282,8 @@ static void ranks_are_spans(void)
 }
 
 static const struct test tests[] = {
+	TEST(who_comes_late_is_read_and_said_in_our_own_words),
+	TEST(who_comes_late_and_cannot_be_is_refused_with_its_place),
 	TEST(ranks_are_spans),
 	TEST(what_was_found_is_read_and_the_rest_left_out),
 	TEST(a_cause_is_a_word),
