@@ -13,7 +13,10 @@
 enum {
 	NVML_LINKS_MAX = 36, /* NVML_NVLINK_MAX_LINKS */
 	NVML_EVENT_XID = 0x8,
-	NVML_FIELD_RECOVERY = 230, /* GET_GPU_RECOVERY_ACTION */
+	NVML_FIELD_MEMORY_TEMPERATURE = 82, /* C */
+	NVML_FIELD_LINK_SPEED = 164,	    /* of the NVLink in its scope: MB/s each way */
+	NVML_FIELD_LINK_POWER = 167,	    /* likewise: 0 full speed, 1 asleep */
+	NVML_FIELD_RECOVERY = 230,	    /* GET_GPU_RECOVERY_ACTION */
 };
 
 /* What NVML calls errors besides those of cuda_abi.h. */
@@ -21,6 +24,7 @@ enum nvml_trouble {
 	NVML_NO_PERMISSION = 4,
 	NVML_TIMEOUT = 10,
 	NVML_LIBRARY_NOT_FOUND = 12,
+	NVML_INFOROM_CORRUPTED = 14,
 	NVML_RESET_REQUIRED = 16,
 	NVML_OPERATING_SYSTEM = 17, /* its device node is blocked: cgroup */
 	NVML_VERSION_MISMATCH = 18, /* of library and kernel driver */
@@ -28,7 +32,12 @@ enum nvml_trouble {
 	NVML_GPU_NOT_FOUND = 28,
 };
 
-enum { NVML_ECC_CORRECTED = 0, NVML_ECC_UNCORRECTED = 1, NVML_ECC_VOLATILE = 0 };
+enum {
+	NVML_ECC_CORRECTED = 0,
+	NVML_ECC_UNCORRECTED = 1,
+	NVML_ECC_VOLATILE = 0,
+	NVML_ECC_AGGREGATE = 1
+};
 
 /* NVML_GPU_RECOVERY_ACTION_* */
 enum nvml_recovery {
@@ -97,7 +106,28 @@ struct nvml_margin { /* nvmlMarginTemperature_v1_t */
 };
 #define NVML_MARGIN_VERSION ((unsigned)sizeof(struct nvml_margin) | 1U << 24)
 
-enum { NVML_THRESHOLD_SLOWDOWN = 1 };
+enum { NVML_THRESHOLD_SLOWDOWN = 1, NVML_THRESHOLD_MEMORY = 2 };
+
+/* nvmlComputeMode_t */
+enum nvml_compute {
+	NVML_COMPUTE_DEFAULT,
+	NVML_COMPUTE_EXCLUSIVE_THREAD,
+	NVML_COMPUTE_PROHIBITED,
+	NVML_COMPUTE_EXCLUSIVE_PROCESS,
+	NVML_COMPUTES,
+};
+
+/* The part of its memory that the bus can see. */
+struct nvml_bar1 { /* nvmlBAR1Memory_t */
+	unsigned long long total, available, used;
+};
+
+/* Confidential computing, of all GPUs. */
+struct nvml_cc { /* nvmlConfComputeSystemState_t */
+	unsigned environment, on, developer_tools;
+};
+
+enum { NVML_GSP_VERSION_SIZE = 64 }; /* NVML_GSP_FIRMWARE_VERSION_BUF_SIZE */
 
 /* Errors of the memory on the chip itself; `ever`: since it was made. */
 struct nvml_sram { /* nvmlEccSramErrorStatus_v1_t */
@@ -131,70 +161,84 @@ struct nvml_event { /* nvmlEventData_t */
 	unsigned gpu_instance, compute_instance;
 };
 
-#define NVML_HEALTH_FUNCTIONS(X)                                                               \
-	X(1, unsigned, count, nvmlDeviceGetCount_v2, (unsigned *n))                            \
-	X(1, unsigned, by_index, nvmlDeviceGetHandleByIndex_v2,                                \
-	  (unsigned index, struct nvml_device **device))                                       \
-	X(1, unsigned, uuid, nvmlDeviceGetUUID,                                                \
-	  (struct nvml_device * device, char *text, unsigned size))                            \
-	X(1, unsigned, pci, nvmlDeviceGetPciInfo_v3,                                           \
-	  (struct nvml_device * device, struct nvml_pci * pci))                                \
-	X(0, unsigned, persistence, nvmlDeviceGetPersistenceMode,                              \
-	  (struct nvml_device * device, unsigned *on))                                         \
-	X(0, unsigned, fields, nvmlDeviceGetFieldValues,                                       \
-	  (struct nvml_device * device, int n, struct nvml_field *fields))                     \
-	X(0, unsigned, ecc_total, nvmlDeviceGetTotalEccErrors,                                 \
-	  (struct nvml_device * device, unsigned type, unsigned counter,                       \
-	   unsigned long long *errors))                                                        \
-	X(0, unsigned, remapped, nvmlDeviceGetRemappedRows,                                    \
-	  (struct nvml_device * device, unsigned *corrected, unsigned *uncorrected,            \
-	   unsigned *pending, unsigned *failed))                                               \
-	X(0, unsigned, replays, nvmlDeviceGetPcieReplayCounter,                                \
-	  (struct nvml_device * device, unsigned *replays))                                    \
-	X(0, unsigned, pcie_speed, nvmlDeviceGetCurrPcieLinkGeneration,                        \
-	  (struct nvml_device * device, unsigned *generation))                                 \
-	X(0, unsigned, pcie_speed_max, nvmlDeviceGetMaxPcieLinkGeneration,                     \
-	  (struct nvml_device * device, unsigned *generation))                                 \
-	X(0, unsigned, pcie_width, nvmlDeviceGetCurrPcieLinkWidth,                             \
-	  (struct nvml_device * device, unsigned *lanes))                                      \
-	X(0, unsigned, pcie_width_max, nvmlDeviceGetMaxPcieLinkWidth,                          \
-	  (struct nvml_device * device, unsigned *lanes))                                      \
-	X(0, unsigned, utilization, nvmlDeviceGetUtilizationRates,                             \
-	  (struct nvml_device * device, struct nvml_utilization * utilization))                \
-	X(0, unsigned, power_default, nvmlDeviceGetPowerManagementDefaultLimit,                \
-	  (struct nvml_device * device, unsigned *milliwatt))                                  \
-	X(0, unsigned, link_state, nvmlDeviceGetNvLinkState,                                   \
-	  (struct nvml_device * device, unsigned link, unsigned *active))                      \
-	X(0, unsigned, fabric, nvmlDeviceGetGpuFabricInfoV,                                    \
-	  (struct nvml_device * device, struct nvml_fabric * fabric))                          \
-	X(0, unsigned, event_reasons, nvmlDeviceGetCurrentClocksEventReasons,                  \
-	  (struct nvml_device * device, unsigned long long *bits))                             \
-	X(0, unsigned, pstate, nvmlDeviceGetPerformanceState,                                  \
-	  (struct nvml_device * device, unsigned *state))                                      \
-	X(0, unsigned, serial, nvmlDeviceGetSerial,                                            \
-	  (struct nvml_device * device, char *text, unsigned size))                            \
-	X(0, unsigned, module, nvmlDeviceGetModuleId,                                          \
-	  (struct nvml_device * device, unsigned *module))                                     \
-	X(0, unsigned, part_number, nvmlDeviceGetBoardPartNumber,                              \
-	  (struct nvml_device * device, char *text, unsigned size))                            \
-	X(0, unsigned, margin, nvmlDeviceGetMarginTemperature,                                 \
-	  (struct nvml_device * device, struct nvml_margin * margin))                          \
-	X(0, unsigned, threshold, nvmlDeviceGetTemperatureThreshold,                           \
-	  (struct nvml_device * device, unsigned which, unsigned *celsius))                    \
-	X(0, unsigned, sram, nvmlDeviceGetSramEccErrorStatus,                                  \
-	  (struct nvml_device * device, struct nvml_sram * sram))                              \
-	X(0, unsigned, spare_rows, nvmlDeviceGetRowRemapperHistogram,                          \
-	  (struct nvml_device * device, struct nvml_spare_rows * values))                      \
-	X(0, unsigned, repair, nvmlDeviceGetRepairStatus,                                      \
-	  (struct nvml_device * device, struct nvml_repair * repair))                          \
-	X(0, unsigned, link_errors, nvmlDeviceGetNvLinkErrorCounter,                           \
-	  (struct nvml_device * device, unsigned link, unsigned counter,                       \
-	   unsigned long long *value))                                                         \
-	X(0, unsigned, event_set, nvmlEventSetCreate, (struct nvml_event_set * *set))          \
-	X(0, unsigned, event_register, nvmlDeviceRegisterEvents,                               \
-	  (struct nvml_device * device, unsigned long long types, struct nvml_event_set *set)) \
-	X(0, unsigned, event_wait, nvmlEventSetWait_v2,                                        \
-	  (struct nvml_event_set * set, struct nvml_event * event, unsigned timeout_ms))       \
+#define NVML_HEALTH_FUNCTIONS(X)                                                                \
+	X(1, unsigned, count, nvmlDeviceGetCount_v2, (unsigned *n))                             \
+	X(1, unsigned, by_index, nvmlDeviceGetHandleByIndex_v2,                                 \
+	  (unsigned index, struct nvml_device **device))                                        \
+	X(1, unsigned, uuid, nvmlDeviceGetUUID,                                                 \
+	  (struct nvml_device * device, char *text, unsigned size))                             \
+	X(1, unsigned, pci, nvmlDeviceGetPciInfo_v3,                                            \
+	  (struct nvml_device * device, struct nvml_pci * pci))                                 \
+	X(0, unsigned, persistence, nvmlDeviceGetPersistenceMode,                               \
+	  (struct nvml_device * device, unsigned *on))                                          \
+	X(0, unsigned, fields, nvmlDeviceGetFieldValues,                                        \
+	  (struct nvml_device * device, int n, struct nvml_field *fields))                      \
+	X(0, unsigned, ecc_total, nvmlDeviceGetTotalEccErrors,                                  \
+	  (struct nvml_device * device, unsigned type, unsigned counter,                        \
+	   unsigned long long *errors))                                                         \
+	X(0, unsigned, remapped, nvmlDeviceGetRemappedRows,                                     \
+	  (struct nvml_device * device, unsigned *corrected, unsigned *uncorrected,             \
+	   unsigned *pending, unsigned *failed))                                                \
+	X(0, unsigned, replays, nvmlDeviceGetPcieReplayCounter,                                 \
+	  (struct nvml_device * device, unsigned *replays))                                     \
+	X(0, unsigned, pcie_speed, nvmlDeviceGetCurrPcieLinkGeneration,                         \
+	  (struct nvml_device * device, unsigned *generation))                                  \
+	X(0, unsigned, pcie_speed_max, nvmlDeviceGetMaxPcieLinkGeneration,                      \
+	  (struct nvml_device * device, unsigned *generation))                                  \
+	X(0, unsigned, pcie_width, nvmlDeviceGetCurrPcieLinkWidth,                              \
+	  (struct nvml_device * device, unsigned *lanes))                                       \
+	X(0, unsigned, pcie_width_max, nvmlDeviceGetMaxPcieLinkWidth,                           \
+	  (struct nvml_device * device, unsigned *lanes))                                       \
+	X(0, unsigned, utilization, nvmlDeviceGetUtilizationRates,                              \
+	  (struct nvml_device * device, struct nvml_utilization * utilization))                 \
+	X(0, unsigned, power_default, nvmlDeviceGetPowerManagementDefaultLimit,                 \
+	  (struct nvml_device * device, unsigned *milliwatt))                                   \
+	X(0, unsigned, link_state, nvmlDeviceGetNvLinkState,                                    \
+	  (struct nvml_device * device, unsigned link, unsigned *active))                       \
+	X(0, unsigned, fabric, nvmlDeviceGetGpuFabricInfoV,                                     \
+	  (struct nvml_device * device, struct nvml_fabric * fabric))                           \
+	X(0, unsigned, event_reasons, nvmlDeviceGetCurrentClocksEventReasons,                   \
+	  (struct nvml_device * device, unsigned long long *bits))                              \
+	X(0, unsigned, pstate, nvmlDeviceGetPerformanceState,                                   \
+	  (struct nvml_device * device, unsigned *state))                                       \
+	X(0, unsigned, serial, nvmlDeviceGetSerial,                                             \
+	  (struct nvml_device * device, char *text, unsigned size))                             \
+	X(0, unsigned, module, nvmlDeviceGetModuleId,                                           \
+	  (struct nvml_device * device, unsigned *module))                                      \
+	X(0, unsigned, part_number, nvmlDeviceGetBoardPartNumber,                               \
+	  (struct nvml_device * device, char *text, unsigned size))                             \
+	X(0, unsigned, margin, nvmlDeviceGetMarginTemperature,                                  \
+	  (struct nvml_device * device, struct nvml_margin * margin))                           \
+	X(0, unsigned, threshold, nvmlDeviceGetTemperatureThreshold,                            \
+	  (struct nvml_device * device, unsigned which, unsigned *celsius))                     \
+	X(0, unsigned, sram, nvmlDeviceGetSramEccErrorStatus,                                   \
+	  (struct nvml_device * device, struct nvml_sram * sram))                               \
+	X(0, unsigned, spare_rows, nvmlDeviceGetRowRemapperHistogram,                           \
+	  (struct nvml_device * device, struct nvml_spare_rows * values))                       \
+	X(0, unsigned, compute_mode, nvmlDeviceGetComputeMode,                                  \
+	  (struct nvml_device * device, unsigned *mode))                                        \
+	X(0, unsigned, vbios, nvmlDeviceGetVbiosVersion,                                        \
+	  (struct nvml_device * device, char *text, unsigned size))                             \
+	X(0, unsigned, gsp_mode, nvmlDeviceGetGspFirmwareMode,                                  \
+	  (struct nvml_device * device, unsigned *on, unsigned *usual))                         \
+	X(0, unsigned, gsp_version, nvmlDeviceGetGspFirmwareVersion,                            \
+	  (struct nvml_device * device, char *text))                                            \
+	X(0, unsigned, inforom_version, nvmlDeviceGetInforomImageVersion,                       \
+	  (struct nvml_device * device, char *text, unsigned size))                             \
+	X(0, unsigned, inforom_check, nvmlDeviceValidateInforom, (struct nvml_device * device)) \
+	X(0, unsigned, bar1, nvmlDeviceGetBAR1MemoryInfo,                                       \
+	  (struct nvml_device * device, struct nvml_bar1 * bar1))                               \
+	X(0, unsigned, cc, nvmlSystemGetConfComputeState, (struct nvml_cc * state))             \
+	X(0, unsigned, repair, nvmlDeviceGetRepairStatus,                                       \
+	  (struct nvml_device * device, struct nvml_repair * repair))                           \
+	X(0, unsigned, link_errors, nvmlDeviceGetNvLinkErrorCounter,                            \
+	  (struct nvml_device * device, unsigned link, unsigned counter,                        \
+	   unsigned long long *value))                                                          \
+	X(0, unsigned, event_set, nvmlEventSetCreate, (struct nvml_event_set * *set))           \
+	X(0, unsigned, event_register, nvmlDeviceRegisterEvents,                                \
+	  (struct nvml_device * device, unsigned long long types, struct nvml_event_set *set))  \
+	X(0, unsigned, event_wait, nvmlEventSetWait_v2,                                         \
+	  (struct nvml_event_set * set, struct nvml_event * event, unsigned timeout_ms))        \
 	X(0, unsigned, event_free, nvmlEventSetFree, (struct nvml_event_set * set))
 
 struct nvml_health_calls {

@@ -42,7 +42,8 @@ const struct gpu_counter_row gpu_counter_rows[] = {
 	  .field = GPU_FIELD_ECC_UNCORRECTED_EVER,
 	  .ever_of = GPU_FIELD_ECC_UNCORRECTED,
 	  .finding = FINDING_FAIL,
-	  .words = "memory of the GPU lost data before the host was rebooted",
+	  .words = "memory of the GPU lost data, and its driver began to count anew since: at a "
+		   "reboot, or when the program that met it left the GPU",
 	  .source = nvml },
 	ECC("corrected", GPU_FIELD_ECC_CORRECTED, FINDING_NOTE,
 	    "errors in memory of the GPU were corrected", nvml),

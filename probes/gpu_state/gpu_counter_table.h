@@ -11,13 +11,13 @@
 #include "probes/harness/finding.h"
 
 struct gpu_counter_row {
-	const char *check;    /* "gpu.pcie_errors" */
-	const char *name;     /* "replay" */
-	unsigned field;	      /* NVML_FI_DEV_... */
-	bool per_link;	      /* of each NVLink, by the scope of the field */
-	bool is_time;	      /* nanoseconds; else events */
-	unsigned ever_of;     /* of what it counts since the GPU was made: the field of this boot */
-	bool of_boot;	      /* 0 when the driver was loaded: the first look tells too */
+	const char *check; /* "gpu.pcie_errors" */
+	const char *name;  /* "replay" */
+	unsigned field;	   /* NVML_FI_DEV_... */
+	bool per_link;	   /* of each NVLink, by the scope of the field */
+	bool is_time;	   /* nanoseconds; else events */
+	unsigned ever_of; /* of what it counts since the GPU was made: the field since it started */
+	bool of_boot;	  /* 0 when the driver was loaded: the first look tells too */
 	enum finding finding; /* of a growth beyond the limit; what is not beyond is a note */
 	double limit;	      /* events more than this in an hour, or this share of the time */
 	double times;	    /* and so many times the most of the others of its model here; 0: any */

@@ -2,7 +2,8 @@
 /*
  * What grew since the last run: one sample a GPU and check, which tells the
  * worst counter of its kind and names the others that grew. Counters of a GPU's
- * whole life are kept over boots, as ever: {"SUBJECT/CHECK/NAME": value}.
+ * whole life are kept over boots, as ever: {"SUBJECT/CHECK/NAME": value}, and beside it
+ * ".../told": what was told before that counter had it.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -105,35 +106,64 @@ static struct growth grow(struct gpu_state *state, const struct gpu_reading *gpu
 	return g;
 }
 
-static uint64_t value_of(const struct gpu_reading *gpu, unsigned field)
+/* What grow() told of this field in this run. */
+static uint64_t told_of(const struct gpu_state *state, const struct gpu_reading *gpu, unsigned field)
 {
 	size_t i;
 
 	for (i = 0; i < gpu->n_counters; i++) {
-		if (gpu->counters[i].row->field == field)
-			return gpu->counters[i].value;
+		const struct gpu_counter *c = &gpu->counters[i];
+		CLEANUP(freep) char *key = NULL;
+		json_int_t was;
+
+		if (c->row->field != field)
+			continue;
+		key = key_of(gpu, c);
+		was = json_integer_value(json_object_get(state->counters.past, key));
+		return counter_delta((uint64_t)MAX(was, (json_int_t)0), c->value, 64);
 	}
 	return 0;
 }
 
+/* The number of past `ever` at this key; -1 when there is none. */
+static json_int_t ever_of(const struct gpu_state *state, const char *key)
+{
+	const json_t *was = json_object_get(json_object_get(state->past, "ever"), key);
+
+	return json_is_integer(was) ? MAX(json_integer_value(was), (json_int_t)0) : -1;
+}
+
+static void keep_ever(struct gpu_state *state, const char *key, uint64_t value)
+{
+	(void)json_object_set_new(json_object_get(state->next, "ever"), key,
+				  json_integer((json_int_t)value));
+}
+
 /*
- * What an earlier boot counted after its last run: a counter that begins with the
- * driver has forgotten it. An error that ends in a reboot is of this kind.
+ * What the counter that begins with the driver has forgotten: it begins again at a boot, and
+ * without persistence mode whenever the last program leaves the GPU, as one that died of an
+ * error does. The two need not be written at the same time: what one told before the other
+ * had it is not told again.
  */
 static struct growth grow_ever(struct gpu_state *state, const struct gpu_reading *gpu,
 			       const struct gpu_counter *c)
 {
 	CLEANUP(freep) char *key = xasprintf("%s/%s/%s", gpu->subject, c->row->check, c->row->name);
-	const json_t *was = json_object_get(json_object_get(state->past, "ever"), key);
-	json_int_t before = json_integer_value(was);
-	uint64_t seen = (uint64_t)MAX(before, (json_int_t)0) + value_of(gpu, c->row->ever_of);
-	struct growth g = { .counter = c, .known = json_is_integer(was) && !state->same_boot };
+	CLEANUP(freep) char *key_told = xasprintf("%s/told", key);
+	const json_int_t before = ever_of(state, key);
+	const uint64_t told = told_of(state, gpu, c->row->ever_of) +
+			      (uint64_t)MAX(ever_of(state, key_told), (json_int_t)0);
+	struct growth g = { .counter = c, .known = before >= 0 };
+	uint64_t by;
 
-	(void)json_object_set_new(json_object_get(state->next, "ever"), key,
-				  json_integer((json_int_t)c->value));
-	if (!g.known || c->value <= seen)
+	keep_ever(state, key, c->value);
+	if (!g.known)
 		return g;
-	g.amount = (double)(c->value - seen);
+	by = counter_delta((uint64_t)before, c->value, 64);
+	keep_ever(state, key_told, told > by ? told - by : 0);
+	if (by <= told)
+		return g;
+	g.amount = (double)(by - told);
 	g.bad = c->row->finding != FINDING_NOTE;
 	return g;
 }

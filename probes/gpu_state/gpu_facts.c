@@ -17,6 +17,11 @@ enum {
 	WORDS_SIZE = 32,
 	NAMES_MAX = 512,
 	PROCESSES_TOLD = 8,
+	/*
+	 * "Memory Max Operating Temp" of nvidia-smi -q for A100 and H100 (drivers up to 535; newer
+	 * ones tell the distance to a limit of each product instead, and NVML none for memory).
+	 */
+	MEMORY_LIMIT_C = 95,
 };
 
 static bool knows(const struct gpu_reading *gpu, enum gpu_fact fact)
@@ -160,7 +165,28 @@ static bool works(const struct gpu_reading *gpu)
 	       gpu->facts[FACT_PSTATE] < PSTATE_LOW;
 }
 
-/* An idle GPU may let its link slow down: only one that works is judged. */
+/*
+ * Does another of its model, idle as well, keep its link at full speed? Those on a baseboard do; of
+ * cards, and where all are slow, nothing is known.
+ */
+static bool others_keep_speed(const struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	size_t i;
+
+	if (!knows(gpu, FACT_SWITCHED) || !gpu->facts[FACT_SWITCHED])
+		return false;
+	for (i = 0; i < state->gpus->n; i++) {
+		const struct gpu_reading *other = &state->gpus->all[i];
+
+		if (other != gpu && gpu_is_whole(other) && streq(other->model, gpu->model) &&
+		    knows(other, FACT_PCIE_SPEED) && !works(other) &&
+		    other->facts[FACT_PCIE_SPEED] >= gpu->facts[FACT_PCIE_SPEED_MAX])
+			return true;
+	}
+	return false;
+}
+
+/* An idle card may let its link slow down: it is judged when it works, a GPU of a baseboard always. */
 static int tell_speed(struct gpu_state *state, const struct gpu_reading *gpu)
 {
 	const unsigned now = (unsigned)gpu->facts[FACT_PCIE_SPEED];
@@ -172,14 +198,16 @@ static int tell_speed(struct gpu_state *state, const struct gpu_reading *gpu)
 	if (now >= most)
 		return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "PCIe generation %u",
 				now);
-	if (!works(gpu))
+	if (!works(gpu) && !others_keep_speed(state, gpu))
 		return gpu_tell(state, gpu->subject, &words, FINDING_NOTE,
 				"PCIe generation %u of %u, and idle: not judged", now, most);
 	words.code = "speed-low";
 	return gpu_tell(state, gpu->subject, &words, FINDING_WARN,
-			"the PCIe link at %s runs at generation %u of %u though the GPU works: "
+			"the PCIe link at %s runs at generation %u of %u though %s: "
 			"reseat it, check riser and slot",
-			gpu->pci, now, most);
+			gpu->pci, now, most,
+			works(gpu) ? "the GPU works"
+				   : "others, idle too, keep theirs at full speed");
 }
 
 /* --- clocks and power ------------------------------------------------------------------------ */
@@ -286,6 +314,29 @@ static int tell_heat(struct gpu_state *state, const struct gpu_reading *gpu)
 			gpu->facts[FACT_MARGIN]);
 }
 
+/* From its limit on a GPU is slowed down for its memory (SW thermal), whatever its own temperature. */
+static int tell_memory_heat(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	const struct gpu_words words = { .check = "gpu.memory_temperature",
+					 .value = number(gpu, FACT_MEMORY_TEMPERATURE),
+					 .code = "memory-hot" };
+	const uint64_t limit = knows(gpu, FACT_MEMORY_LIMIT) ? gpu->facts[FACT_MEMORY_LIMIT]
+							     : MEMORY_LIMIT_C;
+
+	/* A GPU without such a sensor may say 0. */
+	if (!knows(gpu, FACT_MEMORY_TEMPERATURE) || words.value <= 0)
+		return 0;
+	if (gpu->facts[FACT_MEMORY_TEMPERATURE] >= limit)
+		return gpu_tell(state, gpu->subject, &words, FINDING_WARN,
+				"its memory has %.0f C, from %" PRIu64
+				" C on it slows the GPU down: check cooling and airflow",
+				words.value, limit);
+	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD,
+			"its memory has %.0f C, below the %" PRIu64
+			" C from which it slows the GPU down",
+			words.value, limit);
+}
+
 /* --- modes and users ---------------------------------------------------------------------------- */
 
 static int tell_mig(struct gpu_state *state, const struct gpu_reading *gpu)
@@ -379,9 +430,9 @@ static int tell_processes(struct gpu_state *state, const struct gpu_reading *gpu
 int gpu_facts(struct gpu_state *state)
 {
 	static int (*const rules[])(struct gpu_state * state, const struct gpu_reading *gpu) = {
-		tell_recovery, tell_ecc,       tell_rows,	 tell_sram,  tell_repair,
-		tell_width,    tell_speed,     tell_clocks,	 tell_power, tell_heat,
-		tell_mig,      tell_processes, tell_persistence,
+		tell_recovery,	  tell_ecc,   tell_rows,      tell_sram,	tell_repair,
+		tell_width,	  tell_speed, tell_clocks,    tell_power,	tell_heat,
+		tell_memory_heat, tell_mig,   tell_processes, tell_persistence,
 	};
 	size_t i, j;
 	int r = 0;

@@ -12,7 +12,10 @@
 #include "lib/base/xalloc.h"
 #include "probes/gpu_state/gpu_state.h"
 
-enum { NAMES_MAX = 256 };
+#define BYTES_PER_MB 1e6
+#define GB_PER_MB 1e-3
+
+enum { NAMES_MAX = 256, LINK_MB_S_MAX = 1000000 };
 
 static unsigned had_before(const struct gpu_state *state, const struct gpu_reading *gpu)
 {
@@ -63,6 +66,58 @@ static int tell_links(struct gpu_state *state, const struct gpu_reading *gpu)
 				MAX(before, others), strbuf_text(&names));
 	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "%u NVLinks are up of %u",
 			gpu->n_active, gpu->n_links);
+}
+
+/* The fastest that a link of this GPU was in an earlier run, or one of its model is now. */
+static unsigned usual_speed(const struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	const json_t *was = json_object_get(json_object_get(state->past, "gpus"), gpu->subject);
+	const json_int_t before = json_integer_value(json_object_get(was, "link_mb_s"));
+	unsigned most = before > 0 ? (unsigned)MIN(before, (json_int_t)LINK_MB_S_MAX) : 0;
+	size_t i;
+
+	for (i = 0; i < state->gpus->n; i++) {
+		const struct gpu_reading *other = &state->gpus->all[i];
+
+		if (gpu_is_whole(other) && streq(other->model, gpu->model))
+			most = MAX(most, gpu_link_speed(other));
+	}
+	return most;
+}
+
+/* Links train at one of few speeds, far from each other: a hundredth is none. */
+static bool is_slower(unsigned mb_s, unsigned usual)
+{
+	return mb_s > 0 && mb_s < usual - usual / 100;
+}
+
+static int tell_link_speed(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT(NAMES_MAX);
+	struct gpu_words words = { .check = "gpu.nvlink_speed", .code = "nvlink-slow" };
+	const unsigned usual = usual_speed(state, gpu);
+	unsigned lowest = gpu_link_speed(gpu), n = 0, slow = 0, i;
+
+	for (i = 0; i < gpu->n_links; i++) {
+		const unsigned mb_s = gpu->link_mb_s[i];
+
+		n += mb_s > 0;
+		lowest = mb_s > 0 ? MIN(lowest, mb_s) : lowest;
+		if (is_slower(mb_s, usual))
+			(void)strbuf_printf(&names, "%s%u", slow++ ? ", " : "", i);
+	}
+	if (n == 0)
+		return 0;
+	words.value = lowest * BYTES_PER_MB;
+	if (slow > 0)
+		return gpu_tell(
+			state, gpu->subject, &words, FINDING_WARN,
+			"%u of %u NVLinks run slower than %.6g GB/s each way, which others "
+			"of its model or these themselves did: %s, down to %.6g GB/s: reset "
+			"the GPU, check baseboard or bridge",
+			slow, n, usual * GB_PER_MB, strbuf_text(&names), lowest * GB_PER_MB);
+	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD,
+			"%u NVLinks run at %.6g GB/s each way", n, lowest * GB_PER_MB);
 }
 
 /* --- fabric ------------------------------------------------------------------------------ */
@@ -177,6 +232,8 @@ int gpu_links(struct gpu_state *state)
 		if (!gpu_is_whole(gpu))
 			continue;
 		r = tell_links(state, gpu);
+		if (r == 0)
+			r = tell_link_speed(state, gpu);
 		if (r == 0)
 			r = tell_fabric(state, gpu);
 	}

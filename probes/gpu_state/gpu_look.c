@@ -50,6 +50,31 @@ static void know(struct look *l, enum gpu_fact fact, uint64_t value)
 	l->to->facts[fact] = value;
 }
 
+static uint64_t number_of(const struct nvml_field *f)
+{
+	switch (f->type) {
+	case NVML_DOUBLE:
+		return f->value.d > 0 ? (uint64_t)f->value.d : 0;
+	case NVML_U32:
+		return f->value.u32;
+	case NVML_ULONG:
+		return f->value.ul;
+	case NVML_S64:
+		return f->value.s64 > 0 ? (uint64_t)f->value.s64 : 0;
+	case NVML_S32:
+		return f->value.s32 > 0 ? (uint64_t)f->value.s32 : 0;
+	case NVML_U16:
+		return f->value.u16;
+	default:
+		return f->value.u64;
+	}
+}
+
+static bool took_field(struct look *l, const struct nvml_field *f)
+{
+	return gpu_took(l->calls, l->to, nvml_names.health.fields, f->result);
+}
+
 /* --- what has one number ------------------------------------------------------------- */
 
 static void look_at_modes(struct look *l)
@@ -66,6 +91,41 @@ static void look_at_modes(struct look *l)
 	}
 	if (ASK(l, health, persistence, &now))
 		know(l, FACT_PERSISTENCE, now);
+	if (ASK(l, health, compute_mode, &now))
+		know(l, FACT_COMPUTE_MODE, now);
+}
+
+/* What it runs, and what firmware set it up with. */
+static void look_at_firmware(struct look *l)
+{
+	struct gpu_reading *to = l->to;
+	struct nvml_bar1 bar1 = { 0 };
+	unsigned on = 0, usual = 0;
+
+	if (!ASK(l, health, vbios, to->vbios, sizeof(to->vbios)))
+		to->vbios[0] = '\0';
+	if (!ASK(l, health, inforom_version, to->inforom, sizeof(to->inforom)))
+		to->inforom[0] = '\0';
+	if (ASK(l, health, gsp_mode, &on, &usual))
+		know(l, FACT_GSP, on);
+	if (!ASK(l, health, gsp_version, to->gsp))
+		to->gsp[0] = '\0';
+	if (ASK(l, health, bar1, &bar1))
+		know(l, FACT_BAR1_MIB, bar1.total >> 20);
+}
+
+/* Its checksums are read from a flash: the last question, for it is the slowest. */
+static void look_at_inforom(struct look *l)
+{
+	const char *name = nvml_names.health.inforom_check;
+	unsigned result;
+
+	if (is_over(l) || !l->calls->health.inforom_check)
+		return;
+	worker_step(l->worker, name);
+	result = l->calls->health.inforom_check(l->device);
+	if (gpu_took(l->calls, l->to, name, result) || result == NVML_INFOROM_CORRUPTED)
+		know(l, FACT_INFOROM_CORRUPT, result != NVML_OK);
 }
 
 static void look_at_bus_and_power(struct look *l)
@@ -101,9 +161,14 @@ static void look_at_bus_and_power(struct look *l)
 static void look_at_heat(struct look *l)
 {
 	struct nvml_margin margin = { .version = NVML_MARGIN_VERSION };
+	struct nvml_field memory = { .id = NVML_FIELD_MEMORY_TEMPERATURE };
 	unsigned now = 0, limit = 0;
 	int left;
 
+	if (ASK(l, health, fields, 1, &memory) && took_field(l, &memory))
+		know(l, FACT_MEMORY_TEMPERATURE, number_of(&memory));
+	if (ASK(l, health, threshold, NVML_THRESHOLD_MEMORY, &limit) && limit > 0)
+		know(l, FACT_MEMORY_LIMIT, limit);
 	if (!ASK(l, base, temperature, NVML_TEMPERATURE_GPU, &now))
 		return;
 	know(l, FACT_TEMPERATURE, now);
@@ -172,26 +237,6 @@ static void look_at_processes(struct look *l)
 
 /* --- counters ------------------------------------------------------------------------- */
 
-static uint64_t number_of(const struct nvml_field *f)
-{
-	switch (f->type) {
-	case NVML_DOUBLE:
-		return f->value.d > 0 ? (uint64_t)f->value.d : 0;
-	case NVML_U32:
-		return f->value.u32;
-	case NVML_ULONG:
-		return f->value.ul;
-	case NVML_S64:
-		return f->value.s64 > 0 ? (uint64_t)f->value.s64 : 0;
-	case NVML_S32:
-		return f->value.s32 > 0 ? (uint64_t)f->value.s32 : 0;
-	case NVML_U16:
-		return f->value.u16;
-	default:
-		return f->value.u64;
-	}
-}
-
 static void count(struct look *l, const struct gpu_counter_row *row, unsigned link, uint64_t value)
 {
 	struct gpu_reading *to = l->to;
@@ -235,29 +280,42 @@ static void count_by_call(struct look *l, const struct gpu_counter_row *row)
 	else if (row->field == GPU_FIELD_ECC_UNCORRECTED &&
 		 ASK(l, health, ecc_total, NVML_ECC_UNCORRECTED, NVML_ECC_VOLATILE, &errors))
 		count(l, row, 0, errors);
+	else if (row->field == GPU_FIELD_ECC_UNCORRECTED_EVER &&
+		 ASK(l, health, ecc_total, NVML_ECC_UNCORRECTED, NVML_ECC_AGGREGATE, &errors))
+		count(l, row, 0, errors);
 }
 
-static bool took_field(struct look *l, const struct nvml_field *f)
+/* A link that sleeps is slow, and no worse for it. */
+static void take_speed(struct look *l, unsigned link, const struct nvml_field *speed,
+		       const struct nvml_field *power)
 {
-	return gpu_took(l->calls, l->to, nvml_names.health.fields, f->result);
+	const bool sleeps = power->result == NVML_OK && number_of(power) != 0;
+
+	if (l->to->active[link] && !sleeps && took_field(l, speed))
+		l->to->link_mb_s[link] = (unsigned)MIN(number_of(speed), (uint64_t)UINT_MAX);
 }
 
-/* All rows of the GPU, or of one of its links. */
+/* All rows of the GPU, or of one of its links, and what else that is asked of a link. */
 static void look_at_counters(struct look *l, bool per_link, unsigned link)
 {
-	struct nvml_field fields[GPU_COUNTERS_MAX / 8];
-	const struct gpu_counter_row *rows[ARRAY_SIZE(fields)];
+	enum { ROWS_MAX = GPU_COUNTERS_MAX / 8, SPEED = 0, POWER = 1, OTHERS };
+	struct nvml_field fields[ROWS_MAX + OTHERS];
+	const struct gpu_counter_row *rows[ROWS_MAX];
 	unsigned n = 0, i;
 	bool answered;
 
-	for (i = 0; i < n_gpu_counter_rows && n < ARRAY_SIZE(fields); i++) {
+	for (i = 0; i < n_gpu_counter_rows && n < ROWS_MAX; i++) {
 		if (gpu_counter_rows[i].per_link != per_link)
 			continue;
 		rows[n] = &gpu_counter_rows[i];
 		fields[n] = (struct nvml_field){ .id = rows[n]->field, .scope = link };
 		n++;
 	}
-	answered = ASK(l, health, fields, (int)n, fields);
+	fields[n + SPEED] = (struct nvml_field){ .id = NVML_FIELD_LINK_SPEED, .scope = link };
+	fields[n + POWER] = (struct nvml_field){ .id = NVML_FIELD_LINK_POWER, .scope = link };
+	answered = ASK(l, health, fields, (int)(n + (per_link ? OTHERS : 0)), fields);
+	if (answered && per_link)
+		take_speed(l, link, &fields[n + SPEED], &fields[n + POWER]);
 	for (i = 0; i < n; i++) {
 		if (answered && took_field(l, &fields[i]))
 			count(l, rows[i], link, number_of(&fields[i]));
@@ -279,13 +337,15 @@ static void look_at_recovery(struct look *l)
 static void look_at_links(struct look *l)
 {
 	struct gpu_reading *to = l->to;
-	unsigned i, active = 0;
+	unsigned i, active = 0, type = 0;
 
 	for (i = 0; i < NVML_LINKS_MAX && ASK(l, health, link_state, i, &active); i++) {
 		to->active[i] = active != 0;
 		to->n_active += active != 0;
 		to->n_links = i + 1;
 		look_at_counters(l, true, i);
+		if (active && !to->known[FACT_SWITCHED] && ASK(l, base, nvlink_remote, i, &type))
+			know(l, FACT_SWITCHED, type == NVML_REMOTE_SWITCH);
 	}
 }
 
@@ -342,6 +402,7 @@ struct nvml_device *gpu_look(const struct nvml_calls *calls, struct worker *w,
 	look_at_name(&l);
 	look_at_recovery(&l);
 	look_at_modes(&l);
+	look_at_firmware(&l);
 	look_at_rows(&l);
 	look_at_repairs(&l);
 	look_at_bus_and_power(&l);
@@ -350,5 +411,6 @@ struct nvml_device *gpu_look(const struct nvml_calls *calls, struct worker *w,
 	look_at_fabric(&l);
 	look_at_links(&l);
 	look_at_processes(&l);
+	look_at_inforom(&l);
 	return l.device;
 }

@@ -2,7 +2,7 @@
 /*
  * Whether the GPUs that this host was ever seen with are there and answer. What
  * a GPU was is kept for ever, whatever the boot: known: [{id, model}] and
- * gpus: {"SUBJECT": {index, pci, links}}.
+ * gpus: {"SUBJECT": {index, pci, links, link_mb_s}}.
  */
 #include <math.h>
 #include <stdio.h>
@@ -140,13 +140,15 @@ static void keep(struct gpu_state *state, const struct known *lost, size_t n_los
 		const struct gpu_reading *gpu = &state->gpus->all[i];
 		json_t *was = json_object_get(past, gpu->subject);
 		json_int_t links = json_integer_value(json_object_get(was, "links"));
+		json_int_t speed = json_integer_value(json_object_get(was, "link_mb_s"));
 
 		if (has_uuid(gpu))
-			(void)json_object_set_new(next, gpu->subject,
-						  json_pack("{s:i, s:s, s:s, s:I}", "index",
-							    (int)gpu->index, "pci", gpu->pci,
-							    "model", gpu->model, "links",
-							    MAX(links, (json_int_t)gpu->n_active)));
+			(void)json_object_set_new(
+				next, gpu->subject,
+				json_pack("{s:i, s:s, s:s, s:I, s:I}", "index", (int)gpu->index,
+					  "pci", gpu->pci, "model", gpu->model, "links",
+					  MAX(links, (json_int_t)gpu->n_active), "link_mb_s",
+					  MAX(speed, (json_int_t)gpu_link_speed(gpu))));
 	}
 	(void)json_object_set_new(state->next, "gpus", next);
 	(void)json_object_set_new(state->next, "persistence", json_boolean(all_persistent(state)));

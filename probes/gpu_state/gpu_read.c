@@ -33,7 +33,9 @@ struct session {
 	struct gpu_event seen[GPU_EVENTS_MAX];
 	size_t n_seen;
 	bool unnamed_lost; /* as struct gpus has it */
-	char driver[80];   /* likewise */
+	char driver[80];   /* likewise, and these */
+	bool knows_cc;
+	struct nvml_cc cc;
 };
 
 /* --- inside the worker ------------------------------------------------------------------ */
@@ -51,6 +53,10 @@ static void start(struct worker *w, void *context)
 	worker_step(w, "nvmlSystemGetDriverVersion");
 	if (s->calls.base.driver_version(s->driver, sizeof(s->driver)) != NVML_OK)
 		s->driver[0] = '\0';
+	if (s->calls.health.cc) {
+		worker_step(w, nvml_names.health.cc);
+		s->knows_cc = s->calls.health.cc(&s->cc) == NVML_OK;
+	}
 	if (!s->calls.health.event_set || !s->calls.health.event_register ||
 	    !s->calls.health.event_wait || !s->calls.health.event_free)
 		return;
@@ -250,6 +256,8 @@ int gpus_read(bool started, uint64_t last_us, struct gpus *ret, struct err *err)
 	r = start_session(s, ret, err);
 	if (r == 0 && !ret->stuck) {
 		memcpy(ret->driver, s->driver, sizeof(ret->driver));
+		ret->knows_cc = s->knows_cc;
+		ret->cc = s->cc;
 		ret->n = s->n;
 		ret->all = xcalloc(ret->n + 1, sizeof(*ret->all));
 		read_all(s, ret);

@@ -58,11 +58,18 @@ enum gpu_fact {
 	FACT_TEMPERATURE,	 /* C */
 	FACT_MARGIN,		 /* C it is below the slowdown; 0: none left */
 	FACT_TOO_HOT,		 /* C it is beyond that */
+	FACT_MEMORY_TEMPERATURE, /* C of its HBM */
+	FACT_MEMORY_LIMIT,	 /* C from where that slows it down */
 	FACT_SRAM_UNCORRECTED,	 /* errors of memory on the chip, ever */
 	FACT_SRAM_BEYOND,	 /* 0 or 1: beyond the threshold of NVIDIA's diagnostic */
 	FACT_BANKS_WITHOUT_ROWS, /* banks of memory without a spare row left */
 	FACT_REPAIR_PENDING,	 /* 0 or 1: a repair of channel or TPC waits for a reset */
 	FACT_RECOVERY,		 /* enum nvml_recovery */
+	FACT_COMPUTE_MODE,	 /* enum nvml_compute */
+	FACT_BAR1_MIB,		 /* of its memory that the bus can see */
+	FACT_GSP,		 /* 0 or 1: it runs the driver's firmware */
+	FACT_INFOROM_CORRUPT,	 /* 0 or 1 */
+	FACT_SWITCHED,		 /* 0 or 1: its NVLinks go to switches, as on a baseboard */
 	FACT_FABRIC,		 /* enum nvml_fabric_state */
 	FACT_FABRIC_STATUS,
 	FACT_FABRIC_HEALTH,
@@ -82,11 +89,13 @@ struct gpu_reading {
 	char model[16];			/* "10de:2330" */
 	char serial[32];		/* of the board; "" unknown */
 	char part_number[48];		/* likewise */
-	int module;			/* its place on the baseboard; -1 unknown */
-	unsigned result;		/* NVML_OK, or what ended the look at it */
-	char error[80];			/* the same in NVML's words */
-	const char *at;			/* the function of NVML that told it, or never came back */
-	bool stuck;			/* that one */
+	char vbios[32], inforom[32];	/* versions; "" unknown */
+	char gsp[NVML_GSP_VERSION_SIZE];
+	int module;	   /* its place on the baseboard; -1 unknown */
+	unsigned result;   /* NVML_OK, or what ended the look at it */
+	char error[80];	   /* the same in NVML's words */
+	const char *at;	   /* the function of NVML that told it, or never came back */
+	bool stuck;	   /* that one */
 	bool cut;	   /* of stuck: it was not waited for its 2 s, the time was up */
 	bool starting;	   /* of stuck: it is the first call, which starts the GPU */
 	const char *slow;  /* not stuck: a function that took longer than GPU_CALL_US, or NULL */
@@ -95,7 +104,8 @@ struct gpu_reading {
 	bool known[FACTS];
 	uint64_t facts[FACTS];
 	unsigned n_links, n_active;
-	bool active[NVML_LINKS_MAX]; /* of the first n_links */
+	bool active[NVML_LINKS_MAX];	    /* of the first n_links */
+	unsigned link_mb_s[NVML_LINKS_MAX]; /* each way, of one that is up and awake; 0: not known */
 	struct gpu_counter counters[GPU_COUNTERS_MAX];
 	size_t n_counters;
 	bool has_processes;
@@ -115,6 +125,8 @@ struct gpus {
 	const char *stuck_at; /* a function about no GPU that never came back, or NULL */
 	bool unnamed_lost;    /* an event says that a GPU is lost, and not which */
 	char driver[80];      /* its version; "" unknown */
+	bool knows_cc;	      /* the driver told: */
+	struct nvml_cc cc;    /* confidential computing */
 	bool cut;	      /* that call was not waited for its 2 s: the time was up */
 	bool stuck;	      /* any: end the process without waiting (accel_leave_at_once()) */
 	struct gpu_event events[GPU_EVENTS_MAX];

@@ -20,15 +20,23 @@ const struct probe_check gpu_checks[] = {
 	{ "gpu.clocks", "1", BETTER_NONE, "A GPU that is slowed down right now." },
 	{ "gpu.power_limit", "1", BETTER_NONE, "A power limit below the default (W)." },
 	{ "gpu.temperature", "1", BETTER_NONE, "A GPU that is too hot (C)." },
+	{ "gpu.memory_temperature", "1", BETTER_NONE, "Memory of a GPU that is too hot (C)." },
 	{ "gpu.pcie_width", "1", BETTER_NONE, "A PCIe link that lost lanes." },
 	{ "gpu.pcie_speed", "1", BETTER_NONE, "A PCIe link too slow under load (generation)." },
 	{ "gpu.pcie_errors", "1", BETTER_NONE, "A PCIe link that has to send again." },
 	{ "gpu.nvlink", "1", BETTER_NONE, "NVLinks that are down." },
+	{ "gpu.nvlink_speed", "B/s", BETTER_NONE, "An NVLink slower than the others." },
 	{ "gpu.nvlink_errors", "1", BETTER_NONE, "NVLinks with bit errors or recoveries." },
 	{ "gpu.fabric", "1", BETTER_NONE, "A GPU that is not part of the NVLink fabric." },
 	{ "gpu.mig", "1", BETTER_NONE, "A GPU divided into instances." },
 	{ "gpu.persistence", "1", BETTER_NONE,
 	  "A GPU that the driver starts again for each program." },
+	{ "gpu.compute_mode", "1", BETTER_NONE, "Who may use a GPU at once." },
+	{ "gpu.vbios", "1", BETTER_NONE, "GPUs with different firmware." },
+	{ "gpu.gsp_firmware", "1", BETTER_NONE, "Firmware of the driver on the GPU, or off." },
+	{ "gpu.bar1", "1", BETTER_NONE, "Memory of a GPU that the bus can see (MiB)." },
+	{ "gpu.inforom", "1", BETTER_NONE, "A GPU whose own data is corrupt." },
+	{ "gpu.cc", "1", BETTER_NONE, "Confidential computing." },
 	{ "gpu.processes", "1", BETTER_NONE, "Processes that use a GPU." },
 	{ "inventory.nvlinks", "1", BETTER_HIGHER, "NVLinks missing." },
 };
@@ -77,4 +85,13 @@ int gpu_tell(struct gpu_state *state, const char *subject, const struct gpu_word
 bool gpu_is_whole(const struct gpu_reading *gpu)
 {
 	return !gpu->stuck && !gpu->skipped && gpu->result == NVML_OK && gpu->subject[0];
+}
+
+unsigned gpu_link_speed(const struct gpu_reading *gpu)
+{
+	unsigned most = 0, i;
+
+	for (i = 0; i < gpu->n_links; i++)
+		most = MAX(most, gpu->link_mb_s[i]);
+	return most;
 }

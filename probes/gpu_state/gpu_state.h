@@ -57,6 +57,9 @@ int gpu_bus(struct gpu_state *state, const struct known *lost, size_t n_lost);
 /* Was everything of it read? */
 bool gpu_is_whole(const struct gpu_reading *gpu);
 
+/* The fastest of its NVLinks, MB/s each way; 0 when none is known. */
+unsigned gpu_link_speed(const struct gpu_reading *gpu);
+
 /*
  * The areas. 0, or a negative errno when samples cannot be printed any more.
  * gpu_presence() comes first: it names the GPUs that could not say who they are.
@@ -64,5 +67,6 @@ bool gpu_is_whole(const struct gpu_reading *gpu);
 int gpu_presence(struct gpu_state *state); /* lost, stuck */
 int gpu_counters(struct gpu_state *state); /* what grew since the last run */
 int gpu_facts(struct gpu_state *state);	   /* memory, bus, power, modes, users */
+int gpu_settings(struct gpu_state *state); /* what hosts are compared by */
 int gpu_links(struct gpu_state *state);	   /* NVLink and its fabric */
 int gpu_xids(struct gpu_state *state);	   /* Xids since the last run */

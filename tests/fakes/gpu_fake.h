@@ -71,6 +71,8 @@
  *	recovery=I action=N   the driver asks for action N
  *	sbe=I dbe=I replay=I pciefatal=I linkcrc=I linkrecovery=I   amount=N of these
  *	dbeever=I     amount=N uncorrectable errors before the driver was loaded
+ *	closed=1      the last program that had a GPU open has left it since: without persistence
+ *	              mode its ECC counters of "since the driver was loaded" are 0 again
  *	thermal=I swthermal=I powercap=I   amount=N milliseconds of these
  *	hotaisle=1    the memory of all is near its limit: amount=N milliseconds of SW thermal
  *	warm=I        that of this GPU is, now
@@ -81,14 +83,25 @@
  *	repair=I      a repair of its memory waits for a reset
  *	overheated=I  it is 3 C too hot
  *	refused=I     no permission for /dev/nvidia of this GPU
+ *	memoryhot=I   its memory has 95 C, and not 66
  *	narrow=I slowbus=I    8 lanes; generation 1 under load
- *	idle=1        no GPU works, and their buses are slow
+ *	idle=1        no GPU works; the buses of cards (direct, unbridged, links=0) are slow then,
+ *	              those of a baseboard with switches are not
  *	asleep=1      likewise, though the last sample period still had work
  *	capped=I      its power limit is 500 W, not 700
  *	eccoff=I mig=I
  *	links=N       NVLinks a GPU has (default 18)
  *	linkdown=I    link=N of this GPU (default 3) is down; also for what is counted
  *	unbridged=1   no NVLink is up
+ *	slowlink=I    link=N of this GPU (default 3), with all=1 each, runs at half its speed
+ *	dozing=1      all links sleep, and say half their speed
+ *	oddvbios=I    it has another VBIOS than the others
+ *	vbios=N       the last two digits of the VBIOS of all (default 74)
+ *	badinforom=I  its InfoROM is corrupt
+ *	computemode=N of all (NVML_COMPUTEMODE_...; default 0)
+ *	gsp=0         the driver does not use firmware on the GPU
+ *	bar1=MIB      of all (default 131072)
+ *	cc=1          confidential computing is on
  *	direct=1      links go from GPU to GPU, not to switches
  *	fabric=I fabricstate=N   it is not part of the fabric
  *	unfabric=I    becoming part of it ended with an error

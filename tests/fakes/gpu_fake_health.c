@@ -15,6 +15,10 @@ enum {
 	MS_NS = 1000000,
 	PSTATE_IDLE = 8,
 	BANKS = 640,
+	LINK_MB_S = 26562, /* of an H100, as nvidia-smi nvlink -s shows it; of an A100 */
+	LINK_MB_S_OTHER = 25000,
+	MEMORY_C = 66,
+	MEMORY_HOT_C = 95,
 };
 
 struct nvml_event_set {
@@ -27,6 +31,11 @@ static struct nvml_event_set events;
 static unsigned count_of(void)
 {
 	return (unsigned)fake_setting("count", 2) - (fake_setting("absent", -1) >= 0);
+}
+
+static bool is_persistent(void)
+{
+	return fake_setting("persistence", !fake_setting("firsttouch", 0)) != 0;
 }
 
 /* NVML counts those that are there. */
@@ -48,7 +57,7 @@ unsigned nvmlDeviceGetHandleByIndex_v2(unsigned index, struct nvml_device **devi
 
 unsigned nvmlDeviceGetPersistenceMode(struct nvml_device *device, unsigned *on)
 {
-	*on = fake_setting("persistence", !fake_setting("firsttouch", 0)) != 0;
+	*on = is_persistent();
 	return fake_answer(device);
 }
 
@@ -120,6 +129,12 @@ static const struct {
 	{ "linkrecovery", 162, 1, true },
 };
 
+/* Those of the ECC that begin anew when the driver starts the GPU. */
+static bool is_volatile(unsigned field)
+{
+	return field == 3 || field == 4;
+}
+
 static bool has_field(unsigned field)
 {
 	static const unsigned fields[] = { 3,	4,   5,	  6,   74,  76,	 94,  95,  161, 162, 163,
@@ -129,9 +144,25 @@ static bool has_field(unsigned field)
 	while (i < ARRAY_SIZE(fields) && fields[i] != field)
 		i++;
 	/* An old driver: these are asked for by calls of their own. */
+	if (field == NVML_FIELD_LINK_SPEED || field == NVML_FIELD_LINK_POWER ||
+	    field == NVML_FIELD_MEMORY_TEMPERATURE)
+		return !fake_setting("old", 0);
 	return i < ARRAY_SIZE(fields) &&
 	       !(fake_setting("old", 0) &&
-		 (field < 5 || field == 94 || (field >= 161 && field <= 163)));
+		 (field < 7 || field == 94 || (field >= 161 && field <= 163)));
+}
+
+/* One that sleeps, or has trained so, carries half. */
+static unsigned long long link_of(const struct nvml_device *device, unsigned field, unsigned link)
+{
+	const bool sleeps = fake_setting("dozing", 0) != 0;
+	const bool slow = fake_is("slowlink", device->gpu) &&
+			  ((long)link == fake_setting("link", 3) || fake_setting("all", 0));
+
+	if (field == NVML_FIELD_LINK_POWER)
+		return sleeps;
+	return (fake_is_other_model(device) ? LINK_MB_S_OTHER : LINK_MB_S) /
+	       (slow || sleeps ? 2 : 1);
 }
 
 static unsigned long long value_of(const struct nvml_device *device, unsigned field, unsigned link)
@@ -141,6 +172,12 @@ static unsigned long long value_of(const struct nvml_device *device, unsigned fi
 					   : 0;
 	size_t i;
 
+	if (field == NVML_FIELD_LINK_SPEED || field == NVML_FIELD_LINK_POWER)
+		return link_of(device, field, link);
+	if (field == NVML_FIELD_MEMORY_TEMPERATURE)
+		return fake_is("memoryhot", device->gpu) ? MEMORY_HOT_C : MEMORY_C;
+	if (is_volatile(field) && fake_setting("closed", 0) && !is_persistent())
+		return 0;
 	for (i = 0; i < ARRAY_SIZE(counted); i++) {
 		if (counted[i].field == field && fake_is(counted[i].fault, device->gpu) &&
 		    (!counted[i].per_link || (long)link == fake_setting("link", 3)))
@@ -166,8 +203,10 @@ unsigned nvmlDeviceGetFieldValues(struct nvml_device *device, int n, struct nvml
 unsigned nvmlDeviceGetTotalEccErrors(struct nvml_device *device, unsigned type, unsigned counter,
 				     unsigned long long *errors)
 {
-	*errors = value_of(device, type == NVML_ECC_CORRECTED ? 3 : 4, 0);
-	return counter == NVML_ECC_VOLATILE ? fake_answer(device) : (unsigned)INVALID_ARGUMENT;
+	const unsigned first = counter == NVML_ECC_VOLATILE ? 3 : 5; /* then the uncorrected */
+
+	*errors = value_of(device, first + (type == NVML_ECC_UNCORRECTED), 0);
+	return fake_answer(device);
 }
 
 unsigned nvmlDeviceGetNvLinkErrorCounter(struct nvml_device *device, unsigned link,
@@ -245,10 +284,16 @@ unsigned nvmlDeviceGetPerformanceState(struct nvml_device *device, unsigned *sta
 	return fake_answer(device);
 }
 
-/* An idle GPU lets its link slow down. */
+/* Cards let their link slow down when they are idle; those of a baseboard with switches do not. */
+static bool lets_bus_slow_down(void)
+{
+	return is_idle() && (fake_setting("direct", 0) || fake_setting("unbridged", 0) ||
+			     fake_setting("links", LINKS) == 0);
+}
+
 unsigned nvmlDeviceGetCurrPcieLinkGeneration(struct nvml_device *device, unsigned *generation)
 {
-	*generation = fake_is("slowbus", device->gpu) || is_idle() ? 1 : 5;
+	*generation = fake_is("slowbus", device->gpu) || lets_bus_slow_down() ? 1 : 5;
 	return fake_answer(device);
 }
 

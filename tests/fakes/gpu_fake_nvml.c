@@ -178,7 +178,12 @@ unsigned nvmlDeviceGetTemperature(struct nvml_device *device, unsigned sensor, u
 unsigned nvmlDeviceGetTemperatureThreshold(struct nvml_device *device, unsigned which,
 					   unsigned *celsius)
 {
-	return answer(device, which == NVML_THRESHOLD_SLOWDOWN ? 90 : 95, celsius);
+	const unsigned result = answer(device, which == NVML_THRESHOLD_SLOWDOWN ? 90 : 95, celsius);
+
+	/* As drivers that tell margins do it: none of the memory. */
+	if (result == NVML_OK && which == NVML_THRESHOLD_MEMORY && !fake_setting("old", 0))
+		return NVML_NOT_SUPPORTED;
+	return result;
 }
 
 unsigned nvmlDeviceGetMarginTemperature(struct nvml_device *device, struct nvml_margin *margin)

@@ -10,14 +10,15 @@ from gpu_fixtures import (at_once, functions, gpu, gpu_host, gpu_libraries, gpus
 STATE, MEMORY = "assay-probe-gpu-state", "assay-probe-memory"
 NVML, CUDA = "libnvidia-ml.so.1", "libcuda.so.1"
 GPUS = 3
-BEFORE = ["nvmlInit_v2", "nvmlDeviceGetCount_v2", "nvmlSystemGetDriverVersion", "nvmlEventSetCreate"]  # any GPU is read
+BEFORE = ["nvmlInit_v2", "nvmlDeviceGetCount_v2", "nvmlSystemGetDriverVersion", "nvmlSystemGetConfComputeState",
+          "nvmlEventSetCreate"]  # any GPU is read
 AFTER = ["nvmlEventSetWait_v2", "nvmlEventSetFree", "nvmlShutdown"]
 # What a driver is asked only when it lacks the first choice, and what nothing but the engine of other probes asks.
 OLDER = ["nvmlDeviceGetTotalEccErrors", "nvmlDeviceGetPcieReplayCounter", "nvmlDeviceGetNvLinkErrorCounter",
-         "nvmlDeviceGetTemperatureThreshold", "nvmlDeviceGetCurrentClocksThrottleReasons"]
+         "nvmlDeviceGetCurrentClocksThrottleReasons"]
 NEWER = ["nvmlDeviceGetMarginTemperature", "nvmlDeviceGetCurrentClocksEventReasons"]
 NOT_ASKED = ["nvmlErrorString", "nvmlDeviceGetHandleByUUID", "nvmlDeviceGetClockInfo", "nvmlDeviceGetMaxClockInfo",
-             "nvmlDeviceGetMPSComputeRunningProcesses_v3", "nvmlDeviceGetNvLinkRemoteDeviceType"]
+             "nvmlDeviceGetMPSComputeRunningProcesses_v3"]
 
 
 @pytest.fixture

@@ -93,7 +93,31 @@ def test_what_a_busy_gpu_is_busy_with_is_told(probe):
 def test_settings_go_into_the_environment_of_the_report(probe):
     samples = probe()
     settings = {s["check"]: s["params"]["setting"] for s in samples if s.get("params")}
-    assert settings == {"gpu.ecc_mode": "on", "gpu.power_limit": "700 W", "gpu.persistence": "on"}
+    assert settings == {"gpu.ecc_mode": "on", "gpu.power_limit": "700 W", "gpu.persistence": "on", "gpu.compute_mode": "default",
+                        "gpu.vbios": "96.00.74.00.01", "gpu.gsp_firmware": "580.65.06", "gpu.bar1": "131072 MiB",
+                        "gpu.inforom": "G520.0200", "gpu.cc": "off"}
+    once = [s for s in samples if s["check"] in ("gpu.compute_mode", "gpu.vbios", "gpu.gsp_firmware", "gpu.bar1", "gpu.cc")]
+    assert [s["subject"] for s in once] == ["host"] * 5
+    assert find(samples, "gpu.vbios", "host")["note"] == "VBIOS of 4 GPUs: 96.00.74.00.01"
+
+
+@pytest.mark.parametrize("settings, check, text, value", [
+    ("computemode=3", "gpu.compute_mode", "exclusive process", 3), ("computemode=9", "gpu.compute_mode", "unknown", 9),
+    ("vbios=99", "gpu.vbios", "96.00.99.00.01", 1), ("gsp=0", "gpu.gsp_firmware", "off", 0),
+    ("bar1=32768", "gpu.bar1", "32768 MiB", 32768), ("cc=1", "gpu.cc", "on", 1)])
+def test_a_host_that_is_set_up_otherwise_says_so_and_is_not_bad(probe, settings, check, text, value):
+    samples = probe(f"count=4 {settings}")
+    one = find(samples, check, "host")
+    assert bad(samples) == [] and (one["params"]["setting"], one["value"]) == (text, value)
+
+
+def test_a_gpu_unlike_the_others_of_its_host_is_told_with_how_many_they_are(probe):
+    samples = probe("count=4 oddvbios=2")
+    assert bad(samples) == [("gpu.vbios", gpu(2), "unlike-others", "info")]
+    assert find(samples, "gpu.vbios", gpu(2))["note"] == "VBIOS: 96.00.30.00.01, unlike 3 of the 4 of its model here"
+    assert find(samples, "gpu.vbios", gpu(0))["params"] == {"setting": "96.00.74.00.01"}
+    assert bad(probe("count=4 mixed=1")) == []  # others of another model are as they should be
+    assert bad(probe("count=2 oddvbios=1")) == []  # of two nobody knows which
 
 
 # --- one fault
@@ -125,6 +149,12 @@ def test_settings_go_into_the_environment_of_the_report(probe):
     ("capped=2", "gpu.power_limit", "power-capped", "warn"),
     ("narrow=2", "gpu.pcie_width", "width-low", "warn"),
     ("slowbus=2", "gpu.pcie_speed", "speed-low", "warn"),
+    ("slowbus=2 idle=1", "gpu.pcie_speed", "speed-low", "warn"),
+    ("slowbus=2 asleep=1", "gpu.pcie_speed", "speed-low", "warn"),
+    ("slowlink=2", "gpu.nvlink_speed", "nvlink-slow", "warn"),
+    ("slowlink=2 all=1", "gpu.nvlink_speed", "nvlink-slow", "warn"),
+    ("memoryhot=2", "gpu.memory_temperature", "memory-hot", "warn"),
+    ("badinforom=2", "gpu.inforom", "inforom-corrupt", "warn"),
     ("replay=2 amount=81", "gpu.pcie_errors", "replay", "warn"),
     ("replay=2 amount=81 old=1", "gpu.pcie_errors", "replay", "warn"),
     ("pciefatal=2", "gpu.pcie_errors", "fatal", "warn"),
@@ -142,7 +172,7 @@ def test_a_fault_is_named_with_its_gpu_and_nothing_else(probe, fault, check, cod
 
 
 @pytest.mark.parametrize("quiet", ["thermal=2 amount=2900", "replay=2 amount=80", "linkcrc=2 amount=100", "rows=2 amount=512",
-                                   "powercap=2 amount=200000", "hotaisle=1 amount=90000", "slowbus=2 idle=1", "slowbus=2 asleep=1"])
+                                   "powercap=2 amount=200000", "hotaisle=1 amount=90000", "slowbus=2 idle=1 direct=1", "slowbus=2 asleep=1 direct=1", "slowlink=2 dozing=1"])
 def test_what_keeps_within_its_rule_is_told_and_not_bad(probe, quiet):
     probe()
     assert bad(probe(f"count=4 {quiet}")) == []
@@ -171,6 +201,33 @@ def test_memory_errors_of_the_time_between_the_last_run_and_a_reboot_are_told_on
     assert bad(probe("count=2 dbe=1 amount=3")) == [("gpu.ecc_errors", gpu(1), "uncorrected", "fail")]
 
 
+@pytest.mark.parametrize("old", ["", " old=1"])
+def test_memory_errors_of_a_job_that_died_and_left_the_gpu_are_told_once(probe, old):
+    """In the same boot: without persistence mode the driver forgets what it counted when the last program leaves the GPU."""
+    died = "count=2 persistence=0 dbe=1 amount=2 closed=1" + old
+    probe("count=2 persistence=0" + old)
+    samples = probe(died)
+    assert bad(samples) == [("gpu.ecc_errors", gpu(1), "uncorrected-before", "fail")]
+    assert find(samples, "gpu.ecc_errors", gpu(1))["value"] == 2
+    assert bad(probe(died)) == []
+
+
+def test_memory_errors_that_were_told_while_the_job_lived_are_not_told_again_when_it_is_gone(probe):
+    alive = "count=2 persistence=0 dbe=1 amount=2"
+    probe("count=2 persistence=0")
+    assert bad(probe(alive)) == [("gpu.ecc_errors", gpu(1), "uncorrected", "fail")]
+    assert bad(probe(alive + " closed=1")) == []
+    # the next job counts from 0: one more than both that are known
+    samples = probe("count=2 persistence=0 dbe=1 amount=3 closed=1")
+    assert bad(samples) == [("gpu.ecc_errors", gpu(1), "uncorrected-before", "fail")]
+    assert find(samples, "gpu.ecc_errors", gpu(1))["value"] == 1
+
+
+def test_in_persistence_mode_nothing_is_forgotten_when_a_job_leaves(probe):
+    probe("count=2")
+    assert bad(probe("count=2 dbe=1 closed=1")) == [("gpu.ecc_errors", gpu(1), "uncorrected", "fail")]
+
+
 def test_the_link_and_its_count_are_in_the_note(probe):
     probe()
     samples = probe("count=4 linkdown=1 link=7")
@@ -186,6 +243,29 @@ def test_a_link_that_was_never_up_is_found_by_the_others(probe):
 
 def test_a_link_that_no_gpu_ever_had_up_is_not_missed(probe):
     assert bad(probe("count=1 linkdown=0")) == []
+
+
+def test_links_of_one_gpu_that_were_faster_in_an_earlier_run_are_slow(probe):
+    assert bad(probe("count=1 slowlink=0 all=1")) == []  # of a GPU alone nobody knows what it should have
+    samples = probe("count=1")
+    assert bad(samples) == [] and find(samples, "gpu.nvlink_speed", gpu(0))["value"] == 26562e6
+    samples = probe("count=1 slowlink=0 all=1")
+    assert bad(samples) == [("gpu.nvlink_speed", gpu(0), "nvlink-slow", "warn")]
+    assert find(samples, "gpu.nvlink_speed", gpu(0))["value"] == 13281e6
+
+
+def test_the_slow_link_is_named_with_what_it_should_run_at(probe):
+    note = find(probe("count=4 slowlink=2 link=7"), "gpu.nvlink_speed", gpu(2))["note"]
+    assert note.startswith("1 of 18 NVLinks run slower than 26.562 GB/s each way") and ": 7, down to 13.281 GB/s" in note
+
+
+def test_idle_cards_are_not_judged_and_idle_boards_are(probe):
+    """A card lets its link slow down when it is idle; of a board it is a fault, unless all do it."""
+    notes = [s["note"] for s in probe("count=4 idle=1 direct=1") if s["check"] == "gpu.pcie_speed"]
+    assert notes == ["PCIe generation 1 of 5, and idle: not judged"] * 4
+    note = find(probe("count=4 idle=1 slowbus=1"), "gpu.pcie_speed", gpu(1))["note"]
+    assert "generation 1 of 5 though others, idle too, keep theirs at full speed" in note
+    assert bad(probe("count=1 idle=1 slowbus=0")) == []
 
 
 def test_a_gpu_that_left_the_bus_is_lost_until_it_is_back(host, probe):

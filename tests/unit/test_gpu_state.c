@@ -203,12 +203,66 @@ static void what_was_counted_before_it_was_stuck_is_kept(void)
 	fixture_close();
 }
 
+static size_t row_named(const char *name)
+{
+	size_t i = 0;
+
+	while (!streq(gpu_counter_rows[i].name, name))
+		i++;
+	return i;
+}
+
+/* A look: what is counted since the GPU was started, and since it was made. Its code and value. */
+static const char *errors_at(uint64_t now, uint64_t ever, double *ret_value)
+{
+	f.gpus[2].n_counters = 0;
+	put_counter(2, &gpu_counter_rows[row_named("uncorrected")], 0, now);
+	put_counter(2, &gpu_counter_rows[row_named("uncorrected-before")], 0, ever);
+	run(gpu_counters);
+	CHECK_EQ(f.n_samples, 1);
+	*ret_value = f.samples[0].value;
+	return only_bad("gpu:GPU-2");
+}
+
+/* Each error is told once, whichever of the two counters has it first, and whoever closed the GPU. */
+static void each_memory_error_is_told_once_by_one_of_its_two_counters(void)
+{
+	static const struct {
+		uint64_t now, ever;
+		const char *code;
+		double value;
+	} looks[] = {
+		{ 0, 7, "", 0 },		   /* of before the first look: not known */
+		{ 1, 8, "uncorrected", 1 },	   /* the job that met it lives */
+		{ 1, 8, "", 0 },		   /* still */
+		{ 0, 8, "", 0 },		   /* it has ended */
+		{ 0, 9, "uncorrected-before", 1 }, /* another came and went */
+		{ 2, 11, "uncorrected", 2 },	   /* */
+		{ 1, 12, "uncorrected", 1 },	   /* closed, and one more */
+		{ 3, 12, "uncorrected", 2 },	   /* that of its life is written later */
+		{ 3, 14, "", 0 },		   /* now it is */
+		{ 0, 15, "uncorrected-before", 1 },
+		{ 0, 0, "", 0 }, /* an operator put it back to 0 */
+		{ 0, 2, "uncorrected-before", 2 },
+	};
+	double value;
+	size_t i;
+
+	fixture_open();
+	for (i = 0; i < ARRAY_SIZE(looks); i++) {
+		CHECK_STR(errors_at(looks[i].now, looks[i].ever, &value), looks[i].code);
+		CHECK_NEAR(value, looks[i].value, 0);
+	}
+	fixture_close();
+}
+
 static const struct test tests[] = {
 	TEST(the_health_of_the_fabric_is_read_by_its_bits),
 	TEST(one_without_a_name_is_known_by_its_number_or_address),
 	TEST(while_one_has_no_name_none_is_gone),
 	TEST(every_counter_warns_by_its_rule_and_not_before),
 	TEST(what_was_counted_before_it_was_stuck_is_kept),
+	TEST(each_memory_error_is_told_once_by_one_of_its_two_counters),
 };
 
 int main(void)
