@@ -94,6 +94,7 @@ static int check_smt(struct host *h)
 		return 0;
 	s = host_sample("host.smt", "host", (double)active);
 	s.code = xstrdup(control);
+	s.params = json_pack("{s:s}", "setting", control);
 	return host_emit(h, &s, FINDING_NOTE, "sibling threads are %s (%s)",
 			 active ? "in use" : "not in use", control);
 }
@@ -197,6 +198,7 @@ static int check_governor(struct host *h)
 		return 0;
 	s = host_sample("host.cpu_governor", "host", (double)n_other);
 	s.code = xstrdup(n_other ? "mixed" : first);
+	s.params = json_pack("{s:s}", "setting", s.code);
 	if (n_other == 0)
 		return host_emit(h, &s, FINDING_NOTE, "every core uses governor %s", first);
 	return host_emit(h, &s, FINDING_WARN, "most cores use governor %s, but not these: %s",

@@ -75,7 +75,8 @@ static int check_iommu(struct host *h)
 	mode = iommu_mode(cmdline, strv_len(groups));
 	s = host_sample("host.iommu", "host", (double)strv_len(groups));
 	s.code = xstrdup(t.n_translated ? "translated" : mode);
-	s.params = json_pack("{s:i, s:s}", "units", (int)strv_len(units), "cmdline", mode);
+	s.params = json_pack("{s:i, s:s, s:s}", "units", (int)strv_len(units), "cmdline", mode,
+			     "setting", s.code);
 	if (t.n_translated && t.has_gpu)
 		return host_emit(h, &s, FINDING_WARN,
 				 "the IOMMU translates DMA of %zu of %zu GPUs and NICs (such as "
@@ -149,6 +150,9 @@ static int check_acs(struct host *h)
 	if (acs.n_read == 0)
 		return 0;
 	s = host_sample("host.acs", "host", (double)acs.n_redirected);
+	s.params =
+		json_pack("{s:o}", "setting",
+			  json_sprintf("%zu of %zu ports redirect", acs.n_redirected, acs.n_read));
 	if (acs.n_redirected == 0)
 		return host_emit(h, &s, FINDING_GOOD,
 				 "none of %zu switch ports above GPUs and NICs redirects peer "

@@ -12,7 +12,8 @@
 static int run_areas(struct host *h, struct err *err)
 {
 	static int (*const areas[])(struct host * h, struct err * err) = {
-		host_inventory, host_cpu, host_memory, host_pcie, host_iommu, host_kernel_log,
+		host_inventory,	    host_cpu,	   host_cpu_idle, host_memory,	   host_pcie,
+		host_pcie_settings, host_services, host_iommu,	  host_kernel_log,
 	};
 	size_t i;
 	int r = 0;

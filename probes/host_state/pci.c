@@ -190,20 +190,44 @@ size_t pci_extended_capability(const unsigned char *config, size_t len, unsigned
 	return 0;
 }
 
-int pci_port_kind(const unsigned char *config, size_t len)
+/* Offset of the PCI Express capability, of which four bytes are there; 0 when there is none. */
+static size_t express_capability(const unsigned char *config, size_t len)
 {
 	enum { STATUS = 0x06, HAS_LIST = 1 << 4, FIRST = 0x34, PCI_EXPRESS = 0x10 };
 	size_t at, steps;
 
 	if (len < 0x40 || !(word(config + STATUS) & HAS_LIST))
-		return -1;
+		return 0;
 	at = config[FIRST] & ~3U;
 	for (steps = 0; at >= 0x40 && at + 4 <= len && steps < 48; steps++) {
 		if (config[at] == PCI_EXPRESS)
-			return (int)(word(config + at + 2) >> 4 & 0xf);
+			return at;
 		at = config[at + 1] & ~3U;
 	}
-	return -1;
+	return 0;
+}
+
+int pci_port_kind(const unsigned char *config, size_t len)
+{
+	size_t at = express_capability(config, len);
+
+	return at ? (int)(word(config + at + 2) >> 4 & 0xf) : -1;
+}
+
+int pci_express_control(const unsigned char *config, size_t len)
+{
+	enum { DEVICE_CONTROL = 8 };
+	size_t at = express_capability(config, len);
+
+	return at && at + DEVICE_CONTROL + 2 <= len ? (int)word(config + at + DEVICE_CONTROL) : -1;
+}
+
+int pci_ats_control(const unsigned char *config, size_t len)
+{
+	enum { ATS = 0x000f, CONTROL = 6 };
+	size_t at = pci_extended_capability(config, len, ATS);
+
+	return at ? (int)word(config + at + CONTROL) : -1;
 }
 
 int pci_acs_control(const unsigned char *config, size_t len)

@@ -57,6 +57,13 @@ size_t pci_extended_capability(const unsigned char *config, size_t len, unsigned
 int pci_port_kind(const unsigned char *config, size_t len);
 enum { PCI_PORT_ENDPOINT = 0, PCI_PORT_ROOT = 4, PCI_PORT_UPSTREAM = 5, PCI_PORT_DOWNSTREAM = 6 };
 
+/* The device control word of the PCI Express capability (PCIe base specification 7.5.3.4), or -1. */
+int pci_express_control(const unsigned char *config, size_t len);
+
+/* The ATS control word (extended capability 0x000f, ibid. 10.5.1), or -1 when there is none. */
+int pci_ats_control(const unsigned char *config, size_t len);
+enum { PCI_ATS_ENABLED = 1 << 15 };
+
 /*
  * The ACS control word (extended capability 0x000d, PCIe base specification
  * 7.7.11), or -1 when there is none or `config` is too short to tell.

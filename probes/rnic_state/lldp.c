@@ -10,7 +10,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/sys/paths.h"
-#include "probes/rnic_state/child.h"
+#include "probes/harness/child.h"
 #include "probes/rnic_state/rnic_state.h"
 
 #define LLDPCLI_US (2 * USEC_PER_SEC)

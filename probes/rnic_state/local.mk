@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # probes/rnic_state: assay-probe-rnic-state. Included by Makefile.am.
 noinst_LIBRARIES += librnic_state.a
-librnic_state_a_SOURCES = probes/rnic_state/child.c probes/rnic_state/child.h probes/rnic_state/counter_table.c \
+librnic_state_a_SOURCES = probes/rnic_state/counter_table.c \
 	probes/rnic_state/counter_table.h probes/rnic_state/counters.c probes/rnic_state/dcb.c probes/rnic_state/dcb.h \
 	probes/rnic_state/ethtool.c probes/rnic_state/ethtool_ask.c probes/rnic_state/ethtool_ask.h probes/rnic_state/fec.c \
 	probes/rnic_state/fec.h probes/rnic_state/links.c probes/rnic_state/lldp.c probes/rnic_state/lldp.h \

@@ -6,7 +6,7 @@ from pathlib import Path
 
 GPU, NIC, BRIDGE, NVME, VGA = "0x030200", "0x020700", "0x060400", "0x010802", "0x030000"
 NVIDIA, MELLANOX, OTHER = "0x10de", "0x15b3", "0x8086"
-DOWNSTREAM, ACS = 6, 0x000D
+DOWNSTREAM, ACS, ATS = 6, 0x000D, 0x000F
 
 
 class FakeHost:
@@ -132,6 +132,34 @@ class FakeHost:
         struct.pack_into("<BBH", config, 0x40, 0x10, 0, DOWNSTREAM << 4 | 2)
         struct.pack_into("<HHHH", config, 0x100, ACS, 1, 0x5F, control)
         (path / "config").write_bytes(bytes(config[:size]))
+
+    def express(self, path, payload=256, request=512, ats=None, size=4096):
+        """Configuration space of a GPU or NIC: largest packet and read request, address translation (None: it has none)."""
+        config = bytearray(4096)
+        struct.pack_into("<H", config, 0x06, 0x10)
+        config[0x34] = 0x40
+        struct.pack_into("<BBH", config, 0x40, 0x10, 0, 2)
+        struct.pack_into("<H", config, 0x48, (payload // 128).bit_length() - 1 << 5 | (request // 128).bit_length() - 1 << 12)
+        if ats is not None:
+            struct.pack_into("<HHHH", config, 0x100, ATS, 1, 0, 0x8000 if ats else 0)
+        (path / "config").write_bytes(bytes(config[:size]))
+
+    def idle_states(self, n=4, off=(), driver="intel_idle"):
+        base = "/sys/devices/system/cpu"
+        self.write(f"{base}/cpuidle/current_driver", driver)
+        self.write(f"{base}/cpuidle/current_governor", "menu")
+        for cpu in range(n):
+            for i, (name, latency) in enumerate((("POLL", 0), ("C1", 1), ("C1E", 2), ("C6", 190))):
+                for file, value in (("name", name), ("latency", latency), ("disable", int(name in off))):
+                    self.write(f"{base}/cpu{cpu}/cpuidle/state{i}/{file}", value)
+
+    def process(self, pid, command):
+        self.write(f"/proc/{pid}/comm", command[:15])
+
+    def program(self, path, output, status=0):
+        """A program that prints this."""
+        self.write(path, f"#!/bin/sh\necho '{output}'\nexit {status}")
+        (self.root / path.lstrip("/")).chmod(0o755)
 
     def iommu_group(self, path, number, kind):
         self.write(f"/sys/kernel/iommu_groups/{number}/type", kind)

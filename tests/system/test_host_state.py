@@ -348,3 +348,98 @@ def test_the_judge_expects_the_counts_that_the_probe_describes(run, top):
     described = {c["check"] for c in json.loads(run(PROBE, "--describe").stdout)["checks"]}
     rows = re.findall(r'"(inventory\.\w+)",\s*"(\w+\.)"', (top / "lib/judge/missing.c").read_text())
     assert {check for check, ran in rows if ran == "inventory."} == {c for c in described if c.startswith("inventory.")}
+
+
+# --- settings: what hosts of a SKU are compared by
+
+
+def setting(samples, check):
+    return find(samples, check, "host")["params"]["setting"]
+
+
+def test_settings_go_into_the_environment_of_the_report(host, probe):
+    down, down2 = a_gpu_host(host)
+    for path in (down, down2):
+        host.acs(path, 0)
+    host.idle_states(off=("C6",))
+    host.write("/proc/sys/kernel/numa_balancing", 1)
+    samples = probe()
+    assert bad(samples) == []
+    assert {s["check"]: s["params"]["setting"] for s in samples if "setting" in s.get("params", {})} == {
+        "host.cpu_governor": "performance", "host.smt": "on", "host.cpu_idle": "intel_idle menu: POLL C1 C1E, off C6",
+        "host.numa_balancing": "on", "host.acs": "0 of 2 ports redirect"}
+    assert find(samples, "host.cpu_idle", "host")["value"] == 2
+    host.idle_states(off=("C1E", "C6"), n=1)
+    assert setting(probe(), "host.cpu_idle") == "intel_idle menu: POLL C1, off C1E C6, others otherwise"
+    host.idle_states(off=("POLL", "C1", "C1E", "C6"))
+    assert setting(probe(), "host.cpu_idle") == "intel_idle menu: off POLL C1 C1E C6"
+
+
+def test_devices_of_one_model_set_up_otherwise_on_the_bus_are_named(host, probe):
+    a_gpu_host(host)
+    paths = [host.pci(ROOT, f"0000:1{i}:00.0") for i in (1, 2, 3)]
+    nic = host.pci(ROOT, "0000:19:00.0", cls=NIC, vendor=MELLANOX, device="0x1021")
+    for path in paths:
+        host.express(path, payload=256, request=512, ats=False)
+    host.express(nic, payload=512, request=4096, ats=True)
+    samples = probe()
+    assert [s["ok"] for s in samples if s["check"] in ("host.pcie_payload", "host.pcie_read_request", "host.ats")] == [None] * 3
+    assert setting(samples, "host.pcie_payload") == "GPU 256; NIC 512"
+    assert setting(samples, "host.pcie_read_request") == "GPU 512; NIC 4096"
+    assert setting(samples, "host.ats") == "GPU off; NIC on"
+    host.express(paths[1], payload=128, request=512, ats=True)
+    samples = probe()
+    assert [(s["check"], s["code"], s["severity"]) for s in bad(samples)] == [
+        ("host.pcie_payload", "unlike-others", "info"), ("host.ats", "unlike-others", "info")]
+    assert setting(samples, "host.pcie_payload") == "GPU 256 (2), 128 (1); NIC 512"
+    assert find(samples, "host.ats")["note"].endswith("GPU on (1), off (2); NIC on; unlike most of their model: 0000:12:00.0")
+    for path in [*paths, nic]:  # who is not root sees 64 bytes
+        host.express(path, size=64)
+    assert [s for s in probe() if s["check"] in ("host.pcie_payload", "host.ats")] == []
+
+
+FM, SM, IMEX = "/usr/bin/nv-fabricmanager", "/opt/nvidia/nvlsm/sbin/nvlsm", "/usr/bin/nvidia-imex"
+SERVICES = ("host.fabric_manager", "host.nvlsm", "host.imex")
+
+
+@pytest.mark.parametrize("runs, output, driver, text, code", [
+    (True, "Fabric Manager version is : 580.65.06", "580.65.06", "runs, 580.65.06", None),
+    (True, "Fabric Manager version is : 580.65.06", "580.82.07", "runs, 580.65.06", "version-mismatch"),
+    (False, "Fabric Manager version is : 580.65.06", "580.82.07", "does not run, 580.65.06", None),
+    (True, "of nothing known", "580.82.07", "runs", None),
+    (True, None, "580.82.07", "runs", None),
+    (False, None, "580.82.07", "not installed", None)])
+def test_the_fabric_manager_is_told_with_its_version(host, probe, runs, output, driver, text, code):
+    a_gpu_host(host)
+    host.process(2, "kthreadd")
+    host.write("/sys/module/nvidia/version", driver)
+    if runs:
+        host.process(4711, "nv-fabricmanager")
+    if output:
+        host.program(FM, output)
+    sample = find(probe(), "host.fabric_manager", "host")
+    assert (sample["params"]["setting"], sample.get("code"), sample["value"]) == (text, code, float(runs))
+    assert sample["ok"] is (None if code is None else False) and sample.get("severity") in (None, "info")
+
+
+def test_the_other_services_of_the_fabric_are_told_and_one_that_hangs_costs_a_second(host, probe):
+    a_gpu_host(host)
+    host.process(2, "kthreadd")
+    host.process(10, "nvlsm")
+    host.process(11, "nvidia-imex")
+    host.program(SM, "OpenSM 5.23.00.MLNX20250115")
+    host.program(IMEX, "IMEX version is: 580.65.06")
+    samples = probe()
+    assert [setting(samples, check) for check in SERVICES] == ["not installed", "runs, 5.23.00.MLNX20250115", "runs, 580.65.06"]
+    host.write(FM, "#!/bin/sh\nexec sleep 100")
+    (host.root / FM.lstrip("/")).chmod(0o755)
+    samples = probe()
+    assert setting(samples, "host.fabric_manager") == "does not run"
+
+
+def test_where_the_processes_of_the_host_are_not_to_be_seen_nothing_is_said_of_services(host, probe):
+    host.process(2, "kthreadd")
+    assert [s for s in probe() if s["check"] in SERVICES] == []  # a host without GPUs
+    a_gpu_host(host)
+    host.process(2, "bash")  # a container
+    assert [s for s in probe() if s["check"] in SERVICES] == []

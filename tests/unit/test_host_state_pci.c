@@ -46,6 +46,25 @@ static void the_acs_control_word_is_found(void)
 	CHECK_EQ(pci_port_kind(config, sizeof(config)), PCI_PORT_ROOT);
 }
 
+/* Both words of a device whose PCI Express capability is at 0x60 and its ATS at 0x148. */
+static void the_control_words_of_the_device_and_of_ats_are_found(void)
+{
+	unsigned char config[PCI_CONFIG_MAX];
+
+	make_config(config, PCI_PORT_ENDPOINT, 0);
+	CHECK_EQ(pci_ats_control(config, sizeof(config)), -1);
+	put16(config + 0x60 + 8, 0x2 << 12 | 0x1 << 5);
+	put16(config + 0x148, 0x000f);
+	put16(config + 0x14e, 0x8000);
+	CHECK_EQ(pci_express_control(config, sizeof(config)), 0x2020);
+	CHECK_EQ(pci_ats_control(config, sizeof(config)), PCI_ATS_ENABLED);
+	CHECK_EQ(pci_express_control(config, 0x60 + 9), -1);
+	CHECK_EQ(pci_express_control(config, 0x60 + 10), 0x2020);
+	/* who may read 64 bytes only knows neither */
+	CHECK_EQ(pci_express_control(config, 64), -1);
+	CHECK_EQ(pci_ats_control(config, 64), -1);
+}
+
 static void without_acs_or_the_right_to_read_it_there_is_none(void)
 {
 	unsigned char config[PCI_CONFIG_MAX];
@@ -194,6 +213,7 @@ static void the_kernel_command_line_tells_the_mode(void)
 
 static const struct test tests[] = {
 	TEST(the_acs_control_word_is_found),
+	TEST(the_control_words_of_the_device_and_of_ats_are_found),
 	TEST(without_acs_or_the_right_to_read_it_there_is_none),
 	TEST(a_dead_device_has_no_capabilities),
 	TEST(a_circle_of_capabilities_ends),

@@ -13,7 +13,7 @@
 #include "lib/report/report.h"
 #include "lib/topology/topology.h"
 #include "probes/harness/finding.h"
-#include "probes/rnic_state/child.h"
+#include "probes/harness/child.h"
 #include "probes/rnic_state/lldp.h"
 #include "tests/unit/test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "probes/rnic_state/child.h"
+#include "probes/harness/child.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Programs without which GPUs reach each other over no fabric: does it run here, and of which
+ * version is the one that is installed? A setting that hosts are compared by; that GPUs are not
+ * part of the fabric is for gpu-state to find.
+ *
+ * Sources: NVIDIA's user guides of Fabric Manager and of IMEX (names, paths, `--version`); NVLSM is
+ * OpenSM under another name, which prints its version so too.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/paths.h"
+#include "lib/sys/sysfs.h"
+#include "probes/harness/child.h"
+#include "probes/host_state/host_state.h"
+#include "probes/host_state/pci.h"
+
+#define VERSION_US (1 * USEC_PER_SEC)
+
+enum { VERSION_SIZE = 32, OUTPUT_MAX = 4096, TEXT_SIZE = 64 };
+
+static const struct service {
+	const char *check;
+	const char *command; /* as /proc has it: 15 bytes at most */
+	const char *path;
+	const char *words;
+	bool of_driver; /* its version must be that of the driver */
+} services[] = {
+	{ "host.fabric_manager", "nv-fabricmanage", "/usr/bin/nv-fabricmanager",
+	  "the fabric manager", true },
+	{ "host.nvlsm", "nvlsm", "/opt/nvidia/nvlsm/sbin/nvlsm",
+	  "the subnet manager of NVLink (NVLSM)", false },
+	{ "host.imex", "nvidia-imex", "/usr/bin/nvidia-imex", "IMEX", false },
+};
+
+/* The first word that looks like a version: it begins with a digit and has a dot in it. */
+static void find_version(const char *text, char ret[static VERSION_SIZE])
+{
+	static const char of_words[] = "0123456789abcdefghijklmnopqrstuvwxyz"
+				       "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-_";
+
+	while (*text) {
+		const size_t n = strspn(text, of_words);
+
+		if (isdigit((unsigned char)*text) && memchr(text, '.', n) && n < VERSION_SIZE) {
+			(void)snprintf(ret, VERSION_SIZE, "%.*s", (int)n, text);
+			return;
+		}
+		text += n;
+		text += *text != '\0';
+	}
+}
+
+/* What the program on the disk says of itself. */
+static void read_version(const char *path, uint64_t deadline_us, char ret[static VERSION_SIZE])
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
+	CLEANUP(freep) char *program = xstrdup(path);
+	static char version[] = "--version";
+	char *const argv[] = { program, version, NULL };
+
+	ret[0] = '\0';
+	if (child_read(argv, deadline_us, &text) >= 0)
+		find_version(strbuf_text(&text), ret);
+}
+
+/* Which of the services run; false when the processes of the host are not to be seen from here. */
+static bool find_running(bool ret_running[static ARRAY_SIZE(services)])
+{
+	CLEANUP(freep) char *second = sys_line("/proc/2/comm");
+	CLEANUP(strv_freep) char **pids = NULL;
+	size_t i, k;
+
+	/* The second process of a host is the kernel's, that of a container is not. */
+	if (!second || !streq(second, "kthreadd"))
+		return false;
+	pids = sys_list("/proc", "");
+	for (i = 0; pids && pids[i]; i++) {
+		CLEANUP(freep) char *command = NULL;
+
+		if (!isdigit((unsigned char)pids[i][0]))
+			continue;
+		command = sys_line("/proc/%s/comm", pids[i]);
+		for (k = 0; command && k < ARRAY_SIZE(services); k++)
+			ret_running[k] = ret_running[k] || streq(command, services[k].command);
+	}
+	return true;
+}
+
+static int tell(struct host *h, const struct service *service, bool runs, bool installed,
+		const char *version)
+{
+	CLEANUP(freep) char *driver = sys_line("/sys/module/nvidia/version");
+	struct sample s = host_sample(service->check, "host", runs);
+	char text[TEXT_SIZE];
+
+	(void)snprintf(text, sizeof(text), "%s%s%s",
+		       runs	   ? "runs"
+		       : installed ? "does not run"
+				   : "not installed",
+		       *version ? ", " : "", version);
+	s.params = json_pack("{s:s}", "setting", text);
+	if (!service->of_driver || !runs || !*version || !driver || streq(driver, version))
+		return host_emit(h, &s, FINDING_NOTE, "%s: %s", service->words, text);
+	s.code = xstrdup("version-mismatch");
+	return host_emit(h, &s, FINDING_INFO,
+			 "%s that is installed is %s and the driver is %s: it will not start again "
+			 "before both are the same",
+			 service->words, version, driver);
+}
+
+static bool has_nvidia_gpu(const struct pci_tree *pci)
+{
+	size_t i = 0;
+
+	while (i < pci->n &&
+	       !(pci_is_gpu(&pci->devices[i]) && pci->devices[i].vendor == PCI_VENDOR_NVIDIA))
+		i++;
+	return i < pci->n;
+}
+
+int host_services(struct host *h, struct err *err UNUSED)
+{
+	const uint64_t deadline_us = clock_mono_us() + VERSION_US;
+	bool running[ARRAY_SIZE(services)] = { false };
+	size_t i;
+	int r = 0;
+
+	if (!has_nvidia_gpu(h->pci) || !find_running(running))
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(services) && r == 0; i++) {
+		CLEANUP(freep) char *path = xasprintf("%s%s", paths_sysroot(), services[i].path);
+		const bool installed = access(path, X_OK) == 0;
+		char version[VERSION_SIZE] = "";
+
+		if (installed)
+			read_version(path, deadline_us, version);
+		r = tell(h, &services[i], running[i], installed, version);
+	}
+	return r;
+}
