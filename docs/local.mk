@@ -4,7 +4,7 @@ tutorialsdir = $(docdir)/tutorials
 dist_tutorials_DATA = docs/tutorials/bare-metal.md docs/tutorials/kubernetes.md docs/tutorials/laptop.md
 conceptsdir = $(docdir)/concepts
 dist_concepts_DATA = docs/concepts/baselines.md docs/concepts/budgets.md docs/concepts/incidents.md docs/concepts/life-cycle.md docs/concepts/verdicts.md
-dist_doc_DATA += docs/commands.md docs/glossary.md docs/nccl-plugin.md docs/operations.md docs/status.md
+dist_doc_DATA += docs/commands.md docs/glossary.md docs/host-state.md docs/limits.md docs/nccl-plugin.md docs/operations.md docs/status.md
 dist_man_MANS += docs/man/assayd.yaml.5 docs/man/assay-controller.yaml.5 docs/man/assay-tokens.yaml.5 docs/man/assay-policy.5 docs/man/assay-data.5
 EXTRA_DIST += docs/README.md docs/installed.sed
 

@@ -89,5 +89,8 @@ const struct gpu_counter_row gpu_counter_rows[] = {
 	LINK("overrun", 207, FINDING_WARN, 0, link_bits, ours),
 	LINK("malformed", 206, FINDING_WARN, 100, link_bits, ours),
 	LINK("received", 208, FINDING_WARN, 100, link_bits, ours),
+	/* How many are too many is published for no product. */
+	LINK("effective", 219, FINDING_NOTE, 0, "errors were left after correction", nvml),
+	LINK("symbol", 221, FINDING_NOTE, 0, "symbols were received wrong", nvml),
 };
 const size_t n_gpu_counter_rows = ARRAY_SIZE(gpu_counter_rows);

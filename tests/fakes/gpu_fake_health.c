@@ -155,14 +155,14 @@ static bool has_field(unsigned field)
 /* One that sleeps, or has trained so, carries half. */
 static unsigned long long link_of(const struct nvml_device *device, unsigned field, unsigned link)
 {
+	const unsigned long long full = fake_is_other_model(device) ? LINK_MB_S_OTHER : LINK_MB_S;
 	const bool sleeps = fake_setting("dozing", 0) != 0;
 	const bool slow = fake_is("slowlink", device->gpu) &&
 			  ((long)link == fake_setting("link", 3) || fake_setting("all", 0));
 
 	if (field == NVML_FIELD_LINK_POWER)
 		return sleeps;
-	return (fake_is_other_model(device) ? LINK_MB_S_OTHER : LINK_MB_S) /
-	       (slow || sleeps ? 2 : 1);
+	return slow || sleeps ? full / 2 : full;
 }
 
 static unsigned long long value_of(const struct nvml_device *device, unsigned field, unsigned link)

@@ -201,6 +201,8 @@ static const struct {
 	{ "gpu.nvlink_errors", "overrun", NVML_FI_DEV_NVLINK_COUNT_BUFFER_OVERRUN_ERRORS },
 	{ "gpu.nvlink_errors", "malformed", NVML_FI_DEV_NVLINK_COUNT_MALFORMED_PACKET_ERRORS },
 	{ "gpu.nvlink_errors", "received", NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS },
+	{ "gpu.nvlink_errors", "effective", NVML_FI_DEV_NVLINK_COUNT_EFFECTIVE_ERRORS },
+	{ "gpu.nvlink_errors", "symbol", NVML_FI_DEV_NVLINK_COUNT_SYMBOL_ERRORS },
 };
 
 static void every_counter_is_the_field_of_its_name(void)
