@@ -22,6 +22,7 @@ enum {
 	 * ones tell the distance to a limit of each product instead, and NVML none for memory).
 	 */
 	MEMORY_LIMIT_C = 95,
+	MEMORY_NEAR_C = 10,
 };
 
 static bool knows(const struct gpu_reading *gpu, enum gpu_fact fact)
@@ -314,26 +315,48 @@ static int tell_heat(struct gpu_state *state, const struct gpu_reading *gpu)
 			gpu->facts[FACT_MARGIN]);
 }
 
-/* From its limit on a GPU is slowed down for its memory (SW thermal), whatever its own temperature. */
+/* Is the memory of another of its model about as hot, and this one not slowed down for it? */
+static bool is_common_heat(const struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	const uint64_t now = gpu->facts[FACT_MEMORY_TEMPERATURE];
+	size_t i;
+
+	if (knows(gpu, FACT_REASONS) && gpu->facts[FACT_REASONS] & NVML_REASON_SW_THERMAL)
+		return false;
+	for (i = 0; i < state->gpus->n; i++) {
+		const struct gpu_reading *other = &state->gpus->all[i];
+
+		if (other != gpu && gpu_is_whole(other) && streq(other->model, gpu->model) &&
+		    other->facts[FACT_MEMORY_TEMPERATURE] + MEMORY_NEAR_C >= now)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * From its limit on a GPU is slowed down for its memory (SW thermal), whatever its own temperature.
+ * Where the limit is not told, that of other products may be too low: then the others count too.
+ */
 static int tell_memory_heat(struct gpu_state *state, const struct gpu_reading *gpu)
 {
 	const struct gpu_words words = { .check = "gpu.memory_temperature",
 					 .value = number(gpu, FACT_MEMORY_TEMPERATURE),
 					 .code = "memory-hot" };
-	const uint64_t limit = knows(gpu, FACT_MEMORY_LIMIT) ? gpu->facts[FACT_MEMORY_LIMIT]
-							     : MEMORY_LIMIT_C;
+	const bool told = knows(gpu, FACT_MEMORY_LIMIT);
+	const uint64_t limit = told ? gpu->facts[FACT_MEMORY_LIMIT] : MEMORY_LIMIT_C;
 
 	/* A GPU without such a sensor may say 0. */
 	if (!knows(gpu, FACT_MEMORY_TEMPERATURE) || words.value <= 0)
 		return 0;
-	if (gpu->facts[FACT_MEMORY_TEMPERATURE] >= limit)
-		return gpu_tell(state, gpu->subject, &words, FINDING_WARN,
-				"its memory has %.0f C, from %" PRIu64
-				" C on it slows the GPU down: check cooling and airflow",
+	if (gpu->facts[FACT_MEMORY_TEMPERATURE] < limit)
+		return gpu_tell(state, gpu->subject, &words, FINDING_GOOD,
+				"its memory has %.0f C, below the %" PRIu64
+				" C from which it slows the GPU down",
 				words.value, limit);
-	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD,
-			"its memory has %.0f C, below the %" PRIu64
-			" C from which it slows the GPU down",
+	return gpu_tell(state, gpu->subject, &words,
+			!told && is_common_heat(state, gpu) ? FINDING_NOTE : FINDING_WARN,
+			"its memory has %.0f C, from %" PRIu64
+			" C on it slows the GPU down: check cooling and airflow",
 			words.value, limit);
 }
 

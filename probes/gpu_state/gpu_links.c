@@ -85,10 +85,10 @@ static unsigned usual_speed(const struct gpu_state *state, const struct gpu_read
 	return most;
 }
 
-/* Links train at one of few speeds, far from each other: a hundredth is none. */
+/* Links train at one of few speeds, far from each other: drivers that round otherwise do not differ so. */
 static bool is_slower(unsigned mb_s, unsigned usual)
 {
-	return mb_s > 0 && mb_s < usual - usual / 100;
+	return mb_s > 0 && mb_s < usual - usual / 10;
 }
 
 static int tell_link_speed(struct gpu_state *state, const struct gpu_reading *gpu)

@@ -175,7 +175,8 @@ static unsigned long long value_of(const struct nvml_device *device, unsigned fi
 	if (field == NVML_FIELD_LINK_SPEED || field == NVML_FIELD_LINK_POWER)
 		return link_of(device, field, link);
 	if (field == NVML_FIELD_MEMORY_TEMPERATURE)
-		return fake_is("memoryhot", device->gpu) ? MEMORY_HOT_C : MEMORY_C;
+		return fake_is("memoryhot", device->gpu) || fake_setting("allhot", 0) ? MEMORY_HOT_C
+										      : MEMORY_C;
 	if (is_volatile(field) && fake_setting("closed", 0) && !is_persistent())
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(counted); i++) {

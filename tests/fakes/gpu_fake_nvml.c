@@ -178,12 +178,14 @@ unsigned nvmlDeviceGetTemperature(struct nvml_device *device, unsigned sensor, u
 unsigned nvmlDeviceGetTemperatureThreshold(struct nvml_device *device, unsigned which,
 					   unsigned *celsius)
 {
+	const long memory = fake_setting("memorylimit", 0);
 	const unsigned result = answer(device, which == NVML_THRESHOLD_SLOWDOWN ? 90 : 95, celsius);
 
+	if (result != NVML_OK || which != NVML_THRESHOLD_MEMORY)
+		return result;
+	*celsius = (unsigned)memory;
 	/* As drivers that tell margins do it: none of the memory. */
-	if (result == NVML_OK && which == NVML_THRESHOLD_MEMORY && !fake_setting("old", 0))
-		return NVML_NOT_SUPPORTED;
-	return result;
+	return memory ? NVML_OK : NVML_NOT_SUPPORTED;
 }
 
 unsigned nvmlDeviceGetMarginTemperature(struct nvml_device *device, struct nvml_margin *margin)

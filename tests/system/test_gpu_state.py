@@ -172,7 +172,8 @@ def test_a_fault_is_named_with_its_gpu_and_nothing_else(probe, fault, check, cod
 
 
 @pytest.mark.parametrize("quiet", ["thermal=2 amount=2900", "replay=2 amount=80", "linkcrc=2 amount=100", "rows=2 amount=512",
-                                   "powercap=2 amount=200000", "hotaisle=1 amount=90000", "slowbus=2 idle=1 direct=1", "slowbus=2 asleep=1 direct=1", "slowlink=2 dozing=1"])
+                                   "powercap=2 amount=200000", "hotaisle=1 amount=90000", "slowbus=2 idle=1 direct=1", "slowbus=2 asleep=1 direct=1", "slowlink=2 dozing=1",
+                                   "allhot=1"])
 def test_what_keeps_within_its_rule_is_told_and_not_bad(probe, quiet):
     probe()
     assert bad(probe(f"count=4 {quiet}")) == []
@@ -257,6 +258,16 @@ def test_links_of_one_gpu_that_were_faster_in_an_earlier_run_are_slow(probe):
 def test_the_slow_link_is_named_with_what_it_should_run_at(probe):
     note = find(probe("count=4 slowlink=2 link=7"), "gpu.nvlink_speed", gpu(2))["note"]
     assert note.startswith("1 of 18 NVLinks run slower than 26.562 GB/s each way") and ": 7, down to 13.281 GB/s" in note
+
+
+def test_memory_at_the_limit_that_the_driver_names_is_too_hot_in_all(probe):
+    """Of drivers that name none, 95 C is that of other products, and what all of a host have is their usual."""
+    assert [b[:3] for b in bad(probe("count=2 allhot=1 old=1"))] == []  # an old driver has no such field
+    hot = [("gpu.memory_temperature", gpu(i), "memory-hot", "warn") for i in (0, 1)]
+    assert bad(probe("count=2 allhot=1 memorylimit=95")) == hot
+    assert bad(probe("count=2 allhot=1 memorylimit=96")) == []
+    assert [b[0] for b in bad(probe("count=2 allhot=1 warm=1"))] == ["gpu.clocks", "gpu.memory_temperature"]  # it slows that one down
+    assert bad(probe("count=1 memoryhot=0")) == hot[:1]
 
 
 def test_idle_cards_are_not_judged_and_idle_boards_are(probe):
