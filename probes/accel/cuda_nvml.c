@@ -13,6 +13,7 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "probes/accel/cuda.h"
+#include "probes/accel/nvml_process.h"
 #include "probes/accel/worker.h"
 
 enum { LINKS_US = 5000000 /* that an answer about links is good for */ };
@@ -49,13 +50,14 @@ static void add_process(struct nvml_state *s, unsigned pid)
 static bool ask_processes(struct nvml *n, struct nvml_device *device,
 			  unsigned (*call)(struct nvml_device *, unsigned *, struct nvml_process *))
 {
-	struct nvml_process processes[NVML_PROCESSES_MAX];
+	struct nvml_wide_process processes[NVML_PROCESSES_MAX];
+	const bool wide = nvml_process_is_wide(n->driver);
 	unsigned count = NVML_PROCESSES_MAX, i;
 
-	if (!call || call(device, &count, processes) != NVML_OK)
+	if (!call || call(device, &count, &processes[0].process) != NVML_OK)
 		return false;
 	for (i = 0; i < MIN(count, (unsigned)NVML_PROCESSES_MAX); i++)
-		add_process(&n->state, processes[i].pid);
+		add_process(&n->state, nvml_process_pid(processes, wide, i));
 	return true;
 }
 

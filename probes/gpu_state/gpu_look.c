@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "lib/base/clock.h"
+#include "probes/accel/nvml_process.h"
 #include "probes/accel/worker.h"
 #include "probes/gpu_state/gpu_counter_table.h"
 
@@ -13,6 +14,7 @@ struct look {
 	struct worker *worker;
 	struct nvml_device *device;
 	struct gpu_reading *to;
+	bool wide; /* lists of processes: nvml_process.h */
 };
 
 #define NAME_OF(needed, result, member, symbol, parameters) .member = #symbol,
@@ -224,15 +226,15 @@ static void look_at_fabric(struct look *l)
 
 static void look_at_processes(struct look *l)
 {
-	struct nvml_process processes[GPU_PROCESSES_MAX];
+	struct nvml_wide_process processes[GPU_PROCESSES_MAX];
 	unsigned n = GPU_PROCESSES_MAX, i;
 
-	if (!ASK(l, base, processes, &n, processes))
+	if (!ASK(l, base, processes, &n, &processes[0].process))
 		return;
 	l->to->has_processes = true;
 	l->to->n_processes = MIN(n, (unsigned)GPU_PROCESSES_MAX);
 	for (i = 0; i < l->to->n_processes; i++)
-		l->to->pids[i] = processes[i].pid;
+		l->to->pids[i] = nvml_process_pid(processes, l->wide, i);
 }
 
 /* --- counters ------------------------------------------------------------------------- */
@@ -392,10 +394,12 @@ static void look_at_name(struct look *l)
 		l->to->module = (int)(module & INT_MAX);
 }
 
-struct nvml_device *gpu_look(const struct nvml_calls *calls, struct worker *w,
+struct nvml_device *gpu_look(const struct nvml_calls *calls, const char *driver, struct worker *w,
 			     struct gpu_reading *ret)
 {
-	struct look l = { .calls = calls, .worker = w, .to = ret };
+	struct look l = {
+		.calls = calls, .worker = w, .to = ret, .wide = nvml_process_is_wide(driver)
+	};
 
 	if (!find_device(&l))
 		return NULL;

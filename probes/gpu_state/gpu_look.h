@@ -27,6 +27,9 @@ extern const struct nvml_names nvml_names;
 bool gpu_took(const struct nvml_calls *calls, struct gpu_reading *to, const char *name,
 	      unsigned result);
 
-/* Fill `ret`, whose index is set; the device, or NULL when NVML gives none. */
-struct nvml_device *gpu_look(const struct nvml_calls *calls, struct worker *w,
+/*
+ * Fill `ret`, whose index is set, by the driver of this version ("" when it is not known); the
+ * device, or NULL when NVML gives none.
+ */
+struct nvml_device *gpu_look(const struct nvml_calls *calls, const char *driver, struct worker *w,
 			     struct gpu_reading *ret);

@@ -70,7 +70,7 @@ static void look_at_one(struct worker *w, void *context)
 	struct one *one = context;
 	const struct session *s = one->session;
 
-	one->device = gpu_look(&s->calls, w, &one->reading);
+	one->device = gpu_look(&s->calls, s->driver, w, &one->reading);
 	if (!one->device || !s->events || one->reading.result != NVML_OK)
 		return;
 	worker_step(w, nvml_names.health.event_register);

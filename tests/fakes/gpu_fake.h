@@ -49,6 +49,7 @@
  *	comes=I pid=N process N computes on this GPU once that has made 40 copies
  *	client=I      process N + 1 is a client of MPS on this GPU
  *	oldmps=1      NVML cannot tell of those
+ *	wide=1        the driver is 535.54.03, whose lists of processes have a member more
  *	foreign=1     NVML counts processes from outside of a container
  *	nvml=N        what nvmlInit_v2() answers
  *	stuck=1       NVML does not come back, from the first look at a GPU on

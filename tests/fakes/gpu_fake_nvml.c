@@ -81,7 +81,7 @@ const char *nvmlErrorString(unsigned result)
 unsigned nvmlSystemGetDriverVersion(char *text, unsigned size)
 {
 	fake_system_call(__func__);
-	(void)snprintf(text, size, "580.65.06");
+	(void)snprintf(text, size, fake_setting("wide", 0) ? "535.54.03" : "580.65.06");
 	return NVML_OK;
 }
 
@@ -211,6 +211,17 @@ unsigned nvmlDeviceGetMigMode(struct nvml_device *device, unsigned *current, uns
 	return result != NVML_OK || is("mig", device) ? result : (unsigned)NVML_NOT_SUPPORTED;
 }
 
+/* Put the next into the list, as the driver of wide=1 does it or as all others do. */
+static void put_process(struct nvml_process *list, unsigned *n, unsigned pid)
+{
+	const struct nvml_process one = { .pid = pid, .memory_bytes = 1 << 20 };
+	const size_t size = fake_setting("wide", 0) ? sizeof(one) + sizeof(unsigned long long)
+						    : sizeof(one);
+
+	memcpy((char *)list + size * *n, &one, sizeof(one));
+	(*n)++;
+}
+
 unsigned nvmlDeviceGetComputeRunningProcesses_v3(struct nvml_device *device, unsigned *n,
 						 struct nvml_process *processes)
 {
@@ -222,11 +233,11 @@ unsigned nvmlDeviceGetComputeRunningProcesses_v3(struct nvml_device *device, uns
 		return NVML_INSUFFICIENT_SIZE;
 	}
 	for (i = 0; i < many; i++)
-		processes[used++] = (struct nvml_process){ .pid = 100000 + i };
+		put_process(processes, &used, 100000 + i);
 	if (fake_gpu_has_context(device->gpu))
-		processes[used++] = (struct nvml_process){ .pid = own };
+		put_process(processes, &used, own);
 	if (is("busy", device) || fake_gpu_has_worn("comes", device->gpu))
-		processes[used++] = (struct nvml_process){ .pid = (unsigned)fake_setting("pid", 1) };
+		put_process(processes, &used, (unsigned)fake_setting("pid", 1));
 	*n = used;
 	return fake_answer(device);
 }

@@ -90,6 +90,11 @@ def test_what_a_busy_gpu_is_busy_with_is_told(probe):
     assert find(samples, "gpu.processes", gpu(2))["ok"] is None
 
 
+def test_processes_are_told_from_drivers_whose_lists_are_wider_than_those_of_others(probe):
+    notes = [find(probe(f"count=2 busy=1 pid=4242424 many=2{wide}"), "gpu.processes", gpu(1))["note"] for wide in ("", " wide=1")]
+    assert notes[0] == notes[1] and "100000" in notes[1] and "100001" in notes[1] and "4242424 (python3)" in notes[1]
+
+
 def test_settings_go_into_the_environment_of_the_report(probe):
     samples = probe()
     settings = {s["check"]: s["params"]["setting"] for s in samples if s.get("params")}

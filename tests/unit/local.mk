@@ -632,6 +632,9 @@ tests_unit_test_ring_late_LDADD = libringworld.a libjobs.a $(RING_LIBS) $(LDADD)
 tests_unit_test_ring_optrace_LDADD = libringworld.a libjobs.a $(RING_LIBS) $(LDADD)
 tests_unit_test_ring_period_SOURCES = tests/unit/random.h tests/unit/test_ring_period.c
 tests_unit_test_ring_period_LDADD = $(RING_LIBS) $(LDADD)
+# What gpu-state reads of NVML.
+UNIT_TESTS += tests/unit/test_nvml_process
+tests_unit_test_nvml_process_LDADD = libaccelcuda.a $(LDADD)
 # Restarts as evidence.
 UNIT_TESTS += tests/unit/test_restarts
 tests_unit_test_restarts_SOURCES = tests/unit/random.h tests/unit/test_restarts.c
