@@ -579,6 +579,35 @@ static const json_t *params_of(struct asked *a)
 	return s->params ? s->params : a->read;
 }
 
+/*
+ * What a GPU is given out by changes all that can be reached on it: encrypted copies of confidential
+ * computing, an instance of MIG, a virtual GPU. Only a row that names it is about such.
+ */
+static const char *const shares_of_gpu[] = { "cc", "mig", "vgpu" };
+
+static bool names_param(const struct sku_expect *e, const char *name)
+{
+	size_t i = 0;
+
+	while (i < e->n_params && !streq(e->params[i].name, name))
+		i++;
+	return i < e->n_params;
+}
+
+static bool is_of_whole_gpu(const struct sku_expect *e, struct asked *a)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(shares_of_gpu); i++) {
+		const char *value =
+			json_string_value(json_object_get(params_of(a), shares_of_gpu[i]));
+
+		if (value && !streq(value, "off") && !names_param(e, shares_of_gpu[i]))
+			return false;
+	}
+	return true;
+}
+
 static bool params_fit(const struct sku_expect *e, struct asked *a)
 {
 	size_t i;
@@ -589,7 +618,8 @@ static bool params_fit(const struct sku_expect *e, struct asked *a)
 		if (value && !param_fits(&e->params[i], value))
 			return false;
 	}
-	return !e->of || json_number_value(json_object_get(params_of(a), e->of)) > 0;
+	return is_of_whole_gpu(e, a) &&
+	       (!e->of || json_number_value(json_object_get(params_of(a), e->of)) > 0);
 }
 
 static bool is_about(const struct sku_expect *e, struct asked *a)

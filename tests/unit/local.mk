@@ -303,7 +303,7 @@ tests_unit_test_sku_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_sku_host_LDADD = $(KEEP_LIBS) $(LDADD)
 tests_unit_test_sku_rows_SOURCES = $(RDMA_SIM) tests/unit/loopback_fabric.c tests/unit/loopback_fabric.h \
 	tests/unit/mesh_host.c tests/unit/mesh_host.h tests/unit/random.h tests/unit/reports.c tests/unit/reports.h \
-	tests/unit/test_sku_rows.c
+	tests/unit/sku_files.c tests/unit/sku_files.h tests/unit/test_sku_rows.c
 tests_unit_test_sku_rows_LDADD = libloopback.a librdma.a librnic_state.a libmemory.a libaccel.a $(JUDGE_LIBS) $(TOPOLOGY_LIBS) libprobe.a $(LDADD)
 tests_unit_test_spool_LDADD = $(KEEP_LIBS) $(LDADD)
 tests_unit_test_standing_SOURCES = tests/unit/reports.c tests/unit/reports.h tests/unit/test_standing.c
@@ -635,6 +635,11 @@ tests_unit_test_ring_period_LDADD = $(RING_LIBS) $(LDADD)
 # What gpu-state reads of NVML.
 UNIT_TESTS += tests/unit/test_nvml_process
 tests_unit_test_nvml_process_LDADD = libaccelcuda.a $(LDADD)
+# Healthy fleets against the SKU files.
+UNIT_TESTS += tests/unit/test_sku_fleet
+tests_unit_test_sku_fleet_SOURCES = tests/unit/random.h tests/unit/reports.c tests/unit/reports.h \
+	tests/unit/sku_files.c tests/unit/sku_files.h tests/unit/test_sku_fleet.c
+tests_unit_test_sku_fleet_LDADD = $(JUDGE_LIBS) $(LDADD)
 # Restarts as evidence.
 UNIT_TESTS += tests/unit/test_restarts
 tests_unit_test_restarts_SOURCES = tests/unit/random.h tests/unit/test_restarts.c

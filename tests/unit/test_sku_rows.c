@@ -3,58 +3,19 @@
  * The shipped SKU files against what probes print and what good hardware is known to reach: every
  * row is about some sample, no published figure of a good host is a finding, and faults are.
  */
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/base/err.h"
 #include "lib/base/xalloc.h"
-#include "lib/judge/sku.h"
-#include "lib/policy/judge_files.h"
 #include "tests/unit/loopback_fabric.h"
 #include "tests/unit/reports.h"
+#include "tests/unit/sku_files.h"
 #include "tests/unit/test.h"
 
-enum { FILES_MAX = 64, LINE_BYTES = 64 * 1024 };
+enum { LINE_BYTES = 64 * 1024 };
 
 #define FULL_US (75 * USEC_PER_SEC)
-
-static struct sku files[FILES_MAX];
-static size_t n_files;
-
-static bool is_yaml(const char *name)
-{
-	const char *dot = strrchr(name, '.');
-
-	return dot && streq(dot, ".yaml");
-}
-
-static void read_files(void)
-{
-	CLEANUP(freep) char *dir = xasprintf("%s/policies/sku", getenv("srcdir"));
-	DIR *d = n_files > 0 ? NULL : opendir(dir);
-	const struct dirent *entry;
-
-	CHECK(d || n_files > 0);
-	while (d && (entry = readdir(d))) {
-		CLEANUP(freep) char *path = xasprintf("%s/%s", dir, entry->d_name);
-		struct err err = ERR_INIT;
-
-		if (!is_yaml(entry->d_name) || n_files == FILES_MAX)
-			continue;
-		CHECK_EQ(sku_file_read(path, &files[n_files++], &err), 0);
-		CHECK_STR(err.msg, "");
-	}
-	if (d)
-		(void)closedir(d);
-}
-
-static void release_files(void)
-{
-	while (n_files > 0)
-		sku_release(&files[--n_files]);
-}
 
 /* --- every row is about something --------------------------------------------------- */
 
@@ -152,16 +113,17 @@ static void every_row_of_every_file_is_about_a_sample(void)
 	CLEANUP(report_release) struct report bare = run_of_host(false), guest = run_of_host(true);
 	size_t i, k, rows = 0;
 
-	read_files();
-	for (i = 0; i < n_files; i++) {
-		for (k = 0; k < files[i].n_expects; k++) {
-			const struct sku_expect *row = &files[i].expects[k];
-			const bool met = is_met(&files[i], row, &bare) ||
-					 is_met(&files[i], row, &guest);
+	sku_files_read();
+	for (i = 0; i < sku_files_count(); i++) {
+		const struct sku *file = sku_files_at(i);
+
+		for (k = 0; k < file->n_expects; k++) {
+			const struct sku_expect *row = &file->expects[k];
+			const bool met = is_met(file, row, &bare) || is_met(file, row, &guest);
 
 			if (!met)
-				printf("  %s: nothing is held to expect[%zu], %s\n", files[i].name,
-				       k, row->check);
+				printf("  %s: nothing is held to expect[%zu], %s\n", file->name, k,
+				       row->check);
 			CHECK(met);
 			rows++;
 		}
@@ -170,15 +132,6 @@ static void every_row_of_every_file_is_about_a_sample(void)
 }
 
 /* --- hosts that are known ------------------------------------------------------------- */
-
-/* What a host is made of: from it follows which file is about it. */
-struct host {
-	const char *name, *sku;
-	char gpu[16], nic[16], nvswitch[16];
-	uint64_t gpus;
-	bool is_virtual;
-	const char *product;
-};
 
 enum {
 	H100,
@@ -195,7 +148,7 @@ enum {
 	AZURE
 };
 
-static const struct host hosts[] = {
+static const struct sku_host hosts[] = {
 	[H100] = { "HGX H100", "hgx-h100", "10de:2330", "15b3:1021", "10de:22a3", 8, false, "" },
 	[H200] = { "HGX H200", "hgx-h200", "10de:2335", "15b3:1021", "10de:22a3", 8, false, "" },
 	[B200] = { "HGX B200", "hgx-b200", "10de:2901", "15b3:1021", "", 8, false, "" },
@@ -212,43 +165,6 @@ static const struct host hosts[] = {
 	[AZURE] = { "ND H100 v5", "azure-nd-h100-v5", "10de:2330", "15b3:101e", "10de:22a3", 8,
 		    true, "Virtual Machine" },
 };
-
-static const struct sku *file_of(const struct host *h, uint64_t gpus)
-{
-	char gpu[16], nic[16], nvswitch[16], product[64], cpu[] = "";
-	char *no[] = { NULL }, *one_gpu[] = { gpu, NULL }, *one_nic[] = { nic, NULL };
-	char *one_switch[] = { nvswitch, NULL };
-	const struct sku_models m = {
-		.product = product,
-		.cpu = cpu,
-		.gpus = one_gpu,
-		.nics = one_nic,
-		.switches = h->nvswitch[0] ? one_switch : no,
-		.n_gpus = gpus,
-		.is_virtual = h->is_virtual,
-	};
-	const struct sku *best = NULL;
-	size_t i;
-
-	(void)snprintf(gpu, sizeof(gpu), "%s", h->gpu);
-	(void)snprintf(nic, sizeof(nic), "%s", h->nic);
-	(void)snprintf(nvswitch, sizeof(nvswitch), "%s", h->nvswitch);
-	(void)snprintf(product, sizeof(product), "%s", h->product);
-	for (i = 0; i < n_files; i++) {
-		if (sku_matches(&files[i], &m) && (!best || sku_better(&files[i], best, &m)))
-			best = &files[i];
-	}
-	return best;
-}
-
-static bool from_file(void *context, const struct sample *s, double *ret_expected, double *ret_floor)
-{
-	const struct sku_expect *e = sku_expectation(context, s, ret_floor);
-
-	if (e)
-		*ret_expected = e->value;
-	return e;
-}
 
 /* --- published figures ------------------------------------------------------------------ */
 
@@ -383,8 +299,8 @@ static int level_of(const struct figure *f, bool *ret_held)
 {
 	CLEANUP(report_release) struct report r = report_make();
 	struct sample *s = report_put(&r, f->check, f->subject, f->value);
-	const struct sku *file = file_of(&hosts[f->host], hosts[f->host].gpus);
-	struct judge_inputs in = { .sku = from_file };
+	const struct sku *file = sku_files_find(&hosts[f->host], hosts[f->host].gpus);
+	struct judge_inputs in = { .sku = sku_files_expect };
 	const struct verdict_item *item;
 
 	CHECK_STR(file ? file->name : "", hosts[f->host].sku);
@@ -402,7 +318,7 @@ static void no_published_figure_of_a_good_host_is_a_finding(void)
 {
 	size_t i;
 
-	read_files();
+	sku_files_read();
 	for (i = 0; i < ARRAY_SIZE(figures); i++) {
 		const struct figure *f = &figures[i];
 		bool held;
@@ -420,7 +336,7 @@ static void a_part_that_is_broken_is_a_finding(void)
 {
 	size_t i;
 
-	read_files();
+	sku_files_read();
 	for (i = 0; i < ARRAY_SIZE(faults); i++) {
 		bool held;
 		const int level = level_of(&faults[i], &held);
@@ -438,12 +354,12 @@ static void four_gpus_that_are_missing_are_a_finding(void)
 	static const int boards[] = { H100, H200, B200, A100_80, A100_40, P4D, AZURE };
 	size_t i;
 
-	read_files();
+	sku_files_read();
 	for (i = 0; i < ARRAY_SIZE(boards); i++) {
 		CLEANUP(report_release) struct report r = report_make();
-		const struct host *h = &hosts[boards[i]];
-		const struct sku *file = file_of(h, h->gpus - 4);
-		struct judge_inputs in = { .sku = from_file };
+		const struct sku_host *h = &hosts[boards[i]];
+		const struct sku *file = sku_files_find(h, h->gpus - 4);
+		struct judge_inputs in = { .sku = sku_files_expect };
 
 		CHECK_STR(file ? file->name : "", h->sku);
 		in.sku_context = (void *)(uintptr_t)file;
@@ -451,7 +367,7 @@ static void four_gpus_that_are_missing_are_a_finding(void)
 		CHECK_EQ(item_level(judged(&r, &in), "inventory.gpus", "host"), VERDICT_FAIL);
 	}
 	judged_done();
-	release_files();
+	sku_files_release();
 }
 
 static const struct test tests[] = {
