@@ -15,7 +15,11 @@
 
 enum {
 	PCI_VENDOR_NVIDIA = 0x10de,
-	PCI_CLASS_DISPLAY = 0x03, /* base class: 0300 VGA, 0302 3D (PCI Code and ID Assignment) */
+	PCI_VENDOR_AMD = 0x1002,
+	/* PCI Code and ID Assignment Specification */
+	PCI_CLASS_DISPLAY = 0x03,    /* base class */
+	PCI_CLASS_VGA = 0x0300,	     /* AMD: of a screen; one that computes is 0302, 0380 or 12xx */
+	PCI_CLASS_PROCESSING = 0x12, /* base class: Instinct since MI300 */
 };
 
 const char *const accel_dtype_names[] = {
@@ -57,15 +61,26 @@ void accel_leave_at_once(void)
 	(void)on_exit(leave, NULL); /* what was registered last comes first */
 }
 
-static bool is_nvidia_gpu(int devices_fd, const char *slot)
+static bool is_nvidia_gpu(long long vendor, long long class)
+{
+	return vendor == PCI_VENDOR_NVIDIA && class >> 16 == PCI_CLASS_DISPLAY;
+}
+
+static bool is_amd_gpu(long long vendor, long long class)
+{
+	return vendor == PCI_VENDOR_AMD &&
+	       (class >> 16 == PCI_CLASS_PROCESSING ||
+		(class >> 16 == PCI_CLASS_DISPLAY && class >> 8 != PCI_CLASS_VGA));
+}
+
+static bool is_device(int devices_fd, const char *slot, bool (*is_wanted)(long long, long long))
 {
 	CLEANUP(freep) char *vendor_path = xasprintf("%s/vendor", slot);
 	CLEANUP(freep) char *class_path = xasprintf("%s/class", slot);
 	long long vendor = 0, class = 0;
 
 	return file_read_i64(devices_fd, vendor_path, &vendor) == 0 &&
-	       file_read_i64(devices_fd, class_path, &class) == 0 && vendor == PCI_VENDOR_NVIDIA &&
-	       class >> 16 == PCI_CLASS_DISPLAY;
+	       file_read_i64(devices_fd, class_path, &class) == 0 && is_wanted(vendor, class);
 }
 
 static bool is_there(const char *path)
@@ -75,7 +90,7 @@ static bool is_there(const char *path)
 	return access(full, F_OK) == 0;
 }
 
-static bool pci_shows_gpu(void)
+static bool pci_shows(bool (*is_wanted)(long long vendor, long long class))
 {
 	int fd = paths_open_sys("/sys/bus/pci/devices");
 	const struct dirent *entry;
@@ -90,24 +105,29 @@ static bool pci_shows_gpu(void)
 		return false;
 	}
 	while (!found && (entry = readdir(dir)))
-		found = entry->d_name[0] != '.' && is_nvidia_gpu(dirfd(dir), entry->d_name);
+		found = entry->d_name[0] != '.' && is_device(dirfd(dir), entry->d_name, is_wanted);
 	(void)closedir(dir);
 	return found;
 }
 
 bool accel_gpu_present(void)
 {
-	return pci_shows_gpu() || is_there("/dev/nvidiactl") ||
+	return pci_shows(is_nvidia_gpu) || is_there("/dev/nvidiactl") ||
 	       is_there("/proc/driver/nvidia/version");
 }
 
 int accel_check_vendor(struct err *err)
 {
-	if (accel_gpu_present() || !is_there("/dev/kfd"))
+	const char *where = is_there("/dev/kfd")    ? "/dev/kfd"
+			    : pci_shows(is_amd_gpu) ? "on its PCI bus"
+						    : NULL;
+
+	if (!where || accel_gpu_present())
 		return 0;
 	return err_set(err, ENODEV,
-		       "this host has an AMD GPU (/dev/kfd), which Assay cannot measure; --engine "
-		       "cpu measures the CPU cores");
+		       "this host has an AMD GPU (%s), which Assay cannot measure; --engine "
+		       "cpu measures the CPU cores",
+		       where);
 }
 
 int accel_choose(const char *name, const struct accel_ops *const *engines,

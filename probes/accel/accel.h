@@ -48,6 +48,7 @@ struct accel_device_info {
 	unsigned cpu;	  /* logical CPU to pin a driving thread to */
 	uint64_t memory_bytes;
 	unsigned units; /* SMs of a GPU, 1 for a core */
+	bool c2c;	/* NVLink-C2C joins it to its processor: copies cross no PCIe link */
 };
 
 /* What all NVLinks of a GPU that are active lead to. */
@@ -234,8 +235,9 @@ void accel_leave_at_once(void);
 bool accel_gpu_present(void);
 
 /*
- * -ENODEV with the sentence when the GPUs of this host are AMD's alone (/dev/kfd): what measures
- * GPUs where there are some must not take the CPU in their place. 0 else.
+ * -ENODEV with the sentence when the GPUs of this host are AMD's alone (/dev/kfd, which a container
+ * may not have, or an accelerator without a screen on the PCI bus): what measures GPUs where there
+ * are some must not take the CPU in their place. 0 else.
  */
 int accel_check_vendor(struct err *err);
 

@@ -151,6 +151,7 @@ static int open_with(const struct accel_ops *ops, bool products, struct accel **
 	struct cuda *c = xcalloc(1, sizeof(*c));
 	CLEANUP(cuda_closep) struct accel *a = &c->accel;
 	struct err why = ERR_INIT;
+	unsigned i;
 	int r;
 
 	a->ops = ops;
@@ -163,6 +164,11 @@ static int open_with(const struct accel_ops *ops, bool products, struct accel **
 		return r;
 	if (c->libs.has_nvml && nvml_new(c, &c->nvml, &why) < 0)
 		(void)snprintf(c->libs.nvml_why, sizeof(c->libs.nvml_why), "%s", why.msg);
+	r = cuda_refuse_shared(c, err);
+	if (r < 0)
+		return r;
+	for (i = 0; i < c->n_devices; i++)
+		c->devices[i].info.c2c = cuda_facts(c, i).c2c;
 	write_version(c);
 	*ret = TAKE(a);
 	return 0;

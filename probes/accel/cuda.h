@@ -172,16 +172,31 @@ struct nvml_state {
 	bool knows_clients;		   /* those of MPS are among them if there are any */
 };
 
+/* What a GPU is, which does not change while it is there; what NVML does not tell is false. */
+struct nvml_facts {
+	bool cc;   /* confidential computing: what leaves it is encrypted, RNICs do not reach it */
+	bool vgpu; /* a guest's part of a GPU that others share */
+	bool c2c;  /* NVLink-C2C joins it to its processor */
+};
+
 /* Start it for the GPUs of `c`. -ETIMEDOUT, -ENOTSUP. */
 int nvml_new(const struct cuda *c, struct nvml **ret, struct err *err);
 void nvml_free(struct nvml *n);
 /* "580.65.06"; "" unknown. Borrowed. */
 const char *nvml_driver(const struct nvml *n);
+struct nvml_facts nvml_facts(const struct nvml *n, unsigned device);
 int nvml_look(struct nvml *n, unsigned device, unsigned what, struct nvml_state *ret,
 	      struct err *err);
 
 /* --- cuda_users.c --- */
 
+/* What there is of confidential computing, C2C and vGPU on it; all false without NVML. */
+struct nvml_facts cuda_facts(const struct cuda *c, unsigned device);
+/*
+ * -ENODEV when a GPU is a virtual one: how fast it is depends on who shares it, so that nothing
+ * measured there says anything about this host.
+ */
+int cuda_refuse_shared(const struct cuda *c, struct err *err);
 void cuda_params(const struct accel *a, unsigned device, json_t *params);
 int cuda_condition(struct accel *a, unsigned device, struct accel_condition *ret, struct err *err);
 int cuda_others(struct accel *a, unsigned device, long *ret_pid, char ret_command[64],

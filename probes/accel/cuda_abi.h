@@ -237,6 +237,19 @@ enum {
 	NVML_REASON_DISPLAY = 0x100,
 };
 
+/* nvmlGpuVirtualizationMode_t: this one is what a guest sees of a GPU that others share. */
+enum { NVML_VIRTUAL_VGPU = 2 };
+enum { NVML_CC_ENABLED = 1 }; /* NVML_CC_SYSTEM_FEATURE_ENABLED */
+
+/* Confidential computing, of all GPUs. */
+struct nvml_cc { /* nvmlConfComputeSystemState_t */
+	unsigned environment, on, developer_tools;
+};
+
+struct nvml_c2c_mode { /* nvmlC2cModeInfo_v1_t */
+	unsigned enabled;
+};
+
 struct nvml_process { /* nvmlProcessInfo_t of _v2 and _v3 */
 	unsigned pid;
 	unsigned long long memory_bytes;
@@ -270,6 +283,11 @@ struct nvml_process { /* nvmlProcessInfo_t of _v2 and _v3 */
 	  (struct nvml_device * device, unsigned *current, unsigned *pending))                  \
 	X(0, unsigned, mig, nvmlDeviceGetMigMode,                                               \
 	  (struct nvml_device * device, unsigned *current, unsigned *pending))                  \
+	X(0, unsigned, virtual_mode, nvmlDeviceGetVirtualizationMode,                           \
+	  (struct nvml_device * device, unsigned *mode))                                        \
+	X(0, unsigned, c2c, nvmlDeviceGetC2cModeInfoV,                                          \
+	  (struct nvml_device * device, struct nvml_c2c_mode * mode))                           \
+	X(0, unsigned, cc_state, nvmlSystemGetConfComputeState, (struct nvml_cc * state))       \
 	X(0, unsigned, processes, nvmlDeviceGetComputeRunningProcesses_v3,                      \
 	  (struct nvml_device * device, unsigned *n, struct nvml_process *processes))           \
 	X(0, unsigned, mps_clients, nvmlDeviceGetMPSComputeRunningProcesses_v3,                 \

@@ -39,10 +39,12 @@ static int map_on_node(struct cuda *c, unsigned device, const struct accel_memor
 int cuda_host_new(struct cuda *c, unsigned device, const struct accel_memory *memory,
 		  struct accel_region *ret, struct err *err)
 {
+	/* Under confidential computing memory cannot be registered: the driver gives what it has. */
+	const bool on_node = memory->numa >= 0 && !cuda_facts(c, device).cc;
 	void *at = NULL;
 	int r;
 
-	if (memory->numa >= 0)
+	if (on_node)
 		r = map_on_node(c, device, memory, &at, err);
 	else
 		r = cuda_check(c, device,
@@ -51,7 +53,7 @@ int cuda_host_new(struct cuda *c, unsigned device, const struct accel_memory *me
 	if (r < 0)
 		return r;
 	ret->ptr = at;
-	ret->backend = memory->numa >= 0 ? at : NULL;
+	ret->backend = on_node ? at : NULL;
 	return 0;
 }
 

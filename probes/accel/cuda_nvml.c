@@ -17,7 +17,7 @@
 #include "probes/accel/worker.h"
 
 enum { LINKS_US = 5000000 /* that an answer about links is good for */ };
-enum { QUESTION_START = -1 }; /* else the number of a GPU */
+enum { QUESTION_START = -1, QUESTION_FACTS = -2 }; /* else the number of a GPU */
 
 struct nvml {
 	struct cuda_nvml call; /* a copy: the engine may be gone before the thread */
@@ -31,6 +31,8 @@ struct nvml {
 	unsigned n;
 	char uuids[CUDA_DEVICES_MAX][64];
 	struct nvml_device *devices[CUDA_DEVICES_MAX]; /* NULL: NVML does not know it */
+	struct nvml_facts facts[CUDA_DEVICES_MAX];
+	bool has_facts; /* they were answered */
 	struct {
 		uint64_t until_us; /* monotonic; 0: not known yet */
 		struct accel_condition condition;
@@ -181,12 +183,38 @@ static void answer_start(struct nvml *n)
 	}
 }
 
+static void answer_facts(struct nvml *n)
+{
+	const struct cuda_nvml *call = &n->call;
+	struct nvml_cc state = { 0 };
+	const bool cc = call->cc_state && call->cc_state(&state) == NVML_OK &&
+			state.on == NVML_CC_ENABLED;
+	unsigned i;
+
+	for (i = 0; i < n->n; i++) {
+		struct nvml_c2c_mode c2c = { 0 };
+		unsigned mode = 0;
+
+		n->facts[i] = (struct nvml_facts){ .cc = cc };
+		if (!n->devices[i])
+			continue;
+		n->facts[i].vgpu = call->virtual_mode &&
+				   call->virtual_mode(n->devices[i], &mode) == NVML_OK &&
+				   mode == NVML_VIRTUAL_VGPU;
+		n->facts[i].c2c = call->c2c && call->c2c(n->devices[i], &c2c) == NVML_OK &&
+				  c2c.enabled != 0;
+	}
+	n->result = NVML_OK;
+}
+
 static void answer(struct worker *w UNUSED, void *context)
 {
 	struct nvml *n = context;
 
 	if (n->question == QUESTION_START)
 		answer_start(n);
+	else if (n->question == QUESTION_FACTS)
+		answer_facts(n);
 	else
 		answer_state(n, (unsigned)n->question);
 }
@@ -227,11 +255,13 @@ int nvml_new(const struct cuda *c, struct nvml **ret, struct err *err)
 	if (r == 0 && n->result != NVML_OK)
 		r = err_set(err, ENOTSUP, "NVML does not start: %s",
 			    n->call.error_string(n->result));
-	if (r < 0)
+	if (r < 0) {
 		nvml_free(n);
-	else
-		*ret = n;
-	return r;
+		return r;
+	}
+	n->has_facts = ask(n, QUESTION_FACTS, 0, NULL) == 0;
+	*ret = n;
+	return 0;
 }
 
 void nvml_free(struct nvml *n)
@@ -246,6 +276,11 @@ void nvml_free(struct nvml *n)
 		return;
 	(void)pthread_mutex_destroy(&n->lock);
 	free(n);
+}
+
+struct nvml_facts nvml_facts(const struct nvml *n, unsigned device)
+{
+	return n->has_facts && device < n->n ? n->facts[device] : (struct nvml_facts){ 0 };
 }
 
 const char *nvml_driver(const struct nvml *n)

@@ -24,21 +24,60 @@ static int look(struct cuda *c, unsigned device, unsigned what, struct nvml_stat
 	return nvml_look(c->nvml, device, what, ret, err);
 }
 
+struct nvml_facts cuda_facts(const struct cuda *c, unsigned device)
+{
+	return c->nvml ? nvml_facts(c->nvml, device) : (struct nvml_facts){ 0 };
+}
+
+int cuda_refuse_shared(const struct cuda *c, struct err *err)
+{
+	unsigned i;
+
+	for (i = 0; i < c->n_devices; i++) {
+		if (cuda_facts(c, i).vgpu)
+			return err_set(
+				err, ENODEV,
+				"%s is a virtual GPU (vGPU), whose speed depends on who else "
+				"shares it: GPUs are not measured here",
+				c->devices[i].info.subject);
+	}
+	return 0;
+}
+
+/* An instance of MIG is as fast as it is large. */
+static void say_what_it_is(const struct cuda *c, unsigned device, const struct nvml_state *s,
+			   json_t *params)
+{
+	const struct nvml_facts facts = cuda_facts(c, device);
+
+	if (s->mig > 0) {
+		(void)json_object_set_new(params, "mig", json_string("on"));
+		(void)json_object_set_new(params, "sms",
+					  json_integer(c->devices[device].info.units));
+	}
+	if (facts.cc)
+		(void)json_object_set_new(params, "cc", json_string("on"));
+	if (facts.c2c)
+		(void)json_object_set_new(params, "c2c", json_string("on"));
+}
+
 /* Clocks and throttling are what differs between two runs, not what must be equal. */
 void cuda_params(const struct accel *a, unsigned device, json_t *params)
 {
 	static const char *const modes[] = { "off", "on" };
 	struct nvml_state s = { 0 };
 
-	if (look(cuda_of(a), device, NVML_ASK_NUMBERS | NVML_ASK_MODES, &s, NULL) < 0)
+	if (look(cuda_of(a), device, NVML_ASK_NUMBERS | NVML_ASK_MODES, &s, NULL) < 0) {
+		s.mig = -1;
+		say_what_it_is(cuda_of(a), device, &s, params);
 		return;
+	}
 	if (!isnan(s.power_limit_w))
 		(void)json_object_set_new(params, "power_limit_w",
 					  json_integer(lround(s.power_limit_w)));
 	if (s.ecc >= 0)
 		(void)json_object_set_new(params, "ecc", json_string(modes[s.ecc > 0]));
-	if (s.mig > 0)
-		(void)json_object_set_new(params, "mig", json_string(modes[1]));
+	say_what_it_is(cuda_of(a), device, &s, params);
 }
 
 int cuda_condition(struct accel *a, unsigned device, struct accel_condition *ret, struct err *err)

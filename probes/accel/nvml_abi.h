@@ -122,11 +122,6 @@ struct nvml_bar1 { /* nvmlBAR1Memory_t */
 	unsigned long long total, available, used;
 };
 
-/* Confidential computing, of all GPUs. */
-struct nvml_cc { /* nvmlConfComputeSystemState_t */
-	unsigned environment, on, developer_tools;
-};
-
 enum { NVML_GSP_VERSION_SIZE = 64 }; /* NVML_GSP_FIRMWARE_VERSION_BUF_SIZE */
 
 /* Errors of the memory on the chip itself; `ever`: since it was made. */

@@ -18,13 +18,28 @@ static const char *call_of(const struct all_to_all *t)
 	return t->plan->library.call.all_to_all ? "ncclAlltoAll" : "ncclSend";
 }
 
+/* Copies between GPUs are encrypted under confidential computing. */
+static void say_cc(const struct accel *a, json_t *params)
+{
+	CLEANUP(json_freep) json_t *of_device = json_object();
+	json_t *cc;
+
+	a->ops->device_params(a, 0, of_device);
+	cc = json_object_get(of_device, "cc");
+	if (cc)
+		(void)json_object_set(params, "cc", cc);
+}
+
 static json_t *params(const struct all_to_all *t, uint64_t bytes)
 {
 	const struct all_to_all_plan *plan = t->plan;
+	json_t *p = json_pack("{s:s, s:s, s:s, s:I, s:I, s:s}", "engine", "nccl", "version",
+			      plan->library.version, "driver",
+			      plan->accel->ops->version(plan->accel), "ranks", (json_int_t)t->n,
+			      "bytes", (json_int_t)bytes, "call", call_of(t));
 
-	return json_pack("{s:s, s:s, s:s, s:I, s:I, s:s}", "engine", "nccl", "version",
-			 plan->library.version, "driver", plan->accel->ops->version(plan->accel),
-			 "ranks", (json_int_t)t->n, "bytes", (json_int_t)bytes, "call", call_of(t));
+	say_cc(plan->accel, p);
+	return p;
 }
 
 /*

@@ -8,6 +8,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "probes/accel/accel.h"
 #include "probes/accel/watch.h"
 #include "probes/loopback/data.h"
@@ -129,6 +130,15 @@ static void take_all(struct opening *o)
 		free(takings);
 }
 
+/* Under confidential computing no other device reads or writes the memory of a GPU. */
+static bool is_sealed(const struct accel *a)
+{
+	CLEANUP(json_freep) json_t *params = json_object();
+
+	a->ops->device_params(a, 0, params);
+	return json_object_get(params, "cc") != NULL;
+}
+
 static int add_all(void *context, struct err *err)
 {
 	struct opening *o = context;
@@ -138,6 +148,9 @@ static int add_all(void *context, struct err *err)
 	if (r < 0)
 		return r;
 	o->opened = o->gpus.accel;
+	if (is_sealed(o->gpus.accel))
+		return err_set(err, ENOTSUP,
+			       "confidential computing is on, and keeps RNICs from it");
 	n_devices = o->gpus.accel->ops->n_devices(o->gpus.accel);
 	for (i = 0; i < n_devices && o->n < o->max; i++)
 		add(&o->gpus, i, &o->ends[o->n++]);

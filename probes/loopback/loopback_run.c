@@ -119,6 +119,8 @@ static int find_endpoints(struct plan *p, struct err *err)
 	if (r == 0)
 		r = numa_read(sys_fd, &allowed, &p->host, err);
 	cpu_list_release(&allowed);
+	if (r == 0)
+		(void)numa_leave_out_bare(&p->host);
 	for (i = 0; r == 0 && i < p->host.n && p->n_ends < ENDPOINTS_MAX; i++) {
 		if (p->host.nodes[i].total_bytes > 0)
 			r = add_endpoint(p, &p->host.nodes[i], endpoint_bytes(p), err);

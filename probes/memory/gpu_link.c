@@ -29,7 +29,8 @@ void gpu_link_look(struct gpu_device *d)
 	CLEANUP(freep) char *width_max = line_of(d, "max_link_width");
 
 	d->link[0] = '\0';
-	if (!is_below(speed, speed_max) && !is_below(width, width_max))
+	/* Copies over C2C cross none. */
+	if (d->info.c2c || (!is_below(speed, speed_max) && !is_below(width, width_max)))
 		return;
 	(void)snprintf(d->link, sizeof(d->link),
 		       "meanwhile its PCIe link ran at %.20s x%.4s, and can run at %.20s x%.4s",

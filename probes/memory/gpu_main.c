@@ -34,8 +34,10 @@ static void read_host(struct work *w)
 	CLEANUP(cpu_list_release) struct cpu_list allowed = { 0 };
 
 	if (sys_fd >= 0 && cpu_list_allowed(&allowed, NULL) == 0 &&
-	    numa_read(sys_fd, &allowed, &w->host, NULL) == 0)
+	    numa_read(sys_fd, &allowed, &w->host, NULL) == 0) {
+		(void)numa_leave_out_bare(&w->host);
 		w->plan.host = &w->host;
+	}
 	if (topology_load(&w->topology, NULL) == 0)
 		w->plan.topology = &w->topology;
 }

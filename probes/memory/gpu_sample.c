@@ -77,8 +77,8 @@ static void set_ends(const struct gpu_job *job, struct sample *s)
 		s->locality = xstrdup(locality_names[seen_closer(job, locality)]);
 	else
 		s->locality = xstrdup(is_near(job) ? "node" : "sys");
-	/* Between GPUs it may be NVLink, which no topology shows. */
-	if (t && job->kind != GPU_P2P)
+	/* Between GPUs it may be NVLink, and to a processor C2C, which no topology shows. */
+	if (t && job->kind != GPU_P2P && !d->info.c2c)
 		(void)topology_path(t, s->from, s->to, &s->path);
 }
 

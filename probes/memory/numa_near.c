@@ -1,7 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sched.h>
 
+#include "lib/base/log.h"
 #include "probes/memory/numa.h"
+
+size_t numa_leave_out_bare(struct numa_host *host)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < host->n; i++) {
+		struct numa_node *node = &host->nodes[i];
+
+		if (node->total_bytes == 0 || node->cpus.n > 0)
+			continue;
+		log_info("numa:%u has memory and no processors, as that of a GPU has: it is left "
+			 "out",
+			 node->id);
+		node->total_bytes = 0;
+		n++;
+	}
+	return n;
+}
 
 void numa_go_near(const struct numa_host *host, int node)
 {

@@ -11,6 +11,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/sys/file.h"
 #include "lib/sys/paths.h"
+#include "probes/accel/accel.h"
 #include "probes/harness/probe.h"
 #include "probes/memory/cell.h"
 #include "probes/memory/cgroup.h"
@@ -80,6 +81,9 @@ static int read_host(struct session *s, struct err *err)
 		r = numa_read(sys_fd, &allowed, &s->host, err);
 	if (r < 0)
 		return r;
+	/* Without GPUs such memory is the host's, and is measured by the nearest processors. */
+	if (accel_gpu_present())
+		(void)numa_leave_out_bare(&s->host);
 	if (s->host.more)
 		log_warning("more than %d NUMA nodes: the rest is left out", NUMA_NODES_MAX);
 	s->caches_known = caches_are_real();

@@ -188,8 +188,10 @@ static int open_sides(struct pair_plan *p, struct err *err)
 	if (r == 0)
 		r = numa_read(sys_fd, &allowed, &p->host, err);
 	cpu_list_release(&allowed);
-	if (r == 0)
+	if (r == 0) {
+		(void)numa_leave_out_bare(&p->host);
 		open_all(p, bytes);
+	}
 	return r;
 }
 

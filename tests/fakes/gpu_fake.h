@@ -92,6 +92,10 @@
  *	asleep=1      likewise, though the last sample period still had work
  *	capped=I      its power limit is 500 W, not 700
  *	eccoff=I mig=I
+ *	cc=1          confidential computing: memory of the host is not registered, none of a
+ *	              GPU exported
+ *	vgpu=I        this GPU is a part of one that others share
+ *	c2c=1         NVLink-C2C joins GPUs and processors (GH200, GB200)
  *	links=N       NVLinks a GPU has (default 18)
  *	linkdown=I    link=N of this GPU (default 3) is down; also for what is counted
  *	unbridged=1   no NVLink is up

@@ -150,6 +150,8 @@ unsigned cuMemHostRegister_v2(void *ptr, size_t size, unsigned flags)
 
 	if (result != CUDA_OK || flags != CUDA_HOST_PORTABLE)
 		return result != CUDA_OK ? result : (unsigned)CUDA_INVALID_VALUE;
+	if (fake_setting("cc", 0))
+		return CUDA_NOT_SUPPORTED;
 	pin(size);
 	return keep(&a) ? CUDA_OK : CUDA_OUT_OF_MEMORY;
 }
@@ -273,6 +275,8 @@ unsigned cuMemGetHandleForAddressRange(void *handle, cuda_ptr ptr, size_t size, 
 
 	if (result != CUDA_OK)
 		return result;
+	if (fake_setting("cc", 0))
+		return CUDA_NOT_SUPPORTED;
 	if (!a || a->host || size > a->size || type != CUDA_HANDLE_DMABUF_FD || flags)
 		return CUDA_INVALID_VALUE;
 	fd = memfd_create("fake dmabuf", MFD_CLOEXEC);

@@ -211,6 +211,16 @@ unsigned nvmlDeviceGetMigMode(struct nvml_device *device, unsigned *current, uns
 	return result != NVML_OK || is("mig", device) ? result : (unsigned)NVML_NOT_SUPPORTED;
 }
 
+unsigned nvmlDeviceGetVirtualizationMode(struct nvml_device *device, unsigned *mode)
+{
+	return answer(device, is("vgpu", device) ? NVML_VIRTUAL_VGPU : 0, mode);
+}
+
+unsigned nvmlDeviceGetC2cModeInfoV(struct nvml_device *device, struct nvml_c2c_mode *mode)
+{
+	return answer(device, fake_setting("c2c", 0) != 0, &mode->enabled);
+}
+
 /* Put the next into the list, as the driver of wide=1 does it or as all others do. */
 static void put_process(struct nvml_process *list, unsigned *n, unsigned pid)
 {

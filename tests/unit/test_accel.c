@@ -115,6 +115,32 @@ static void a_gpu_of_amd_is_never_measured_as_the_cpu_unless_asked(void)
 	CHECK_STR(got->name, "cuda");
 }
 
+/* As a container sees them that was given no device of theirs. */
+static void one_of_amd_on_the_bus_is_seen_by_what_it_is(void)
+{
+	static const struct accel_ops cpu = { .name = "cpu" };
+	static const struct accel_ops *const only_cpu[] = { &cpu, NULL };
+	static const struct {
+		const char *host, *class;
+		int r;
+	} cases[] = {
+		{ "mi300x", "0x120000\n", -ENODEV }, { "mi250x", "0x038000\n", -ENODEV },
+		{ "mi100", "0x030200\n", -ENODEV },  { "screen", "0x030000\n", 0 },
+		{ "sound", "0x040300\n", 0 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct accel_ops *got = NULL;
+		struct err err = ERR_INIT;
+
+		plug(cases[i].host, "0x1002\n", cases[i].class);
+		CHECK_EQ(accel_choose("auto", only_cpu, &got, &err), cases[i].r);
+		if (cases[i].r < 0)
+			CHECK_HAS(err.msg, "an AMD GPU (on its PCI bus), which Assay cannot");
+	}
+}
+
 static void auto_never_falls_back_from_a_gpu_to_the_cpu(void)
 {
 	static const struct accel_ops cpu = { .name = "cpu" }, cuda = { .name = "cuda" };
@@ -161,6 +187,7 @@ static const struct test tests[] = {
 	TEST(a_gpu_is_an_nvidia_display_or_3d_controller),
 	TEST(a_gpu_is_also_what_the_driver_shows_without_pci),
 	TEST(a_gpu_of_amd_is_never_measured_as_the_cpu_unless_asked),
+	TEST(one_of_amd_on_the_bus_is_seen_by_what_it_is),
 	TEST(auto_never_falls_back_from_a_gpu_to_the_cpu),
 };
 

@@ -33,6 +33,15 @@ static const struct tree_node four_nodes[] = {
 };
 static const struct tree four = { "four", "0-2,5", four_nodes, 4, 12, 1, 2, "32M" };
 
+/* Two Grace processors with a Blackwell GPU each (GB200): its memory is a node without processors. */
+static const struct tree_node superchip_nodes[] = {
+	{ 0, "0-3", 480 * GIB, 0, 0 }, { 1, "4-7", 480 * GIB, 0, 0 }, { 2, "", 184 * GIB, 0, 0 },
+	{ 10, "", 184 * GIB, 0, 0 },   { 11, "", 0, 0, 0 },
+};
+static const struct tree superchip = {
+	"superchip", "0-2,10-11", superchip_nodes, 5, 8, 1, 4, "114M"
+};
+
 static void lists_are_read(void)
 {
 	static const struct {
@@ -128,6 +137,29 @@ static void nodes_without_memory_or_cores_are_kept(void)
 	CHECK_EQ(host.nodes[2].llc_bytes, 0);
 	CHECK_EQ(host.nodes[3].id, 5);
 	CHECK_EQ(host.nodes[0].llc_bytes, UINT64_C(64) << 20);
+}
+
+/* Who copies to it would write into a GPU, and call that a path of the host. */
+static void memory_without_processors_is_none_of_the_host(void)
+{
+	CLEANUP(numa_host_release) struct numa_host host = read_tree(&superchip, "0-7");
+	CLEANUP(numa_host_release) struct numa_host usual = read_tree(&two, "0-15");
+	struct plan plan;
+	size_t i;
+
+	CHECK_EQ(host.nodes[2].total_bytes, 2 * 184 * GIB);
+	CHECK_EQ(numa_leave_out_bare(&host), 2);
+	CHECK_EQ(host.n, 5);
+	CHECK_EQ(host.nodes[1].total_bytes, 2 * 480 * GIB);
+	CHECK_EQ(host.nodes[2].total_bytes, 0);
+	CHECK_EQ(host.nodes[3].total_bytes, 0);
+	CHECK_EQ(numa_leave_out_bare(&host), 0);
+	plan = plan_make(&host, 5000000);
+	CHECK_EQ(plan.n, 4);
+	for (i = 0; i < plan.n; i++)
+		CHECK(plan.cells[i].memory < 2);
+	plan_release(&plan);
+	CHECK_EQ(numa_leave_out_bare(&usual), 0);
 }
 
 static void a_kernel_without_numa_is_one_node(void)
@@ -345,6 +377,7 @@ static const struct test tests[] = {
 	TEST(two_sockets_are_read),
 	TEST(cores_that_are_not_ours_are_left_out),
 	TEST(nodes_without_memory_or_cores_are_kept),
+	TEST(memory_without_processors_is_none_of_the_host),
 	TEST(a_kernel_without_numa_is_one_node),
 	TEST(a_tree_that_is_wrong_is_refused_with_the_file),
 	TEST(caches_of_a_guest_are_not_believed),

@@ -34,6 +34,7 @@ typedef nvmlRepairStatus_t nvml_repair;
 typedef nvmlEventData_t nvml_event;
 typedef nvmlBAR1Memory_t nvml_bar1;
 typedef nvmlConfComputeSystemState_t nvml_cc;
+typedef nvmlC2cModeInfo_v1_t nvml_c2c_mode;
 
 #define SAME_TYPE(needed, result, member, symbol, parameters)                               \
 	_Static_assert(__builtin_types_compatible_p(__typeof__(symbol), result parameters), \
@@ -68,6 +69,8 @@ SAME(NVML_LINKS_MAX, NVML_NVLINK_MAX_LINKS);
 SAME(NVML_REMOTE_GPU, NVML_NVLINK_DEVICE_TYPE_GPU);
 SAME(NVML_REMOTE_SWITCH, NVML_NVLINK_DEVICE_TYPE_SWITCH);
 SAME(NVML_REMOTE_UNKNOWN, NVML_NVLINK_DEVICE_TYPE_UNKNOWN);
+SAME(NVML_VIRTUAL_VGPU, NVML_GPU_VIRTUALIZATION_MODE_VGPU);
+SAME(NVML_CC_ENABLED, NVML_CC_SYSTEM_FEATURE_ENABLED);
 SAME(NVML_EVENT_XID, nvmlEventTypeXidCriticalError);
 SAME(NVML_INFOROM_CORRUPTED, NVML_ERROR_CORRUPTED_INFOROM);
 SAME(NVML_FIELD_MEMORY_TEMPERATURE, NVML_FI_DEV_MEMORY_TEMP);
@@ -124,6 +127,8 @@ SAME(OUR_TEMPERATURE_GPU, NVML_TEMPERATURE_GPU);
 SAME_SIZE(nvml_process, nvmlProcessInfo_t);
 SAME_PLACE(nvml_process, pid, nvmlProcessInfo_t, pid);
 SAME_PLACE(nvml_process, memory_bytes, nvmlProcessInfo_t, usedGpuMemory);
+SAME_SIZE(nvml_c2c_mode, nvmlC2cModeInfo_v1_t);
+SAME_PLACE(nvml_c2c_mode, enabled, nvmlC2cModeInfo_v1_t, isC2cEnabled);
 SAME_SIZE(nvml_pci, nvmlPciInfo_t);
 SAME_PLACE(nvml_pci, id, nvmlPciInfo_t, pciDeviceId);
 SAME_PLACE(nvml_pci, address, nvmlPciInfo_t, busId);
