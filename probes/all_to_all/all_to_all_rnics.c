@@ -34,6 +34,8 @@ static json_t *params(const struct all_to_all *t, uint64_t bytes)
 		"gid", side->gid.index < 0 ? "none" : gid_type_names[side->gid.gid.type], "wait",
 		side->wait == FLOW_SPIN ? "spin" : "events");
 
+	if (side->port->members > 1)
+		(void)json_object_set_new(params, "bond", json_integer(side->port->members));
 	rdma_service_params(&side->options->service, 0, params);
 	return params;
 }

@@ -142,7 +142,11 @@ static int find_ports(struct plan *p, struct err *err)
 		return n;
 	if (n == 0)
 		return err_set(err, ENODEV, "no RDMA device on this host");
-	p->n_ports = (size_t)n;
+	p->n_ports = ports_leave_unconnected(p->ports, (size_t)n, left);
+	if (p->n_ports == 0)
+		return err_set(err, ENODEV, "%s", left);
+	if (left[0])
+		log_info("%s", left);
 	if (!rdma_service_devices(&o->service))
 		return 0;
 	p->n_ports = ports_choose(p->ports, p->n_ports, o->service.devices, left);

@@ -3,7 +3,7 @@
 
 # What knows no library: built and tested without libibverbs too.
 noinst_LIBRARIES += librdma.a
-librdma_a_SOURCES = probes/rdma/core_keep.c probes/rdma/core_keep.h probes/rdma/flow.c probes/rdma/flow.h \
+librdma_a_SOURCES = probes/rdma/bond.c probes/rdma/bond.h probes/rdma/core_keep.c probes/rdma/core_keep.h probes/rdma/flow.c probes/rdma/flow.h \
 	probes/rdma/flow_drive.h probes/rdma/flow_latency.c probes/rdma/flow_many.c probes/rdma/flow_many.h \
 	probes/rdma/flow_sink.c probes/rdma/flow_sink.h probes/rdma/flow_watch.c probes/rdma/flow_watch.h probes/rdma/gid.c \
 	probes/rdma/gid.h probes/rdma/mesh.c probes/rdma/mesh.h probes/rdma/mesh_groups.c probes/rdma/mesh_low.c \
@@ -15,8 +15,8 @@ librdma_a_SOURCES = probes/rdma/core_keep.c probes/rdma/core_keep.h probes/rdma/
 	probes/rdma/traffic_read.c probes/rdma/users.c probes/rdma/users.h probes/rdma/users_parse.c probes/rdma/words.c \
 	probes/rdma/words.h
 librdmaverbs_a_SOURCES = probes/rdma/ticks.c probes/rdma/ticks.h probes/rdma/verbs.c probes/rdma/verbs.h \
-	probes/rdma/verbs_calls.c probes/rdma/verbs_calls.h probes/rdma/verbs_memory.c probes/rdma/verbs_post.c \
-	probes/rdma/verbs_queue.c
+	probes/rdma/verbs_calls.c probes/rdma/verbs_calls.h probes/rdma/verbs_kind.c probes/rdma/verbs_kind.h \
+	probes/rdma/verbs_memory.c probes/rdma/verbs_post.c probes/rdma/verbs_queue.c
 if HAVE_VERBS
 noinst_LIBRARIES += librdmaverbs.a
 librdmaverbs_a_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)

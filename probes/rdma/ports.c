@@ -157,7 +157,7 @@ static void name_left(const struct rdma_port *port, size_t n_left, char words[PO
 			       port->bytes_per_s * BITS_PER_BYTE / GIGA);
 }
 
-static void say_left(size_t n_left, bool listed, char words[PORTS_WORDS_SIZE])
+static void say_left(size_t n_left, const char *why, char words[PORTS_WORDS_SIZE])
 {
 	const size_t used = strlen(words);
 
@@ -167,8 +167,25 @@ static void say_left(size_t n_left, bool listed, char words[PORTS_WORDS_SIZE])
 		(void)snprintf(words + used, PORTS_WORDS_SIZE - used, " and %zu more",
 			       n_left - NAMED_MAX);
 	(void)snprintf(words + strlen(words), PORTS_WORDS_SIZE - strlen(words), " left out: %s",
-		       listed ? "not in the list of devices"
-			      : "not of the model and rate of the others; --devices names them");
+		       why);
+}
+
+size_t ports_leave_unconnected(struct rdma_port *ports, size_t n,
+			       char ret_words[static PORTS_WORDS_SIZE])
+{
+	size_t kept = 0, n_left = 0, i;
+
+	ret_words[0] = '\0';
+	for (i = 0; i < n; i++) {
+		if (ports[i].unconnected)
+			name_left(&ports[i], ++n_left, ret_words);
+		else
+			ports[kept++] = ports[i];
+	}
+	say_left(n_left,
+		 "no reliable connections (as EFA, usNIC, iWARP), which is what is measured here",
+		 ret_words);
+	return kept;
 }
 
 size_t ports_choose(struct rdma_port *ports, size_t n, const char *list,
@@ -193,7 +210,10 @@ size_t ports_choose(struct rdma_port *ports, size_t n, const char *list,
 		else
 			name_left(&ports[i], ++n_left, ret_words);
 	}
-	say_left(n_left, list, ret_words);
+	say_left(n_left,
+		 list ? "not in the list of devices"
+		      : "not of the model and rate of the others; --devices names them",
+		 ret_words);
 	return kept;
 }
 

@@ -22,6 +22,13 @@ bool ports_listed(const char *list, const struct rdma_port *port);
 int ports_list_check(const char *list, struct err *err);
 
 /*
+ * Keep, in their order, those of devices that have reliable connections, which is what is measured;
+ * returns how many stay. `ret_words` names the others, or is "".
+ */
+size_t ports_leave_unconnected(struct rdma_port *ports, size_t n,
+			       char ret_words[static PORTS_WORDS_SIZE]);
+
+/*
  * Keep, in their order, those that `list` names; returns how many stay. Without a list (NULL)
  * those of the model and rate that make up most of the host's bandwidth: a lone port of another
  * kind, or some slower ones, are not the jobs'. Software devices are of one model. Ports that

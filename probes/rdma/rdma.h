@@ -51,7 +51,9 @@ struct rdma_port {
 	int layer;	       /* enum rdma_layer */
 	bool wants_grh;	       /* InfiniBand that is reached by GID, not by LID alone */
 	unsigned mtu, mtu_max; /* bytes: active and largest */
-	double bytes_per_s;    /* nominal rate, one way */
+	double bytes_per_s;    /* nominal rate, one way; of a bond that of one member */
+	unsigned members;      /* of a bond; 0 or 1: it is none */
+	bool unconnected;      /* its device has no reliable connections (EFA, usNIC, iWARP) */
 	int numa_node;	       /* -1 unknown */
 };
 

@@ -16,8 +16,10 @@
 #include "lib/sys/file.h"
 #include "lib/sys/paths.h"
 #include "lib/sys/rnic_ports.h"
+#include "probes/rdma/bond.h"
 #include "probes/rdma/ticks.h"
 #include "probes/rdma/verbs_calls.h"
+#include "probes/rdma/verbs_kind.h"
 
 enum { READS_AT_ONCE = 16 }; /* outstanding reads of a queue, less where the device has less */
 
@@ -128,6 +130,8 @@ static void fill_port(struct rdma_port *p, const struct ibv_port_attr *a)
 		p->bytes_per_s =
 			lane_rate(a->active_speed) * lanes(a->active_width) * GIGA / BITS_PER_BYTE;
 	find_parent(p);
+	if (p->layer == RDMA_ETHERNET)
+		bond_find(p);
 }
 
 /* libibverbs hides why: it goes on to look for an older node, which is not there. */
@@ -147,6 +151,7 @@ static void say_unopened(struct ibv_device *device, int code, struct rdma_port *
 static size_t list_device(struct ibv_device *device, struct rdma_port *ret, size_t max)
 {
 	struct ibv_context *context = ibv_open_device(device);
+	const bool unconnected = context && !verbs_kind_connects(context);
 	struct ibv_device_attr attr;
 	size_t n = 0;
 	unsigned i;
@@ -159,7 +164,7 @@ static size_t list_device(struct ibv_device *device, struct rdma_port *ret, size
 		struct rdma_port *p = &ret[i - 1];
 		struct ibv_port_attr port;
 
-		*p = (struct rdma_port){ .number = i };
+		*p = (struct rdma_port){ .number = i, .unconnected = unconnected };
 		(void)snprintf(p->device, RDMA_NAME_SIZE, "%s", ibv_get_device_name(device));
 		if (ibv_query_port(context, (uint8_t)i, &port) == 0) {
 			fill_port(p, &port);

@@ -37,6 +37,8 @@ json_t *pair_params(const struct pair_lanes *l, int check)
 			  l->side->gid.index < 0 ? "none" : gid_type_names[l->side->gid.gid.type],
 			  "wait", l->side->wait == FLOW_SPIN ? "spin" : "events");
 
+	if (l->side->port->members > 1)
+		json_object_set_new(params, "bond", json_integer(l->side->port->members));
 	rdma_service_params(&o->service, l->pkey, params);
 	if (latency)
 		json_object_set_new(params, "until", json_string(is_seen(l) ? "seen" : "completed"));

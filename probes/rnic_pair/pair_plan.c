@@ -51,19 +51,29 @@ static bool is_wanted_port(const struct pair_plan *p, const struct rdma_port *po
 				    : port->active || port->unknown;
 }
 
-/* Which of them the jobs use, unless pairs are named. */
+static void keep_left_out(struct pair_plan *p, const char *left)
+{
+	char *before = p->left_out;
+
+	if (!left[0])
+		return;
+	log_info("%s", left);
+	p->left_out = before ? xasprintf("%s; %s", before, left) : xstrdup(left);
+	free(before);
+}
+
+/* Which of them can be measured, and of those the jobs', unless pairs are named. */
 static int choose_ports(struct pair_plan *p, int n)
 {
+	const char *devices = rdma_service_devices(&options_of(p)->service);
 	char left[PORTS_WORDS_SIZE];
 
+	n = (int)ports_leave_unconnected(p->ports, (size_t)n, left);
+	keep_left_out(p, left);
 	if (options_of(p)->cells)
 		return n;
-	n = (int)ports_choose(p->ports, (size_t)n, rdma_service_devices(&options_of(p)->service),
-			      left);
-	if (left[0]) {
-		log_info("%s", left);
-		p->left_out = xstrdup(left);
-	}
+	n = (int)ports_choose(p->ports, (size_t)n, devices, left);
+	keep_left_out(p, left);
 	return n;
 }
 
@@ -78,6 +88,8 @@ static int find_ports(struct pair_plan *p, struct err *err)
 	if (n == 0)
 		return err_set(err, ENODEV, "no RDMA device on this host");
 	n = choose_ports(p, n);
+	if (n == 0 && p->left_out)
+		return err_set(err, ENODEV, "%s", p->left_out);
 	for (i = 0; i < n; i++) {
 		struct rdma_port *port = &p->ports[i];
 

@@ -53,6 +53,17 @@ tests/fakes/gpu/libnvidia-ml.so.1: $(GPU_FAKE_NVML) $(GPU_FAKE_H) tests/fakes/gp
 tests/fakes/gpu/libnccl.so.2: tests/fakes/gpu_fake_nccl.c probes/coll/nccl_abi.h $(GPU_FAKE_H) tests/fakes/gpu/libcuda.so.1
 	$(GPU_FAKE_LINK) $(srcdir)/tests/fakes/gpu_fake_nccl.c tests/fakes/gpu/libcuda.so.1 -lm
 
+# RDMA devices of kinds that no guest emulates, through LD_LIBRARY_PATH=tests/fakes/verbs.
+EXTRA_DIST += tests/fakes/verbs_fake.c
+if HAVE_VERBS
+check_DATA += tests/fakes/verbs/libibverbs.so.1
+CLEANFILES += tests/fakes/verbs/libibverbs.so.1
+endif
+
+tests/fakes/verbs/libibverbs.so.1: tests/fakes/verbs_fake.c
+	$(AM_V_CCLD)$(MKDIR_P) tests/fakes/verbs && $(CC) -std=gnu11 -D_GNU_SOURCE $(WARN_CFLAGS) $(CFLAGS) -shared -fPIC -o $@ \
+		-Wl,-soname,$(@F) $(srcdir)/tests/fakes/verbs_fake.c
+
 tests/fakes/clock_fake.so: tests/fakes/clock_fake.c
 	$(FAKE_LINK) $(srcdir)/tests/fakes/clock_fake.c
 

@@ -140,11 +140,25 @@ static bool is_cut(const struct rdma_queue *q)
 	       (sim->apart & (place_of(sim, q->device) | place_of(sim, peer->device)));
 }
 
+/* As EFA: it has queue pairs of other types alone. */
+static bool is_unconnected(const struct rdma_device *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->sim->n_ports; i++) {
+		if (streq(d->sim->ports[i].device, d->name) && d->sim->ports[i].unconnected)
+			return true;
+	}
+	return false;
+}
+
 static int sim_queue_open(struct rdma_device *d, const struct rdma_queue_options *o,
 			  struct rdma_queue **ret, struct err *err)
 {
 	if (o->depth > QUEUE_MAX)
 		return err_set(err, EINVAL, "depth %u", o->depth);
+	if (is_unconnected(d))
+		return err_set(err, EOPNOTSUPP, "%s: queue pair: not supported", d->name);
 	if (o->pkey_index < 0 && !(sim_pkey(d->sim, -1) & RDMA_PKEY_FULL))
 		return err_set(err, EACCES, RDMA_PKEY_LIMITED_WORDS, d->name, o->port);
 	*ret = xcalloc(1, sizeof(**ret));

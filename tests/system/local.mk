@@ -44,7 +44,7 @@ EXTRA_DIST += tests/system/abuse.py tests/system/alertmanager_stub.py tests/syst
 	tests/system/test_memory_gpu.py tests/system/test_on_gpu.py tests/system/test_openapi.py tests/system/test_optrace.py tests/system/test_outage.py \
 	tests/system/test_packaging.py tests/system/test_part_names.py tests/system/test_placement.py tests/system/test_power_loss.py \
 	tests/system/test_processes.py tests/system/test_quick.py tests/system/test_quickstart.py tests/system/test_real_job.py \
-	tests/system/test_replaced.py tests/system/test_rhythm.py tests/system/test_ring_attribution.py tests/system/test_rnic_pair.py \
+	tests/system/test_rdma_kinds.py tests/system/test_replaced.py tests/system/test_rhythm.py tests/system/test_ring_attribution.py tests/system/test_rnic_pair.py \
 	tests/system/test_rnic_settings.py tests/system/test_rnic_state.py tests/system/test_run.py tests/system/test_run_again.py \
 	tests/system/test_run_words.py tests/system/test_same_code.py tests/system/test_scripts.py tests/system/test_settings.py tests/system/test_sim.py tests/system/test_slurm.py \
 	tests/system/test_slurm_real.py tests/system/test_start.py tests/system/test_statements.py tests/system/test_store_backup.py \

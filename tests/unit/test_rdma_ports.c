@@ -7,6 +7,7 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "probes/rdma/bond.h"
 #include "probes/rdma/ports.h"
 #include "probes/rdma/site.h"
 #include "tests/unit/test.h"
@@ -125,6 +126,54 @@ static void who_is_left_out_is_named(void)
 	CHECK_STR(ports[0].device, "mlx5_1");
 }
 
+static void one_without_connections_is_left_out(void)
+{
+	struct rdma_port ports[] = { port_of("efa_0", "1d0f:efa1", 100),
+				     port_of("mlx5_0", "15b3:1021", 400),
+				     port_of("efa_1", "1d0f:efa1", 100) };
+	char words[PORTS_WORDS_SIZE];
+
+	ports[0].unconnected = ports[2].unconnected = true;
+	CHECK_EQ(ports_leave_unconnected(ports, 3, words), 1);
+	CHECK_STR(ports[0].device, "mlx5_0");
+	CHECK_STR(words, "efa_0:1 (100 Gb/s), efa_1:1 (100 Gb/s) left out: no reliable connections "
+			 "(as EFA, usNIC, iWARP), which is what is measured here");
+	CHECK_EQ(ports_leave_unconnected(ports, 1, words), 1);
+	CHECK_STR(words, "");
+}
+
+static void sysfs(const char *path, const char *text)
+{
+	CLEANUP(freep) char *name = xasprintf("bonds/sys/class/%s", path);
+
+	free(test_file(name, text));
+}
+
+/* mlx5_bond_0 of two ports of 200 Gb/s, as a driver says that adds them up, and as one that does not. */
+static void a_bond_is_as_fast_as_one_of_its_members(void)
+{
+	CLEANUP(freep) char *root = xasprintf("%s/bonds", test_dir());
+	struct rdma_port p = port_of("mlx5_bond_0", "15b3:1021", 400),
+			 lone = port_of("mlx5_0", "15b3:1021", 400);
+
+	sysfs("infiniband/mlx5_bond_0/ports/1/gid_attrs/ndevs/0", "bond0\n");
+	sysfs("infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0", "eth7\n");
+	sysfs("net/bond0/bonding/slaves", "eth0 eth1\n");
+	sysfs("net/eth0/speed", "200000\n");
+	sysfs("net/eth1/speed", "-1\n");
+	(void)setenv("ASSAY_SYSROOT", root, 1);
+	bond_find(&p);
+	CHECK_EQ(p.members, 2);
+	CHECK_NEAR(p.bytes_per_s, 25e9, 1);
+	sysfs("net/eth1/speed", "100000\n");
+	bond_find(&p);
+	CHECK_NEAR(p.bytes_per_s, 12.5e9, 1);
+	bond_find(&lone);
+	CHECK_EQ(lone.members, 0);
+	CHECK_NEAR(lone.bytes_per_s, 50e9, 1);
+	(void)unsetenv("ASSAY_SYSROOT");
+}
+
 static void headers_take_their_part_of_a_port(void)
 {
 	struct rdma_port p = port_of("mlx5_0", "m", 400);
@@ -216,6 +265,8 @@ static const struct test tests[] = {
 	TEST(what_is_no_list_of_devices_is_told),
 	TEST(the_jobs_have_the_ports_of_most_bandwidth),
 	TEST(who_is_left_out_is_named),
+	TEST(one_without_connections_is_left_out),
+	TEST(a_bond_is_as_fast_as_one_of_its_members),
 	TEST(headers_take_their_part_of_a_port),
 	TEST(the_site_says_what_no_option_does),
 	TEST(a_wrong_site_file_names_the_place),

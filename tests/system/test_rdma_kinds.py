@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RDMA devices without reliable connections (EFA, MANA, iWARP): left out with one sentence, and never a cell that cannot be set up."""
+import subprocess
+
+import pytest
+from gpu_fixtures import samples_of
+from guest_steps import needs
+
+LIBRARY = "tests/fakes/verbs/libibverbs.so.1"
+WHY = "left out: no reliable connections (as EFA, usNIC, iWARP), which is what is measured here"
+LOOPBACK = ["assay-probe-loopback", "--budget", "5s"]
+PAIRS = ["assay-probe-rnic-pair", "--budget", "5s"]
+ALL = ["assay-probe-all-to-all", "--engine", "verbs", "--budget", "5s"]
+
+
+@pytest.fixture
+def probe(build, run, tmp_path):
+    """probe([PROGRAM, ...], "efa_0=efa") is (CompletedProcess, samples) on a host with those devices."""
+
+    def start(program, devices):
+        needs(build, program[0])
+        subprocess.run(["make", "-s", "-C", str(build), LIBRARY], check=True, capture_output=True)
+        for device in devices.split():
+            (tmp_path / "sys/class/infiniband" / device.split("=")[0]).mkdir(parents=True, exist_ok=True)
+        done = run(*program, env={"ASSAY_SYSROOT": str(tmp_path), "LD_LIBRARY_PATH": str(build / "tests/fakes/verbs"),
+                                  "ASSAY_FAKE_VERBS": devices})
+        return done, samples_of(done.stdout)
+
+    return start
+
+
+@pytest.mark.parametrize("program", [LOOPBACK, PAIRS, ALL])
+@pytest.mark.parametrize("kind", ["efa", "mana", "iwarp"])
+def test_a_host_of_such_devices_alone_is_not_applicable(probe, program, kind):
+    done, samples = probe(program, f"rdmap0={kind} rdmap1={kind}")
+    assert (done.returncode, samples) == (77, []), done.stderr
+    assert f"rdmap0:1 (100 Gb/s), rdmap1:1 (100 Gb/s) {WHY}" in done.stderr
+
+
+def test_beside_another_it_has_no_cell(probe, tmp_path):
+    node = tmp_path / "sys/devices/system/node"
+    (node / "node0").mkdir(parents=True)
+    (node / "online").write_text("0\n")
+    (node / "node0/cpulist").write_text("0-1\n")
+    (node / "node0/meminfo").write_text("Node 0 MemTotal:  4194304 kB\nNode 0 MemFree:  2097152 kB\n")
+    done, samples = probe(LOOPBACK, "mlx5_0=roce rdmap0=efa")
+    assert samples and {s["subject"].split(":")[0] for s in samples} == {"mlx5_0"}, done.stderr
+    assert f"rdmap0:1 (100 Gb/s) {WHY}" in done.stderr
+
+
+def test_one_that_is_sick_is_none_of_them(probe):
+    done, _ = probe(LOOPBACK, "mlx5_0=sick")
+    assert "reliable connections" not in done.stderr
