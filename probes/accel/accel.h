@@ -85,7 +85,8 @@ struct accel_region {
 	void *ptr;   /* device pointer; a host address only where host_visible */
 	size_t size; /* bytes */
 	bool host_visible;
-	void *backend; /* the engine's own */
+	const char *pages; /* how memory of the host was taken, for params; NULL: nothing to say */
+	void *backend;	   /* the engine's own */
 };
 
 /* A place in a region. */

@@ -240,6 +240,12 @@ int gemm_overlap(struct gemm_run *run);
 /* The next number of a seeded sequence (splitmix64, Steele, Lea, Flood 2014). */
 uint64_t gemm_random(uint64_t *state);
 
+/*
+ * What gemm_fill_random() fills with, in params: how much power a product takes depends on it, and with that its
+ * rate. "uniform" in [-1, 1), cut to the type; FP8, which has few values, "integers" from -2 to 2.
+ */
+const char *gemm_data_name(enum accel_dtype dtype);
+
 /* Fill `n` elements with seeded values in [-1, 1): zeros would draw less power than real data. */
 void gemm_fill_random(enum accel_dtype dtype, size_t n, uint64_t seed, void *out);
 

@@ -73,6 +73,11 @@ double gemm_value(enum accel_dtype dtype, const void *elements, size_t i)
 	return (double)((const float *)elements)[i];
 }
 
+const char *gemm_data_name(enum accel_dtype dtype)
+{
+	return dtype == ACCEL_FP8 ? "integers" : "uniform";
+}
+
 void gemm_fill_random(enum accel_dtype dtype, size_t n, uint64_t seed, void *out)
 {
 	/* f8 has few values: the integers -2 to 2 do. */

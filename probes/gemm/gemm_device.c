@@ -24,8 +24,9 @@ static json_t *params(const struct gemm_device *d)
 	const struct gemm_plan *plan = d->plan;
 	CLEANUP(freep)
 	char *shape = xasprintf("%ux%ux%u", plan->shape.m, plan->shape.n, plan->shape.k);
-	json_t *p = json_pack("{s:s, s:s, s:s, s:s}", "engine", plan->ops->name, "dtype",
-			      accel_dtype_names[plan->shape.dtype], "shape", shape, "version",
+	json_t *p = json_pack("{s:s, s:s, s:s, s:s, s:s}", "engine", plan->ops->name, "dtype",
+			      accel_dtype_names[plan->shape.dtype], "shape", shape, "data",
+			      gemm_data_name(plan->shape.dtype), "version",
 			      plan->ops->version(plan->accel));
 
 	if (d->job.gemm)

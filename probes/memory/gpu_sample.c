@@ -92,6 +92,9 @@ static json_t *params_of(const struct gpu_job *job, size_t at_once)
 
 	if (at_once > 1)
 		(void)json_object_set_new(p, "at_once", json_integer((json_int_t)at_once));
+	if (gpu_kind_needs_host(job->kind) && d->pages[job->place].source.pages)
+		(void)json_object_set_new(p, "pages",
+					  json_string(d->pages[job->place].source.pages));
 	if (job->kind == GPU_P2P)
 		(void)json_object_set_new(p, "direct", json_boolean(job->direct));
 	plan->ops->device_params(plan->accel, d->index, p);

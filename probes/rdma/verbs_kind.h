@@ -8,7 +8,7 @@
 /*
  * Does the device make queue pairs of reliable connections? Not EFA (Amazon; its transport is
  * unspecified), usNIC and iWARP by their transport; nor those that call it InfiniBand and refuse
- * such a queue pair (MANA before Linux 6.13). One that fails otherwise is taken for one that does:
+ * such a queue pair (MANA with older drivers). One that fails otherwise is taken for one that does:
  * what is sick tells itself when it is used.
  */
 bool verbs_kind_connects(struct ibv_context *context);
