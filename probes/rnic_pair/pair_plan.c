@@ -62,14 +62,12 @@ static void keep_left_out(struct pair_plan *p, const char *left)
 	free(before);
 }
 
-/* Which of them can be measured, and of those the jobs', unless pairs are named. */
+/* Which of them the jobs use, unless pairs are named. */
 static int choose_ports(struct pair_plan *p, int n)
 {
 	const char *devices = rdma_service_devices(&options_of(p)->service);
 	char left[PORTS_WORDS_SIZE];
 
-	n = (int)ports_leave_unconnected(p->ports, (size_t)n, left);
-	keep_left_out(p, left);
 	if (options_of(p)->cells)
 		return n;
 	n = (int)ports_choose(p->ports, (size_t)n, devices, left);
@@ -77,9 +75,10 @@ static int choose_ports(struct pair_plan *p, int n)
 	return n;
 }
 
-static int find_ports(struct pair_plan *p, struct err *err)
+static int list_ports(struct pair_plan *p, struct err *err)
 {
-	int n = p->engine->ops->list(p->engine, p->ports, RDMA_PORTS_MAX, err), rail = 0, i;
+	char left[PORTS_WORDS_SIZE];
+	int n = p->engine->ops->list(p->engine, p->ports, RDMA_PORTS_MAX, err);
 
 	if (n == -ENOSYS)
 		return err_set(err, ENODEV, "this kernel has no RDMA");
@@ -87,9 +86,20 @@ static int find_ports(struct pair_plan *p, struct err *err)
 		return n;
 	if (n == 0)
 		return err_set(err, ENODEV, "no RDMA device on this host");
+	n = (int)ports_leave_unconnected(p->ports, (size_t)n, left);
+	if (n == 0)
+		return err_set(err, ENODEV, "%s", left);
+	keep_left_out(p, left);
+	return n;
+}
+
+static int find_ports(struct pair_plan *p, struct err *err)
+{
+	int n = list_ports(p, err), rail = 0, i;
+
+	if (n < 0)
+		return n;
 	n = choose_ports(p, n);
-	if (n == 0 && p->left_out)
-		return err_set(err, ENODEV, "%s", p->left_out);
 	for (i = 0; i < n; i++) {
 		struct rdma_port *port = &p->ports[i];
 

@@ -88,8 +88,10 @@ static int sim_device_info(const struct accel *a UNUSED, unsigned device,
 	return 0;
 }
 
-static void sim_device_params(const struct accel *a UNUSED, unsigned device UNUSED, json_t *params)
+static void sim_device_params(const struct accel *a, unsigned device UNUSED, json_t *params)
 {
+	if (sim_engine(a)->sim->cc)
+		(void)json_object_set_new(params, "cc", json_string("on"));
 	(void)json_object_set_new(params, "capacity", json_integer(1024));
 }
 

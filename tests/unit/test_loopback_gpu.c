@@ -89,6 +89,24 @@ static void without_an_engine_there_are_none(void)
 	gpu_endpoints_close(&none);
 }
 
+/* It would be refused cell by cell, in each run. */
+static void under_confidential_computing_there_are_none(void)
+{
+	struct accel_sim gpus = { .n_devices = GPUS, .flop_per_s = 1e12, .cc = true };
+	struct gpu_endpoints sealed = { .engine = accel_sim_ops(&gpus),
+					.bytes = BYTES,
+					.open_us = 60000000 };
+	struct endpoint ends[GPUS];
+	struct err err = ERR_INIT;
+	size_t n = 0;
+
+	CHECK_EQ(gpu_endpoints_open(&sealed, ends, &n, GPUS, &err), -ENOTSUP);
+	CHECK_STR(err.msg, "confidential computing is on, and keeps RNICs from it");
+	CHECK_EQ(n, 0);
+	gpu_endpoints_close(&sealed);
+	CHECK_EQ(gpus.alive, 0);
+}
+
 static void its_memory_is_registered_one_way_or_the_other(void)
 {
 	static const struct {
@@ -315,6 +333,7 @@ static void a_driver_that_never_starts_ends_too(void)
 static const struct test tests[] = {
 	TEST(every_gpu_is_an_endpoint_with_data_in_it),
 	TEST(without_an_engine_there_are_none),
+	TEST(under_confidential_computing_there_are_none),
 	TEST(its_memory_is_registered_one_way_or_the_other),
 	TEST(wrong_data_in_a_gpu_is_found),
 	TEST(a_gpu_without_memory_to_give_says_why),

@@ -387,7 +387,34 @@ static void a_lone_port_of_another_kind_is_no_port_of_the_jobs(void)
 	}
 }
 
+/* As a p5 with an RNIC beside it, and one with EFA alone. */
+static void a_device_without_connections_is_no_port_of_anybody(void)
+{
+	struct bench *b = bench_new(NULL), *alone = bench_new(NULL), *named;
+	size_t i;
+
+	for (i = 0; i < PORTS; i++) {
+		b->sim.ports[i].layer = RDMA_ETHERNET;
+		b->sim.ports[i].unconnected = i > 1;
+		alone->sim.ports[i].unconnected = true;
+	}
+	CHECK_EQ(pair_plan_make(&b->plan, &b->err), 0);
+	CHECK_EQ(b->plan.n_sides, 2);
+	CHECK_EQ(b->plan.n_jobs, 2);
+	CHECK_HAS(b->plan.left_out, "sim2:1 (400 Gb/s), sim3:1 (400 Gb/s) left out: no reliable");
+	bench_free(b);
+	CHECK_EQ(pair_plan_make(&alone->plan, &alone->err), -ENODEV);
+	CHECK_HAS(alone->err.msg,
+		  "sim0:1 (400 Gb/s), sim1:1 (400 Gb/s), sim2:1 (400 Gb/s) and 1 more");
+	bench_free(alone);
+	named = bench_new("sim2:1>sim3:1");
+	named->sim.ports[2].unconnected = true;
+	CHECK_EQ(pair_plan_make(&named->plan, &named->err), -EINVAL);
+	bench_free(named);
+}
+
 static const struct test tests[] = {
+	TEST(a_device_without_connections_is_no_port_of_anybody),
 	TEST(a_port_that_never_met_anybody_is_named),
 	TEST(a_subnet_for_each_rail_is_no_matter_of_one_host),
 	TEST(a_lone_port_of_another_kind_is_no_port_of_the_jobs),
