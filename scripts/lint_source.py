@@ -46,7 +46,7 @@ ONLY_IN = (
     (r"yaml\.h", ("lib/json/yaml.c",)),
     (r"sqlite3\.h", ("controller/store/db_sqlite", "controller/store/store", "tests/fakes/crash_")),
     (r"microhttpd\.h", ("controller/http/api",)),
-    (r"infiniband/.*", ("probes/rdma/",)),
+    (r"infiniband/.*", ("probes/rdma/", "tests/fakes/verbs_fake.c")),
     (r"cblas\.h|openblas.*", ("probes/accel/host", "tests/bench/")),
     (r"cuda.*\.h|nccl\.h|nvml\.h", ("tests/",)),
     (r"systemd/.*", ("lib/net/http_loop.c", "lib/net/http_once.c", "agents/", "controller/", "tests/", "cli/link.c")),

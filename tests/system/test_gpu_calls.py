@@ -18,7 +18,7 @@ OLDER = ["nvmlDeviceGetTotalEccErrors", "nvmlDeviceGetPcieReplayCounter", "nvmlD
          "nvmlDeviceGetCurrentClocksThrottleReasons"]
 NEWER = ["nvmlDeviceGetMarginTemperature", "nvmlDeviceGetCurrentClocksEventReasons"]
 NOT_ASKED = ["nvmlErrorString", "nvmlDeviceGetHandleByUUID", "nvmlDeviceGetClockInfo", "nvmlDeviceGetMaxClockInfo",
-             "nvmlDeviceGetMPSComputeRunningProcesses_v3"]
+             "nvmlDeviceGetMPSComputeRunningProcesses_v3", "nvmlDeviceGetVirtualizationMode", "nvmlDeviceGetC2cModeInfoV"]
 
 
 @pytest.fixture
