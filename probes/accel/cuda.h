@@ -184,7 +184,7 @@ int nvml_new(const struct cuda *c, struct nvml **ret, struct err *err);
 void nvml_free(struct nvml *n);
 /* "580.65.06"; "" unknown. Borrowed. */
 const char *nvml_driver(const struct nvml *n);
-struct nvml_facts nvml_facts(const struct nvml *n, unsigned device);
+struct nvml_facts cuda_nvml_facts(const struct nvml *n, unsigned device);
 int nvml_look(struct nvml *n, unsigned device, unsigned what, struct nvml_state *ret,
 	      struct err *err);
 

@@ -278,7 +278,7 @@ void nvml_free(struct nvml *n)
 	free(n);
 }
 
-struct nvml_facts nvml_facts(const struct nvml *n, unsigned device)
+struct nvml_facts cuda_nvml_facts(const struct nvml *n, unsigned device)
 {
 	return n->has_facts && device < n->n ? n->facts[device] : (struct nvml_facts){ 0 };
 }

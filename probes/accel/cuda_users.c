@@ -26,7 +26,7 @@ static int look(struct cuda *c, unsigned device, unsigned what, struct nvml_stat
 
 struct nvml_facts cuda_facts(const struct cuda *c, unsigned device)
 {
-	return c->nvml ? nvml_facts(c->nvml, device) : (struct nvml_facts){ 0 };
+	return c->nvml ? cuda_nvml_facts(c->nvml, device) : (struct nvml_facts){ 0 };
 }
 
 int cuda_refuse_shared(const struct cuda *c, struct err *err)
