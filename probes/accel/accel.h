@@ -62,6 +62,8 @@ enum accel_links {
 struct accel_condition {
 	double clock_hz; /* compute clock now */
 	double power_w, temperature_c;
+	double memory_c;	   /* the hottest of its memory */
+	double memory_limit_c;	   /* the most that its memory may have in operation */
 	uint64_t throttle_reasons; /* NVML bits; 0 none */
 	unsigned links_up;	   /* NVLinks that are active; 0 none or unknown */
 	uint64_t links_down;	   /* those it has that are not, a bit each */

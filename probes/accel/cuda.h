@@ -159,6 +159,7 @@ enum nvml_what {
 	NVML_ASK_LINKS = 2,   /* asked again after some seconds only */
 	NVML_ASK_MODES = 4,   /* ECC, MIG */
 	NVML_ASK_USERS = 8,   /* processes */
+	NVML_ASK_MEMORY = 16, /* heat of the memory; asked again after a second only */
 };
 
 /* What NVML says of one GPU; what was not asked is unknown. */

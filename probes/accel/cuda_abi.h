@@ -209,6 +209,7 @@ enum {
 /* --- libnvidia-ml.so.1 --- */
 
 struct nvml_device; /* borrowed from the library */
+struct nvml_field;  /* nvml_abi.h */
 
 enum nvml_result {
 	NVML_OK = 0,
@@ -275,6 +276,10 @@ struct nvml_process { /* nvmlProcessInfo_t of _v2 and _v3 */
 	  (struct nvml_device * device, unsigned *milliwatt))                                   \
 	X(0, unsigned, temperature, nvmlDeviceGetTemperature,                                   \
 	  (struct nvml_device * device, unsigned sensor, unsigned *celsius))                    \
+	X(0, unsigned, heat_limit, nvmlDeviceGetTemperatureThreshold,                           \
+	  (struct nvml_device * device, unsigned which, unsigned *celsius))                     \
+	X(0, unsigned, field_values, nvmlDeviceGetFieldValues,                                  \
+	  (struct nvml_device * device, int n, struct nvml_field *fields))                      \
 	X(0, unsigned, nvlink, nvmlDeviceGetNvLinkState,                                        \
 	  (struct nvml_device * device, unsigned link, unsigned *active))                       \
 	X(0, unsigned, nvlink_remote, nvmlDeviceGetNvLinkRemoteDeviceType,                      \

@@ -13,10 +13,15 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "probes/accel/cuda.h"
+#include "probes/accel/nvml_abi.h"
 #include "probes/accel/nvml_process.h"
 #include "probes/accel/worker.h"
 
-enum { LINKS_US = 5000000 /* that an answer about links is good for */ };
+enum {
+	LINKS_US = 5000000,  /* that an answer about links is good for */
+	MEMORY_US = 1000000, /* and one about the heat of memory */
+	HEAT_MAX_C = 200,    /* what is above is no temperature */
+};
 enum { QUESTION_START = -1, QUESTION_FACTS = -2 }; /* else the number of a GPU */
 
 struct nvml {
@@ -37,6 +42,10 @@ struct nvml {
 		uint64_t until_us; /* monotonic; 0: not known yet */
 		struct accel_condition condition;
 	} links[CUDA_DEVICES_MAX]; /* as they were told last */
+	struct {
+		uint64_t until_us;
+		double memory_c, limit_c;
+	} heat[CUDA_DEVICES_MAX];
 };
 
 static void add_process(struct nvml_state *s, unsigned pid)
@@ -112,6 +121,46 @@ static void know_links(struct nvml *n, unsigned i)
 	c->links_to = links->links_to;
 }
 
+static double celsius(double value)
+{
+	return value > 0 && value < HEAT_MAX_C ? value : (double)NAN;
+}
+
+static double number_of(const struct nvml_field *field)
+{
+	switch (field->type) {
+	case NVML_U32:
+		return field->value.u32;
+	case NVML_S32:
+		return field->value.s32;
+	case NVML_U64:
+		return (double)field->value.u64;
+	default:
+		return (double)NAN;
+	}
+}
+
+static void know_memory(struct nvml *n, unsigned i)
+{
+	struct nvml_field field = { .id = NVML_FIELD_MEMORY_TEMPERATURE };
+	struct nvml_device *device = n->devices[i];
+	const struct cuda_nvml *call = &n->call;
+	unsigned limit = 0;
+
+	if (clock_mono_us() >= n->heat[i].until_us) {
+		n->heat[i].memory_c = n->heat[i].limit_c = (double)NAN;
+		if (call->field_values && call->field_values(device, 1, &field) == NVML_OK &&
+		    field.result == NVML_OK)
+			n->heat[i].memory_c = celsius(number_of(&field));
+		if (call->heat_limit &&
+		    call->heat_limit(device, NVML_THRESHOLD_MEMORY_MAX, &limit) == NVML_OK)
+			n->heat[i].limit_c = celsius(limit);
+		n->heat[i].until_us = clock_mono_us() + MEMORY_US;
+	}
+	n->state.condition.memory_c = n->heat[i].memory_c;
+	n->state.condition.memory_limit_c = n->heat[i].limit_c;
+}
+
 /* What is unknown stays NAN. A GPU that is gone says so to any question. */
 static void ask_numbers(struct nvml *n, struct nvml_device *device)
 {
@@ -143,7 +192,11 @@ static void answer_state(struct nvml *n, unsigned i)
 	struct nvml_device *device = n->devices[i];
 
 	n->state = (struct nvml_state){
-		.condition = { .clock_hz = NAN, .power_w = NAN, .temperature_c = NAN },
+		.condition = { .clock_hz = NAN,
+			       .power_w = NAN,
+			       .temperature_c = NAN,
+			       .memory_c = NAN,
+			       .memory_limit_c = NAN },
 		.clock_max_hz = NAN,
 		.power_limit_w = NAN,
 		.ecc = -1,
@@ -157,6 +210,8 @@ static void answer_state(struct nvml *n, unsigned i)
 		return;
 	if (n->what & NVML_ASK_LINKS)
 		know_links(n, i);
+	if (n->what & NVML_ASK_MEMORY)
+		know_memory(n, i);
 	if (n->what & NVML_ASK_MODES) {
 		n->state.ecc = mode(n->call.ecc, device);
 		n->state.mig = mode(n->call.mig, device);

@@ -83,7 +83,8 @@ void cuda_params(const struct accel *a, unsigned device, json_t *params)
 int cuda_condition(struct accel *a, unsigned device, struct accel_condition *ret, struct err *err)
 {
 	struct nvml_state s = { 0 };
-	int r = look(cuda_of(a), device, NVML_ASK_NUMBERS | NVML_ASK_LINKS, &s, err);
+	int r = look(cuda_of(a), device, NVML_ASK_NUMBERS | NVML_ASK_LINKS | NVML_ASK_MEMORY, &s,
+		     err);
 
 	if (r == 0)
 		*ret = s.condition;

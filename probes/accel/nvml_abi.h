@@ -13,7 +13,7 @@
 enum {
 	NVML_LINKS_MAX = 36, /* NVML_NVLINK_MAX_LINKS */
 	NVML_EVENT_XID = 0x8,
-	NVML_FIELD_MEMORY_TEMPERATURE = 82, /* C */
+	NVML_FIELD_MEMORY_TEMPERATURE = 82, /* MEMORY_TEMP; DCGM has it as its field 140 */
 	NVML_FIELD_LINK_SPEED = 164,	    /* of the NVLink in its scope: MB/s each way */
 	NVML_FIELD_LINK_POWER = 167,	    /* likewise: 0 full speed, 1 asleep */
 	NVML_FIELD_RECOVERY = 230,	    /* GET_GPU_RECOVERY_ACTION */
@@ -106,7 +106,7 @@ struct nvml_margin { /* nvmlMarginTemperature_v1_t */
 };
 #define NVML_MARGIN_VERSION ((unsigned)sizeof(struct nvml_margin) | 1U << 24)
 
-enum { NVML_THRESHOLD_SLOWDOWN = 1, NVML_THRESHOLD_MEMORY = 2 };
+enum { NVML_THRESHOLD_SLOWDOWN = 1, NVML_THRESHOLD_MEMORY_MAX = 2 };
 
 /* nvmlComputeMode_t */
 enum nvml_compute {

@@ -70,7 +70,7 @@ struct gemm_job {
 
 /* What a device's clock did while it was measured. */
 struct gemm_clock {
-	double sum_hz, min_hz, max_w, max_c;
+	double sum_hz, min_hz, max_w, max_c, max_memory_c;
 	unsigned n;		/* looks; 0: unknown */
 	uint64_t reasons;	/* NVML bits of all looks */
 	char why[ERR_MSG_SIZE]; /* why the latest look failed; "" it did not */

@@ -27,7 +27,9 @@ static const struct {
 
 static void look(struct gemm_device *d)
 {
-	struct accel_condition now = { .clock_hz = NAN, .power_w = NAN, .temperature_c = NAN };
+	struct accel_condition now = {
+		.clock_hz = NAN, .power_w = NAN, .temperature_c = NAN, .memory_c = NAN
+	};
 	struct gemm_clock *c = &d->clock;
 	struct err err = ERR_INIT;
 
@@ -41,6 +43,7 @@ static void look(struct gemm_device *d)
 	c->min_hz = c->n ? fmin(c->min_hz, now.clock_hz) : now.clock_hz;
 	c->max_w = c->n ? fmax(c->max_w, now.power_w) : now.power_w;
 	c->max_c = c->n ? fmax(c->max_c, now.temperature_c) : now.temperature_c;
+	c->max_memory_c = c->n ? fmax(c->max_memory_c, now.memory_c) : now.memory_c;
 	c->reasons |= now.throttle_reasons;
 	c->n++;
 }
@@ -74,6 +77,8 @@ char *gemm_clock_words(const struct gemm_device *d)
 		(void)strbuf_printf(&words, "; at most %.0f W", c->max_w);
 	if (c->max_c > 0)
 		(void)strbuf_printf(&words, ", %.0f C", c->max_c);
+	if (c->max_memory_c > 0)
+		(void)strbuf_printf(&words, ", HBM %.0f C", c->max_memory_c);
 	for (i = 0; i < ARRAY_SIZE(reasons); i++) {
 		if (!(c->reasons & reasons[i].bit))
 			continue;

@@ -169,7 +169,7 @@ static void look_at_heat(struct look *l)
 
 	if (ASK(l, health, fields, 1, &memory) && took_field(l, &memory))
 		know(l, FACT_MEMORY_TEMPERATURE, number_of(&memory));
-	if (ASK(l, health, threshold, NVML_THRESHOLD_MEMORY, &limit) && limit > 0)
+	if (ASK(l, health, threshold, NVML_THRESHOLD_MEMORY_MAX, &limit) && limit > 0)
 		know(l, FACT_MEMORY_LIMIT, limit);
 	if (!ASK(l, base, temperature, NVML_TEMPERATURE_GPU, &now))
 		return;

@@ -117,6 +117,17 @@
  *	old=1         the driver does not know the newer fields; what calls it has not
  *	              is for the test to take out of a copy of the library
  *
+ * Heat over minutes, by the clock that the programs see, which may be scaled (gpu_fake_heat.c):
+ *
+ *	heat=1        GPUs warm up under load, and slow down at 87 C, or at 95 C of their memory
+ *	inlet=N       the air that cools them, C (default 28)
+ *	tau=N         seconds in which heat sinks go two thirds of the way to another
+ *	              temperature; all else is as much faster or slower (default 60)
+ *	fan=I         a fan failed: the heat sink of this GPU gets 1.84 times as warm, so that
+ *	              it is throttled after 95 s of load
+ *	paste=I       bad paste under the chip of this GPU
+ *	hotmemory=I   bad contact of the memory of this GPU: it comes to 95 C
+ *
  * Of NCCL, whose data is exact and whose operations take as long as the links
  * of the slowest GPU in them (FAKE_LINK_BYTES_PER_US each way); "after 40":
  * operations.
@@ -232,6 +243,17 @@ unsigned fake_enter_as_from(unsigned gpu, const char *call);
 
 /* Does not come back when block= and at= say so; `gpu` is FAKE_NO_GPU for a call about none. */
 void fake_block(const char *call, long gpu);
+
+/* What it is like on a GPU now; see heat=1. */
+struct fake_heat {
+	double clock; /* part of its highest */
+	double power_w, gpu_c, memory_c;
+	bool slowed; /* by heat */
+};
+struct fake_heat fake_heat_of(unsigned gpu);
+
+/* From now until then it computes. */
+void fake_heat_busy(unsigned gpu, double until_ns);
 
 /* True when the setting names this GPU. */
 bool fake_is(const char *fault, unsigned gpu);

@@ -350,9 +350,11 @@ unsigned fake_put_product(struct CUstream_st *stream, const struct fake_product 
 		rate *= fault;
 	if (fake_gpu_is_held_back(stream->gpu))
 		rate *= fault;
+	rate *= fake_heat_of(stream->gpu).clock;
 	if (g->collectives)
 		rate *= fake_is("crowded", stream->gpu) ? beside * crowded : beside;
 	stream->free_at_ns = begin_ns(stream) + flop / rate;
+	fake_heat_busy(stream->gpu, stream->free_at_ns);
 	if (has_failed("hang", stream->gpu))
 		stream->free_at_ns = INFINITY;
 	g->products++;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part of NVML that tells of the state of a GPU; faults in gpu_fake.h. */
+#include <math.h>
 #include <stdio.h>
 
 #include "lib/base/macro.h"
@@ -165,6 +166,15 @@ static unsigned long long link_of(const struct nvml_device *device, unsigned fie
 	return slow || sleeps ? full / 2 : full;
 }
 
+static unsigned long long memory_c(const struct nvml_device *device)
+{
+	if (fake_is("memoryhot", device->gpu) || fake_setting("allhot", 0))
+		return MEMORY_HOT_C;
+	return fake_setting("heat", 0)
+		       ? (unsigned long long)lround(fake_heat_of(device->gpu).memory_c)
+		       : MEMORY_C;
+}
+
 static unsigned long long value_of(const struct nvml_device *device, unsigned field, unsigned link)
 {
 	unsigned long long value = field == 230 && fake_is("recovery", device->gpu)
@@ -175,8 +185,7 @@ static unsigned long long value_of(const struct nvml_device *device, unsigned fi
 	if (field == NVML_FIELD_LINK_SPEED || field == NVML_FIELD_LINK_POWER)
 		return link_of(device, field, link);
 	if (field == NVML_FIELD_MEMORY_TEMPERATURE)
-		return fake_is("memoryhot", device->gpu) || fake_setting("allhot", 0) ? MEMORY_HOT_C
-										      : MEMORY_C;
+		return memory_c(device);
 	if (is_volatile(field) && fake_setting("closed", 0) && !is_persistent())
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(counted); i++) {
@@ -197,6 +206,8 @@ unsigned nvmlDeviceGetFieldValues(struct nvml_device *device, int n, struct nvml
 		fields[i].result = has_field(fields[i].id) ? NVML_OK : NVML_NOT_SUPPORTED;
 		fields[i].type = NVML_U64;
 		fields[i].value.u64 = value_of(device, fields[i].id, fields[i].scope);
+		if (fields[i].id == NVML_FIELD_MEMORY_TEMPERATURE)
+			fields[i].type = NVML_U32;
 	}
 	return fake_answer(device);
 }

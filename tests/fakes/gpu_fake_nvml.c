@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fakes/gpu_fake_nvml.h"
 
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -104,9 +105,11 @@ unsigned nvmlDeviceGetHandleByUUID(const char *uuid, struct nvml_device **device
 
 unsigned nvmlDeviceGetClockInfo(struct nvml_device *device, unsigned type, unsigned *mhz)
 {
-	bool slow = fake_gpu_is_held_back(device->gpu);
+	double part = fake_heat_of(device->gpu).clock;
 
-	return answer(device, slow ? FAKE_CLOCK_MHZ * 9 / 10 : FAKE_CLOCK_MHZ,
+	if (fake_gpu_is_held_back(device->gpu))
+		part *= 0.9;
+	return answer(device, (unsigned)lround(FAKE_CLOCK_MHZ * part),
 		      type == NVML_CLOCK_SM ? mhz : &type);
 }
 
@@ -132,6 +135,7 @@ static unsigned long long reasons(const struct nvml_device *device)
 		return NVML_REASON_IDLE;
 	if (fake_setting("hotaisle", 0))
 		bits |= NVML_REASON_SW_THERMAL;
+	bits |= fake_heat_of(device->gpu).slowed ? NVML_REASON_SW_THERMAL : 0;
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		bits |= is(all[i].fault, device) ? all[i].reason : 0;
 	return bits;
@@ -152,7 +156,7 @@ unsigned nvmlDeviceGetCurrentClocksEventReasons(struct nvml_device *device, unsi
 
 unsigned nvmlDeviceGetPowerUsage(struct nvml_device *device, unsigned *milliwatt)
 {
-	return answer(device, 650000, milliwatt);
+	return answer(device, (unsigned)lround(1e3 * fake_heat_of(device->gpu).power_w), milliwatt);
 }
 
 bool fake_is_other_model(const struct nvml_device *device)
@@ -172,7 +176,8 @@ unsigned nvmlDeviceGetEnforcedPowerLimit(struct nvml_device *device, unsigned *m
 
 unsigned nvmlDeviceGetTemperature(struct nvml_device *device, unsigned sensor, unsigned *celsius)
 {
-	return answer(device, is("hot", device) ? 88 : 61, sensor ? &sensor : celsius);
+	return answer(device, (unsigned)lround(fake_heat_of(device->gpu).gpu_c),
+		      sensor ? &sensor : celsius);
 }
 
 unsigned nvmlDeviceGetTemperatureThreshold(struct nvml_device *device, unsigned which,
@@ -181,7 +186,7 @@ unsigned nvmlDeviceGetTemperatureThreshold(struct nvml_device *device, unsigned 
 	const long memory = fake_setting("memorylimit", 0);
 	const unsigned result = answer(device, which == NVML_THRESHOLD_SLOWDOWN ? 90 : 95, celsius);
 
-	if (result != NVML_OK || which != NVML_THRESHOLD_MEMORY)
+	if (result != NVML_OK || which != NVML_THRESHOLD_MEMORY_MAX)
 		return result;
 	*celsius = (unsigned)memory;
 	/* As drivers that tell margins do it: none of the memory. */
