@@ -8,6 +8,7 @@
 #include "agents/assay/commands.h"
 #include "agents/assay/explain.h"
 #include "agents/assay/explain_input.h"
+#include "agents/assay/show_burn.h"
 #include "agents/run/run.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
@@ -107,6 +108,8 @@ static int explain(const struct explain_options *o, const struct explain_input *
 	explain_make(input, reference, &e);
 	if (o->run.output == OUTPUT_TABLE) {
 		explain_show(&e, stdout, term_wants_colour(stdout), term_width(stdout));
+		show_burn(&input->samples, &input->parts, stdout, term_wants_colour(stdout),
+			  term_width(stdout));
 	} else {
 		value = explain_encode(&e);
 		command_print(value, o->run.output);

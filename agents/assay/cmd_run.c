@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "agents/assay/commands.h"
+#include "agents/assay/show_burn.h"
 #include "agents/assay/show_run.h"
 #include "agents/run/run.h"
 #include "agents/run/verdict_file.h"
@@ -14,6 +15,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/json/kv.h"
+#include "lib/judge/localise.h"
 #include "lib/report/host_parts.h"
 
 static void print_value(const struct run *run)
@@ -31,6 +33,7 @@ static void print_value(const struct run *run)
 static int show(const struct run *run)
 {
 	const enum exit_style style = run->options.style;
+	const struct sample_list samples = { run->report.samples, run->report.n_samples };
 
 	/* NHC takes silence for health. */
 	if (style == EXIT_NHC && run->verdict.level != VERDICT_FAIL)
@@ -39,9 +42,12 @@ static int show(const struct run *run)
 		print_value(run);
 	else if (style != EXIT_ASSAY && !run->options.output_given)
 		show_line(&run->verdict, style, stdout);
-	else
+	else {
 		show_run(&run->report, &run->verdict, &run->references.parts, stdout,
 			 term_wants_colour(stdout), show_width(stdout));
+		show_burn(&samples, &run->references.parts, stdout, term_wants_colour(stdout),
+			  show_width(stdout));
+	}
 	/* What is larger than the buffer failed before: then there is nothing left to flush. */
 	return ferror(stdout) || fflush(stdout) == EOF ? -EIO : 0;
 }

@@ -37,7 +37,8 @@ static void set_floor(const struct sample *s, const struct judge_inputs *inputs,
 {
 	double ratio = NAN, k = NAN;
 
-	if (inputs->floor &&
+	/* Of degrees a ratio that was written for rates says nothing. */
+	if (inputs->floor && !m->family->heat &&
 	    inputs->floor(inputs->floor_context, s->check, s->locality, &ratio, &k)) {
 		m->slack = isfinite(ratio) ? 1 - ratio : m->slack;
 		m->k = isfinite(k) ? k : m->k;
@@ -68,7 +69,7 @@ static size_t collect(const struct report *report, const struct judge_inputs *in
 		if (!view->measured)
 			continue;
 		set_floor(&report->samples[i], inputs, &view->m);
-		if (!view->m.family->compared)
+		if (!view->m.family->compared || view->m.family->alone)
 			continue;
 		member->m = view->m;
 		member->kind = kind_of(&report->samples[i], &member->memory);

@@ -42,7 +42,10 @@ struct family {
 	bool compared;	    /* with peers and history; a state or a counter is not */
 	bool silicon;	    /* parts of one host differ for good, with a long tail of slow ones */
 	bool alike;	    /* good hosts do not differ in it as silicon does */
-	bool count;	    /* things that are there or not: one short of the SKU file is a fail */
+	bool alone; /* not held against the others of its host: their place matters, or a like check
+		       does */
+	bool heat;  /* never so far out, or so good, that one reference is enough to say so */
+	bool count; /* things that are there or not: one short of the SKU file is a fail */
 };
 
 /* The family of a check. Never NULL. */

@@ -50,6 +50,8 @@ struct gemm_plan {
 	uint64_t rate_us;  /* measuring the rate */
 	uint64_t check_us; /* verifying products */
 	uint64_t vote_us;  /* comparing those of random data between devices; 0: not at all */
+	bool burn;	   /* in place of rate, chain and overlap: gemm_burn.h, for rate_us */
+	double burn_s;	   /* what was asked for, in seconds */
 	bool overlap;	   /* measure gemm.overlap too, with `nccl` */
 	uint64_t overlap_us;
 	struct nccl_library nccl;
@@ -96,6 +98,7 @@ struct gemm_device {
 	unsigned n_put, n_taken;    /* windows put and taken; their difference is in flight */
 	unsigned n_warm;	    /* the first window that counts */
 	double seconds_per_product; /* the latest window's */
+	double taken_flop, taken_s; /* of all windows taken since who counts them began anew */
 	double rates[GEMM_WINDOWS]; /* FLOP/s of each window */
 	size_t n_rates;
 	double plain_rate;	       /* gemm.rate as it was told; NAN: it was not measured */

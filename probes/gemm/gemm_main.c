@@ -41,14 +41,27 @@ static const double spare_part = 0.1;
 /* And where the rate is measured again beside a collective, whose communicators take seconds. */
 static const double less_rate_part = 0.3, overlap_part = 0.1;
 
+/*
+ * A burn: most of the budget, less these: the rates of its beginning do not count, products are
+ * verified while it is hot, and samples must be out.
+ */
+enum {
+	BURN_BUDGET_MIN_US = 30000000,
+	BURN_WARM_US = 3000000,
+	BURN_CHECK_US = 10000000,
+	BURN_VOTE_US = 5000000,
+	BURN_SPARE_US = 5000000,
+};
+static const double burn_warm_part = 0.05, burn_check_part = 0.1, burn_vote_part = 0.05;
+
 struct options {
 	const char *engine;
 	struct accel_gemm_shape shape; /* m = 0: the default */
 	bool dtype_given;
-	bool overlap, chain;
+	bool overlap, chain, burn;
 };
 
-enum { OPT_ENGINE = 0x200, OPT_SHAPE, OPT_DTYPE, OPT_OVERLAP, OPT_CHAIN };
+enum { OPT_ENGINE = 0x200, OPT_SHAPE, OPT_DTYPE, OPT_OVERLAP, OPT_CHAIN, OPT_BURN };
 
 static const struct argp_option argp_options[] = {
 	{ "engine", OPT_ENGINE, "auto|cpu|cuda", 0,
@@ -62,6 +75,10 @@ static const struct argp_option argp_options[] = {
 	{ "chain", OPT_CHAIN, NULL, 0,
 	  "Also measure a chain of small kernels as in a forward pass (GPUs; always with a "
 	  "--budget of 30s or more)",
+	  0 },
+	{ "burn", OPT_BURN, NULL, 0,
+	  "Load GPUs and NVLinks for the whole budget, of 30s at least, and tell how each of them "
+	  "becomes slower and hotter, in place of the other rates",
 	  0 },
 	{ 0 },
 };
@@ -110,6 +127,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_CHAIN:
 		o->chain = true;
 		return 0;
+	case OPT_BURN:
+		o->burn = true;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -151,11 +171,14 @@ static void set_shape(struct gemm_plan *plan, const struct options *o)
 static int check_options(const struct probe *probe, const struct accel_ops *ops, struct err *err)
 {
 	const struct options *o = probe->options;
+	const char *option = o->burn ? "burn" : o->overlap ? "overlap" : "chain";
 
-	const char *option = o->overlap ? "overlap" : "chain";
-
-	if ((o->overlap || o->chain) && streq(ops->name, "cpu"))
+	if ((o->overlap || o->chain || o->burn) && streq(ops->name, "cpu"))
 		return err_set(err, ENODEV, "--%s needs a GPU engine", option);
+	if (o->burn && (o->overlap || o->chain))
+		return err_set(err, EINVAL, "--burn: not together with --overlap or --chain");
+	if (o->burn && probe->budget_us < BURN_BUDGET_MIN_US)
+		return err_set(err, EINVAL, "--burn: a --budget of at least 30s");
 	if (probe->budget_us < BUDGET_MIN_US)
 		return err_set(err, EINVAL, "--budget: at least 3s, of which 1s warms up");
 	return 0;
@@ -196,8 +219,27 @@ static int set_overlap(struct gemm_plan *plan, const struct probe *probe, struct
 	if (r < 0 && o->overlap)
 		return err_set(err, ENODEV, "--overlap: %s", why.msg);
 	if (r < 0)
-		log_info("gemm.overlap is not measured: %s", why.msg);
+		log_info("%s: %s",
+			 o->burn ? "NVLinks are not loaded" : "gemm.overlap is not measured",
+			 why.msg);
 	return 0;
+}
+
+static void set_burn_times(struct gemm_plan *plan, const struct probe *probe)
+{
+	double budget_us = (double)probe->budget_us;
+	uint64_t others_us;
+
+	plan->burn = true;
+	plan->burn_s = budget_us / USEC_PER_SEC;
+	plan->chain = false;
+	plan->overlap_us = 0;
+	plan->warm_us = MIN((uint64_t)(burn_warm_part * budget_us), (uint64_t)BURN_WARM_US);
+	plan->check_us = MIN((uint64_t)(burn_check_part * budget_us), (uint64_t)BURN_CHECK_US);
+	plan->vote_us = MIN((uint64_t)(burn_vote_part * budget_us), (uint64_t)BURN_VOTE_US);
+	plan->spare_us = MIN(plan->spare_us, (uint64_t)BURN_SPARE_US);
+	others_us = plan->warm_us + plan->check_us + plan->vote_us + plan->spare_us;
+	plan->rate_us = probe->budget_us - others_us;
 }
 
 static void set_times(struct gemm_plan *plan, const struct probe *probe)
@@ -218,6 +260,8 @@ static void set_times(struct gemm_plan *plan, const struct probe *probe)
 	plan->vote_us = (uint64_t)(vote_part * budget_us);
 	plan->overlap_us = plan->overlap ? (uint64_t)(overlap_part * budget_us) : 0;
 	plan->spare_us = (uint64_t)(spare_part * budget_us);
+	if (o->burn)
+		set_burn_times(plan, probe);
 }
 
 static int run(struct probe *probe, struct err *err)
@@ -270,6 +314,17 @@ int main(int argc, char **argv)
 		  "a GPU that slows down more than its peers during an all-reduce (GPU)" },
 		{ "gemm.overlap_busbw", "B/s", BETTER_NONE,
 		  "the all-reduce itself: its rate beside the products, or which GPU hung in it" },
+		{ "gemm.burn_rate", "FLOP/s", BETTER_HIGHER,
+		  "with --burn: a GPU slower than its peers after minutes of load (GPU)" },
+		{ "gemm.burn_kept", "1", BETTER_HIGHER,
+		  "with --burn: a GPU that becomes slower as it gets warm: fan, paste, air (GPU)" },
+		{ "gemm.burn_hbm_temp", "1", BETTER_LOWER,
+		  "with --burn: memory at its limit while that of its peers is not, C (GPU)" },
+		{ "gemm.burn_gpu_temp", "1", BETTER_LOWER,
+		  "with --burn: a GPU hotter than those of other hosts, C (GPU)" },
+		{ "gemm.burn_clock", "Hz", BETTER_NONE,
+		  "with --burn: the SM clock over time (GPU)" },
+		{ "gemm.burn_power", "W", BETTER_NONE, "with --burn: the power over time (GPU)" },
 		{ "gemm.correct", "1", BETTER_LOWER,
 		  "silent data corruption: elements of a product that are wrong" },
 	};

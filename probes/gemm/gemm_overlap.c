@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/xalloc.h"
@@ -71,11 +72,12 @@ static bool go(struct overlap *o, unsigned times, const struct coll_watch *watch
 	return !o->failed;
 }
 
-/* What a go of collectives is, and what they do alone. */
-static bool try_alone(struct overlap *o, unsigned *ret_times)
+bool overlap_try_alone(struct overlap *o, unsigned *ret_times)
 {
 	double seconds;
 
+	if (o->failed)
+		return false;
 	/* The first one connects. */
 	if (!go(o, 1, NULL, &o->alone) || !go(o, ALONE, NULL, &o->alone))
 		return false;
@@ -83,6 +85,22 @@ static bool try_alone(struct overlap *o, unsigned *ret_times)
 	*ret_times = seconds * COLL_REPEAT_MAX * USEC_PER_SEC < GO_US
 			     ? (unsigned)COLL_REPEAT_MAX
 			     : (unsigned)MAX(GO_US * 1e-6 / seconds, 1.0);
+	return true;
+}
+
+static void keep_go(struct overlap *o, double busbw)
+{
+	if (o->n_goes < OVERLAP_GOES_MAX)
+		o->goes[o->n_goes++] = busbw;
+}
+
+bool overlap_go(struct overlap *o, unsigned times, const struct coll_watch *watch)
+{
+	double busbw;
+
+	if (!go(o, times, watch, &busbw))
+		return false;
+	keep_go(o, busbw);
 	return true;
 }
 
@@ -138,7 +156,7 @@ static void measure(struct overlap *o)
 	double busbw;
 
 	gemm_windows_warm(o->run);
-	if (!try_alone(o, &times))
+	if (!overlap_try_alone(o, &times))
 		return;
 	o->stretch = (struct gemm_stretch){
 		.window_us = WARM_WINDOW_US,
@@ -146,8 +164,8 @@ static void measure(struct overlap *o)
 		.last_us = o->run->plan->deadline_us,
 	};
 	while (!o->over && go(o, times, &watch, &busbw)) {
-		if (o->stretch.counts && o->n_goes < OVERLAP_GOES_MAX)
-			o->goes[o->n_goes++] = busbw;
+		if (o->stretch.counts)
+			keep_go(o, busbw);
 		keep_sure(o);
 		turn(o);
 	}
@@ -215,6 +233,40 @@ static void forget_clocks(struct gemm_run *run)
 	}
 }
 
+static struct overlap *make(struct gemm_run *run)
+{
+	struct overlap *o = xcalloc(1, sizeof(*o));
+
+	o->run = run;
+	o->n = run->n;
+	o->suspect = COLL_NOBODY;
+	o->alone = (double)NAN;
+	o->op = (struct coll_op){ COLL_ALL_REDUCE, bytes_for(run) };
+	return o;
+}
+
+struct overlap *overlap_new(struct gemm_run *run)
+{
+	struct overlap *o = make(run);
+	const struct gemm_device *absent = find_absent(run);
+
+	if (absent)
+		fail(o, -ENODEV, COLL_NOBODY, absent->failed ? absent->why : absent->busy);
+	else
+		set_up(o);
+	return o;
+}
+
+void overlap_free(struct overlap *o)
+{
+	if (!o)
+		return;
+	if (o->coll && !o->run->plan->leaves)
+		o->coll->ops->close(o->coll);
+	free(o->n_sure);
+	free(o);
+}
+
 static int overlap_all(struct overlap *o)
 {
 	uint64_t start_us = now_us(o);
@@ -228,32 +280,25 @@ static int overlap_all(struct overlap *o)
 	gemm_busy_end(o->run, GEMM_MEASURED, now_us(o) - start_us);
 	/* Who is at fault is told before those who only waited. */
 	r = overlap_emit_busbw(o, start_us);
-	if (r == 0)
-		r = overlap_emit(o, start_us);
-	if (o->coll && !o->run->plan->leaves)
-		o->coll->ops->close(o->coll);
-	return r;
+	return r == 0 ? overlap_emit(o, start_us) : r;
+}
+
+static void free_overlap(struct overlap **o)
+{
+	overlap_free(*o);
 }
 
 int gemm_overlap(struct gemm_run *run)
 {
-	CLEANUP(freep) struct overlap *o = NULL;
+	CLEANUP(free_overlap) struct overlap *o = NULL;
 	const struct gemm_device *absent;
-	int r;
 
 	if (!run->plan->overlap || run->n == 0)
 		return 0;
-	o = xcalloc(1, sizeof(*o));
-	o->run = run;
-	o->n = run->n;
-	o->suspect = COLL_NOBODY;
-	o->alone = (double)NAN;
-	o->op = (struct coll_op){ COLL_ALL_REDUCE, bytes_for(run) };
+	o = make(run);
 	absent = find_absent(run);
 	if (absent)
 		return overlap_emit_absent(o, absent);
 	o->n_sure = xcalloc(run->n, sizeof(*o->n_sure));
-	r = overlap_all(o);
-	free(o->n_sure);
-	return r;
+	return overlap_all(o);
 }

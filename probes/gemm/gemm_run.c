@@ -4,6 +4,7 @@
 
 #include "lib/base/xalloc.h"
 #include "probes/accel/watch.h"
+#include "probes/gemm/gemm_burn.h"
 #include "probes/gemm/gemm_busy.h"
 #include "probes/gemm/gemm_device.h"
 
@@ -186,22 +187,31 @@ static void release_run(struct gemm_run *run)
 	free(run->devices);
 }
 
+struct part {
+	const char *check;
+	int (*measure)(struct gemm_run *run);
+};
+
+static const struct part usual[] = {
+	{ "gemm.rate", gemm_rate },
+	{ "gemm.correct", gemm_check },
+	{ "gemm.chain", gemm_chain },
+	/* Last: what hangs in it may be left hanging. */
+	{ "gemm.overlap", gemm_overlap },
+	{ 0 },
+};
+static const struct part burning[] = {
+	{ "gemm.burn_rate", gemm_burn },
+	{ "gemm.correct", gemm_check }, /* while it is hot */
+	{ 0 },
+};
+
 int gemm_run(struct gemm_plan *plan, struct err *err)
 {
 	CLEANUP(release_run)
 	struct gemm_run run = { .plan = plan };
-	static const struct {
-		const char *check;
-		int (*measure)(struct gemm_run *run);
-	} parts[] = {
-		{ "gemm.rate", gemm_rate },
-		{ "gemm.correct", gemm_check },
-		{ "gemm.chain", gemm_chain },
-		/* Last: what hangs in it may be left hanging. */
-		{ "gemm.overlap", gemm_overlap },
-	};
+	const struct part *part = plan->burn ? burning : usual;
 	unsigned n = MIN(plan->ops->n_devices(plan->accel), (unsigned)GEMM_DEVICES_MAX);
-	size_t i;
 	int r;
 
 	if (n == 0)
@@ -215,9 +225,9 @@ int gemm_run(struct gemm_plan *plan, struct err *err)
 	gemm_busy_look(&run);
 	r = set_up_devices(&run, err);
 	fit_times(plan);
-	for (i = 0; r == 0 && i < ARRAY_SIZE(parts); i++) {
-		plan->check = parts[i].check;
-		r = parts[i].measure(&run);
+	for (; r == 0 && part->check; part++) {
+		plan->check = part->check;
+		r = part->measure(&run);
 	}
 	return r < 0 && err && !err->code ? err_errno(err, -r, "cannot print samples") : r;
 }

@@ -78,6 +78,8 @@ static int take_window(struct gemm_device *d, uint64_t deadline_us, struct err *
 		return err_set(err, EIO, "%s: %u products took no time on its clock",
 			       d->info.subject, w->batch);
 	d->seconds_per_product = seconds / w->batch;
+	d->taken_flop += products_flop(d->plan, w->batch);
+	d->taken_s += seconds;
 	if (d->n_taken >= d->n_warm && d->n_rates < GEMM_WINDOWS)
 		d->rates[d->n_rates++] = products_flop(d->plan, w->batch) / seconds;
 	d->n_taken++;

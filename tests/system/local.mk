@@ -29,7 +29,7 @@ EXTRA_DIST += tests/system/abuse.py tests/system/alertmanager_stub.py tests/syst
 	tests/system/test_deploy_alerts.py tests/system/test_deploy_chart.py tests/system/test_deploy_grafana.py tests/system/test_deploy_kubernetes.py \
 	tests/system/test_deploy_newer.py tests/system/test_deploy_npd.py tests/system/test_diagnose.py tests/system/test_diagnose_rerun.py \
 	tests/system/test_disk_full.py tests/system/test_docs.py tests/system/test_doctor.py tests/system/test_explain.py tests/system/test_first_look.py \
-	tests/system/test_fleet.py tests/system/test_fleet_opinion.py tests/system/test_gemm.py tests/system/test_gemm_gpu.py \
+	tests/system/test_fleet.py tests/system/test_fleet_opinion.py tests/system/test_gemm.py tests/system/test_gemm_burn.py tests/system/test_gemm_gpu.py \
 	tests/system/test_gemm_overlap.py tests/system/test_gemm_users.py tests/system/test_gemm_vote.py tests/system/test_gpu_calls.py \
 	tests/system/test_gpu_faults.py tests/system/test_gpu_hidden.py tests/system/test_gpu_shares.py tests/system/test_gpu_start.py tests/system/test_gpu_state.py \
 	tests/system/test_guest.py tests/system/test_guest_fleet.py tests/system/test_hang_look.py tests/system/test_held_out.py \

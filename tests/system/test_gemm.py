@@ -161,7 +161,9 @@ def test_it_describes_itself(run):
     assert done.returncode == 0 and done.stderr == ""
     assert (value["kind"], value["probe"], value["active"], value["budget"]) == ("describe", "gemm", True, "10s")
     assert [c["check"] for c in value["checks"]] == [
-        "gemm.rate", "gemm.per_clock", "gemm.host_rate", "gemm.chain", "gemm.overlap", "gemm.overlap_busbw", "gemm.correct"]
+        "gemm.rate", "gemm.per_clock", "gemm.host_rate", "gemm.chain", "gemm.overlap", "gemm.overlap_busbw",
+        "gemm.burn_rate", "gemm.burn_kept", "gemm.burn_hbm_temp", "gemm.burn_gpu_temp", "gemm.burn_clock", "gemm.burn_power",
+        "gemm.correct"]
 
 
 @pytest.mark.parametrize("args, words", [

@@ -647,6 +647,10 @@ tests_unit_test_restarts_LDADD = $(JUDGE_LIBS) $(LDADD)
 # Clocks of a trace by the ends of its operations.
 UNIT_TESTS += tests/unit/test_attribution_ends
 tests_unit_test_attribution_ends_LDADD = libjobs.a libattribution.a $(RING_LIBS) $(LDADD)
+# Burns.
+UNIT_TESTS += tests/unit/test_gemm_burn
+tests_unit_test_gemm_burn_SOURCES = $(GEMM_FIXTURE) tests/unit/random.h tests/unit/test_gemm_burn.c
+tests_unit_test_gemm_burn_LDADD = $(GEMM_LIBS) $(JUDGE_LIBS) $(LDADD)
 if HAVE_CUNIT
 check_LIBRARIES += libtest.a
 libtest_a_SOURCES = tests/unit/test.c tests/unit/test.h

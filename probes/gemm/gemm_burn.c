@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/gemm/gemm_burn.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/xalloc.h"
+#include "probes/gemm/gemm_busy.h"
+#include "probes/gemm/gemm_device.h"
+#include "probes/gemm/gemm_overlap.h"
+
+enum {
+	BURN_WINDOW_US = 200000, /* long beside a launch, short beside a slot */
+	BURN_LOOK_US = 1000000,	 /* heat goes by seconds; each look asks the firmware of each GPU */
+	BURN_LATE_US = 2000000,	 /* what is late at the end is left */
+};
+
+static uint64_t now_us(const struct gemm_run *run)
+{
+	return run->plan->ops->now_us(run->plan->accel);
+}
+
+static void add(double value, double *sum, unsigned *n)
+{
+	if (!(value > 0))
+		return;
+	*sum += value;
+	*n += 1;
+}
+
+static void look_at(struct burn *b, unsigned i)
+{
+	struct gemm_device *d = &b->run->devices[i];
+	struct burn_tally *t = &b->tallies[i];
+	struct accel_condition now = { .clock_hz = NAN };
+	struct err err = ERR_INIT;
+
+	if (!gemm_live(d) || d->plan->ops->condition(d->plan->accel, i, &now, &err) < 0)
+		return;
+	add(now.clock_hz, &t->clock_hz, &t->n_clock);
+	add(now.power_w, &t->power_w, &t->n_power);
+	add(now.temperature_c, &t->gpu_c, &t->n_gpu);
+	add(now.memory_c, &t->memory_c, &t->n_memory);
+	t->reasons |= now.throttle_reasons;
+	if (now.memory_limit_c > 0)
+		b->series[i].memory_limit_c = now.memory_limit_c;
+}
+
+static void begin_slot(struct burn *b)
+{
+	unsigned i;
+
+	for (i = 0; i < b->run->n; i++) {
+		struct gemm_device *d = &b->run->devices[i];
+
+		b->tallies[i] = (struct burn_tally){ 0 };
+		d->taken_flop = d->taken_s = 0;
+	}
+}
+
+static double mean(double sum, unsigned n)
+{
+	return n ? sum / n : (double)NAN;
+}
+
+static void end_slot(struct burn *b)
+{
+	unsigned i;
+
+	for (i = 0; i < b->run->n; i++) {
+		const struct gemm_device *d = &b->run->devices[i];
+		const struct burn_tally *t = &b->tallies[i];
+
+		b->series[i].slots[b->slot] = (struct burn_slot){
+			.rate = d->taken_s > 0 ? d->taken_flop / d->taken_s : (double)NAN,
+			.clock_hz = mean(t->clock_hz, t->n_clock),
+			.power_w = mean(t->power_w, t->n_power),
+			.gpu_c = mean(t->gpu_c, t->n_gpu),
+			.memory_c = mean(t->memory_c, t->n_memory),
+			.reasons = t->reasons,
+		};
+	}
+	b->slot++;
+	begin_slot(b);
+}
+
+/* Put and take products, look, and go to the next slot when it is time. */
+static void turn(struct burn *b, uint64_t slice_us)
+{
+	uint64_t now;
+	unsigned i;
+
+	if (b->over)
+		return;
+	b->over = !gemm_windows_turn(b->run, &b->stretch, slice_us);
+	now = now_us(b->run);
+	if (!b->warm && now >= b->start_us) {
+		b->warm = true;
+		begin_slot(b);
+	}
+	if (now >= b->due_us && now < b->stretch.end_us) {
+		b->due_us = now + BURN_LOOK_US;
+		for (i = 0; i < b->run->n; i++)
+			look_at(b, i);
+	}
+	while (b->warm && b->slot < BURN_SLOTS && now >= b->start_us + (b->slot + 1) * b->slot_us)
+		end_slot(b);
+}
+
+/* Called by the all-reduce all the time: never a reason to give it up. */
+static bool look(void *context, int *ret_suspect UNUSED, char ret_why[static COLL_WHY_SIZE] UNUSED)
+{
+	turn(context, 0);
+	return false;
+}
+
+/* What is left for slots, less what comes after them. */
+static uint64_t slot_length_us(const struct burn *b)
+{
+	const struct gemm_plan *plan = b->run->plan;
+	const uint64_t end_us = plan->deadline_us - plan->check_us - plan->vote_us;
+	const uint64_t left_us = end_us > b->start_us ? end_us - b->start_us : 0;
+
+	return MAX(MIN(plan->rate_us, left_us) / BURN_SLOTS, (uint64_t)1);
+}
+
+static void burn(struct burn *b)
+{
+	const struct gemm_plan *plan = b->run->plan;
+	const struct coll_watch watch = { look, b };
+	const uint64_t slice_us = BURN_WINDOW_US / (b->run->n ? b->run->n : 1);
+	unsigned times = 1;
+	bool links = b->links && overlap_try_alone(b->links, &times);
+
+	gemm_windows_warm(b->run);
+	b->start_us = now_us(b->run) + plan->warm_us;
+	b->slot_us = slot_length_us(b);
+	b->stretch = (struct gemm_stretch){
+		.window_us = BURN_WINDOW_US,
+		.end_us = b->start_us + BURN_SLOTS * b->slot_us,
+		.last_us = MIN(b->start_us + BURN_SLOTS * b->slot_us + BURN_LATE_US,
+			       plan->deadline_us),
+	};
+	while (!b->over) {
+		/* An all-reduce that fails or hangs is told; the products go on without it. */
+		if (links && now_us(b->run) < b->stretch.end_us)
+			links = overlap_go(b->links, times, &watch);
+		else
+			turn(b, slice_us);
+	}
+}
+
+/* What was put last and did not end has hung. */
+static void fail_late(struct gemm_run *run)
+{
+	unsigned i;
+
+	for (i = 0; i < run->n; i++) {
+		struct gemm_device *d = &run->devices[i];
+		struct err err = ERR_INIT;
+
+		if (!gemm_live(d) || d->n_taken == d->n_put)
+			continue;
+		(void)err_set(&err, ETIMEDOUT, "%s: %u of %u windows of the burn did not end",
+			      d->info.subject, d->n_put - d->n_taken, d->n_put);
+		gemm_fail(d, -ETIMEDOUT, &err);
+	}
+}
+
+static void set_series(struct burn *b)
+{
+	unsigned i;
+	size_t slot;
+
+	for (i = 0; i < b->run->n; i++) {
+		b->series[i].slot_s = (double)b->slot_us * 1e-6;
+		b->series[i].measured = gemm_live(&b->run->devices[i]) &&
+					!b->run->devices[i].busy[0] && b->slot == BURN_SLOTS;
+		for (slot = b->slot; slot < BURN_SLOTS; slot++)
+			b->series[i].slots[slot] = (struct burn_slot){ NAN, NAN, NAN, NAN, NAN, 0 };
+	}
+}
+
+static void release_burn(struct burn *b)
+{
+	overlap_free(b->links);
+	free(b->tallies);
+	free(b->series);
+}
+
+int gemm_burn(struct gemm_run *run)
+{
+	CLEANUP(release_burn)
+	struct burn b = {
+		.run = run,
+		.tallies = xcalloc(run->n, sizeof(*b.tallies)),
+		.series = xcalloc(run->n, sizeof(*b.series)),
+	};
+	uint64_t start_us = now_us(run);
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; i < run->n; i++)
+		b.series[i].memory_limit_c = (double)NAN;
+	gemm_busy_start(run);
+	if (run->plan->overlap)
+		b.links = overlap_new(run);
+	burn(&b);
+	fail_late(run);
+	gemm_busy_end(run, GEMM_MEASURED, now_us(run) - start_us);
+	set_series(&b);
+	if (b.links)
+		r = overlap_emit_busbw(b.links, start_us);
+	return r < 0 ? r : gemm_burn_tell(&b, b.start_us, now_us(run));
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The burn: minutes of products on all GPUs at once, with an all-reduce among them beside it where
+ * there is NCCL, and what each is like meanwhile. What a fan, paste or blocked air does to a
+ * GPU shows after a minute or two of it, not in the seconds of gemm.rate.
+ *
+ *	gemm.burn_rate      FLOP/s in its last part, and in `w` over time
+ *	gemm.burn_kept      that of what it was in its first part
+ *	gemm.burn_hbm_temp  C of its memory in the last part, and over time
+ *	gemm.burn_gpu_temp, gemm.burn_clock, gemm.burn_power   likewise, the latter two for people
+ *	gemm.overlap_busbw  bytes/s of the all-reduce
+ *
+ * What is made of them: gemm_burn_cause.h.
+ */
+#pragma once
+
+#include "probes/gemm/gemm.h"
+#include "probes/gemm/gemm_burn_cause.h"
+
+struct overlap;
+
+/* What a slot is made of while it lasts. */
+struct burn_tally {
+	double flop, seconds; /* of the windows taken */
+	double clock_hz, power_w, gpu_c, memory_c;
+	unsigned n_clock, n_power, n_gpu, n_memory; /* looks that told them */
+	uint64_t reasons;
+};
+
+struct burn {
+	struct gemm_run *run;
+	struct overlap *links; /* NULL: they are not loaded */
+	struct gemm_stretch stretch;
+	uint64_t start_us, slot_us; /* of the first slot */
+	uint64_t due_us;	    /* when all are looked at next */
+	size_t slot;		    /* the present one; BURN_SLOTS: over */
+	bool warm, over;
+	struct burn_tally *tallies; /* of each GPU */
+	struct burn_series *series;
+};
+
+/* Burn for plan->rate_us and emit. */
+int gemm_burn(struct gemm_run *run);
+
+/* gemm_burn_tell.c: emit what was seen from `start_us` to `end_us`. */
+int gemm_burn_tell(const struct burn *b, uint64_t start_us, uint64_t end_us);

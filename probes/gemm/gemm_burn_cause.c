@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/gemm/gemm_burn_cause.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
+#include "probes/accel/cuda_abi.h"
+
+enum { WORDS_MAX = 300 };
+
+/* Lost more than its peers by this part, or so much of its own: see the header. */
+static const double lost_more = 0.05, lost_much = 0.10;
+/* One that kept this much of its clock did not become slower by it. */
+static const double same_clock = 0.97;
+/* What a sensor of whole degrees cannot tell from the limit. */
+static const double sensor_c = 1;
+
+/* The first that is among the reasons counts. */
+static const struct {
+	uint64_t reasons;
+	const char *code, *words;
+} causes[] = {
+	{ NVML_REASON_HW_POWER_BRAKE, "throttled",
+	  "the power brake holds it: power supply or rack" },
+	{ NVML_REASON_HW_THERMAL | NVML_REASON_SW_THERMAL, "throttled",
+	  "throttled by heat: fan, paste, air" },
+	{ NVML_REASON_HW_SLOWDOWN, "throttled", "throttled by the hardware: heat or power" },
+	{ NVML_REASON_SW_POWER_CAP, "power-limited",
+	  "warm, it reaches its power limit at a lower clock: cooling, or a poor part" },
+	{ 0, "low-clock", "its clock fell and the driver does not say why" },
+};
+
+size_t burn_cause_part(double slot_s)
+{
+	const double slots = slot_s > 0 ? BURN_PART_S / slot_s : 1;
+	const size_t most = BURN_SLOTS / BURN_PARTS;
+
+	return slots >= (double)most ? most : slots < 1 ? 1 : (size_t)lround(slots);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t n)
+{
+	if (n == 0)
+		return (double)NAN;
+	qsort(values, n, sizeof(*values), compare);
+	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+enum member { RATE, CLOCK, POWER, GPU, MEMORY };
+
+static double member_of(const struct burn_slot *slot, enum member m)
+{
+	switch (m) {
+	case RATE:
+		return slot->rate;
+	case CLOCK:
+		return slot->clock_hz;
+	case POWER:
+		return slot->power_w;
+	case GPU:
+		return slot->gpu_c;
+	case MEMORY:
+		break;
+	}
+	return slot->memory_c;
+}
+
+/* The median over `n` slots from `from` on of those that are known. */
+static double middle(const struct burn_series *series, size_t from, size_t n, enum member m)
+{
+	double values[BURN_SLOTS];
+	size_t known = 0, i;
+
+	for (i = from; i < from + n; i++) {
+		double value = member_of(&series->slots[i], m);
+
+		if (value > 0)
+			values[known++] = value;
+	}
+	return median(values, known);
+}
+
+/* Its best slot in the first part: who is throttled after half a minute had been faster before. */
+static double best(const struct burn_series *series, size_t n)
+{
+	double most = (double)NAN;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		most = fmax(most, series->slots[i].rate); /* of a NAN and a number: the number */
+	return most;
+}
+
+/* When it had lost half of what it lost, for good. */
+static double onset_of(const struct burn_series *series, const struct burn_sum *sum)
+{
+	const double half = (sum->first + sum->last) / 2;
+	size_t i = BURN_SLOTS;
+
+	if (!(sum->last < sum->first))
+		return (double)NAN;
+	while (i > 0 && !(series->slots[i - 1].rate > half))
+		i--;
+	return (double)i * series->slot_s;
+}
+
+void burn_cause_sum(const struct burn_series *series, struct burn_sum *ret)
+{
+	const size_t part = burn_cause_part(series->slot_s), end = BURN_SLOTS - part;
+	struct burn_sum sum = { .first = NAN,
+				.last = NAN,
+				.kept = NAN,
+				.onset_s = NAN,
+				.part_s = (double)part * series->slot_s,
+				.clock_kept = NAN,
+				.clock_hz = NAN,
+				.power_w = NAN,
+				.gpu_c = NAN,
+				.memory_c = NAN,
+				.memory_limit_c = series->memory_limit_c };
+	size_t i;
+
+	*ret = sum;
+	if (!series->measured)
+		return;
+	sum.first = best(series, part);
+	sum.last = middle(series, end, part, RATE);
+	sum.kept = sum.last / sum.first;
+	sum.clock_hz = middle(series, end, part, CLOCK);
+	sum.clock_kept = sum.clock_hz / middle(series, 0, part, CLOCK);
+	sum.power_w = middle(series, end, part, POWER);
+	sum.gpu_c = middle(series, end, part, GPU);
+	sum.memory_c = middle(series, end, part, MEMORY);
+	sum.onset_s = onset_of(series, &sum);
+	for (i = end; i < BURN_SLOTS; i++)
+		sum.reasons |= series->slots[i].reasons;
+	*ret = sum;
+}
+
+/* Of the others, ascending; how many are known. */
+static size_t others_of(const struct burn_sum *all, size_t n, size_t i, bool memory, double *ret)
+{
+	size_t known = 0, j;
+
+	for (j = 0; j < n; j++) {
+		double value = memory ? all[j].memory_c : all[j].kept;
+
+		if (j != i && value > 0)
+			ret[known++] = value;
+	}
+	if (known)
+		qsort(ret, known, sizeof(*ret), compare);
+	return known;
+}
+
+/* Their median; NAN when they are too few. */
+static double others_median(const struct burn_sum *all, size_t n, size_t i, bool memory)
+{
+	CLEANUP(freep) double *values = xcalloc(n + 1, sizeof(*values));
+	size_t known = others_of(all, n, i, memory, values);
+
+	return known >= BURN_PEERS_MIN ? median(values, known) : (double)NAN;
+}
+
+static double percent(double part)
+{
+	return 100 * (1 - part);
+}
+
+bool burn_cause_slower(const struct burn_sum *all, size_t n, size_t i, const char **ret_code,
+		       char **ret_words)
+{
+	const struct burn_sum *sum = &all[i];
+	const double others = others_median(all, n, i, false);
+	const bool more = sum->kept < others * (1 - lost_more);
+	size_t cause = 0;
+
+	if (!more && !(sum->kept < 1 - lost_much))
+		return false;
+	while (causes[cause].reasons && !(causes[cause].reasons & sum->reasons))
+		cause++;
+	if (sum->clock_kept >= same_clock) {
+		*ret_code = "slow-at-clock";
+		*ret_words = xasprintf(
+			"from second %.0f on, at the same clock: memory, ECC, another process",
+			sum->onset_s);
+	} else {
+		*ret_code = causes[cause].code;
+		*ret_words = xasprintf("from second %.0f on, %s", sum->onset_s, causes[cause].words);
+	}
+	return true;
+}
+
+bool burn_cause_hot(const struct burn_sum *all, size_t n, size_t i, char **ret_words)
+{
+	const struct burn_sum *sum = &all[i];
+	const double limit = sum->memory_limit_c > 0 ? sum->memory_limit_c : (double)BURN_LIMIT_C;
+	const double above = sum->memory_c - others_median(all, n, i, true);
+	const bool at_limit = sum->memory_c > limit - sensor_c - 0.5;
+
+	if (!(at_limit && above >= BURN_ABOVE_C) && !(above >= BURN_APART_C))
+		return false;
+	*ret_words = xasprintf("its memory is %.0f C hotter than that of the others, and may have "
+			       "%.0f C: contact of its heat sink, fan",
+			       above, limit);
+	return true;
+}
+
+static void add_others(struct strbuf *words, const struct burn_sum *all, size_t n, size_t i)
+{
+	CLEANUP(freep) double *values = xcalloc(n + 1, sizeof(*values));
+	size_t known = others_of(all, n, i, true, values);
+
+	if (known)
+		(void)strbuf_printf(words, " while the others' is %.0f to %.0f", values[0],
+				    values[known - 1]);
+}
+
+char *burn_cause_words(const struct burn_sum *all, size_t n, size_t i)
+{
+	const struct burn_sum *sum = &all[i];
+	CLEANUP(strbuf_release) struct strbuf words = STRBUF_INIT(WORDS_MAX);
+	const double others = others_median(all, n, i, false);
+
+	(void)strbuf_printf(&words, "%.*f %% %s in its last %.0f s than in its first",
+			    fabs(percent(sum->kept)) < 9.95 ? 1 : 0, fabs(percent(sum->kept)),
+			    sum->kept > 1 ? "faster" : "slower", sum->part_s);
+	if (others > 0)
+		(void)strbuf_printf(&words, ", the others %.1f %%", percent(others));
+	if (sum->clock_hz > 0)
+		(void)strbuf_printf(&words, "; at the end SM clock %.0f MHz", sum->clock_hz * 1e-6);
+	if (sum->power_w > 0)
+		(void)strbuf_printf(&words, ", %.0f W", sum->power_w);
+	if (sum->gpu_c > 0)
+		(void)strbuf_printf(&words, ", %.0f C", sum->gpu_c);
+	if (sum->memory_c > 0) {
+		(void)strbuf_printf(&words, ", HBM %.0f C", sum->memory_c);
+		add_others(&words, all, n, i);
+	}
+	return xstrdup(strbuf_text(&words));
+}
