@@ -142,6 +142,20 @@ const struct command commands[] = {
 	  .view = &view_act,
 	  .post = "/v1/nodes/{}/repair-done",
 	  .done = "recorded as repaired" },
+	{ .words = { "burn" },
+	  .argument = { "NODE...", ARGUMENT_NODE, .many = true },
+	  .options = OPTIONS_HOSTS,
+	  .summary = "load hosts at full power for minutes",
+	  .description =
+		  "A host that is out of service and runs no job loads all of its GPUs and "
+		  "NVLinks for five minutes and tells which become slow or hot. Of a rack two "
+		  "burn at once, begun ten seconds apart; others wait. What waits when the "
+		  "controller is restarted must be ordered again.",
+	  .examples = { { "assayctl burn gpu-17 --reason 'fan 3 replaced'",
+			  "then: assayctl node gpu-17" } },
+	  .view = &view_act,
+	  .post = "/v1/nodes/{}/burn",
+	  .done = "ordered to burn" },
 	{ .words = { "override", "list" },
 	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT) | OPTION_BIT(OPTION_NODE),
 	  .summary = "list overrides in effect",

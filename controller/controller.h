@@ -36,6 +36,7 @@ struct remediation_cluster;
 struct api;
 struct api_options;
 struct beats;
+struct burn_queue;
 struct call;
 struct campaigns;
 struct cluster;
@@ -159,6 +160,7 @@ struct service {
 	uint64_t node_metrics_until_us;
 	struct metrics_walk *metrics_walk; /* of metrics_walk.c, or NULL */
 	struct rail_map rail_map;
+	struct burn_queue *burns;      /* of burns.c */
 	struct campaigns *campaigns;   /* of campaigns.c */
 	struct jobs *jobs;	       /* of jobs.c */
 	struct beats *beats;	       /* of beats.c */

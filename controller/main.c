@@ -12,6 +12,7 @@
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
+#include "controller/actions/burns.h"
 #include "controller/actions/remediation.h"
 #include "controller/actions/remediation_kube.h"
 #include "controller/alerts/alert_sender_http.h"
@@ -382,10 +383,17 @@ static void running_release(struct running *running)
 
 /* In the order in which they are opened: campaigns ask the actor, and maintenance forgets hosts of
  * both. */
-static const struct controller_part *const parts[] = {
-	&remediation_part,  &campaigns_part, &jobs_part,	&beats_part,   &hangs_part,
-	&job_restarts_part, &alerting_part,  &maintenance_part, &metrics_part, NULL
-};
+static const struct controller_part *const parts[] = { &remediation_part,
+						       &burns_part,
+						       &campaigns_part,
+						       &jobs_part,
+						       &beats_part,
+						       &hangs_part,
+						       &job_restarts_part,
+						       &alerting_part,
+						       &maintenance_part,
+						       &metrics_part,
+						       NULL };
 
 static const struct controller_wiring wiring = {
 	.parts = parts,

@@ -27,7 +27,7 @@ TESTS = {
     "alerts": "system/alerts* kube/alerts*",
     "controller": "system/controller* system/deploy_alerts system/deploy_grafana system/openapi system/assayctl_views system/assayd_controller system/outage system/tables_filled",
     "store": "system/statements system/store_* system/controller_store system/controller_kill system/replaced",
-    "actions": "system/actor_driver system/assayctl_act* system/controller_act_kill system/controller_upgrade system/controller_life system/budget_manual system/fleet_opinion",
+    "actions": "system/actor_driver system/assayctl_act* system/controller_act_kill system/controller_upgrade system/controller_life system/budget_manual system/burns system/fleet_opinion",
     "campaigns": "system/campaigns* system/assayctl_campaign system/assayd_collective* system/guest_fleet",
     "hang": "system/rhythm system/hang* system/nccl_plugin* system/ring* system/attribute_hang system/real_hang",
     "kube": "kube/* system/kube_call",

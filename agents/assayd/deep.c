@@ -10,7 +10,7 @@
 #include "lib/base/xalloc.h"
 
 /* What may be run: the last one measures all. */
-static const char *const profiles[] = { "rung-gemm", "rung-chain", "rung-load", "full" };
+static const char *const profiles[] = { "rung-gemm", "rung-chain", "rung-load", "burn", "full" };
 enum { PROFILE_FULL = ARRAY_SIZE(profiles) - 1 };
 
 enum { STATUS_USAGE = 2 }; /* of assay run: among other things, there is no such profile */

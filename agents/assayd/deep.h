@@ -2,9 +2,9 @@
 /*
  * The order `deep`: `assay run --profile PROFILE --report --order=ID`, always with these
  * words, one at a time, until a deadline. What it finds arrives through the
- * spool; it gives way to jobs by itself. PROFILE is `full`, or one of a fixed list
- * of rungs, shorter ones. In place of a rung that is not on it, or that profiles.yaml here
- * does not have, `full` runs: the report says what did.
+ * spool; it gives way to jobs by itself. PROFILE is `full`, `burn` by order of a person,
+ * or one of a fixed list of rungs, shorter ones. In place of a rung that is not on it, or that
+ * profiles.yaml here does not have, `full` runs: the report says what did.
  */
 #pragma once
 

@@ -110,6 +110,7 @@ static const struct route routes[] = {
 	{ "POST", "/v1/nodes/{}/cordon", ROLE_OPERATE, ORDER_MAX, post_cordon },
 	{ "POST", "/v1/nodes/{}/uncordon", ROLE_OPERATE, ORDER_MAX, post_uncordon },
 	{ "POST", "/v1/nodes/{}/repair-done", ROLE_OPERATE, ORDER_MAX, post_repair_done },
+	{ "POST", "/v1/nodes/{}/burn", ROLE_OPERATE, ORDER_MAX, routes_post_burn },
 	{ "POST", "/v1/nodes/{}/override", ROLE_OPERATE, ORDER_MAX, post_override },
 	{ "POST", "/v1/nodes/{}/silence", ROLE_OPERATE, ORDER_MAX, post_silence },
 	{ "GET", "/v1/silences", ROLE_READ, 0, routes_silences },

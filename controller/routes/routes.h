@@ -58,6 +58,7 @@ void routes_put_processes(void *context, struct call *call);
 
 /* The same of ranks that stand still (routes_hang.c). */
 void routes_put_hang(void *context, struct call *call);
+void routes_post_burn(void *context, struct call *call);
 
 /*
  * May the caller say `what` ("which ranks run") of the host that the path names? A host speaks of

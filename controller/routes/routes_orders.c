@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "controller/actions/actor.h"
+#include "controller/actions/burns.h"
 #include "controller/campaign/campaigns.h"
 #include "controller/controller.h"
 #include "controller/http/api.h"
@@ -191,7 +192,8 @@ static json_t *opinion_order(struct service *s, const char *node)
 static json_t *orders_of(struct service *s, const char *node)
 {
 	json_t *const all[] = { opinion_order(s, node), actor_order(s->act, node),
-				campaigns_order(s, node), hangs_order(s, node) };
+				burns_order(s, node), campaigns_order(s, node),
+				hangs_order(s, node) };
 	json_t *orders = NULL;
 	size_t i;
 

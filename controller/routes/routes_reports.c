@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "controller/actions/burns.h"
 #include "controller/actions/remediation.h"
 #include "controller/campaign/campaigns.h"
 #include "controller/controller.h"
@@ -109,6 +110,7 @@ static unsigned keep_report(struct intake *in, const struct ingest *ingest, stru
 		remediation_report(s, &ingest->report, ingest->arrival.measured_us,
 				   ingest->arrival.fresh);
 		campaigns_report(s, &ingest->report);
+		burns_report(s, &ingest->report);
 	}
 	note_topology(in, ingest->report.topology);
 	s->counts.late += place == PLACE_LATE;

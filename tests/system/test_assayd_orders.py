@@ -153,7 +153,7 @@ def test_deep_runs_the_full_profile_once_and_its_report_arrives(assayd, stub, sa
     assert daemon.log().count("deep run started") == 1
 
 
-@pytest.mark.parametrize("profile,there,ran", [("rung-gemm", True, "rung-gemm"), ("rung-gemm", False, "full"), ("rung-load", True, "rung-load"),
+@pytest.mark.parametrize("profile,there,ran", [("rung-gemm", True, "rung-gemm"), ("rung-gemm", False, "full"), ("rung-load", True, "rung-load"), ("burn", True, "burn"),
                                                ("quick", True, "full"), ("no such", False, "full"), (None, False, "full")])
 def test_deep_runs_the_rung_that_is_asked_for_or_all(assayd, stub, says, full_profile, wait_until, tmp_path, profile, there, ran):
     env = full_profile(says("p", sample()))

@@ -648,7 +648,8 @@ tests_unit_test_restarts_LDADD = $(JUDGE_LIBS) $(LDADD)
 UNIT_TESTS += tests/unit/test_attribution_ends
 tests_unit_test_attribution_ends_LDADD = libjobs.a libattribution.a $(RING_LIBS) $(LDADD)
 # Burns.
-UNIT_TESTS += tests/unit/test_gemm_burn
+UNIT_TESTS += tests/unit/test_burn_queue tests/unit/test_gemm_burn
+tests_unit_test_burn_queue_SOURCES = controller/actions/burn_queue.c controller/actions/burn_queue.h tests/unit/test_burn_queue.c
 tests_unit_test_gemm_burn_SOURCES = $(GEMM_FIXTURE) tests/unit/random.h tests/unit/test_gemm_burn.c
 tests_unit_test_gemm_burn_LDADD = $(GEMM_LIBS) $(JUDGE_LIBS) $(LDADD)
 if HAVE_CUNIT
