@@ -83,13 +83,13 @@ static char *name_of(const struct sample *s, const struct host_parts *parts)
 }
 
 /* "620 to 565 TFLOP/s" */
-static void print_ends(const struct sample *s, FILE *out)
+static void print_ends(const struct map *map, const struct sample *s, FILE *out)
 {
 	char first[NUMBER_SIZE], last[NUMBER_SIZE];
 
 	number_format(s->w.v[0], s->unit, first);
 	number_format(s->w.v[s->w.n - 1], s->unit, last);
-	(void)fprintf(out, "  %s to %s\n", first, last);
+	(void)fprintf(out, "  %s to %s%s\n", first, last, map->bands == heat_bands ? " C" : "");
 }
 
 static void print_row(const struct map *map, const struct sample *s, const struct host_parts *parts,
@@ -109,7 +109,7 @@ static void print_row(const struct map *map, const struct sample *s, const struc
 		(void)fprintf(out, "%s%c%s", painted ? paint_on(true, (enum paint)band->paint) : "",
 			      band->mark, paint_off(painted));
 	}
-	print_ends(s, out);
+	print_ends(map, s, out);
 }
 
 static void print_title(const struct map *map, FILE *out, unsigned width)

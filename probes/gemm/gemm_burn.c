@@ -7,6 +7,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/xalloc.h"
+#include "probes/gemm/gemm_burn_tell.h"
 #include "probes/gemm/gemm_busy.h"
 #include "probes/gemm/gemm_device.h"
 #include "probes/gemm/gemm_overlap.h"
@@ -132,7 +133,7 @@ static void burn(struct burn *b)
 	const struct coll_watch watch = { look, b };
 	const uint64_t slice_us = BURN_WINDOW_US / (b->run->n ? b->run->n : 1);
 	unsigned times = 1;
-	bool links = b->links && overlap_try_alone(b->links, &times);
+	bool links = b->links && gemm_overlap_try_alone(b->links, &times);
 
 	gemm_windows_warm(b->run);
 	b->start_us = now_us(b->run) + plan->warm_us;
@@ -146,7 +147,7 @@ static void burn(struct burn *b)
 	while (!b->over) {
 		/* An all-reduce that fails or hangs is told; the products go on without it. */
 		if (links && now_us(b->run) < b->stretch.end_us)
-			links = overlap_go(b->links, times, &watch);
+			links = gemm_overlap_go(b->links, times, &watch);
 		else
 			turn(b, slice_us);
 	}
@@ -185,7 +186,7 @@ static void set_series(struct burn *b)
 
 static void release_burn(struct burn *b)
 {
-	overlap_free(b->links);
+	gemm_overlap_free(b->links);
 	free(b->tallies);
 	free(b->series);
 }
@@ -206,7 +207,7 @@ int gemm_burn(struct gemm_run *run)
 		b.series[i].memory_limit_c = (double)NAN;
 	gemm_busy_start(run);
 	if (run->plan->overlap)
-		b.links = overlap_new(run);
+		b.links = gemm_overlap_new(run);
 	burn(&b);
 	fail_late(run);
 	gemm_busy_end(run, GEMM_MEASURED, now_us(run) - start_us);

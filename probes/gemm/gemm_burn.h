@@ -41,6 +41,3 @@ struct burn {
 
 /* Burn for plan->rate_us and emit. */
 int gemm_burn(struct gemm_run *run);
-
-/* gemm_burn_tell.c: emit what was seen from `start_us` to `end_us`. */
-int gemm_burn_tell(const struct burn *b, uint64_t start_us, uint64_t end_us);

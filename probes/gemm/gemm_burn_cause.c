@@ -32,7 +32,7 @@ static const struct {
 	{ 0, "low-clock", "its clock fell and the driver does not say why" },
 };
 
-size_t burn_cause_part(double slot_s)
+size_t gemm_burn_part(double slot_s)
 {
 	const double slots = slot_s > 0 ? BURN_PART_S / slot_s : 1;
 	const size_t most = BURN_SLOTS / BURN_PARTS;
@@ -113,9 +113,9 @@ static double onset_of(const struct burn_series *series, const struct burn_sum *
 	return (double)i * series->slot_s;
 }
 
-void burn_cause_sum(const struct burn_series *series, struct burn_sum *ret)
+void gemm_burn_sum(const struct burn_series *series, struct burn_sum *ret)
 {
-	const size_t part = burn_cause_part(series->slot_s), end = BURN_SLOTS - part;
+	const size_t part = gemm_burn_part(series->slot_s), end = BURN_SLOTS - part;
 	struct burn_sum sum = { .first = NAN,
 				.last = NAN,
 				.kept = NAN,
@@ -176,8 +176,8 @@ static double percent(double part)
 	return 100 * (1 - part);
 }
 
-bool burn_cause_slower(const struct burn_sum *all, size_t n, size_t i, const char **ret_code,
-		       char **ret_words)
+bool gemm_burn_slower(const struct burn_sum *all, size_t n, size_t i, const char **ret_code,
+		      char **ret_words)
 {
 	const struct burn_sum *sum = &all[i];
 	const double others = others_median(all, n, i, false);
@@ -200,7 +200,7 @@ bool burn_cause_slower(const struct burn_sum *all, size_t n, size_t i, const cha
 	return true;
 }
 
-bool burn_cause_hot(const struct burn_sum *all, size_t n, size_t i, char **ret_words)
+bool gemm_burn_hot(const struct burn_sum *all, size_t n, size_t i, char **ret_words)
 {
 	const struct burn_sum *sum = &all[i];
 	const double limit = sum->memory_limit_c > 0 ? sum->memory_limit_c : (double)BURN_LIMIT_C;
@@ -225,7 +225,7 @@ static void add_others(struct strbuf *words, const struct burn_sum *all, size_t 
 				    values[known - 1]);
 }
 
-char *burn_cause_words(const struct burn_sum *all, size_t n, size_t i)
+char *gemm_burn_words(const struct burn_sum *all, size_t n, size_t i)
 {
 	const struct burn_sum *sum = &all[i];
 	CLEANUP(strbuf_release) struct strbuf words = STRBUF_INIT(WORDS_MAX);

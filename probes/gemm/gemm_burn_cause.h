@@ -57,23 +57,23 @@ struct burn_sum {
 };
 
 /* Slots of the first and of the last part. */
-size_t burn_cause_part(double slot_s);
+size_t gemm_burn_part(double slot_s);
 
 /* All members NAN for what was not measured. */
-void burn_cause_sum(const struct burn_series *series, struct burn_sum *ret);
+void gemm_burn_sum(const struct burn_series *series, struct burn_sum *ret);
 
 /*
  * Did GPU `i` of `n` become slower? Then a word for the sample's code, borrowed, and the cause in
  * new memory.
  */
-bool burn_cause_slower(const struct burn_sum *all, size_t n, size_t i, const char **ret_code,
-		       char **ret_words);
+bool gemm_burn_slower(const struct burn_sum *all, size_t n, size_t i, const char **ret_code,
+		      char **ret_words);
 
 /* Is its memory too hot? Then the words, new memory. */
-bool burn_cause_hot(const struct burn_sum *all, size_t n, size_t i, char **ret_words);
+bool gemm_burn_hot(const struct burn_sum *all, size_t n, size_t i, char **ret_words);
 
 /*
  * "9 % slower in its last 60 s than in its first; SM clock 1340 MHz, 574 W, 87 C, HBM 92 C while
  * the others' is 78 to 80" in new memory: what there is to say of one that is well, too.
  */
-char *burn_cause_words(const struct burn_sum *all, size_t n, size_t i);
+char *gemm_burn_words(const struct burn_sum *all, size_t n, size_t i);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples of a burn: one a GPU and check, with its series over time as their windows. */
+#include "probes/gemm/gemm_burn_tell.h"
+
 #include <math.h>
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
-#include "probes/gemm/gemm_burn.h"
 #include "probes/gemm/gemm_device.h"
 
 static double rate_of(const struct burn_slot *s)
@@ -125,8 +126,8 @@ static int tell_series(const struct burn *b, const struct burn_sum *sums, unsign
 		return 0;
 	}
 	if (known && one->better != BETTER_NONE)
-		s.note = burn_cause_words(sums, b->run->n, i);
-	if (known && one->of == memory_of && burn_cause_hot(sums, b->run->n, i, &hot))
+		s.note = gemm_burn_words(sums, b->run->n, i);
+	if (known && one->of == memory_of && gemm_burn_hot(sums, b->run->n, i, &hot))
 		warn(&s, "hot-memory", hot);
 	return emit(b, &s, start_us, end_us);
 }
@@ -145,8 +146,8 @@ static int tell_kept(const struct burn *b, const struct burn_sum *sums, unsigned
 		return 0;
 	}
 	s.value = sums[i].kept;
-	s.note = burn_cause_words(sums, b->run->n, i);
-	if (burn_cause_slower(sums, b->run->n, i, &code, &cause))
+	s.note = gemm_burn_words(sums, b->run->n, i);
+	if (gemm_burn_slower(sums, b->run->n, i, &code, &cause))
 		warn(&s, code, cause);
 	return emit(b, &s, start_us, end_us);
 }
@@ -159,7 +160,7 @@ int gemm_burn_tell(const struct burn *b, uint64_t start_us, uint64_t end_us)
 	int r = 0;
 
 	for (i = 0; i < b->run->n; i++)
-		burn_cause_sum(&b->series[i], &sums[i]);
+		gemm_burn_sum(&b->series[i], &sums[i]);
 	for (i = 0; r == 0 && i < b->run->n; i++) {
 		r = tell_kept(b, sums, i, start_us, end_us);
 		for (k = 0; r == 0 && k < ARRAY_SIZE(all); k++)

@@ -72,7 +72,7 @@ static bool go(struct overlap *o, unsigned times, const struct coll_watch *watch
 	return !o->failed;
 }
 
-bool overlap_try_alone(struct overlap *o, unsigned *ret_times)
+bool gemm_overlap_try_alone(struct overlap *o, unsigned *ret_times)
 {
 	double seconds;
 
@@ -94,7 +94,7 @@ static void keep_go(struct overlap *o, double busbw)
 		o->goes[o->n_goes++] = busbw;
 }
 
-bool overlap_go(struct overlap *o, unsigned times, const struct coll_watch *watch)
+bool gemm_overlap_go(struct overlap *o, unsigned times, const struct coll_watch *watch)
 {
 	double busbw;
 
@@ -156,7 +156,7 @@ static void measure(struct overlap *o)
 	double busbw;
 
 	gemm_windows_warm(o->run);
-	if (!overlap_try_alone(o, &times))
+	if (!gemm_overlap_try_alone(o, &times))
 		return;
 	o->stretch = (struct gemm_stretch){
 		.window_us = WARM_WINDOW_US,
@@ -245,7 +245,7 @@ static struct overlap *make(struct gemm_run *run)
 	return o;
 }
 
-struct overlap *overlap_new(struct gemm_run *run)
+struct overlap *gemm_overlap_new(struct gemm_run *run)
 {
 	struct overlap *o = make(run);
 	const struct gemm_device *absent = find_absent(run);
@@ -257,7 +257,7 @@ struct overlap *overlap_new(struct gemm_run *run)
 	return o;
 }
 
-void overlap_free(struct overlap *o)
+void gemm_overlap_free(struct overlap *o)
 {
 	if (!o)
 		return;
@@ -285,7 +285,7 @@ static int overlap_all(struct overlap *o)
 
 static void free_overlap(struct overlap **o)
 {
-	overlap_free(*o);
+	gemm_overlap_free(*o);
 }
 
 int gemm_overlap(struct gemm_run *run)

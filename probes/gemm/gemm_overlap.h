@@ -23,18 +23,18 @@ struct overlap {
 };
 
 /* Communicators of all GPUs, and data; what failed is in it. With `plan->leaves` nothing is given back. */
-struct overlap *overlap_new(struct gemm_run *run);
-void overlap_free(struct overlap *o);
+struct overlap *gemm_overlap_new(struct gemm_run *run);
+void gemm_overlap_free(struct overlap *o);
 
 /* Some collectives without products: how many of them are a go, and their bandwidth. False: it
  * failed. */
-bool overlap_try_alone(struct overlap *o, unsigned *ret_times);
+bool gemm_overlap_try_alone(struct overlap *o, unsigned *ret_times);
 
 /*
  * A go of `times` collectives, of which the bandwidth is kept; `watch` looks meanwhile. False when
  * they failed or did not end: never try again.
  */
-bool overlap_go(struct overlap *o, unsigned times, const struct coll_watch *watch);
+bool gemm_overlap_go(struct overlap *o, unsigned times, const struct coll_watch *watch);
 
 /* Tell gemm.overlap of each GPU, as it was measured from `start_us` on. */
 int overlap_emit(struct overlap *o, uint64_t start_us);

@@ -17,10 +17,8 @@ static const struct {
 	int better;
 } units[] = {
 	{ "gemm.rate", "FLOP/s", BETTER_HIGHER }, /* also before any */
-	{ "gemm.overlap", "FLOP/s", BETTER_HIGHER },
-	{ "gemm.burn_rate", "FLOP/s", BETTER_HIGHER },
-	{ "gemm.correct", "1", BETTER_LOWER },
-	{ "gemm.chain", "s", BETTER_LOWER },
+	{ "gemm.overlap", "FLOP/s", BETTER_HIGHER }, { "gemm.burn_rate", "FLOP/s", BETTER_HIGHER },
+	{ "gemm.correct", "1", BETTER_LOWER },	     { "gemm.chain", "s", BETTER_LOWER },
 };
 
 /*

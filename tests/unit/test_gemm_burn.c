@@ -17,7 +17,7 @@
 #include "lib/judge/reference.h"
 #include "lib/judge/verdict.h"
 #include "probes/accel/cuda_abi.h"
-#include "probes/gemm/gemm_burn.h"
+#include "probes/gemm/gemm_burn_tell.h"
 #include "tests/unit/gemm_fixture.h"
 #include "tests/unit/random.h"
 #include "tests/unit/test.h"
@@ -317,12 +317,12 @@ static struct burn_series series_of(double first, double last, double memory_c)
 
 static void first_and_last_part_are_a_minute_or_a_fifth(void)
 {
-	CHECK_EQ(burn_cause_part(10), 6); /* 5 minutes */
-	CHECK_EQ(burn_cause_part(20), 3); /* 10 minutes */
-	CHECK_EQ(burn_cause_part(30), 2); /* 15 */
-	CHECK_EQ(burn_cause_part(2), 6);  /* 1 minute */
-	CHECK_EQ(burn_cause_part(100), 1);
-	CHECK_EQ(burn_cause_part(0), 1);
+	CHECK_EQ(gemm_burn_part(10), 6); /* 5 minutes */
+	CHECK_EQ(gemm_burn_part(20), 3); /* 10 minutes */
+	CHECK_EQ(gemm_burn_part(30), 2); /* 15 */
+	CHECK_EQ(gemm_burn_part(2), 6);	 /* 1 minute */
+	CHECK_EQ(gemm_burn_part(100), 1);
+	CHECK_EQ(gemm_burn_part(0), 1);
 }
 
 static void what_was_lost_and_when_is_found(void)
@@ -330,12 +330,12 @@ static void what_was_lost_and_when_is_found(void)
 	struct burn_series s = series_of(100, 90, 80);
 	struct burn_sum sum;
 
-	burn_cause_sum(&s, &sum);
+	gemm_burn_sum(&s, &sum);
 	CHECK_NEAR(sum.kept, 0.9, 1e-9);
 	CHECK_NEAR(sum.onset_s, 90, 1e-9);
 	CHECK_NEAR(sum.part_s, 60, 1e-9);
 	s.measured = false;
-	burn_cause_sum(&s, &sum);
+	gemm_burn_sum(&s, &sum);
 	CHECK(isnan(sum.kept) && isnan(sum.memory_c));
 }
 
@@ -354,12 +354,12 @@ static void what_is_unknown_says_nothing(void)
 	for (i = 0; i < BURN_SLOTS; i++)
 		s[0].slots[i].memory_c = NAN;
 	for (i = 0; i < 3; i++)
-		burn_cause_sum(&s[i], &sums[i]);
-	CHECK(!burn_cause_slower(sums, 3, 0, &code, &words)); /* one peer is too few */
-	CHECK(!burn_cause_slower(sums, 3, 2, &code, &words));
-	CHECK(!burn_cause_hot(sums, 3, 0, &words));
-	CHECK(!burn_cause_hot(sums, 3, 2, &words));
-	note = burn_cause_words(sums, 3, 0);
+		gemm_burn_sum(&s[i], &sums[i]);
+	CHECK(!gemm_burn_slower(sums, 3, 0, &code, &words)); /* one peer is too few */
+	CHECK(!gemm_burn_slower(sums, 3, 2, &code, &words));
+	CHECK(!gemm_burn_hot(sums, 3, 0, &words));
+	CHECK(!gemm_burn_hot(sums, 3, 2, &words));
+	note = gemm_burn_words(sums, 3, 0);
 	CHECK_STR(note, "6.0 % slower in its last 60 s than in its first; at the end SM clock 1410 "
 			"MHz, 600 W, 70 C");
 }
@@ -391,7 +391,7 @@ static void each_cause_has_its_word(void)
 		const char *code = NULL;
 		CLEANUP(freep) char *words = NULL;
 
-		CHECK(burn_cause_slower(sums, 3, 0, &code, &words));
+		CHECK(gemm_burn_slower(sums, 3, 0, &code, &words));
 		CHECK_STR(code, cases[i].code);
 		CHECK_HAS(words, "from second 90 on, ");
 	}
@@ -417,7 +417,7 @@ static void memory_is_hot_beside_others_only(void)
 					    { .memory_c = cases[i].others } };
 		CLEANUP(freep) char *words = NULL;
 
-		CHECK_EQ(burn_cause_hot(sums, 3, 0, &words), cases[i].hot);
+		CHECK_EQ(gemm_burn_hot(sums, 3, 0, &words), cases[i].hot);
 	}
 }
 
