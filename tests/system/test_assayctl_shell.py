@@ -11,7 +11,7 @@ from stub_lists import stub  # noqa: F401
 
 pytestmark = pytest.mark.once
 
-COMMANDS = ["nodes", "node", "why", "incidents", "baselines", "drift", "actions", "cordon", "uncordon", "repair-done", "override", "silence",
+COMMANDS = ["nodes", "node", "why", "incidents", "baselines", "drift", "actions", "cordon", "uncordon", "repair-done", "burn", "override", "silence",
             "breaker", "coverage", "evidence", "jobs", "job", "diagnose", "investigations", "investigation", "campaign", "setup", "token", "join-command", "doctor", "policy", "completion"]
 
 
