@@ -720,25 +720,15 @@ static void take_first(void *context, const struct store_trace_window *w)
 		*first = w->id;
 }
 
-/* The heat map of the last window that was analysed, and who comes late in it; null: it has gone,
- * or there is none. */
+/* What is kept in its file alone, of the last window that was analysed. */
 static int add_analysis(struct service *s, int64_t id, json_t *job, struct err *err)
 {
-	static const char *const keys[] = { "heat", "lateness" };
-	CLEANUP(json_freep) json_t *analysis = NULL;
 	int64_t window = -1;
 	int r = store_analysed_windows(s->store, id, JOB_SUSPECTS_WINDOWS, take_first, &window, err);
-	size_t i;
 
-	if (r < 0)
-		return r;
-	analysis = trace_files_document(&s->jobs->files, window);
-	for (i = 0; i < ARRAY_SIZE(keys); i++) {
-		json_t *value = json_object_get(analysis, keys[i]);
-
-		(void)json_object_set(job, keys[i], value ? value : json_null());
-	}
-	return 0;
+	if (r == 0)
+		trace_files_show(&s->jobs->files, window, job);
+	return r;
 }
 
 int jobs_show(struct service *s, int64_t id, json_t **ret, struct err *err)

@@ -169,13 +169,20 @@ int trace_files_analysis(const struct trace_files *files, int64_t window, char *
 	return file_read(AT_FDCWD, path, ANALYSIS_MAX, ret_text, NULL, err);
 }
 
-json_t *trace_files_document(const struct trace_files *files, int64_t window)
+void trace_files_show(const struct trace_files *files, int64_t window, json_t *job)
 {
+	static const char *const keys[] = { "heat", "lateness" };
+	CLEANUP(json_freep) json_t *analysis = NULL;
 	CLEANUP(freep) char *text = NULL;
+	size_t i;
 
-	if (window < 0 || trace_files_analysis(files, window, &text, NULL) < 0)
-		return NULL;
-	return json_loads(text, 0, NULL);
+	if (window >= 0 && trace_files_analysis(files, window, &text, NULL) == 0)
+		analysis = json_loads(text, 0, NULL);
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		json_t *value = json_object_get(analysis, keys[i]);
+
+		(void)json_object_set(job, keys[i], value ? value : json_null());
+	}
 }
 
 /* --- what is left over --- */

@@ -67,8 +67,9 @@ int trace_files_keep(struct trace_files *files, int64_t window, int64_t job, con
 int trace_files_analysis(const struct trace_files *files, int64_t window, char **ret_text,
 			 struct err *err);
 
-/* The same, read: a new reference; NULL: it has gone, or there is no window (-1). */
-json_t *trace_files_document(const struct trace_files *files, int64_t window);
+/* Set "heat" and "lateness" of `job` as that has them; null: it has gone, there is no window (-1),
+ * or it is of a time before. */
+void trace_files_show(const struct trace_files *files, int64_t window, json_t *job);
 
 /*
  * Remove the files of windows that nobody wants, and whatever else lies there. `wanted_by` tells
