@@ -4,10 +4,10 @@
  * `env` of the report, from where the controller tells which host differs from most of its
  * SKU. One sample of the host when all its GPUs are alike, else one a GPU.
  */
+#include "probes/gpu_state/gpu_settings.h"
+
 #include <inttypes.h>
 #include <stdio.h>
-
-#include "probes/gpu_state/gpu_state.h"
 
 enum { TEXT_SIZE = 80 };
 

@@ -67,6 +67,5 @@ unsigned gpu_link_speed(const struct gpu_reading *gpu);
 int gpu_presence(struct gpu_state *state); /* lost, stuck */
 int gpu_counters(struct gpu_state *state); /* what grew since the last run */
 int gpu_facts(struct gpu_state *state);	   /* memory, bus, power, modes, users */
-int gpu_settings(struct gpu_state *state); /* what hosts are compared by */
 int gpu_links(struct gpu_state *state);	   /* NVLink and its fabric */
 int gpu_xids(struct gpu_state *state);	   /* Xids since the last run */

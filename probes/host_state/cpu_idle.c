@@ -4,6 +4,8 @@
  * sleeps so deeply that it takes long to wake up, and pages that the kernel moves between NUMA
  * nodes. Settings that hosts are compared by.
  */
+#include "probes/host_state/cpu_idle.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +13,6 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
 #include "lib/sys/sysfs.h"
-#include "probes/host_state/host_state.h"
 
 #define CPU_DIR "/sys/devices/system/cpu"
 
@@ -107,7 +108,7 @@ static int check_numa_balancing(struct host *h)
 			 on ? "moves" : "does not move");
 }
 
-int host_cpu_idle(struct host *h, struct err *err UNUSED)
+int cpu_idle(struct host *h, struct err *err UNUSED)
 {
 	int r = check_idle(h);
 

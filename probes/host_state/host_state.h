@@ -49,11 +49,8 @@ struct sample host_sample(const char *check, const char *subject, double value);
 
 /* The areas. 0, or a negative errno when samples cannot be printed any more. */
 int host_cpu(struct host *h, struct err *err);
-int host_cpu_idle(struct host *h, struct err *err); /* and NUMA balancing */
 int host_memory(struct host *h, struct err *err);
 int host_pcie(struct host *h, struct err *err);
-int host_pcie_settings(struct host *h, struct err *err);
-int host_services(struct host *h, struct err *err); /* of the GPUs' fabric */
 int host_iommu(struct host *h, struct err *err);
 int host_inventory(struct host *h, struct err *err);
 int host_kernel_log(struct host *h, struct err *err);

@@ -6,14 +6,17 @@
 #include "lib/sys/kernel_rules.h"
 #include "lib/sys/paths.h"
 #include "probes/harness/since.h"
+#include "probes/host_state/cpu_idle.h"
 #include "probes/host_state/host_state.h"
 #include "probes/host_state/pci.h"
+#include "probes/host_state/pcie_settings.h"
+#include "probes/host_state/services.h"
 
 static int run_areas(struct host *h, struct err *err)
 {
 	static int (*const areas[])(struct host * h, struct err * err) = {
-		host_inventory,	    host_cpu,	   host_cpu_idle, host_memory,	   host_pcie,
-		host_pcie_settings, host_services, host_iommu,	  host_kernel_log,
+		host_inventory, host_cpu, cpu_idle,   host_memory,     host_pcie,
+		pcie_settings,	services, host_iommu, host_kernel_log,
 	};
 	size_t i;
 	int r = 0;

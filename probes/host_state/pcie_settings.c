@@ -4,13 +4,14 @@
  * whether they translate addresses themselves (ATS). A firmware sets them, and one host of a rack
  * may have another. Without the right to read configuration space nothing is said.
  */
+#include "probes/host_state/pcie_settings.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
-#include "probes/host_state/host_state.h"
 #include "probes/host_state/pci.h"
 
 enum { VALUES_MAX = 8, TEXT_MAX = 160, NAMES_MAX = 256, NOT_THERE = -1 };
@@ -169,7 +170,7 @@ static int tell(struct host *h, const struct row *row)
 			 strbuf_text(&text), strbuf_text(&names));
 }
 
-int host_pcie_settings(struct host *h, struct err *err UNUSED)
+int pcie_settings(struct host *h, struct err *err UNUSED)
 {
 	size_t i;
 	int r = 0;

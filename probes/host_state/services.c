@@ -7,6 +7,8 @@
  * Sources: NVIDIA's user guides of Fabric Manager and of IMEX (names, paths, `--version`); NVLSM is
  * OpenSM under another name, which prints its version so too.
  */
+#include "probes/host_state/services.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -17,7 +19,6 @@
 #include "lib/sys/paths.h"
 #include "lib/sys/sysfs.h"
 #include "probes/harness/child.h"
-#include "probes/host_state/host_state.h"
 #include "probes/host_state/pci.h"
 
 #define VERSION_US (1 * USEC_PER_SEC)
@@ -30,7 +31,7 @@ static const struct service {
 	const char *path;
 	const char *words;
 	bool of_driver; /* its version must be that of the driver */
-} services[] = {
+} all_services[] = {
 	{ "host.fabric_manager", "nv-fabricmanage", "/usr/bin/nv-fabricmanager",
 	  "the fabric manager", true },
 	{ "host.nvlsm", "nvlsm", "/opt/nvidia/nvlsm/sbin/nvlsm",
@@ -70,7 +71,7 @@ static void read_version(const char *path, uint64_t deadline_us, char ret[static
 }
 
 /* Which of the services run; false when the processes of the host are not to be seen from here. */
-static bool find_running(bool ret_running[static ARRAY_SIZE(services)])
+static bool find_running(bool ret_running[static ARRAY_SIZE(all_services)])
 {
 	CLEANUP(freep) char *second = sys_line("/proc/2/comm");
 	CLEANUP(strv_freep) char **pids = NULL;
@@ -86,8 +87,8 @@ static bool find_running(bool ret_running[static ARRAY_SIZE(services)])
 		if (!isdigit((unsigned char)pids[i][0]))
 			continue;
 		command = sys_line("/proc/%s/comm", pids[i]);
-		for (k = 0; command && k < ARRAY_SIZE(services); k++)
-			ret_running[k] = ret_running[k] || streq(command, services[k].command);
+		for (k = 0; command && k < ARRAY_SIZE(all_services); k++)
+			ret_running[k] = ret_running[k] || streq(command, all_services[k].command);
 	}
 	return true;
 }
@@ -124,23 +125,24 @@ static bool has_nvidia_gpu(const struct pci_tree *pci)
 	return i < pci->n;
 }
 
-int host_services(struct host *h, struct err *err UNUSED)
+int services(struct host *h, struct err *err UNUSED)
 {
 	const uint64_t deadline_us = clock_mono_us() + VERSION_US;
-	bool running[ARRAY_SIZE(services)] = { false };
+	bool running[ARRAY_SIZE(all_services)] = { false };
 	size_t i;
 	int r = 0;
 
 	if (!has_nvidia_gpu(h->pci) || !find_running(running))
 		return 0;
-	for (i = 0; i < ARRAY_SIZE(services) && r == 0; i++) {
-		CLEANUP(freep) char *path = xasprintf("%s%s", paths_sysroot(), services[i].path);
+	for (i = 0; i < ARRAY_SIZE(all_services) && r == 0; i++) {
+		CLEANUP(freep)
+		char *path = xasprintf("%s%s", paths_sysroot(), all_services[i].path);
 		const bool installed = access(path, X_OK) == 0;
 		char version[VERSION_SIZE] = "";
 
 		if (installed)
 			read_version(path, deadline_us, version);
-		r = tell(h, &services[i], running[i], installed, version);
+		r = tell(h, &all_services[i], running[i], installed, version);
 	}
 	return r;
 }
