@@ -124,7 +124,7 @@ TABLE = [
     Row("link trained lower", "slowlink=1", STATE, finding("gpu.nvlink_speed", code="nvlink-slow", severity="warn", words="13.281")),
     Row("memory hot", "memoryhot=1", STATE, finding("gpu.memory_temperature", code="memory-hot", severity="warn", words="95 C")),
     Row("InfoROM corrupt", "badinforom=1", STATE, finding("gpu.inforom", code="inforom-corrupt", severity="warn")),
-    Row("errors of a job that died", "dbe=1 closed=1 persistence=0", STATE, CLEAN),  # no earlier run to compare with
+    Row("errors of a job that died", "dbe=1 closed=1 persistence=0", STATE, finding("gpu.ecc_errors", code="uncorrected-before")),
     Row("replays", "replay=1 amount=81", STATE, finding("gpu.pcie_errors", code="replay", severity="warn", words="reseat")),
     Row("slow PCIe in", "slowin=1", MEMORY, finding("memory.h2d_bw", subject=f"numa:0>{BAD}")),
     Row("slow PCIe out", "slowout=1", MEMORY, finding("memory.d2h_bw", subject=f"{BAD}>numa:0")),
