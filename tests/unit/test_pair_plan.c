@@ -395,6 +395,7 @@ static void a_device_without_connections_is_no_port_of_anybody(void)
 
 	for (i = 0; i < PORTS; i++) {
 		b->sim.ports[i].layer = RDMA_ETHERNET;
+		b->sim.ports[i].bytes_per_s = alone->sim.ports[i].bytes_per_s = 50e9;
 		b->sim.ports[i].unconnected = i > 1;
 		alone->sim.ports[i].unconnected = true;
 	}
