@@ -96,17 +96,34 @@ char *act_undo(const struct request *request, const char *argument)
 	return filled(request->command->undo, argument ? argument : "");
 }
 
-int act_send(struct link *link, const struct request *request, const char *argument,
-	     struct link_sent *ret, struct err *err)
+int act_start(struct link *link, const struct request *request, const char *argument,
+	      struct link_pending **ret, struct err *err)
 {
 	CLEANUP(freep) char *segment = link_segment(argument ? argument : "");
 	CLEANUP(freep) char *path = filled(request->command->post, segment);
 	CLEANUP(json_freep) json_t *body = body_of(request);
+
+	return link_start(link, path, body, ret, err);
+}
+
+void act_put_undo(const struct request *request, const char *argument, json_t *answer)
+{
 	CLEANUP(freep) char *undo = act_undo(request, argument);
+
+	put_text(answer, "undo", undo);
+}
+
+/* Send the order for `argument`, and what is answered. Errors as link_order(). */
+static int send_order(struct link *link, const struct request *request, const char *argument,
+		      struct link_sent *ret, struct err *err)
+{
+	CLEANUP(freep) char *segment = link_segment(argument ? argument : "");
+	CLEANUP(freep) char *path = filled(request->command->post, segment);
+	CLEANUP(json_freep) json_t *body = body_of(request);
 	int r = link_order(link, path, body, ret, err);
 
 	if (r == 0)
-		put_text(ret->value, "undo", undo);
+		act_put_undo(request, argument, ret->value);
 	return r;
 }
 
@@ -115,7 +132,7 @@ static int fetch(struct link *link, const struct request *request, struct pictur
 {
 	const char *argument = request->argument;
 	struct link_sent sent = { 0 };
-	int r = act_send(link, request, argument, &sent, err);
+	int r = send_order(link, request, argument, &sent, err);
 
 	if (r < 0)
 		return argument && request->command->argument.kind == ARGUMENT_NODE

@@ -6,7 +6,7 @@
 
 struct err;
 struct link;
-struct link_sent;
+struct link_pending;
 struct page;
 struct request;
 
@@ -14,11 +14,14 @@ struct request;
 const char *act_login_name(void);
 
 /*
- * Send the order of the request's command for `argument` (NULL: it has none), and what is answered,
- * with "undo" where there is a way back. Errors as link_order().
+ * Send the order of the request's command for `argument` (NULL: it has none) beside others that are
+ * under way. Errors as link_start().
  */
-int act_send(struct link *link, const struct request *request, const char *argument,
-	     struct link_sent *ret, struct err *err);
+int act_start(struct link *link, const struct request *request, const char *argument,
+	      struct link_pending **ret, struct err *err);
+
+/* Say in the answer to it, as "undo", how to take it back, where there is a way. */
+void act_put_undo(const struct request *request, const char *argument, json_t *answer);
 
 /* The command that takes it back for `argument`. New memory; NULL: there is none. */
 char *act_undo(const struct request *request, const char *argument);

@@ -9,12 +9,12 @@
 #include "cli/act.h"
 #include "cli/command.h"
 #include "cli/confirm.h"
+#include "cli/fanout.h"
 #include "cli/host.h"
 #include "cli/link.h"
 #include "cli/link_words.h"
 #include "cli/targets.h"
 #include "cli/view.h"
-#include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/utf8.h"
@@ -95,24 +95,6 @@ static bool may_go_on(const struct request *request, const struct targets *targe
 
 /* --- one host --- */
 
-/* A controller that cannot answer now is asked again, as long as one answer may take. */
-static int send_patiently(struct bulk *b, const char *name, struct link_sent *ret, struct err *err)
-{
-	const uint64_t until_us = clock_mono_us() + b->request->settings.timeout_us;
-	uint64_t again_us;
-	int r;
-
-	link_begin_until(b->link, until_us);
-	for (;;) {
-		*ret = (struct link_sent){ 0 };
-		r = act_send(b->link, b->request, name, ret, err);
-		again_us = clock_mono_us() + MAX(ret->retry_after_us, USEC_PER_SEC);
-		if (r != -EAGAIN || again_us >= until_us)
-			return r;
-		(void)link_wait(b->link, again_us);
-	}
-}
-
 static void print_done(const struct bulk *b, const json_t *answer)
 {
 	CLEANUP(freep) char *sentence = text_at(answer, "sentence");
@@ -141,30 +123,28 @@ static bool was_already(const struct bulk *b, const json_t *answer)
 	return !b->request->settings.dry_run && json_is_null(json_object_get(answer, "action"));
 }
 
-static int order(struct bulk *b, const char *name)
+static int take(struct bulk *b, struct fanout_answer *answer)
 {
-	struct link_sent sent = { 0 };
-	struct err err = ERR_INIT;
-	int r = send_patiently(b, name, &sent, &err);
+	const int r = answer->r;
 
 	if (r == 0) {
-		if (was_already(b, sent.value)) {
+		if (was_already(b, answer->sent.value)) {
 			b->n_already++;
 		} else {
 			b->n_done++;
-			(void)json_array_append_new(b->done, json_string(name));
+			(void)json_array_append_new(b->done, json_string(answer->name));
 		}
-		print_done(b, sent.value);
-		json_decref(sent.value);
+		print_done(b, answer->sent.value);
+		json_decref(answer->sent.value);
 		return STATUS_GOOD;
 	}
 	if (b->targets->n <= NEAR_MOST)
-		(void)host_explain(b->link, name, r, &err);
+		(void)host_explain(b->link, answer->name, r, &answer->err);
 	b->n_refused += r == -EPERM;
 	b->n_unknown += r == -ENOENT;
 	b->n_failed += r != -EPERM && r != -ENOENT;
-	b->over = r == -EPERM && holds_for_all(sent.rule);
-	log_error("%s", err.msg);
+	b->over = b->over || (r == -EPERM && holds_for_all(answer->sent.rule));
+	log_error("%s", answer->err.msg);
 	return link_words_status(r);
 }
 
@@ -220,12 +200,16 @@ static void sum_up(const struct bulk *b)
 
 static int run_all(struct bulk *b)
 {
+	CLEANUP(fanout_freep) struct fanout *fanout = fanout_new(b->link, b->request, b->targets);
+	struct fanout_answer answer;
 	int status = STATUS_GOOD;
-	size_t i;
 
 	b->done = json_array();
-	for (i = 0; i < b->targets->n && status <= STATUS_NO && !b->over; i++)
-		status = MAX(status, order(b, b->targets->names[i]));
+	while (fanout_take(fanout, &answer)) {
+		status = MAX(status, take(b, &answer));
+		if (status > STATUS_NO || b->over)
+			fanout_stop(fanout);
+	}
 	if (status <= STATUS_NO || b->n_done + b->n_already > 0)
 		sum_up(b);
 	json_decref(b->done);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One order for many hosts: a line a host and one that sums up. One request at a time, each with
- * the timeout of the settings, so that a controller has no more to do than for one host; a
- * controller that is busy is asked again. On a terminal a question comes first, unless --yes.
+ * One order for many hosts: a line a host and one that sums up. How many
+ * requests are under way at once fanout.h says. On a terminal a question comes first, unless --yes.
  *
  * It goes on past a host that is unknown or refused by itself, and ends at a refusal that holds for
  * all (a budget that is used up, the breaker) and at what is so for all of them: a token that may

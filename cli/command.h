@@ -50,6 +50,7 @@ struct command {
 	/* Of view_act: where it is sent, "{}" for the argument, and what would take it back. */
 	const char *post, *undo;
 	const char *done; /* what became of the hosts when it was: "cordoned" */
+	bool apart;	  /* no budget is between the hosts: several requests at once */
 	bool ends;	  /* it ends what another command began: a span of 0 */
 	int (*run)(const struct request *request); /* enum status, when there is no view */
 	/* The second word may also stand behind the argument: "investigation 41 cancel". */

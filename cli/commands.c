@@ -101,9 +101,9 @@ const struct command commands[] = {
 		  "the message names the budget and what would allow it. --break-glass cordons "
 		  "anyway and records who did it. Cordoning a host twice changes nothing.\n\n"
 		  "Name one or more hosts, or select them with --selector, --rack, --sku or "
-		  "--file. On a terminal you are asked before more than one is changed. Each "
-		  "host is a request of its own, one after the other; a budget that is used up "
-		  "ends the run.",
+		  "--file. On a terminal you are asked before more than one is changed. The "
+		  "hosts are cordoned one after the other, in that order; a budget that is used "
+		  "up ends the run.",
 	  .examples = { { "assayctl cordon gpu-17 --reason 'fan 3, ticket 812'",
 			  "until someone uncordons it" },
 			{ "assayctl cordon --rack r12 -r 'PDU swap' --dry-run",
@@ -127,6 +127,7 @@ const struct command commands[] = {
 	  .view = &view_act,
 	  .post = "/v1/nodes/{}/uncordon",
 	  .done = "back in service",
+	  .apart = true,
 	  .undo = "assayctl cordon {} --reason ..." },
 	{ .words = { "repair-done" },
 	  .argument = { "NODE...", ARGUMENT_NODE, .many = true },
@@ -141,7 +142,8 @@ const struct command commands[] = {
 			  "after the visit" } },
 	  .view = &view_act,
 	  .post = "/v1/nodes/{}/repair-done",
-	  .done = "recorded as repaired" },
+	  .done = "recorded as repaired",
+	  .apart = true },
 	{ .words = { "burn" },
 	  .argument = { "NODE...", ARGUMENT_NODE, .many = true },
 	  .options = OPTIONS_HOSTS,
@@ -174,6 +176,7 @@ const struct command commands[] = {
 	  .view = &view_act,
 	  .post = "/v1/nodes/{}/override",
 	  .done = "no longer overridden",
+	  .apart = true,
 	  .ends = true },
 	{ .words = { "override" },
 	  .argument = { "NODE...", ARGUMENT_NODE, .many = true },
@@ -187,7 +190,8 @@ const struct command commands[] = {
 			{ "assayctl override gpu-17 --until 2026-11-22T08:00:00Z", "UTC" } },
 	  .view = &view_act,
 	  .post = "/v1/nodes/{}/override",
-	  .done = "kept in service" },
+	  .done = "kept in service",
+	  .apart = true },
 	{ .words = { "silence", "list" },
 	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT) | OPTION_BIT(OPTION_NODE),
 	  .summary = "list silences in effect",
@@ -205,6 +209,7 @@ const struct command commands[] = {
 	  .view = &view_act,
 	  .post = "/v1/nodes/{}/silence",
 	  .done = "no longer silenced",
+	  .apart = true,
 	  .ends = true },
 	{ .words = { "silence" },
 	  .argument = { "NODE...", ARGUMENT_NODE, .many = true },
@@ -219,7 +224,8 @@ const struct command commands[] = {
 			  "during maintenance" } },
 	  .view = &view_act,
 	  .post = "/v1/nodes/{}/silence",
-	  .done = "silenced" },
+	  .done = "silenced",
+	  .apart = true },
 	{ .words = { "breaker", "reset" },
 	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_REASON),
 	  .needs = OPTION_BIT(OPTION_REASON),

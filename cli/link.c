@@ -149,6 +149,72 @@ int link_post(struct link *link, const char *path, const json_t *body, json_t **
 	return r;
 }
 
+/* --- several at once --- */
+
+struct link_pending {
+	struct asking asking;
+	struct http_request *request; /* until it is done */
+	char *text;		      /* what is sent */
+};
+
+void link_pending_free(struct link_pending *pending)
+{
+	if (!pending)
+		return;
+	if (!pending->asking.done)
+		http_cancel(pending->request);
+	json_decref(pending->asking.sent.value);
+	free(pending->text);
+	free(pending);
+}
+DEFINE_CLEANUP(struct link_pending *, link_pending_free, link_pending_freep);
+
+int link_start(struct link *link, const char *path, const json_t *body, struct link_pending **ret,
+	       struct err *err)
+{
+	CLEANUP(link_pending_freep) struct link_pending *pending = xcalloc(1, sizeof(*pending));
+	CLEANUP(freep) char *url = xasprintf("%s%s", link->base, path);
+	struct link_sending what = { .path = path, .type = "application/json" };
+	int r;
+
+	pending->asking.link = link;
+	pending->text = json_line(body);
+	what.bytes = pending->text;
+	what.len = strlen(pending->text);
+	r = send_request(link, &what, url, &pending->asking, &pending->request, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE(pending);
+	return 0;
+}
+
+bool link_is_done(const struct link_pending *pending)
+{
+	return pending->asking.done;
+}
+
+int link_finish(struct link_pending *pending, struct link_sent *ret, struct err *err)
+{
+	const int r = pending->asking.r;
+
+	if (r < 0)
+		*err = pending->asking.err;
+	*ret = pending->asking.sent;
+	pending->asking.sent.value = NULL;
+	link_pending_free(pending);
+	return r;
+}
+
+int link_turn(struct link *link, uint64_t until_us, struct err *err)
+{
+	int r = sd_event_run(link->event,
+			     until_us == UINT64_MAX ? UINT64_MAX : clock_left_us(until_us));
+
+	if (r < 0)
+		return err_errno(err, -r, "event loop");
+	return link->stopped ? err_set(err, EINTR, "stopped") : 0;
+}
+
 /* --- lists --- */
 
 /* Add the page's items to `items`; `cursor` becomes that of the next page, or NULL. */
@@ -358,6 +424,7 @@ int link_new(const struct settings *settings, struct link **ret, struct err *err
 		.key_file = settings->key_file,
 		.token_file = settings->token_file,
 		.user_agent = "assayctl/" PACKAGE_VERSION,
+		.kept_connections = LINK_AT_ONCE,
 	};
 	CLEANUP(link_freep) struct link *link = xcalloc(1, sizeof(*link));
 	int r = link_words_base(settings->controller, &link->base, err);

@@ -23,6 +23,7 @@ enum {
 	LINK_ITEMS_MAX = 1000000,	    /* items of one list */
 	LINK_HEADERS_MAX = 6,		    /* of a sender */
 	LINK_RULE_SIZE = 48,		    /* of the name of a rule, and its NUL */
+	LINK_AT_ONCE = 16, /* requests under way at once: connections that are kept */
 };
 
 /* Before the program stops (Ctrl-Z), and when it goes on. */
@@ -84,6 +85,28 @@ int link_send(struct link *link, const struct link_sending *what, struct link_se
 /* Send `body` as link_post() does, and what is answered, as link_send() says it. */
 int link_order(struct link *link, const char *path, const json_t *body, struct link_sent *ret,
 	       struct err *err);
+
+/*
+ * A request under way beside others: link_start() sends it, link_turn() waits until something
+ * happens to any, and link_finish() takes the answer once link_is_done() is true.
+ */
+struct link_pending;
+
+/* Send `body` as link_order() does, to be answered by the deadline that link_begin*() set. Errors:
+ * -EINVAL. */
+int link_start(struct link *link, const char *path, const json_t *body, struct link_pending **ret,
+	       struct err *err);
+
+bool link_is_done(const struct link_pending *pending);
+
+/* What link_order() would have returned; `pending` is freed. */
+int link_finish(struct link_pending *pending, struct link_sent *ret, struct err *err);
+
+/* Forget it; the controller may have got it. NULL is fine. */
+void link_pending_free(struct link_pending *pending);
+
+/* Wait for anything, until the monotonic `until_us` (UINT64_MAX: no limit). -EINTR for a signal. */
+int link_turn(struct link *link, uint64_t until_us, struct err *err);
 
 /*
  * The items of all pages of the list at `path`, which has no "limit" or

@@ -49,6 +49,32 @@ int link_order(struct link *link UNUSED, const char *path UNUSED, const json_t *
 	return -EINVAL;
 }
 
+int link_start(struct link *link UNUSED, const char *path UNUSED, const json_t *body UNUSED,
+	       struct link_pending **ret UNUSED, struct err *err UNUSED)
+{
+	return -EINVAL;
+}
+
+bool link_is_done(const struct link_pending *pending UNUSED)
+{
+	return true;
+}
+
+int link_finish(struct link_pending *pending UNUSED, struct link_sent *ret UNUSED,
+		struct err *err UNUSED)
+{
+	return -EINVAL;
+}
+
+void link_pending_free(struct link_pending *pending UNUSED)
+{
+}
+
+int link_turn(struct link *link UNUSED, uint64_t until_us UNUSED, struct err *err UNUSED)
+{
+	return -EINVAL;
+}
+
 int link_list(struct link *link UNUSED, const char *path UNUSED, json_t **ret_items UNUSED,
 	      struct err *err UNUSED)
 {

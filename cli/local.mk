@@ -2,7 +2,7 @@
 # cli: assayctl. Included by Makefile.am.
 noinst_LIBRARIES += libctl.a
 libctl_a_SOURCES = cli/act.c cli/act.h cli/ask.c cli/ask.h cli/bulk.c cli/bulk.h cli/change.c cli/change.h cli/command.h cli/commands.c \
-	cli/completion.c cli/confirm.c cli/confirm.h cli/doctor.c cli/doctor.h cli/doctor_acts.c cli/doctor_acts.h cli/doctor_reach.h cli/doctor_visit.c cli/doctor_visit.h cli/evidence.c cli/evidence.h cli/heat.c cli/heat.h cli/help.c cli/help.h cli/host.c cli/host.h cli/items.c cli/items.h \
+	cli/completion.c cli/confirm.c cli/confirm.h cli/doctor.c cli/doctor.h cli/doctor_acts.c cli/doctor_acts.h cli/doctor_reach.h cli/doctor_visit.c cli/doctor_visit.h cli/evidence.c cli/evidence.h cli/fanout.c cli/fanout.h cli/heat.c cli/heat.h cli/help.c cli/help.h cli/host.c cli/host.h cli/items.c cli/items.h \
 	cli/job_exclude.c cli/job_exclude.h cli/job_name.c cli/job_name.h cli/job_outlook.c cli/job_outlook.h cli/job_ranks.c cli/job_ranks.h cli/job_words.c cli/job_words.h cli/life.c cli/life.h cli/link.h cli/link_words.c cli/link_words.h cli/manual.c cli/near.c cli/near.h cli/option.c \
 	cli/option.h cli/parts.c cli/parts.h cli/patience.c cli/patience.h cli/policy_check.c cli/request.c cli/request.h cli/screen.c cli/screen.h cli/selector.c cli/selector.h cli/setup.c cli/setup.h cli/setup_cert.h cli/targets.c cli/targets.h cli/ticket.c cli/ticket.h \
 	cli/trace_file.c cli/trace_file.h \

@@ -11,6 +11,7 @@ import pytest
 from fixtures_controller import controller  # noqa: F401
 from stub_lists import node, stub  # noqa: F401
 from test_assayctl_act import NODES, Acting, out_of, policy
+from waiting import wait_for
 
 LABELS = "v: 1\nlabels:\n  - {nodes: 'gpu-0[0-3]', labels: {rack: r1, pool: train}}\n  - {nodes: 'gpu-0[4-6]', labels: {rack: r2, pool: infer}}\n"
 WIDE = "total: {percent: 100, nodes: 0}, domain: {label: rack, max: 100}, rate: {cordons: 100, per: 10m"
@@ -176,6 +177,76 @@ def test_a_controller_that_is_busy_is_asked_again(run, stub):
     stub.answers["/v1/nodes/gpu-2/cordon"] = (200, {"sentence": "gpu-2: cordoned"})
     done = run("assayctl", "cordon", "gpu-1", "gpu-2", "-r", "x", "--controller", stub.url)
     assert (done.returncode, done.stderr) == (0, "") and "2 hosts: 2 cordoned" in done.stdout and len(stub.sent) == 4
+
+
+# --- several at once --------------------------------------------------------------------------
+
+MANY = [f"gpu-{i:02}" for i in range(40)]
+AT_ONCE = 16
+
+
+def silence(run, stub, *words):
+    return run("assayctl", "silence", *MANY, "--for", "1h", "-r", "x", "--controller", stub.url, *words)
+
+
+def all_silenced(stub):
+    stub.nodes(*map(node, MANY))
+    for name in MANY:
+        stub.answers[f"/v1/nodes/{name}/silence"] = (200, {"sentence": f"{name}: silenced", "action": 1})
+
+
+def sent(stub):
+    return [path.split("/")[3] for path, _ in stub.sent]
+
+
+def test_orders_that_share_no_budget_go_out_together_and_are_told_in_order(run, stub):
+    """The second host is not answered before the 17th was sent; the 18th is not sent before."""
+    all_silenced(stub)
+    seen = []
+
+    def second(_):
+        reached = wait_for(lambda: len(sent(stub)) > AT_ONCE)
+        seen.append((reached, set(sent(stub))))
+        return 200, {"sentence": f"{MANY[1]}: silenced", "action": 1}
+
+    stub.answers[f"/v1/nodes/{MANY[1]}/silence"] = second
+    done = silence(run, stub)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.splitlines() == [f"{n}: silenced" for n in MANY] + ["40 hosts: 40 silenced"]
+    assert seen == [(True, set(MANY[:AT_ONCE + 1]))] and sent(stub)[0] == MANY[0] and sorted(sent(stub)) == MANY
+
+
+def test_what_refuses_all_is_asked_once(run, stub):
+    all_silenced(stub)
+    stub.answers[f"/v1/nodes/{MANY[0]}/silence"] = (403, {"detail": "no"})
+    done = silence(run, stub)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and sent(stub) == MANY[:1]
+
+
+def test_what_was_under_way_when_it_ended_is_told_too(run, stub):
+    all_silenced(stub)
+    stub.answers[f"/v1/nodes/{MANY[1]}/silence"] = (500, {})
+    done = silence(run, stub)
+    assert done.returncode == 3 and done.stderr.count("\n") == 1 and sorted(sent(stub)) == MANY[:AT_ONCE + 1]
+    assert done.stdout.splitlines()[:-1] == [f"{n}: silenced" for n in MANY[:1] + MANY[2:AT_ONCE + 1]]
+    assert done.stdout.splitlines()[-1] == "40 hosts: 16 silenced, 1 failed, 23 not tried"
+
+
+def test_one_that_has_to_be_asked_again_keeps_its_place(run, stub):
+    all_silenced(stub)
+    waits = iter([503, 429])
+    stub.answers[f"/v1/nodes/{MANY[3]}/silence"] = lambda _: (next(waits, 200), {"sentence": f"{MANY[3]}: silenced", "action": 1}, "Retry-After: 1")
+    done = silence(run, stub)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.splitlines() == [f"{n}: silenced" for n in MANY] + ["40 hosts: 40 silenced"]
+    assert len(stub.sent) == 42
+
+
+def test_cordons_share_a_budget_and_go_one_after_the_other(run, stub):
+    stub.nodes(*map(node, MANY))
+    for name in MANY:
+        stub.answers[f"/v1/nodes/{name}/cordon"] = (200, {"sentence": f"{name}: cordoned", "action": 1})
+    stub.answers[f"/v1/nodes/{MANY[2]}/cordon"] = (409, {"detail": f"{MANY[2]}: budget.total", "rule": "budget.total"})
+    done = run("assayctl", "cordon", *MANY, "-r", "x", "--controller", stub.url)
+    assert done.returncode == 1 and sent(stub) == MANY[:3] and "40 hosts: 2 cordoned, 1 refused, 37 not tried" in in_line(done)
 
 
 # --- the question -----------------------------------------------------------------------------
