@@ -98,7 +98,7 @@ static int run_on(struct pair_plan *plan, char **peers, const char *token, struc
 	s->node = node;
 	s->depth = o->pair.depth;
 	s->mtu = o->pair.mtu;
-	s->qps = o->pair.qps;
+	s->qps = o->pair.qps ? o->pair.qps : pair_side_queues(plan->sides, plan->n_sides);
 	s->size = o->pair.size;
 	s->seed = plan->probe->seed;
 	s->bytes = plan->sides[0].target.bytes / 2;

@@ -31,7 +31,8 @@ struct loopback_options {
 	const char *cells; /* "mlx5_0:1>numa:0,..." or NULL: all */
 	int gid_index;	   /* -1: chosen */
 	unsigned mtu;	   /* 0: the port's */
-	unsigned size, qps, depth;
+	unsigned size, depth;
+	unsigned qps; /* 0: as suits the port */
 	struct rdma_service service;
 	struct rdma_options rdma; /* where they are, for the command line */
 };

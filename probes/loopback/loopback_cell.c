@@ -58,7 +58,7 @@ static json_t *params_of(const struct session *s, bool latency)
 		json_object_set_new(params, "until",
 				    json_string(session_sees(s) ? "seen" : "completed"));
 	json_object_set_new(params, "size", json_integer(latency ? LATENCY_BYTES : o->size));
-	json_object_set_new(params, "qps", json_integer(latency ? 1 : o->qps));
+	json_object_set_new(params, "qps", json_integer(latency ? 1 : (json_int_t)s->flow.n_queues));
 	json_object_set_new(params, "depth", json_integer(latency ? 1 : o->depth));
 	if (with)
 		json_object_set_new(params, "at_once", json_integer((json_int_t)strv_len(with)));
@@ -161,7 +161,8 @@ static struct flow flow_of(struct session *s, const struct check *check)
 	};
 
 	if (check->latency && check->opcode == RDMA_WRITE) {
-		flow.inlined = true;
+		/* The core reads what it inlines: of a GPU's memory it cannot. */
+		flow.inlined = s->cell->end->buffer != NULL;
 		flow.lands = session_sees(s) ? (unsigned char *)s->target.at + LATENCY_BYTES - 1
 					     : NULL;
 		flow.watched = s->software;

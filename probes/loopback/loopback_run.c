@@ -95,9 +95,9 @@ static bool is_software(const struct plan *p)
 static uint64_t endpoint_bytes(const struct plan *p)
 {
 	const struct loopback_options *o = p->probe->options;
+	const uint64_t two = UINT64_C(2) * o->size * (o->qps ? o->qps : PORT_QUEUES_SLOW);
 
-	return is_software(p) ? MAX(ENDPOINT_BYTES_SOFTWARE, UINT64_C(2) * o->size * o->qps)
-			      : ENDPOINT_BYTES;
+	return is_software(p) ? MAX(ENDPOINT_BYTES_SOFTWARE, two) : ENDPOINT_BYTES;
 }
 
 /* What can be measured without them still is; that they are missing is said. */

@@ -14,6 +14,7 @@
 #include "probes/loopback/loopback_gpu.h"
 #include "probes/memory/buffer.h"
 #include "probes/rdma/port_guard.h"
+#include "probes/rdma/ports.h"
 #include "probes/rdma/region_accel.h"
 #include "probes/rdma/words.h"
 #include "probes/rnic_state/nic.h"
@@ -80,7 +81,8 @@ static int open_queues(struct session *s, struct err *err)
 	};
 	struct rdma_end end;
 	size_t i;
-	int r = flow_open(&s->flow, s->device, &options, o->qps, err);
+	int r = flow_open(&s->flow, s->device, &options,
+			  o->qps ? o->qps : port_queues(s->cell->port), err);
 
 	for (i = 0; r == 0 && i < s->flow.n_queues; i++) {
 		s->ops->queue_end(s->flow.queues[i], &end);

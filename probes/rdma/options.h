@@ -20,7 +20,8 @@ struct rdma_options {
 	const char **cells; /* "A>B,..."; borrowed of argv; NULL: all */
 	int *gid_index;	    /* -1: chosen */
 	unsigned *mtu;	    /* 0: the ports' */
-	unsigned *size, *qps, *depth;
+	unsigned *size, *depth;
+	unsigned *qps; /* 0: port_queues() */
 	struct rdma_service *service;
 };
 

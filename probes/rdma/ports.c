@@ -223,3 +223,10 @@ double port_payload(const struct rdma_port *port, unsigned mtu)
 
 	return mtu > 0 ? port->bytes_per_s * mtu / (mtu + headers) : 0;
 }
+
+unsigned port_queues(const struct rdma_port *port)
+{
+	const bool is_fast = port->bytes_per_s >= PORT_FAST_BYTES_PER_S;
+
+	return is_fast && port->pci[0] ? PORT_QUEUES_FAST : PORT_QUEUES_SLOW;
+}

@@ -11,6 +11,10 @@
 
 enum { PORTS_LIST_MAX = 1024 /* bytes */, PORTS_WORDS_SIZE = 320 };
 
+/* Of a port of PORT_FAST_BYTES_PER_S or more, and of others. */
+enum { PORT_QUEUES_FAST = 4, PORT_QUEUES_SLOW = 1 };
+#define PORT_FAST_BYTES_PER_S 25e9
+
 /*
  * Does a list of devices name the port? As NCCL's NCCL_IB_HCA: names separated by commas, each the
  * beginning of a device's, with ":PORT" where one port of several is meant; after "=" whole names;
@@ -45,3 +49,11 @@ size_t ports_choose(struct rdma_port *ports, size_t n, const char *list,
  * 8 LRH, 40 GRH, 12 BTH, 4 ICRC, 2 VCRC. 0 when its rate is not known.
  */
 double port_payload(const struct rdma_port *port, unsigned mtu);
+
+/*
+ * How many queue pairs fill the port, when nobody says it: one, from 200 Gb/s on 4. What an RNIC
+ * does for one queue pair is bounded in packets a second: with packets of 1024 bytes at 200 to 300
+ * Gb/s on RNICs of 400, where the bound and not the link would be measured, and of 4096 bytes on
+ * those of 800. A device in software has the cores do it all: one.
+ */
+unsigned port_queues(const struct rdma_port *port);

@@ -27,7 +27,8 @@ struct pair_options {
 	const char *cells; /* "mlx5_0:1>mlx5_1:1,..." or NULL: all */
 	int gid_index;	   /* -1: chosen */
 	unsigned mtu;	   /* 0: the smaller of the two ports' */
-	unsigned size, qps, depth;
+	unsigned size, depth;
+	unsigned qps; /* 0: as suits the ports */
 	struct rdma_service service;
 	bool connect_only;
 	bool send, bidirectional;  /* measured besides: pair_ways.h */
@@ -57,6 +58,9 @@ enum { PAIR_SMALL_BYTES = 64, PAIR_TRY_BYTES = 4096, PAIR_TRY_RETRIES = 3 };
 
 /* Tried when full packets are lost, up to a 0: steps that switches are set to. */
 extern const unsigned pair_smaller_mtus[];
+
+/* Queue pairs that its rates are measured with: as asked for, else as suits the slower port. */
+unsigned pair_job_queues(const struct pair_job *job);
 
 /* Open both ends of a job in this process and connect them; pair_part() in any case. */
 int pair_join(struct pair_job *job, const struct pair_want *want, struct err *err);

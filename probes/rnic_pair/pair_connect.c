@@ -7,6 +7,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "probes/rdma/ports.h"
 #include "probes/rnic_pair/pair.h"
 #include "probes/rnic_pair/pair_apart.h"
 
@@ -70,6 +71,13 @@ int pair_join(struct pair_job *job, const struct pair_want *want, struct err *er
 	pair_lanes_offer(&job->reader, &of_reader);
 	r = pair_lanes_connect(&job->writer, &of_reader, err);
 	return r < 0 ? r : pair_lanes_connect(&job->reader, &of_writer, err);
+}
+
+unsigned pair_job_queues(const struct pair_job *job)
+{
+	const unsigned asked = job->from->options->qps;
+
+	return asked ? asked : MIN(port_queues(job->from->port), port_queues(job->to->port));
 }
 
 void pair_part(struct pair_job *job)

@@ -43,7 +43,7 @@ json_t *pair_params(const struct pair_lanes *l, int check)
 	if (latency)
 		json_object_set_new(params, "until", json_string(is_seen(l) ? "seen" : "completed"));
 	json_object_set_new(params, "size", json_integer(latency ? LATENCY_BYTES : o->size));
-	json_object_set_new(params, "qps", json_integer(latency ? 1 : o->qps));
+	json_object_set_new(params, "qps", json_integer(latency ? 1 : (json_int_t)l->flow.n_queues));
 	json_object_set_new(params, "depth", json_integer(latency ? 1 : o->depth));
 	return params;
 }

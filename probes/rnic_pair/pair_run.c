@@ -115,14 +115,15 @@ static char **others_of(const struct together *t, size_t which)
 static int gather(const struct pair_plan *p, struct pair_job *jobs, size_t n, struct together *ret)
 {
 	const struct pair_options *o = options_of(p);
-	const struct pair_want want = {
-		.qps = o->qps, .depth = o->depth, .retries = RETRIES, .mtu = o->mtu
-	};
 	size_t i;
 	int r = 0;
 
 	for (i = 0; r == 0 && i < n; i++) {
 		struct pair_job *job = &jobs[i];
+		const struct pair_want want = { .qps = pair_job_queues(job),
+						.depth = o->depth,
+						.retries = RETRIES,
+						.mtu = o->mtu };
 		struct err err = ERR_INIT;
 
 		if (job->verdict.ok == TRI_NO) {

@@ -22,10 +22,12 @@
 static int hello(struct pair_session *s, struct err *err)
 {
 	CLEANUP(pair_message_release) struct pair_message own = pair_message_init(PAIR_HELLO);
-	const struct pair_options *o = s->options;
+	struct pair_options *o = s->options;
 	size_t i;
 	int r;
 
+	/* One number for all rails: the other side has it from here alone. */
+	o->qps = o->qps ? o->qps : pair_side_queues(s->sides, s->n_sides);
 	own.node = host_name();
 	(void)snprintf(s->node, sizeof(s->node), "%s", own.node);
 	own.size = o->size;

@@ -10,6 +10,7 @@
 #include "probes/memory/buffer.h"
 #include "probes/memory/numa.h"
 #include "probes/rdma/flow.h"
+#include "probes/rdma/ports.h"
 #include "probes/rnic_pair/pair.h"
 
 /* The node of the RNIC; of one that has none (software) the first with memory. */
@@ -138,6 +139,16 @@ void pair_side_close(struct pair_side *s)
 int pair_side_state(const struct pair_side *s)
 {
 	return s->err.code == EBUSY ? SAMPLE_BUSY : SAMPLE_SET_UP;
+}
+
+unsigned pair_side_queues(const struct pair_side *sides, size_t n)
+{
+	unsigned most = 1;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		most = MAX(most, port_queues(sides[i].port));
+	return most;
 }
 
 bool pair_side_is_up(const struct pair_side *s)

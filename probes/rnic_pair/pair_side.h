@@ -43,3 +43,6 @@ int pair_side_state(const struct pair_side *s);
 
 /* False when the port has gone down, or away, since it was opened. */
 bool pair_side_is_up(const struct pair_side *s);
+/* Queue pairs that suit all `n` of them at once: those of the fastest. At least 1. */
+unsigned pair_side_queues(const struct pair_side *sides, size_t n);
+

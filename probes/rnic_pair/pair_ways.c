@@ -84,7 +84,7 @@ static int join(struct way *w, struct pair_job *job)
 {
 	const struct pair_options *o = w->plan->probe->options;
 	const struct pair_want want = {
-		.qps = o->qps,
+		.qps = pair_job_queues(job),
 		.depth = o->depth,
 		.retries = RETRIES,
 		.mtu = o->mtu,

@@ -196,7 +196,7 @@ static void sim_queue_end(const struct rdma_queue *q, struct rdma_end *ret)
 {
 	*ret = (struct rdma_end){ .number = q->number,
 				  .pkey = q->pkey,
-				  .mtu = q->options.mtu ? q->options.mtu : 4096 };
+				  .mtu = q->options.mtu ? q->options.mtu : SIM_MTU };
 }
 
 static int sim_queue_connect(struct rdma_queue *q, const struct rdma_end *peer, struct err *err)
@@ -246,6 +246,13 @@ static int take_in(struct rdma_queue *q, const struct rdma_work *work, uint64_t 
 	return RDMA_OK;
 }
 
+static bool is_beyond(const struct rdma_sim *sim, const void *at)
+{
+	const char *const byte = at;
+
+	return byte >= sim->beyond && byte < sim->beyond + sim->beyond_bytes;
+}
+
 static void take_request(struct rdma_queue *q, const struct rdma_work *work)
 {
 	struct rdma_sim *sim = q->sim;
@@ -253,6 +260,7 @@ static void take_request(struct rdma_queue *q, const struct rdma_work *work)
 	uint64_t served_ns = sim_pass(q, work);
 
 	sim->requests++;
+	sim->died += work->inlined && is_beyond(sim, work->local);
 	q->posted.requests++;
 	q->posted.bytes += work->length;
 	q->outstanding++;

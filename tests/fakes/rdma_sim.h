@@ -7,7 +7,8 @@
  * links a request crosses those of the path from its port to the memory that
  * it names: each link serves what it is handed in that order at its own rate,
  * and the request is done when the last of them is. So a flow gets what its
- * narrowest link lets through, and flows that keep a link full share it.
+ * narrowest link lets through, and flows that keep a link full share it. Of one
+ * queue pair no more packets go out than `packets_per_s`, however wide the links are.
  */
 #pragma once
 
@@ -39,7 +40,8 @@ struct rdma_sim {
 	size_t n_ports;
 	double bytes_per_s; /* of every port */
 	double latency_s;
-	double poll_s; /* that one poll takes */
+	double packets_per_s; /* that a port does for one queue pair; 0: any number */
+	double poll_s;	      /* that one poll takes */
 	uint64_t now_ns;
 	uint64_t free_ns; /* when the link has sent all that was posted */
 	struct sim_link links[SIM_LINKS_MAX];
@@ -58,6 +60,10 @@ struct rdma_sim {
 	size_t most_outstanding;
 	uint64_t met;  /* requests that came to a link while it served another queue's */
 	uint64_t lost; /* requests to a memory that no path leads to */
+	/* Memory that no core reaches, as of a GPU: who inlines a request from there dies. */
+	const char *beyond;
+	uint64_t beyond_bytes;
+	uint64_t died;
 	uint8_t sl, traffic_class; /* of the last queue that was opened */
 	/* Faults: the request of this number (from 1) fails so. */
 	uint64_t fail_at;

@@ -4,7 +4,7 @@
 
 #include "tests/fakes/rdma_sim.h"
 
-enum { QUEUE_MAX = 4096 };
+enum { QUEUE_MAX = 4096, SIM_MTU = 4096 /* of a port, where a queue pair asks for none */ };
 
 struct rdma_device {
 	struct rdma_sim *sim;
@@ -37,6 +37,7 @@ struct rdma_queue {
 	size_t first_receive, n_receives; /* a ring */
 	char device[RDMA_NAME_SIZE];
 	struct sim_path *path; /* of the last request */
+	double packets_ns;     /* when it has sent all packets that were posted */
 	struct rdma_posted posted;
 };
 

@@ -53,7 +53,20 @@ static double serve(struct rdma_queue *q, const struct sim_path *path, uint32_t 
 	return done_ns;
 }
 
-uint64_t sim_pass(struct rdma_queue *q, const struct rdma_work *work)
+/* What the engine of an RNIC does for a queue pair, packet by packet. */
+static uint64_t packets(struct rdma_queue *q, const struct rdma_work *work)
+{
+	const struct rdma_sim *sim = q->sim;
+	const unsigned mtu = q->options.mtu ? q->options.mtu : SIM_MTU;
+	const double n = (double)MAX((work->length + mtu - 1) / mtu, 1u);
+
+	if (!(sim->packets_per_s > 0))
+		return 0;
+	q->packets_ns = MAX(q->packets_ns, (double)sim->now_ns) + n / sim->packets_per_s * 1e9;
+	return (uint64_t)q->packets_ns;
+}
+
+static uint64_t links(struct rdma_queue *q, const struct rdma_work *work)
 {
 	struct rdma_sim *sim = q->sim;
 	struct sim_path *path = sim->n_links > 0 ? find_path(q, work->local) : NULL;
@@ -64,4 +77,11 @@ uint64_t sim_pass(struct rdma_queue *q, const struct rdma_work *work)
 	sim->free_ns =
 		MAX(sim->free_ns, sim->now_ns) + (uint64_t)(work->length / sim->bytes_per_s * 1e9);
 	return sim->free_ns;
+}
+
+uint64_t sim_pass(struct rdma_queue *q, const struct rdma_work *work)
+{
+	const uint64_t sent_ns = packets(q, work);
+
+	return MAX(sent_ns, links(q, work));
 }

@@ -73,6 +73,10 @@ static struct bench *bench_new(uint64_t seed)
 			f->paths[j * f->host.n_ends + i].factor *= share;
 	}
 	CHECK(n >= 4);
+	/* They are the last of the ends. */
+	i = f->host.n_ends - n;
+	f->sim.beyond = f->memory + f->memory_bytes / f->host.n_ends * i;
+	f->sim.beyond_bytes = (uint64_t)(f->memory + f->memory_bytes - f->sim.beyond);
 	return b;
 }
 
@@ -120,6 +124,7 @@ static void no_clean_run_raises_an_alarm(void)
 		CHECK(r.n_samples > 0);
 		for (i = 0; i < r.n_samples; i++)
 			check_measured(&r.samples[i]);
+		CHECK_EQ(b->fabric->sim.died, 0);
 		CHECK_STR(slow_link(&r, &found), "");
 		localised_release(&found);
 		report_release(&r);

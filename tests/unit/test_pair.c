@@ -334,9 +334,10 @@ static struct sample measure(struct bench *b, int check)
 {
 	const struct pair_end from = pair_end_of(&b->fabric.sides[0]),
 			      to = pair_end_of(&b->fabric.sides[1]);
-	const struct pair_want want = { .qps = 1,
+	const struct pair_want want = { .qps = pair_job_queues(&b->jobs[0]),
 					.depth = b->fabric.options.depth,
 					.retries = 7,
+					.mtu = b->fabric.options.mtu,
 					.receives = check == PAIR_SEND_BW
 							    ? 2 * b->fabric.options.depth
 							    : 0 };
@@ -374,6 +375,42 @@ static void bandwidth_and_latency_are_those_of_the_fabric(void)
 	CHECK_EQ(json_integer_value(json_object_get(s.params, "size")), 8);
 	sample_release(&s);
 	bench_close(&b);
+}
+
+/*
+ * An RNIC does so many packets a second for one queue pair: of 1024 bytes those of 30.7 GB/s, which
+ * a link of 400 Gb/s that lost a quarter of its lanes still carries.
+ */
+static void one_queue_pair_hides_the_link_that_lost_a_lane(void)
+{
+	static const struct {
+		double link; /* bytes a second that it carries */
+		unsigned asked, used;
+		double value;
+	} cases[] = {
+		{ 50e9, 1, 1, 30.72e9 },
+		{ 37.5e9, 1, 1, 30.72e9 },
+		{ 50e9, 0, 4, 50e9 },
+		{ 37.5e9, 0, 4, 37.5e9 },
+	};
+	struct sample s;
+	struct bench b;
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		bench_open(&b, 2);
+		for (k = 0; k < 2; k++)
+			b.fabric.sim.ports[k].bytes_per_s = 50e9;
+		b.fabric.sim.packets_per_s = 30e6;
+		b.fabric.sim.bytes_per_s = cases[i].link;
+		b.fabric.options.mtu = 1024;
+		b.fabric.options.qps = cases[i].asked;
+		s = measure(&b, PAIR_WRITE_BW);
+		CHECK_NEAR(s.value / cases[i].value, 1, 0.01);
+		CHECK_EQ(json_integer_value(json_object_get(s.params, "qps")), cases[i].used);
+		sample_release(&s);
+		bench_close(&b);
+	}
 }
 
 /* Both ways share the one link of this fabric: each gets half. */
@@ -490,6 +527,7 @@ static const struct test tests[] = {
 	TEST(ports_that_can_never_meet_are_a_matter_of_set_up),
 	TEST(a_side_that_cannot_be_used_says_why),
 	TEST(bandwidth_and_latency_are_those_of_the_fabric),
+	TEST(one_queue_pair_hides_the_link_that_lost_a_lane),
 	TEST(sends_and_both_directions_are_measured),
 	TEST(writes_are_posted_in_batches_and_slept_for),
 	TEST(a_path_lost_under_load_is_sick_and_a_refusal_is_not),

@@ -193,6 +193,26 @@ static void site(const char *yaml)
 	(void)setenv("ASSAY_CONF_DIR", dir, 1);
 }
 
+static void a_fast_port_has_several_queue_pairs(void)
+{
+	static const struct {
+		double gbit;
+		const char *pci;
+		unsigned queues;
+	} cases[] = {
+		{ 400, "0000:1b:00.0", 4 }, { 200, "0000:1b:00.0", 4 }, { 199, "0000:1b:00.0", 1 },
+		{ 100, "0000:1b:00.0", 1 }, { 0, "0000:1b:00.0", 1 },	{ 400, "", 1 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rdma_port port = { .bytes_per_s = cases[i].gbit * 0.125e9 };
+
+		(void)snprintf(port.pci, sizeof(port.pci), "%s", cases[i].pci);
+		CHECK_EQ(port_queues(&port), cases[i].queues);
+	}
+}
+
 static void the_site_says_what_no_option_does(void)
 {
 	struct rdma_service s = RDMA_SERVICE_INIT;
@@ -268,6 +288,7 @@ static const struct test tests[] = {
 	TEST(one_without_connections_is_left_out),
 	TEST(a_bond_is_as_fast_as_one_of_its_members),
 	TEST(headers_take_their_part_of_a_port),
+	TEST(a_fast_port_has_several_queue_pairs),
 	TEST(the_site_says_what_no_option_does),
 	TEST(a_wrong_site_file_names_the_place),
 	TEST(only_what_is_not_usual_is_in_the_params),
