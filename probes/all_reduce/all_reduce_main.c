@@ -3,7 +3,9 @@
 #include <stdlib.h>
 
 #include "lib/base/err.h"
+#include "probes/accel/accel.h"
 #include "probes/all_reduce/reduce.h"
+#include "probes/rnic_pair/pair_gpu.h"
 
 enum { OPT_PEERS = 0x200, OPT_RANK, OPT_TOKEN_FILE, OPT_FORCE, DECIMAL = 10 };
 
@@ -35,6 +37,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->pair.rdma;
+		state->child_inputs[1] = &o->pair;
 		return 0;
 	case OPT_PEERS:
 		o->peers = arg;
@@ -65,6 +68,7 @@ static int run(struct probe *probe, struct err *err)
 		return err_set(err, EINVAL, "--peers, --rank and --token-file are all needed");
 	/* The ports of this host, without pairs of its own. */
 	o->pair.peer = o->peers;
+	o->pair.gpus = accel_gpu_present() ? &accel_cuda_copy_ops : NULL;
 	return reduce_run(probe, rdma_verbs(), err);
 }
 
@@ -75,11 +79,20 @@ static const struct probe_check checks[] = {
 	  "the link from this host to the next in the ring, whatever the others do" },
 	{ "all_reduce.skew", "s", BETTER_LOWER, "a host that comes late to every operation" },
 	{ "all_reduce.correct", "1", BETTER_HIGHER, "wrong data from the fabric or a host" },
+	{ "all_reduce.gpu_busbw", "B/s", BETTER_HIGHER,
+	  "the same between memories of GPUs, without sums (--memory gpu), and a slow way from "
+	  "RNIC "
+	  "to GPU" },
+	{ "all_reduce.gpu_link_bw", "B/s", BETTER_HIGHER, "the same of the link to the next" },
+	{ "all_reduce.gpu_skew", "s", BETTER_LOWER, "a host that comes late to every operation" },
+	{ "all_reduce.gpu_correct", "1", BETTER_HIGHER, "wrong data in the memory of a GPU" },
 };
 
 int main(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &rdma_options_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp_child children[] = { { &rdma_options_argp, 0, NULL, 0 },
+						      { &pair_memory_argp, 0, NULL, 0 },
+						      { 0 } };
 	static const struct argp argp = { .options = option_table,
 					  .parser = parse_option,
 					  .children = children };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * assay-probe-all-reduce: an all-reduce with the neighbours under one ToR
- * switch, host memory over RDMA, rail by rail.
+ * switch, memory of hosts or of GPUs over RDMA, rail by rail.
  *
  * Rank 0 listens, the others dial it. It leads: everybody is ready before
  * anybody begins, and whoever dies, is late or fails is told to all others by it,
@@ -99,6 +99,9 @@ int reduce_hear(struct oob *line, uint64_t deadline_us, struct reduce_message *r
 
 /* "rank 2 (node-c)", or its address while its name is not known. New memory. */
 char *reduce_name(const struct reduce_session *s, unsigned rank);
+
+/* What all do together on the rail: without sums in memory of GPUs (coll/verbs.h). */
+struct coll_op reduce_op(const struct reduce_session *s);
 
 /* This rank's part of each question; `ret` is its answer. */
 void reduce_open(struct reduce_session *s, uint64_t rail, struct reduce_message *ret);

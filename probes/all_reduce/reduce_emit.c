@@ -6,6 +6,7 @@
 #include "lib/base/xalloc.h"
 #include "probes/all_reduce/reduce.h"
 #include "probes/rdma/gid.h"
+#include "probes/rnic_pair/pair_gpu.h"
 
 enum reduce_check { BUSBW, LINK_BW, SKEW, CORRECT, CHECKS };
 
@@ -13,11 +14,17 @@ static const struct {
 	const char *name, *unit;
 	int better;
 } checks[CHECKS] = {
-	[BUSBW] = { "all_reduce.busbw", "B/s", BETTER_HIGHER },
-	[LINK_BW] = { "all_reduce.link_bw", "B/s", BETTER_HIGHER },
-	[SKEW] = { "all_reduce.skew", "s", BETTER_LOWER },
-	[CORRECT] = { "all_reduce.correct", "1", BETTER_HIGHER },
+	[BUSBW] = { "busbw", "B/s", BETTER_HIGHER },
+	[LINK_BW] = { "link_bw", "B/s", BETTER_HIGHER },
+	[SKEW] = { "skew", "s", BETTER_LOWER },
+	[CORRECT] = { "correct", "1", BETTER_HIGHER },
 };
+
+/* Another check then: no value of one memory stands for the other. */
+static bool is_gpu(const struct reduce_session *s)
+{
+	return s->sides[0].options->memory == PAIR_MEMORY_GPU;
+}
 
 static json_t *params_of(const struct reduce_session *s)
 {
@@ -32,6 +39,11 @@ static json_t *params_of(const struct reduce_session *s)
 			  side->wait == FLOW_SPIN ? "spin" : "events");
 
 	rdma_service_params(&side->options->service, 0, params);
+	if (!is_gpu(s))
+		return params;
+	json_object_set_new(params, "memory", json_string(pair_memory_names[PAIR_MEMORY_GPU]));
+	json_object_set_new(params, "via", json_string(side->via.how ? side->via.how : "none"));
+	json_object_set_new(params, "sums", json_string("none"));
 	return params;
 }
 
@@ -54,7 +66,7 @@ static struct sample sample_of(const struct reduce_session *s, uint64_t rail, in
 	const unsigned next = (s->rank + 1) % s->n;
 	struct sample sample = sample_init();
 
-	sample.check = xstrdup(checks[check].name);
+	sample.check = xasprintf("all_reduce.%s%s", is_gpu(s) ? "gpu_" : "", checks[check].name);
 	sample.unit = xstrdup(checks[check].unit);
 	sample.better = checks[check].better;
 	sample.code = xasprintf("rail:%u", (unsigned)rail);
@@ -74,9 +86,10 @@ static void set_correct(const struct reduce_session *s, struct sample *sample)
 	sample->ok = s->wrong == 0 ? TRI_YES : TRI_NO;
 	sample->n = s->checks;
 	if (s->wrong)
-		sample->note = xasprintf("%llu wrong sums; the first is element %llu, in the chunk "
+		sample->note = xasprintf("%llu wrong %s; the first is element %llu, in the chunk "
 					 "of rank %u: %.9g instead of %.9g",
-					 (unsigned long long)s->wrong, (unsigned long long)w->at,
+					 (unsigned long long)s->wrong,
+					 is_gpu(s) ? "elements" : "sums", (unsigned long long)w->at,
 					 w->from, (double)w->is, (double)w->wanted);
 }
 
@@ -88,7 +101,7 @@ static void set_correct(const struct reduce_session *s, struct sample *sample)
 static void set_busbw(const struct reduce_session *s, const struct reduce_message *result,
 		      struct sample *sample)
 {
-	const struct coll_op op = { .kind = COLL_ALL_REDUCE, .bytes = s->bytes };
+	const struct coll_op op = reduce_op(s);
 	const double *behind = result->behind.v + s->rank * s->n_windows;
 	double busbw[REDUCE_WINDOWS];
 	size_t i;

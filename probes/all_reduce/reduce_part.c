@@ -7,6 +7,7 @@
 #include "lib/base/xalloc.h"
 #include "probes/all_reduce/reduce.h"
 #include "probes/memory/numa.h"
+#include "probes/rnic_pair/pair_gpu.h"
 
 enum { NSEC_PER_USEC = 1000 };
 
@@ -41,6 +42,14 @@ void reduce_shut(struct reduce_session *s)
 	if (s->ring)
 		s->ring->ops->close(s->ring);
 	s->ring = NULL;
+}
+
+struct coll_op reduce_op(const struct reduce_session *s)
+{
+	const int memory = s->sides[s->rail].options->memory;
+
+	return (struct coll_op){ .kind = memory == PAIR_MEMORY_GPU ? COLL_PASS_ON : COLL_ALL_REDUCE,
+				 .bytes = s->bytes };
 }
 
 static char *why_of(const struct reduce_session *s, const struct err *err)
@@ -134,7 +143,7 @@ static void keep(struct reduce_session *s, const struct reduce_message *go,
 static int run_all(struct reduce_session *s, const struct reduce_message *go,
 		   const struct coll_watch *watch, struct reduce_message *ret, struct err *err)
 {
-	const struct coll_op op = { .kind = COLL_ALL_REDUCE, .bytes = s->bytes };
+	const struct coll_op op = reduce_op(s);
 	struct coll *c = s->ring;
 	const uint64_t deadline_us = c->ops->now_ns(c) / NSEC_PER_USEC + go->within_us;
 	uint64_t i;
@@ -152,7 +161,7 @@ static int run_all(struct reduce_session *s, const struct reduce_message *go,
 void reduce_go(struct reduce_session *s, const struct reduce_message *go,
 	       const struct coll_watch *watch, struct reduce_message *ret)
 {
-	const struct coll_op op = { .kind = COLL_ALL_REDUCE, .bytes = s->bytes };
+	const struct coll_op op = reduce_op(s);
 	struct err err = ERR_INIT;
 	struct coll *c = s->ring;
 	int r;

@@ -7,7 +7,7 @@ liball_to_all_a_SOURCES = probes/all_to_all/all_to_all.h probes/all_to_all/all_t
 probes_PROGRAMS += assay-probe-all-to-all
 assay_probe_all_to_all_SOURCES = probes/all_to_all/all_to_all_main.c probes/all_to_all/all_to_all_options.h \
 	probes/all_to_all/all_to_all_start.c
-ALL_TO_ALL_LIBS = liball_to_all.a libcollnccl.a libcoll.a libaccelcuda.a libaccel.a librnic_pair.a
+ALL_TO_ALL_LIBS = liball_to_all.a libcollnccl.a libcoll.a librnic_pair.a libloopback.a libaccelcuda.a libaccel.a
 EXTRA_DIST += probes/all_to_all/all_to_all_verbs.c probes/all_to_all/all_to_all_verbs_none.c
 if HAVE_VERBS
 assay_probe_all_to_all_SOURCES += probes/all_to_all/all_to_all_verbs.c

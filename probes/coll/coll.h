@@ -50,6 +50,11 @@ enum {
 enum coll_kind {
 	COLL_ALL_REDUCE, /* every rank ends with the sum of all ranks' buffers */
 	COLL_ALL_TO_ALL, /* block j of rank i becomes block i of rank j */
+	/*
+	 * What an all-reduce moves, and nothing added up: each block ends as it was at the rank
+	 * before its number, at all ranks.
+	 */
+	COLL_PASS_ON,
 	COLL_KINDS,
 };
 
@@ -217,7 +222,10 @@ int coll_check(struct coll *c, const struct coll_op *op, uint64_t seed, struct c
 
 /* --- rates (coll_data.c; pure) --- */
 
-/* Bus bandwidth in bytes/s: 2 (n-1)/n x bytes / s of an all-reduce, (n-1)/n of an all-to-all. */
+/*
+ * Bus bandwidth in bytes/s: 2 (n-1)/n x bytes / s of an all-reduce and of what moves as much,
+ * (n-1)/n of an all-to-all.
+ */
 double coll_busbw(const struct coll_op *op, unsigned n, double seconds);
 
 /* Of the ranks of this process: from the first that arrived to the last that ended. NAN. */

@@ -29,6 +29,8 @@ float coll_wanted(int kind, uint64_t seed, unsigned n, unsigned rank, uint64_t e
 
 	if (kind == COLL_ALL_TO_ALL)
 		return coll_value(seed, (unsigned)(i / block), rank * block + i % block);
+	if (kind == COLL_PASS_ON)
+		return coll_value(seed, (unsigned)((i / block + n - 1) % n), i);
 	for (k = 0; k < n; k++)
 		sum += coll_value(seed, k, i);
 	return sum;
@@ -110,7 +112,7 @@ double coll_busbw(const struct coll_op *op, unsigned n, double seconds)
 {
 	const double share = ((double)n - 1) / n;
 
-	return (op->kind == COLL_ALL_REDUCE ? 2 * share : share) * (double)op->bytes / seconds;
+	return (op->kind == COLL_ALL_TO_ALL ? share : 2 * share) * (double)op->bytes / seconds;
 }
 
 double coll_seconds(const struct coll *c)

@@ -237,7 +237,7 @@ unsigned ring_take_in(struct ring *g)
 	while (g->received < end && g->told[queue_of(g, g->received)] > 0) {
 		const struct place p = place_of(g, ring_before(g), g->received);
 
-		if (p.adds)
+		if (p.adds && g->adds)
 			add_up((float *)(void *)(ring_buffer(g) + p.offset),
 			       (const float *)(const void *)(ring_buffer(g) + p.landing),
 			       p.bytes / sizeof(float));

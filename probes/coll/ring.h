@@ -16,6 +16,7 @@ struct ring {
 	uint64_t size;		   /* of a piece, as it is wanted */
 	bool open;
 	struct rdma_posted taken_in; /* since it is open */
+	bool adds; /* what comes in the first steps; else it stays where it landed */
 	/* The operation. Piece m goes by queue m modulo their number. */
 	uint64_t chunk, piece; /* bytes */
 	uint64_t pieces;       /* of a chunk */

@@ -6,7 +6,9 @@
 
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "probes/accel/accel.h"
 #include "probes/coll/ring.h"
+#include "probes/loopback/loopback_gpu.h"
 
 enum { RETRIES = 7 };
 
@@ -14,8 +16,12 @@ static int ring_start(struct coll *c, const struct coll_op *op, struct err *err)
 {
 	struct ring *g = ring_of(c);
 
-	if (op->kind != COLL_ALL_REDUCE)
-		return err_set(err, EOPNOTSUPP, "a ring over RDMA does all-reduce only");
+	if (op->kind != COLL_PASS_ON && (op->kind != COLL_ALL_REDUCE || g->side->gpu))
+		return err_set(
+			err, EOPNOTSUPP,
+			"a ring over RDMA does all-reduce only, and adds up in memory of the "
+			"host only");
+	g->adds = op->kind == COLL_ALL_REDUCE;
 	if (op->bytes == 0 || op->bytes > c->bytes || op->bytes % (c->n * sizeof(float)) != 0)
 		return err_set(err, EINVAL, "%llu bytes: want a multiple of %zu, at most %llu",
 			       (unsigned long long)op->bytes, c->n * sizeof(float),
@@ -61,11 +67,29 @@ static int ring_wait(struct coll *c, uint64_t deadline_us, struct err *err)
 	return 0;
 }
 
+/* The buffer of a GPU, through its engine. */
+static int ring_upload(struct ring *g, uint64_t offset, const void *from, uint64_t bytes,
+		       struct err *err)
+{
+	struct accel_region *target = &g->side->gpu->gpu[GPU_TARGET];
+
+	return target->accel->ops->upload(target, offset, from, bytes, err);
+}
+
+static int ring_download(struct ring *g, uint64_t offset, void *to, uint64_t bytes, struct err *err)
+{
+	const struct accel_region *target = &g->side->gpu->gpu[GPU_TARGET];
+
+	return target->accel->ops->download(to, target, offset, bytes, err);
+}
+
 static int ring_put(struct coll *c, unsigned rank, uint64_t offset, const void *from,
 		    uint64_t bytes, struct err *err)
 {
 	if (rank != c->first || offset > c->bytes || bytes > c->bytes - offset)
 		return err_set(err, EINVAL, "not in the buffer of rank %u", rank);
+	if (ring_of(c)->side->gpu)
+		return ring_upload(ring_of(c), offset, from, bytes, err);
 	memcpy(ring_buffer(ring_of(c)) + offset, from, bytes);
 	return 0;
 }
@@ -75,6 +99,8 @@ static int ring_get(struct coll *c, unsigned rank, uint64_t offset, void *to, ui
 {
 	if (rank != c->first || offset > c->bytes || bytes > c->bytes - offset)
 		return err_set(err, EINVAL, "not in the buffer of rank %u", rank);
+	if (ring_of(c)->side->gpu)
+		return ring_download(ring_of(c), offset, to, bytes, err);
 	memcpy(to, ring_buffer(ring_of(c)) + offset, bytes);
 	return 0;
 }

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A group over RDMA on host memory: a ring, of which this process is one rank
+ * A group over RDMA, on memory of the host or of a GPU: a ring, of which this process is one rank
  * on one port. It writes to the next rank and is written to by the one before.
  *
  * All-reduce as a ring does it: n - 1 steps in which chunks are added up on
  * their way, n - 1 in which the sums go round; each rank sends 2 (n-1)/n of its
  * buffer. Chunks go in pieces, each a write of which the next rank is told, over
  * the queue pairs in turns: one is added up while others are on their way.
+ *
+ * No core reaches memory of a GPU, and to add up there takes a kernel of its own, which would be
+ * measured instead of the fabric. There the ring does the same without the sums (COLL_PASS_ON): the
+ * same pieces go the same ways in the same order, each waiting for the one before it.
  *
  * An operation ends at a rank only after the next one has added up all that
  * it was sent, so the memory of a step is never written to again too early.

@@ -3,6 +3,7 @@
 noinst_LIBRARIES += librnic_pair.a
 librnic_pair_a_SOURCES = probes/rnic_pair/pair.h probes/rnic_pair/pair_apart.c probes/rnic_pair/pair_apart.h \
 	probes/rnic_pair/pair_connect.c probes/rnic_pair/pair_follow.c probes/rnic_pair/pair_follow.h \
+	probes/rnic_pair/pair_gpu.c probes/rnic_pair/pair_gpu.h \
 	probes/rnic_pair/pair_guard.c probes/rnic_pair/pair_guard.h probes/rnic_pair/pair_lanes.c \
 	probes/rnic_pair/pair_lanes.h probes/rnic_pair/pair_lead.c probes/rnic_pair/pair_lead.h probes/rnic_pair/pair_lost.c \
 	probes/rnic_pair/pair_lost.h probes/rnic_pair/pair_measure.c probes/rnic_pair/pair_message.c \
@@ -14,11 +15,14 @@ librnic_pair_a_SOURCES = probes/rnic_pair/pair.h probes/rnic_pair/pair_apart.c p
 	probes/rnic_pair/pair_side.c probes/rnic_pair/pair_side.h probes/rnic_pair/pair_step.c probes/rnic_pair/pair_step.h \
 	probes/rnic_pair/pair_subnets.c probes/rnic_pair/pair_verdict.c probes/rnic_pair/pair_verdict.h \
 	probes/rnic_pair/pair_ways.c probes/rnic_pair/pair_ways.h
+# Pairs over libibverbs, and whose memory may be that of GPUs.
+PAIR_LIBS = librnic_pair.a libloopback.a librdmaverbs.a librdma.a librnic_state.a libmemory.a libaccelcuda.a libaccel.a
 if HAVE_VERBS
 probes_PROGRAMS += assay-probe-rnic-pair
 assay_probe_rnic_pair_SOURCES = probes/rnic_pair/pair_main.c
-assay_probe_rnic_pair_LDADD = librnic_pair.a librdmaverbs.a libaccelcuda.a librdma.a librnic_state.a libmemory.a $(TOPOLOGY_LIBS) \
+assay_probe_rnic_pair_LDADD = $(PAIR_LIBS) $(TOPOLOGY_LIBS) \
 	$(PROBE_LIBS)
 endif
-PAIR_TEST_LIBS = librnic_pair.a librdma.a librnic_state.a libmemory.a $(TOPOLOGY_LIBS) libprobe.a $(LDADD)
+PAIR_TEST_LIBS = librnic_pair.a libloopback.a librdma.a librnic_state.a libmemory.a libaccel.a $(TOPOLOGY_LIBS) libprobe.a \
+	$(LDADD)
 EXTRA_DIST += probes/rnic_pair/pair_main.c

@@ -16,6 +16,7 @@
 #include "probes/rnic_pair/pair_side.h"
 #include "probes/rnic_pair/pair_verdict.h"
 
+struct accel_ops;
 struct topology;
 
 enum {
@@ -30,6 +31,8 @@ struct pair_options {
 	unsigned size, depth;
 	unsigned qps; /* 0: as suits the ports */
 	struct rdma_service service;
+	int memory;		      /* enum pair_memory: pair_gpu.h */
+	const struct accel_ops *gpus; /* of this host; NULL: it has none */
 	bool connect_only;
 	bool send, bidirectional;  /* measured besides: pair_ways.h */
 	const char *listen, *peer; /* HOST:PORT of a pair of two hosts; at most one of them */
@@ -56,11 +59,11 @@ enum { PAIR_SMALL_BYTES = 64, PAIR_TRY_BYTES = 4096, PAIR_TRY_RETRIES = 3 };
 	"packets of %u bytes do not get from %s to %s, those of %u do: something between " \
 	"them has a smaller MTU; set that of all ports and switches alike"
 
-/* Tried when full packets are lost, up to a 0: steps that switches are set to. */
-extern const unsigned pair_smaller_mtus[];
-
 /* Queue pairs that its rates are measured with: as asked for, else as suits the slower port. */
 unsigned pair_job_queues(const struct pair_job *job);
+
+/* Tried when full packets are lost, up to a 0: steps that switches are set to. */
+extern const unsigned pair_smaller_mtus[];
 
 /* Open both ends of a job in this process and connect them; pair_part() in any case. */
 int pair_join(struct pair_job *job, const struct pair_want *want, struct err *err);

@@ -16,6 +16,19 @@ enum {
 	NSEC_PER_USEC = 1000,
 };
 
+const char *const pair_way_names[] = { [PAIR_WAY_HOST] = "host",
+				       [PAIR_WAY_DMABUF] = "dmabuf",
+				       [PAIR_WAY_PEERMEM] = "peermem",
+				       [PAIR_WAY_PEERMEM + 1] = NULL };
+
+static int way_of(const struct pair_side *side)
+{
+	if (!side->via.how)
+		return PAIR_WAY_HOST;
+	return streq(side->via.how, pair_way_names[PAIR_WAY_DMABUF]) ? PAIR_WAY_DMABUF
+								     : PAIR_WAY_PEERMEM;
+}
+
 static const struct rdma_ops *ops_of(const struct pair_lanes *l)
 {
 	return l->side->engine->ops;
@@ -42,7 +55,8 @@ int pair_lanes_open(struct pair_lanes *l, const struct pair_side *side,
 
 	*l = (struct pair_lanes){ .side = side,
 				  .flow = { .engine = side->engine },
-				  .least = side->source.bytes };
+				  .least = side->source.bytes,
+				  .way = way_of(side) };
 	if (want->least)
 		l->least = MIN(l->least, want->least);
 	r = flow_open(&l->flow, side->device, &options, MIN(want->qps, (unsigned)FLOW_QUEUES_MAX),
@@ -73,6 +87,7 @@ void pair_lanes_offer(const struct pair_lanes *l, struct pair_offer *ret)
 		.address = (uintptr_t)side->target.at,
 		.rkey = side->target.rkey,
 		.bytes = side->target.bytes,
+		.way = l->way,
 	};
 	memcpy(ret->gid, side->gid.gid.raw, sizeof(ret->gid));
 	memcpy(ret->subnet, side->subnet, sizeof(ret->subnet));
@@ -80,11 +95,31 @@ void pair_lanes_offer(const struct pair_lanes *l, struct pair_offer *ret)
 		ops_of(l)->queue_end(l->flow.queues[i], &ret->ends[i]);
 }
 
+/* What is measured is told by both ends: neither may have another memory than the other. */
+static int check_memory(const struct pair_lanes *l, const struct pair_offer *peer, struct err *err)
+{
+	if ((l->way > PAIR_WAY_HOST) == (peer->way > PAIR_WAY_HOST))
+		return 0;
+	if (peer->way == PAIR_WAY_OLDER)
+		return err_set(
+			err, EINVAL,
+			"the other side is an older Assay, which measures memory of the host "
+			"alone: update it, or measure without --memory gpu");
+	return err_set(
+		err, EINVAL,
+		"the other side has memory of %s, this one of %s: give both the same --memory",
+		peer->way > PAIR_WAY_HOST ? "a GPU" : "its host",
+		l->way > PAIR_WAY_HOST ? "a GPU" : "its host");
+}
+
 static int check_offer(const struct pair_lanes *l, const struct pair_offer *peer, struct err *err)
 {
 	char own[GID_TEXT_SIZE], theirs[GID_TEXT_SIZE];
 	struct rdma_gid gid = { .index = 0 };
+	int r = check_memory(l, peer, err);
 
+	if (r < 0)
+		return r;
 	memcpy(gid.raw, peer->gid, sizeof(gid.raw));
 	if (peer->layer != l->side->port->layer)
 		return err_set(err, EPROTOTYPE, "one port is Ethernet, the other InfiniBand");
@@ -120,6 +155,7 @@ int pair_lanes_connect(struct pair_lanes *l, const struct pair_offer *peer, stru
 	if (r < 0)
 		return r;
 	l->peer_mtu = peer->ends[0].mtu;
+	l->peer_way = peer->way;
 	l->remote = peer->address;
 	l->rkey = peer->rkey;
 	l->remote_bytes = peer->bytes;
@@ -184,7 +220,8 @@ struct flow pair_lanes_flow(const struct pair_lanes *l, size_t queues, uint32_t 
 		.batch = flow_batch(depth),
 		.wait = l->side->wait,
 		.stays = l->side->wait == FLOW_EVENTS, /* a device in software: core_keep.h */
-		.inlined = size <= INLINE_BYTES,
+		/* Inlined is what the core reads: of a GPU's memory it cannot. */
+		.inlined = size <= INLINE_BYTES && l->way == PAIR_WAY_HOST,
 	};
 
 	/* Both ends go round in as much as the smaller one has. */

@@ -13,6 +13,10 @@ struct pair_side;
 
 enum { PAIR_SUBNET_SIZE = 8 }; /* the first half of a GID (IBTA 4.1.1) */
 
+/* Whose memory an end has, and how it was registered. */
+enum pair_memory_way { PAIR_WAY_OLDER = -1, PAIR_WAY_HOST, PAIR_WAY_DMABUF, PAIR_WAY_PEERMEM };
+extern const char *const pair_way_names[]; /* "host", ...; NULL-terminated */
+
 struct pair_want {
 	unsigned qps, depth, retries;
 	unsigned mtu;	   /* 0: the port's */
@@ -31,7 +35,8 @@ struct pair_lanes {
 	uint64_t remote;	/* memory of the other end, once connected */
 	uint32_t rkey;
 	uint64_t remote_bytes;
-	uint64_t least; /* as wanted */
+	uint64_t least;	   /* as wanted */
+	int way, peer_way; /* enum pair_memory_way of both ends; that of the other once connected */
 };
 
 /* What one end must know of the other. */
@@ -44,6 +49,8 @@ struct pair_offer {
 	uint64_t address;
 	uint32_t rkey;
 	uint64_t bytes;
+	int way; /* enum pair_memory_way; PAIR_WAY_OLDER: a probe that knows of no other than the
+		    host's */
 };
 
 /* Errors are of set-up; pair_lanes_close() in any case. */
@@ -54,8 +61,8 @@ void pair_lanes_offer(const struct pair_lanes *l, struct pair_offer *ret);
 /*
  * Bring the queues up towards the other end. -EPROTOTYPE, -EXDEV, -EAFNOSUPPORT:
  * these two can never meet (Ethernet and InfiniBand, two subnets, IPv4 and IPv6);
- * -EINVAL: not as many queues or less memory; -ETIMEDOUT, -EHOSTUNREACH, -ENETUNREACH: no way to
- * its address.
+ * -EINVAL: not as many queues, less memory, or that of a GPU at one end alone; -ETIMEDOUT,
+ * -EHOSTUNREACH, -ENETUNREACH: no way to its address.
  */
 int pair_lanes_connect(struct pair_lanes *l, const struct pair_offer *peer, struct err *err);
 void pair_lanes_close(struct pair_lanes *l);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/base/err.h"
+#include "probes/accel/accel.h"
 #include "probes/rnic_pair/pair.h"
+#include "probes/rnic_pair/pair_gpu.h"
 
 enum {
 	OPT_CONNECT_ONLY = 0x200,
@@ -50,6 +52,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->rdma;
+		state->child_inputs[1] = o;
 		return 0;
 	case OPT_CONNECT_ONLY:
 		o->connect_only = true;
@@ -79,6 +82,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static int run(struct probe *probe, struct err *err)
 {
+	struct pair_options *o = probe->options;
+
+	o->gpus = accel_gpu_present() ? &accel_cuda_copy_ops : NULL;
 	return pair_run(probe, rdma_verbs(), err);
 }
 
@@ -93,11 +99,21 @@ static const struct probe_check checks[] = {
 	  "as for writes, and an RNIC that receives slowly (--send)" },
 	{ "rnic_pair.bidir_bw", "B/s", BETTER_HIGHER,
 	  "a link or PCIe slot that cannot carry both directions at once (--bidirectional)" },
+	{ "rnic_pair.gpu_connect", "1", BETTER_NONE,
+	  "the same of memory of GPUs (--memory gpu), and a setting that keeps RNICs from it" },
+	{ "rnic_pair.gpu_write_bw", "B/s", BETTER_HIGHER,
+	  "as for writes, and a detour or slow link between RNIC and GPU (ACS, ATS)" },
+	{ "rnic_pair.gpu_write_lat", "s", BETTER_LOWER, "the same" },
+	{ "rnic_pair.gpu_send_bw", "B/s", BETTER_HIGHER, "the same of sends (--send)" },
+	{ "rnic_pair.gpu_bidir_bw", "B/s", BETTER_HIGHER,
+	  "the same of both directions at once (--bidirectional)" },
 };
 
 int main(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &rdma_options_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp_child children[] = { { &rdma_options_argp, 0, NULL, 0 },
+						      { &pair_memory_argp, 0, NULL, 0 },
+						      { 0 } };
 	static const struct argp argp = { .options = option_table,
 					  .parser = parse_option,
 					  .children = children };

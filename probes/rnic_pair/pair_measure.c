@@ -8,6 +8,7 @@
 #include "probes/rdma/flow_many.h"
 #include "probes/rdma/flow_sink.h"
 #include "probes/rdma/words.h"
+#include "probes/rnic_pair/pair_gpu.h"
 #include "probes/rnic_pair/pair_lost.h"
 #include "probes/rnic_pair/pair_sample.h"
 
@@ -25,7 +26,26 @@ enum {
 /* Of one host the other end's memory is ours: a trip ends when its data is seen there. */
 static bool is_seen(const struct pair_lanes *l)
 {
-	return l->other && !l->side->engine->ops->hollow;
+	return l->other && l->way == PAIR_WAY_HOST && !l->side->engine->ops->hollow;
+}
+
+/* Host memory goes without saying, as it always did. */
+static void add_memory(const struct pair_lanes *l, json_t *params)
+{
+	const char *own = pair_way_names[l->way], *other = pair_way_names[MAX(l->peer_way, 0)];
+	CLEANUP(freep)
+	char *via = l->way == l->peer_way ? xstrdup(own) : xasprintf("%s>%s", own, other);
+
+	if (l->way == PAIR_WAY_HOST)
+		return;
+	json_object_set_new(params, "memory", json_string(pair_memory_names[PAIR_MEMORY_GPU]));
+	json_object_set_new(params, "via", json_string(via));
+}
+
+static void set_params(const struct pair_lanes *l, int check, struct sample *s)
+{
+	json_decref(s->params);
+	s->params = pair_params(l, check);
 }
 
 json_t *pair_params(const struct pair_lanes *l, int check)
@@ -40,6 +60,7 @@ json_t *pair_params(const struct pair_lanes *l, int check)
 	if (l->side->port->members > 1)
 		json_object_set_new(params, "bond", json_integer(l->side->port->members));
 	rdma_service_params(&o->service, l->pkey, params);
+	add_memory(l, params);
 	if (latency)
 		json_object_set_new(params, "until", json_string(is_seen(l) ? "seen" : "completed"));
 	json_object_set_new(params, "size", json_integer(latency ? LATENCY_BYTES : o->size));
@@ -182,7 +203,7 @@ static void finish_bandwidth(const struct pair_lanes *l, const struct flow_one *
 	const struct flow_result *result = &one->result;
 	int r = flow_outcome(one, windows);
 
-	s->params = pair_params(l, PAIR_WRITE_BW);
+	set_params(l, PAIR_WRITE_BW, s);
 	if (r == 0 && result->status == RDMA_OK) {
 		sample_set_windows(s, result->windows, result->n);
 		/* The average: the typical window hides what slow ones cost. */
@@ -279,7 +300,7 @@ void pair_latency(const struct pair_lanes *l, const struct pair_time *time, stru
 	if (is_seen(l))
 		flow.lands = (unsigned char *)l->other->target.at + LATENCY_BYTES - 1;
 	r = make_trips(&flow, time, &trips, &result, &err);
-	s->params = pair_params(l, PAIR_WRITE_LAT);
+	set_params(l, PAIR_WRITE_LAT, s);
 	if (r == 0 && result.status == RDMA_OK)
 		sample_set_windows(s, seconds, trips.made);
 	else if (r < 0 && r != -ETIME)

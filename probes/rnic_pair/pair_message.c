@@ -9,6 +9,7 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "probes/rnic_pair/pair_gpu.h"
 
 enum {
 	MTU_MAX = 4096,
@@ -108,6 +109,7 @@ static json_t *encode_end(const struct rdma_end *end)
 
 struct offer_numbers {
 	uint64_t layer, address, rkey, bytes;
+	int way;
 };
 static const struct jfield offer_fields[] = {
 	{ "layer", J_U64, offsetof(struct offer_numbers, layer), J_REQUIRED,
@@ -116,13 +118,14 @@ static const struct jfield offer_fields[] = {
 	  .max = ADDRESS_MAX },
 	{ "rkey", J_U64, offsetof(struct offer_numbers, rkey), J_REQUIRED, .max = UINT32_MAX },
 	{ "bytes", J_U64, offsetof(struct offer_numbers, bytes), J_REQUIRED, .max = ADDRESS_MAX },
+	{ "memory", J_ENUM, offsetof(struct offer_numbers, way), 0, .names = pair_way_names },
 };
 
 int pair_offer_decode(const struct jval *v, struct pair_offer *ret, struct err *err)
 {
 	struct jval gid = jval_get(v, "gid"), subnet = jval_get(v, "subnet");
 	struct jval ends = jval_get(v, "ends");
-	struct offer_numbers n = { 0 };
+	struct offer_numbers n = { .way = PAIR_WAY_OLDER };
 	int r = jval_decode(v, offer_fields, ARRAY_SIZE(offer_fields), 0, &n, err);
 	size_t i;
 
@@ -146,13 +149,14 @@ int pair_offer_decode(const struct jval *v, struct pair_offer *ret, struct err *
 	ret->address = n.address;
 	ret->rkey = (uint32_t)n.rkey;
 	ret->bytes = n.bytes;
+	ret->way = n.way;
 	return r;
 }
 
 json_t *pair_offer_encode(const struct pair_offer *offer)
 {
 	const struct offer_numbers n = { (uint64_t)offer->layer, offer->address, offer->rkey,
-					 offer->bytes };
+					 offer->bytes, MAX(offer->way, 0) };
 	CLEANUP(freep) char *gid = hex_encode(offer->gid, sizeof(offer->gid));
 	CLEANUP(freep) char *subnet = hex_encode(offer->subnet, sizeof(offer->subnet));
 	json_t *object = jval_encode(offer_fields, ARRAY_SIZE(offer_fields), &n);
@@ -246,6 +250,7 @@ static const struct jfield hello_fields[] = {
 	{ "mtu", J_U64, AT(mtu), J_REQUIRED, .max = MTU_MAX },
 	{ "connect_only", J_BOOL, AT(connect_only), J_REQUIRED },
 	{ "budget_us", J_U64, AT(budget_us), J_REQUIRED, .max = PAIR_BUDGET_MAX_S * 1e6 },
+	{ "memory", J_ENUM, AT(memory), 0, .names = pair_memory_names },
 };
 static const struct jfield open_fields[] = {
 	{ "rail", J_U64, AT(rail), J_REQUIRED, .max = PAIR_PORTS_MAX - 1 },

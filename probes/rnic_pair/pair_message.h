@@ -48,6 +48,7 @@ struct pair_message {
 	int kind;   /* enum pair_kind */
 	char *node; /* hello; owned */
 	uint64_t size, qps, depth, mtu;
+	int memory; /* hello: enum pair_memory; the host's of a probe that does not say it */
 	bool connect_only;
 	uint64_t budget_us; /* hello: what is left */
 	struct pair_rail rails[PAIR_PORTS_MAX];

@@ -51,6 +51,8 @@ int pair_peer_run(struct pair_plan *p, const char *token, struct err *err)
 		.options = o,
 		.topology = p->has_topology ? &p->topology : NULL,
 		.host = &p->host,
+		.gpus = &p->gpus,
+		.memory_bytes = p->bytes,
 		.other = o->peer ? o->peer : "anybody",
 		.line = { .fd = -1 },
 		.leads = o->peer != NULL,

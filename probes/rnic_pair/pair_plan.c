@@ -20,6 +20,8 @@
 #define MEMORY_BYTES_SOFTWARE (UINT64_C(4) << 20)
 #define MEMORY_BYTES_CONNECT (UINT64_C(1) << 20)
 
+enum { GPU_OPEN_PART = 2 /* of the time, at most half: contexts of eight take seconds */ };
+
 static const struct pair_options *options_of(const struct pair_plan *p)
 {
 	return p->probe->options;
@@ -31,6 +33,7 @@ void pair_plan_release(struct pair_plan *p)
 
 	for (i = 0; i < p->n_sides; i++)
 		pair_side_close(&p->sides[i]);
+	pair_gpus_release(&p->gpus);
 	free(p->jobs);
 	free(p->left_out);
 	numa_host_release(&p->host);
@@ -182,11 +185,24 @@ static void check_others(struct pair_side *s, const struct traffic *first)
 		(void)port_check_traffic(s->port, first, &s->err);
 }
 
+static void take_gpus(struct pair_plan *p, uint64_t bytes)
+{
+	const struct pair_memory_want want = { .probe = p->probe,
+					       .topology = p->has_topology ? &p->topology : NULL,
+					       .bytes = bytes,
+					       .open_us = probe_left_us(p->probe) / GPU_OPEN_PART };
+
+	pair_gpus_take(&p->gpus, options_of(p), &want, p->sides, p->n_sides);
+}
+
 static void open_all(struct pair_plan *p, uint64_t bytes)
 {
 	CLEANUP(freep) struct traffic *first = xcalloc(p->n_sides + 1, sizeof(*first));
 	const bool watched = !p->probe->run_busy && !p->engine->ops->hollow;
 	size_t i;
+
+	if (options_of(p)->memory == PAIR_MEMORY_GPU)
+		take_gpus(p, bytes);
 
 	for (i = 0; watched && i < p->n_sides; i++)
 		traffic_read_fresh(p->sides[i].port, &nic_kernel, &first[i]);
@@ -210,11 +226,21 @@ static int open_sides(struct pair_plan *p, struct err *err)
 	if (r == 0)
 		r = numa_read(sys_fd, &allowed, &p->host, err);
 	cpu_list_release(&allowed);
+	p->bytes = bytes;
 	if (r == 0) {
 		(void)numa_leave_out_bare(&p->host);
 		open_all(p, bytes);
 	}
 	return r;
+}
+
+/* Which memory, before the devices. Who listens has the host's until the other side says it. */
+static int check_memory(struct pair_options *o, struct err *err)
+{
+	if (o->listen)
+		o->memory = PAIR_MEMORY_HOST;
+	/* Of several hosts the others must hear which one has no GPU: the sides say it. */
+	return o->memory == PAIR_MEMORY_GPU && !o->peer ? pair_gpus_check(o, err) : 0;
 }
 
 int pair_plan_make(struct pair_plan *p, struct err *err)
@@ -223,6 +249,8 @@ int pair_plan_make(struct pair_plan *p, struct err *err)
 	int r = rdma_site_fill(&o->service, &o->gid_index, err);
 
 	if (r == 0)
+		r = check_memory(o, err);
+	if (r == 0)
 		r = find_ports(p, err);
 	if (r == 0 && (o->listen || o->peer)) {
 		if (p->n_sides == 0)
@@ -230,13 +258,13 @@ int pair_plan_make(struct pair_plan *p, struct err *err)
 	} else if (r == 0) {
 		r = make_jobs(p, err);
 	}
-	if (r == 0)
-		r = open_sides(p, err);
-	if (r == 0)
-		r = pair_leave_out_subnets(p, err);
 	if (r == 0) {
 		p->has_topology = topology_load(&p->topology, NULL) == 0;
-		pair_rounds(p);
+		r = open_sides(p, err);
 	}
+	if (r == 0)
+		r = pair_leave_out_subnets(p, err);
+	if (r == 0)
+		pair_rounds(p);
 	return r;
 }

@@ -4,6 +4,7 @@
 
 #include "lib/topology/topology.h"
 #include "probes/memory/numa.h"
+#include "probes/rnic_pair/pair_gpu.h"
 #include "probes/rnic_pair/pair_sample.h"
 
 struct pair_plan {
@@ -16,6 +17,8 @@ struct pair_plan {
 	size_t n_jobs;
 	char *left_out; /* what pairs there are none of, and why, in words, or NULL; owned */
 	struct numa_host host;
+	struct pair_gpus gpus; /* whose memory the sides have, when that is wanted */
+	uint64_t bytes;	       /* of memory of each side, each way */
 	struct topology topology;
 	bool has_topology;
 };

@@ -6,6 +6,7 @@
 
 #include "lib/base/xalloc.h"
 #include "lib/sys/pci_address.h"
+#include "probes/loopback/loopback.h"
 #include "probes/rdma/mesh_topology.h"
 
 enum { LINKS_MAX = 16 }; /* between an RNIC and its memory */
@@ -42,9 +43,10 @@ static double *load_of(struct packing *k, size_t group, size_t link, enum direct
 static void find_way(struct packing *k, size_t side)
 {
 	const struct topology *t = &k->plan->topology;
-	const struct rdma_port *port = k->plan->sides[side].port;
+	const struct pair_side *s = &k->plan->sides[side];
+	const struct rdma_port *port = s->port;
 	CLEANUP(freep) char *from = xasprintf("rnic:%s", port->device);
-	CLEANUP(freep) char *to = xasprintf("numa:%d", k->plan->sides[side].node);
+	CLEANUP(freep) char *to = s->gpu ? xstrdup(s->gpu->id) : xasprintf("numa:%d", s->node);
 	CLEANUP(strv_freep) char **path = NULL;
 	struct way *way = &k->ways[side];
 	size_t i;

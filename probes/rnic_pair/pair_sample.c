@@ -7,17 +7,19 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/topology/topology.h"
+#include "probes/loopback/loopback.h"
 #include "probes/rdma/words.h"
+#include "probes/rnic_pair/pair_gpu.h"
 
 static const struct {
 	const char *name, *unit;
 	int better;
 } checks[PAIR_CHECKS_ALL] = {
-	[PAIR_CONNECT] = { "rnic_pair.connect", "1", BETTER_NONE },
-	[PAIR_WRITE_BW] = { "rnic_pair.write_bw", "B/s", BETTER_HIGHER },
-	[PAIR_WRITE_LAT] = { "rnic_pair.write_lat", "s", BETTER_LOWER },
-	[PAIR_SEND_BW] = { "rnic_pair.send_bw", "B/s", BETTER_HIGHER },
-	[PAIR_BIDIR_BW] = { "rnic_pair.bidir_bw", "B/s", BETTER_HIGHER },
+	[PAIR_CONNECT] = { "connect", "1", BETTER_NONE },
+	[PAIR_WRITE_BW] = { "write_bw", "B/s", BETTER_HIGHER },
+	[PAIR_WRITE_LAT] = { "write_lat", "s", BETTER_LOWER },
+	[PAIR_SEND_BW] = { "send_bw", "B/s", BETTER_HIGHER },
+	[PAIR_BIDIR_BW] = { "bidir_bw", "B/s", BETTER_HIGHER },
 };
 
 struct pair_end pair_end_of(const struct pair_side *side)
@@ -27,6 +29,8 @@ struct pair_end pair_end_of(const struct pair_side *side)
 		.port = side->port->number,
 		.rail = side->rail,
 		.numa = side->port->numa_node,
+		.gpu = side->options->memory == PAIR_MEMORY_GPU,
+		.held = side->gpu ? side->gpu->id : NULL,
 	};
 }
 
@@ -59,7 +63,9 @@ static void append(char **path, size_t *n, char *link)
 static int append_inside(const struct topology *topology, const struct pair_end *end, bool outward,
 			 char **path, size_t *n)
 {
-	CLEANUP(freep) char *memory = xasprintf("numa:%d", end->numa);
+	CLEANUP(freep)
+	char *memory = end->gpu ? xstrdup(end->held ? end->held : "")
+				: xasprintf("numa:%d", end->numa);
 	CLEANUP(freep) char *rnic = node_id(end);
 	CLEANUP(strv_freep) char **links = NULL;
 	size_t i;
@@ -103,7 +109,9 @@ struct sample pair_sample(const struct pair_end *from, const struct pair_end *to
 	struct sample s = sample_init();
 	enum locality locality;
 
-	s.check = xstrdup(checks[check].name);
+	s.check = xasprintf("rnic_pair.%s%s", from->gpu ? "gpu_" : "", checks[check].name);
+	s.params = from->gpu ? json_pack("{s:s}", "memory", pair_memory_names[PAIR_MEMORY_GPU])
+			     : NULL;
 	s.unit = xstrdup(checks[check].unit);
 	s.better = checks[check].better;
 	s.subject = xasprintf("%s>%s", source, target);

@@ -22,7 +22,9 @@ struct pair_end {
 	const char *node;   /* of another host; NULL: this one */
 	const char *device; /* NULL while that host has not said it */
 	unsigned port, rail;
-	int numa; /* of its memory; -1 unknown */
+	int numa;	  /* of its memory; -1 unknown */
+	bool gpu;	  /* its memory is a GPU's */
+	const char *held; /* id of that GPU in the topology; NULL: not known */
 };
 
 struct pair_end pair_end_of(const struct pair_side *side);
@@ -33,7 +35,9 @@ char *pair_end_name(const struct pair_end *end);
 /*
  * A sample of `check` from one end to the other with all that names it: subject,
  * unit, ends, rails (code), class when both are of this host, path when
- * `topology` (may be NULL) knows the parts of this host.
+ * `topology` (may be NULL) knows the parts of this host. Between memories of GPUs
+ * it is another check, "rnic_pair.gpu_write_bw": a good value of one memory never
+ * stands for the other.
  */
 struct sample pair_sample(const struct pair_end *from, const struct pair_end *to, int check,
 			  const struct topology *topology);

@@ -10,12 +10,15 @@
 #include "lib/base/xalloc.h"
 #include "lib/sys/host.h"
 #include "probes/rnic_pair/pair_follow.h"
+#include "probes/rnic_pair/pair_gpu.h"
 #include "probes/rnic_pair/pair_lead.h"
 #include "probes/rnic_pair/pair_rails.h"
 #include "probes/rnic_pair/pair_step.h"
 
 /* Within which the other side answers what needs no measurement. */
 #define HELLO_US (10 * USEC_PER_SEC)
+/* Within which the follower has its GPUs open: the leader waits 20 s for its first answer. */
+#define GPU_OPEN_US (15 * USEC_PER_SEC)
 /* Kept of the budget, to say that it is over. */
 #define RESERVE_US (300 * USEC_PER_MSEC)
 
@@ -35,6 +38,7 @@ static int hello(struct pair_session *s, struct err *err)
 	own.depth = o->depth;
 	own.mtu = o->mtu;
 	own.connect_only = o->connect_only;
+	own.memory = o->memory;
 	own.budget_us = clock_left_us(s->deadline_us);
 	for (i = 0; i < s->n_sides; i++) {
 		memcpy(own.rails[i].device, s->sides[i].port->device, RDMA_NAME_SIZE);
@@ -62,6 +66,28 @@ static void tell_alone(const struct pair_session *s)
 			    s->peer.node, s->peer.rails[i].device, s->peer.rails[i].port);
 }
 
+/* Who follows has memory of the host ready until it hears what is wanted. */
+static void change_memory(struct pair_session *s)
+{
+	const struct pair_memory_want want = {
+		.probe = s->probe,
+		.topology = s->topology,
+		.bytes = s->memory_bytes,
+		.open_us = MIN(GPU_OPEN_US, clock_left_us(s->deadline_us) / 2),
+	};
+	size_t i;
+
+	s->options->memory = PAIR_MEMORY_GPU;
+	for (i = 0; i < s->n_sides; i++)
+		pair_side_close(&s->sides[i]);
+	pair_gpus_take(s->gpus, s->options, &want, s->sides, s->n_sides);
+	for (i = 0; i < s->n_sides; i++) {
+		/* One that is in use by others stays what it is. */
+		if (!s->sides[i].err.code)
+			pair_side_open(&s->sides[i], s->host, s->memory_bytes);
+	}
+}
+
 static void agree(struct pair_session *s)
 {
 	CLEANUP(freep) char *address = xstrdup(s->line.name);
@@ -78,6 +104,8 @@ static void agree(struct pair_session *s)
 	s->options->depth = (unsigned)s->peer.depth;
 	s->options->mtu = (unsigned)s->peer.mtu;
 	s->options->connect_only = s->peer.connect_only;
+	if (s->peer.memory == PAIR_MEMORY_GPU)
+		change_memory(s);
 }
 
 int pair_session_run(struct pair_session *s, struct err *err)

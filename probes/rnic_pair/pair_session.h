@@ -13,6 +13,7 @@
 #include "probes/rnic_pair/pair_message.h"
 
 struct numa_host;
+struct pair_gpus;
 struct topology;
 
 struct pair_session {
@@ -23,6 +24,8 @@ struct pair_session {
 	struct pair_options *options; /* of all sides; the follower takes the leader's */
 	const struct topology *topology;
 	const struct numa_host *host; /* where its cores are; may be NULL */
+	struct pair_gpus *gpus;	      /* of this host, as yet unopened where it follows */
+	uint64_t memory_bytes;	      /* of each side, each way */
 	const char *other;	      /* how it was asked for, until it says its name */
 	char node[PAIR_NAME_MAX + 1]; /* this host's name */
 	struct oob line;

@@ -7,11 +7,14 @@
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
+#include "probes/accel/accel.h"
+#include "probes/loopback/loopback_gpu.h"
 #include "probes/memory/buffer.h"
 #include "probes/memory/numa.h"
 #include "probes/rdma/flow.h"
 #include "probes/rdma/ports.h"
 #include "probes/rnic_pair/pair.h"
+#include "probes/rnic_pair/pair_gpu.h"
 
 /* The node of the RNIC; of one that has none (software) the first with memory. */
 static const struct numa_node *local_node(const struct pair_side *s, const struct numa_host *host)
@@ -51,6 +54,41 @@ static int open_memory(struct pair_side *s, const struct numa_host *host, uint64
 	memset(buffer->arrays[0], 0x5a, bytes);
 	memset(buffer->arrays[1], 0, bytes);
 	return 0;
+}
+
+/* Of the GPU nearest to it. No core reaches it. */
+static int add_gpu_memory(struct pair_side *s)
+{
+	const struct rdma_ops *ops = s->engine->ops;
+	int r;
+
+	if (s->no_gpu.code)
+		return err_set(&s->err, s->no_gpu.code, "%s", s->no_gpu.msg);
+	if (!s->gpu)
+		return err_set(&s->err, ENODEV, "no memory of a GPU was taken for this port");
+	if (s->gpu->broken)
+		return err_set(&s->err, -s->gpu->failed, "%s", s->gpu->broken);
+	s->node = (int)s->gpu->node;
+	r = region_add_accel(ops, s->device, &s->gpu->gpu[GPU_SOURCE], &s->source, &s->via, &s->err);
+	if (r == 0)
+		r = region_add_accel(ops, s->device, &s->gpu->gpu[GPU_TARGET], &s->target, &s->via,
+				     &s->err);
+	return r < 0 ? err_wrap(&s->err, r, "%s and %s", s->port->device, s->gpu->subject) : 0;
+}
+
+static int add_memory(struct pair_side *s, const struct numa_host *host, uint64_t bytes)
+{
+	const struct rdma_ops *ops = s->engine->ops;
+	int r;
+
+	if (s->options->memory == PAIR_MEMORY_GPU)
+		return add_gpu_memory(s);
+	r = open_memory(s, host, bytes);
+	if (r == 0)
+		r = ops->region_add(s->device, s->buffer->arrays[0], bytes, &s->source, &s->err);
+	if (r == 0)
+		r = ops->region_add(s->device, s->buffer->arrays[1], bytes, &s->target, &s->err);
+	return r;
 }
 
 /* The subnet of an IPv4 address of this host, which a GID does not tell. */
@@ -110,11 +148,7 @@ void pair_side_open(struct pair_side *s, const struct numa_host *host, uint64_t 
 	if (r == 0)
 		r = choose_gid(s);
 	if (r == 0)
-		r = open_memory(s, host, bytes);
-	if (r == 0)
-		r = ops->region_add(s->device, s->buffer->arrays[0], bytes, &s->source, &s->err);
-	if (r == 0)
-		r = ops->region_add(s->device, s->buffer->arrays[1], bytes, &s->target, &s->err);
+		r = add_memory(s, host, bytes);
 	if (r < 0 && !s->err.code)
 		(void)err_errno(&s->err, -r, "%s port %u", s->port->device, s->port->number);
 }
@@ -134,6 +168,8 @@ void pair_side_close(struct pair_side *s)
 	free(s->buffer);
 	s->buffer = NULL;
 	s->device = NULL;
+	s->gpu = NULL;
+	s->via = (struct region_way){ .how = NULL };
 }
 
 int pair_side_state(const struct pair_side *s)

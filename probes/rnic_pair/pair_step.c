@@ -10,6 +10,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "probes/memory/numa.h"
+#include "probes/rnic_pair/pair_gpu.h"
 #include "probes/rnic_pair/pair_guard.h"
 #include "probes/rnic_pair/pair_schedule.h"
 
@@ -53,13 +54,16 @@ static struct pair_end own_end(const struct pair_session *s, size_t rail)
 
 static struct pair_end other_end(const struct pair_session *s, size_t rail)
 {
+	const bool gpu = s->options->memory == PAIR_MEMORY_GPU;
+
 	if (!s->peer.node)
-		return (struct pair_end){ .node = s->other, .rail = (unsigned)rail };
+		return (struct pair_end){ .node = s->other, .rail = (unsigned)rail, .gpu = gpu };
 	return (struct pair_end){ .node = s->peer.node,
 				  .device = s->peer.rails[rail].device,
 				  .port = s->peer.rails[rail].port,
 				  .rail = s->rails[rail],
-				  .numa = -1 };
+				  .numa = -1,
+				  .gpu = gpu };
 }
 
 static char **list_of(const char *text)
@@ -98,7 +102,10 @@ static void rename_sample(struct sample *from, struct sample *names)
 	n->seconds = from->seconds;
 	n->w = from->w;
 	from->w = (struct jreals){ .n = 0 };
-	n->params = TAKE(from->params);
+	if (from->params) {
+		json_decref(n->params);
+		n->params = TAKE(from->params);
+	}
 	n->note = TAKE(from->note);
 }
 

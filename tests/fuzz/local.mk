@@ -31,8 +31,9 @@ tests_fuzz_fuzz_orders_LDADD = libassaydcore.a $(GZIP_LIBS) $(FUZZ_LIBS)
 tests_fuzz_fuzz_firmware_LDADD = libhost_state.a libprobe.a $(FUZZ_LIBS)
 tests_fuzz_fuzz_kmsg_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_POLICY_DIR='"$(abs_srcdir)/policies"'
 tests_fuzz_fuzz_kmsg_LDADD = $(FUZZ_LIBS)
-tests_fuzz_fuzz_pair_LDADD = librnic_pair.a librdma.a librnic_state.a libmemory.a $(TOPOLOGY_LIBS) libprobe.a $(FUZZ_LIBS)
-tests_fuzz_fuzz_reduce_LDADD = liball_reduce.a libcoll.a librnic_pair.a librdma.a librnic_state.a libmemory.a $(TOPOLOGY_LIBS) \
+tests_fuzz_fuzz_pair_LDADD = librnic_pair.a libloopback.a librdma.a librnic_state.a libmemory.a libaccel.a $(TOPOLOGY_LIBS) libprobe.a \
+	$(FUZZ_LIBS)
+tests_fuzz_fuzz_reduce_LDADD = liball_reduce.a libcoll.a librnic_pair.a libloopback.a librdma.a librnic_state.a libmemory.a libaccel.a $(TOPOLOGY_LIBS) \
 	libprobe.a $(FUZZ_LIBS)
 tests_fuzz_fuzz_probe_output_LDADD = libagent.a $(FUZZ_LIBS)
 tests_fuzz_fuzz_rnic_LDADD = librnic_state.a libprobe.a $(FUZZ_LIBS)

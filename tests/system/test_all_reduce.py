@@ -30,6 +30,7 @@ def token(tmp_path):
 @pytest.mark.parametrize("words, message", [
     (["--size", "7"], "--size: '7' is not a number from 8 to 1048576"),
     (["--qps", "17"], "--qps: '17' is not a number from 1 to 16"),
+    (["--memory", "disk"], "--memory: 'disk' is neither host nor gpu"),
     (["--rank", "64"], "--rank: want 0 to 63"),
     (["--rank", "0"], "--peers, --rank and --token-file are all needed"),
     (["--peers", "a:1", "--rank", "0", "--token-file", "TOKEN"], "--peers: want two or more"),
@@ -53,7 +54,7 @@ def test_without_a_device_it_does_not_apply(run, probe, token):
 
 def test_it_describes_itself(run, probe):
     done = run(probe, "--describe")
-    assert [c["check"] for c in json.loads(done.stdout)["checks"]] == CHECKS
+    assert [c["check"] for c in json.loads(done.stdout)["checks"]] == CHECKS + [c.replace(".", ".gpu_") for c in CHECKS]
 
 
 def rounds_of(build, samples):

@@ -26,6 +26,7 @@ def probe(build):
     (["--qps", "17"], "--qps: '17' is not a number from 1 to 16"),
     (["--gid-index", "-1"], "--gid-index: '-1' is not a number"),
     (["--gid-index", "256"], "--gid-index: '256' is not a number from 0 to 255"),
+    (["--memory", ""], "--memory: '' is neither host nor gpu"),
     (["--sl", "16"], "--sl: '16' is not a number from 0 to 15"),
     (["--tclass", "256"], "--tclass: '256' is not a number from 0 to 255"),
     (["--pkey-index", "x"], "--pkey-index: 'x' is not a number"),
@@ -64,7 +65,12 @@ def test_without_a_device_it_does_not_apply(run, probe):
 
 def test_it_describes_itself(run, probe):
     done = run(probe, "--describe")
-    assert [c["check"] for c in json.loads(done.stdout)["checks"]] == CHECKS
+    assert [c["check"] for c in json.loads(done.stdout)["checks"]] == CHECKS + [c.replace(".", ".gpu_") for c in CHECKS]
+
+
+def test_memory_of_gpus_is_not_asked_of_a_host_without_one(run, probe):
+    done = run(probe, "--memory", "gpu")
+    assert done.returncode == 77 and "--memory gpu: no NVIDIA GPU on the PCI bus of this host" in done.stderr and not done.stdout
 
 
 @pytest.fixture(scope="module")

@@ -68,7 +68,8 @@ UNIT_TESTS += tests/unit/test_accel tests/unit/test_accel_cuda tests/unit/test_a
 tests_unit_test_accel_LDADD = libaccel.a $(LDADD)
 tests_unit_test_accel_cuda_LDADD = libaccelcuda.a libaccel.a $(LDADD)
 tests_unit_test_admit_LDADD = $(JUDGE_LIBS) $(LDADD)
-tests_unit_test_all_reduce_SOURCES = $(PAIR_FABRIC) tests/unit/reduce_fleet.c tests/unit/reduce_fleet.h \
+tests_unit_test_all_reduce_SOURCES = $(PAIR_FABRIC) tests/fakes/accel_sim.c tests/fakes/accel_sim.h \
+	tests/fakes/accel_sim_inside.h tests/fakes/accel_sim_memory.c tests/unit/random.h tests/unit/reduce_fleet.c tests/unit/reduce_fleet.h \
 	tests/unit/test_all_reduce.c
 tests_unit_test_all_reduce_LDADD = $(COLL_TEST_LIBS)
 tests_unit_test_all_reduce_words_LDADD = $(COLL_TEST_LIBS)
@@ -652,6 +653,12 @@ UNIT_TESTS += tests/unit/test_burn_queue tests/unit/test_gemm_burn
 tests_unit_test_burn_queue_SOURCES = controller/actions/burn_queue.c controller/actions/burn_queue.h tests/unit/test_burn_queue.c
 tests_unit_test_gemm_burn_SOURCES = $(GEMM_FIXTURE) tests/unit/random.h tests/unit/test_gemm_burn.c
 tests_unit_test_gemm_burn_LDADD = $(GEMM_LIBS) $(JUDGE_LIBS) $(LDADD)
+# Pairs between memories of GPUs.
+UNIT_TESTS += tests/unit/test_pair_gpu
+tests_unit_test_pair_gpu_SOURCES = $(PAIR_HOSTS) tests/fakes/accel_sim.c tests/fakes/accel_sim.h \
+	tests/fakes/accel_sim_inside.h tests/fakes/accel_sim_memory.c tests/unit/mesh_host.c tests/unit/mesh_host.h \
+	tests/unit/random.h tests/unit/test_pair_gpu.c
+tests_unit_test_pair_gpu_LDADD = $(PAIR_TEST_LIBS)
 if HAVE_CUNIT
 check_LIBRARIES += libtest.a
 libtest_a_SOURCES = tests/unit/test.c tests/unit/test.h

@@ -5,8 +5,6 @@
 
 #include "tests/unit/test.h"
 
-enum { BYTES = 1 << 20 };
-
 void pair_fabric_open(struct pair_fabric *f, size_t n)
 {
 	size_t i;
@@ -32,7 +30,7 @@ void pair_fabric_open(struct pair_fabric *f, size_t n)
 						  .options = &f->options,
 						  .port = &f->sim.ports[i],
 						  .rail = (unsigned)i };
-		pair_side_open(&f->sides[i], &f->host, BYTES);
+		pair_side_open(&f->sides[i], &f->host, PAIR_FABRIC_BYTES);
 		CHECK_STR(f->sides[i].err.msg, "");
 	}
 }
@@ -40,7 +38,7 @@ void pair_fabric_open(struct pair_fabric *f, size_t n)
 void pair_fabric_reopen(struct pair_fabric *f, size_t side)
 {
 	pair_side_close(&f->sides[side]);
-	pair_side_open(&f->sides[side], &f->host, BYTES);
+	pair_side_open(&f->sides[side], &f->host, PAIR_FABRIC_BYTES);
 }
 
 void pair_fabric_close(struct pair_fabric *f)

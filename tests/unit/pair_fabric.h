@@ -7,7 +7,7 @@
 #include "tests/fakes/rdma_sim.h"
 
 /* As many as most tests need, and as many as an HGX host has RNICs. */
-enum { PAIR_FABRIC_SIDES = 4, PAIR_FABRIC_MAX = 8 };
+enum { PAIR_FABRIC_SIDES = 4, PAIR_FABRIC_MAX = 8, PAIR_FABRIC_BYTES = 1 << 20 /* of memory */ };
 
 struct pair_fabric {
 	struct rdma_sim sim;

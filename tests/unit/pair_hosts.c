@@ -31,6 +31,8 @@ void pair_host_open(struct pair_host *h, int fd, bool leads)
 		.sides = h->fabric.sides,
 		.n_sides = PAIR_HOST_RAILS,
 		.options = &h->fabric.options,
+		.gpus = &h->gpus,
+		.memory_bytes = PAIR_FABRIC_BYTES,
 		.other = "other:1",
 		.line = { .fd = fd, .name = "the other" },
 		.leads = leads,
@@ -50,6 +52,7 @@ void pair_host_close(struct pair_host *h)
 	oob_close(&h->session.line);
 	pair_message_release(&h->session.peer);
 	pair_fabric_close(&h->fabric);
+	pair_gpus_release(&h->gpus);
 }
 
 static void *run(void *argument)

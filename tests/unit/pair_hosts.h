@@ -4,6 +4,7 @@
 
 #include "lib/base/err.h"
 #include "probes/harness/probe.h"
+#include "probes/rnic_pair/pair_gpu.h"
 #include "probes/rnic_pair/pair_session.h"
 #include "tests/unit/pair_fabric.h"
 
@@ -16,6 +17,7 @@ struct pair_host {
 	struct probe probe; /* first: what is emitted finds its host by it */
 	struct pair_fabric fabric;
 	struct pair_session session;
+	struct pair_gpus gpus; /* of fabric.options.gpus, once they are asked for */
 	struct sample samples[PAIR_HOST_SAMPLES_MAX];
 	size_t n_samples;
 	struct err err;

@@ -89,6 +89,21 @@ static void use_port(void)
 	fleet.shared = NOBODY;
 }
 
+/* The first half of the memory that is written to is the buffer. */
+static bool flips_here(uint64_t remote)
+{
+	unsigned i;
+
+	for (i = 0; fleet.flips_at_the_end && i < HOSTS; i++) {
+		const struct rdma_region *target = &fleet.fabric.sides[i].target;
+		const uint64_t begin = (uintptr_t)target->at;
+
+		if (remote >= begin && remote < begin + target->bytes / 2)
+			return true;
+	}
+	return !fleet.flips_at_the_end;
+}
+
 static int locked_post(struct rdma_queue *q, const struct rdma_work *work, size_t n, struct err *err)
 {
 	int r;
@@ -97,7 +112,7 @@ static int locked_post(struct rdma_queue *q, const struct rdma_work *work, size_
 	hang(n);
 	set_clock();
 	r = fleet.real.post(q, work, n, err);
-	if (fleet.flips && work[0].opcode == RDMA_WRITE_TELL) {
+	if (fleet.flips && work[0].opcode == RDMA_WRITE_TELL && flips_here(work[0].remote)) {
 		((unsigned char *)(uintptr_t)work[0].remote)[2] ^= 0x40;
 		fleet.flips = false;
 	}

@@ -35,6 +35,7 @@ struct fleet {
 	int mute;   /* which says who it is, and then nothing until all others have ended */
 	int shared; /* whose port gets packets of others */
 	bool flips; /* one bit of what comes in first */
+	bool flips_at_the_end; /* ... in the buffer, not in the room before it is added up */
 	uint64_t posts[HOSTS];
 	bool goes_on;
 	pthread_cond_t woken;

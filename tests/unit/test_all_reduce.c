@@ -6,8 +6,12 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/xalloc.h"
+#include "probes/rnic_pair/pair_gpu.h"
+#include "tests/fakes/accel_sim.h"
 #include "tests/unit/reduce_fleet.h"
 #include "tests/unit/test.h"
+
+#define GPU_OPEN_US (60 * USEC_PER_SEC)
 
 static json_int_t number_of(const struct sample *s, const char *key)
 {
@@ -48,6 +52,112 @@ static void every_host_tells_what_it_saw(void)
 	}
 	CHECK_STR(fleet.hosts[2].samples[1].subject, "sim2:1>node-0");
 	fleet_close();
+}
+
+/* --- in memory of GPUs --- */
+
+static void take_gpus(struct accel_sim *sim, struct pair_gpus *g)
+{
+	const struct pair_memory_want want = { .bytes = PAIR_FABRIC_BYTES, .open_us = GPU_OPEN_US };
+	struct pair_fabric *f = &fleet.fabric;
+	size_t i;
+
+	*sim = (struct accel_sim){ .n_devices = HOSTS, .flop_per_s = 1e12, .exports_dmabuf = true };
+	f->options.memory = PAIR_MEMORY_GPU;
+	f->options.gpus = accel_sim_ops(sim);
+	for (i = 0; i < f->n; i++)
+		pair_side_close(&f->sides[i]);
+	pair_gpus_take(g, &f->options, &want, f->sides, f->n);
+	for (i = 0; i < f->n; i++)
+		pair_side_open(&f->sides[i], &f->host, PAIR_FABRIC_BYTES);
+}
+
+static void in_memory_of_gpus_it_is_another_check_without_sums(void)
+{
+	static const char *const names[] = { "all_reduce.gpu_busbw", "all_reduce.gpu_link_bw",
+					     "all_reduce.gpu_skew", "all_reduce.gpu_correct" };
+	static struct accel_sim sim;
+	struct pair_gpus gpus = { .n = 0 };
+	unsigned rank;
+	size_t i;
+
+	fleet_open();
+	take_gpus(&sim, &gpus);
+	fleet_run();
+	for (rank = 0; rank < HOSTS; rank++) {
+		struct host *h = &fleet.hosts[rank];
+
+		CHECK_STR(h->err.msg, "");
+		CHECK_EQ(h->n_samples, ARRAY_SIZE(names));
+		for (i = 0; i < h->n_samples; i++) {
+			const json_t *params = h->samples[i].params;
+
+			CHECK_STR(h->samples[i].check, names[i]);
+			CHECK_EQ(h->samples[i].state, SAMPLE_MEASURED);
+			CHECK_STR(json_string_value(json_object_get(params, "memory")), "gpu");
+			CHECK_STR(json_string_value(json_object_get(params, "via")), "dmabuf");
+			CHECK_STR(json_string_value(json_object_get(params, "sums")), "none");
+		}
+		CHECK_EQ(h->samples[3].ok, TRI_YES);
+	}
+	fleet_close();
+	pair_gpus_release(&gpus);
+}
+
+static void wrong_data_in_a_gpu_is_told_by_who_has_it(void)
+{
+	static struct accel_sim sim;
+	struct pair_gpus gpus = { .n = 0 };
+	unsigned rank, wrong = 0;
+
+	fleet_open();
+	take_gpus(&sim, &gpus);
+	fleet.flips = true;
+	fleet.flips_at_the_end = true;
+	fleet_run();
+	for (rank = 0; rank < HOSTS; rank++) {
+		const struct sample *s = &fleet.hosts[rank].samples[3];
+
+		if (s->ok != TRI_NO)
+			continue;
+		wrong++;
+		CHECK_HAS(s->note, "1 wrong elements; the first is element");
+	}
+	CHECK(wrong > 0);
+	fleet_close();
+	pair_gpus_release(&gpus);
+}
+
+static void a_host_with_other_memory_is_no_bad_link(void)
+{
+	static struct accel_sim sim;
+	struct pair_gpus gpus = { .n = 0 };
+	struct pair_options host_memory;
+	struct pair_side *side;
+	unsigned rank;
+	size_t i;
+
+	fleet_open();
+	take_gpus(&sim, &gpus);
+	side = &fleet.fabric.sides[1];
+	host_memory = fleet.fabric.options;
+	host_memory.memory = PAIR_MEMORY_HOST;
+	pair_side_close(side);
+	side->options = &host_memory;
+	pair_side_open(side, &fleet.fabric.host, PAIR_FABRIC_BYTES);
+	fleet_run();
+	for (rank = 0; rank < HOSTS; rank++) {
+		struct host *h = &fleet.hosts[rank];
+
+		CHECK(h->r < 0);
+		for (i = 0; i < h->n_samples; i++) {
+			CHECK_EQ(h->samples[i].ok, TRI_UNKNOWN);
+			CHECK(h->samples[i].state != SAMPLE_MEASURED);
+			CHECK_HAS(h->samples[i].note, "give both the same --memory");
+		}
+	}
+	fleet_close();
+	pair_gpus_release(&gpus);
 }
 
 /* It finds the first chunk there already. */
@@ -248,6 +358,9 @@ static void ranks_that_never_come_are_named(void)
 
 static const struct test tests[] = {
 	TEST(every_host_tells_what_it_saw),
+	TEST(in_memory_of_gpus_it_is_another_check_without_sums),
+	TEST(wrong_data_in_a_gpu_is_told_by_who_has_it),
+	TEST(a_host_with_other_memory_is_no_bad_link),
 	TEST(a_rank_that_comes_late_is_not_faster_for_it),
 	TEST(wrong_data_is_told_by_who_has_it),
 	TEST(a_host_that_dies_is_named_to_all_others),

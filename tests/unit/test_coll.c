@@ -25,6 +25,7 @@ static struct ring_of_hosts {
 	struct coll_ops ops;
 	const struct coll_ops *real;
 	unsigned n;
+	int kind;	    /* enum coll_kind of what is run */
 	bool absent[SIDES]; /* does not begin */
 	int dies;	    /* which rank, -1 nobody, at this time: */
 	uint64_t dies_at_ns;
@@ -138,7 +139,7 @@ static uint64_t soon_us(uint64_t us)
 /* One operation by all ranks but those that are absent; rank 0 drives. */
 static void run(uint64_t bytes, uint64_t us, const struct coll_watch *watch)
 {
-	const struct coll_op op = { .kind = COLL_ALL_REDUCE, .bytes = bytes };
+	const struct coll_op op = { .kind = ring.kind, .bytes = bytes };
 	struct err err = ERR_INIT;
 	unsigned i;
 
@@ -159,7 +160,7 @@ static void run(uint64_t bytes, uint64_t us, const struct coll_watch *watch)
 
 static void check_sums(uint64_t bytes)
 {
-	const struct coll_op op = { .kind = COLL_ALL_REDUCE, .bytes = bytes };
+	const struct coll_op op = { .kind = ring.kind, .bytes = bytes };
 	struct coll_wrong wrong;
 	struct err err = ERR_INIT;
 	unsigned i;
@@ -188,6 +189,31 @@ static void every_rank_ends_with_the_sum(void)
 				check_sums(sizes[i]);
 			}
 		}
+		ring_close();
+	}
+}
+
+/* As in memory of GPUs: the same bytes go the same ways. */
+static void what_is_passed_on_is_what_the_rank_before_had(void)
+{
+	unsigned n;
+
+	for (n = 2; n <= SIDES; n++) {
+		const uint64_t bytes = SIZE * 2 / (4 * n) * (4 * n);
+		const struct coll_op op = { .kind = COLL_PASS_ON, .bytes = bytes };
+		struct coll_ring_flows flows;
+		struct coll_wrong wrong;
+
+		ring_open(n);
+		ring.kind = COLL_PASS_ON;
+		run(bytes, USEC_PER_SEC, NULL);
+		check_sums(bytes);
+		coll_ring_flows(ring.ranks[0], &flows);
+		CHECK_EQ(flows.out.bytes, 2 * (n - 1) * bytes / n);
+		/* What others had is no longer what they should have. */
+		CHECK_EQ(coll_fill(ring.ranks[0], &op, SEED, NULL), 0);
+		CHECK_EQ(coll_check(ring.ranks[0], &op, SEED, &wrong, NULL), 0);
+		CHECK(wrong.count > 0);
 		ring_close();
 	}
 }
@@ -424,6 +450,7 @@ static void blocks_of_an_all_to_all_come_from_their_senders(void)
 
 static const struct test tests[] = {
 	TEST(every_rank_ends_with_the_sum),
+	TEST(what_is_passed_on_is_what_the_rank_before_had),
 	TEST(pieces_go_by_all_queues_and_are_as_large_as_asked_for),
 	TEST(pieces_go_in_batches_with_one_completion_each),
 	TEST(a_flipped_bit_is_found_where_it_is),
