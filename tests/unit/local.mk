@@ -659,6 +659,10 @@ tests_unit_test_pair_gpu_SOURCES = $(PAIR_HOSTS) tests/fakes/accel_sim.c tests/f
 	tests/fakes/accel_sim_inside.h tests/fakes/accel_sim_memory.c tests/unit/mesh_host.c tests/unit/mesh_host.h \
 	tests/unit/random.h tests/unit/test_pair_gpu.c
 tests_unit_test_pair_gpu_LDADD = $(PAIR_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_pair_lane
+tests_unit_test_pair_lane_SOURCES = $(PAIR_FABRIC) tests/unit/mesh_host.c tests/unit/mesh_host.h tests/unit/random.h \
+	tests/unit/reports.c tests/unit/reports.h tests/unit/test_pair_lane.c
+tests_unit_test_pair_lane_LDADD = $(JUDGE_LIBS) $(PAIR_TEST_LIBS)
 if HAVE_CUNIT
 check_LIBRARIES += libtest.a
 libtest_a_SOURCES = tests/unit/test.c tests/unit/test.h
