@@ -367,6 +367,27 @@ def dmabuf(r):
     return words, "exported where it says so", not (claims and aligned)
 
 
+def region(r):
+    """As a probe takes it: given away where the GPU says that it can be, and nothing of it changed by that."""
+    lines = r.lines("driver", "region")
+    if not lines:
+        raise Failed("no memory was taken")
+    ways = sorted({x["way"] for x in lines})
+    spoiled = [x["gpu"] for x in lines if not x["kept"]]
+    claims = next(x["dmabuf_attribute"] for x in r.lines("driver", "driver") if "dmabuf_attribute" in x)
+    words = "%d regions: %s%s" % (len(lines), " ".join(ways), "; changed: " + " ".join(spoiled) if spoiled else "")
+    return words, "dmabuf or peermem where it says so", not spoiled and not (claims and "none" in ways)
+
+
+def pair(r):
+    run = r.run("single", "pair")
+    if run["status"] == 77:
+        return "exit status 77: %s" % run["err"].strip().rpartition(": ")[2], "no RDMA here, or no link blamed", True
+    samples = r.lines("single", "pair")
+    blamed = [s["subject"] for s in samples if s["ok"] is False]
+    return "%d samples, %d blamed" % (len(samples), len(blamed)), "no RDMA here, or no link blamed", bool(samples) and not blamed
+
+
 def busy(r):
     states = [r.sample("busy", step, check)["state"] for step, check in (("gemm", "gemm.rate"), ("memory", "memory.h2d_bw"))]
     return "gemm %s, memory %s" % tuple(states), "busy", states == ["busy", "busy"]
@@ -461,6 +482,8 @@ QUESTIONS = (
     ("copy time", "memory measures copies in the time of quick", memory_quick),
     ("pattern", "the GPU's memory keeps what is written", pattern),
     ("dmabuf", "memory of the GPU is exported as a dmabuf", dmabuf),
+    ("region", "what probes take of the GPU's memory can be given to an RNIC", region),
+    ("pair", "rnic-pair between memories of GPUs blames no link of one host", pair),
     ("single", "all-to-all and overlap need two GPUs", single),
     ("nccl", "NCCL takes our configuration, and aborts", nccl),
     ("busy", "a GPU at work for another is busy", busy),

@@ -9,7 +9,7 @@ import sys
 
 PROGRAMS = ("assay", *("assay-probe-" + name for name in
                        ("gemm", "memory", "gpu-state", "host-state", "all-to-all", "loopback", "rnic-state", "rnic-pair")))
-REFERENCES = ("ref_gemm", "ref_copy", "ref_nvml", "ref_driver", "ref_nccl")
+REFERENCES = ("ref_gemm", "ref_copy", "ref_nvml", "ref_driver", "ref_nccl", "try_region")
 SHIM = "shim.so"
 SCRIPTS = ("on-gpu", "gpu_host.py", "gpu_judge.py", "gpu_kit.py", "gpu_steps.py")
 # Compiled there against the headers of its own CUDA, with all of ours; of CUnit it takes this much.

@@ -60,6 +60,7 @@ def against(h):
 def driver(h):
     """what a process pays to begin and end; memory of the GPU for an RNIC"""
     h.run("driver", h.reference("ref_driver"), LONG_S)
+    h.run("region", h.reference("try_region"), LONG_S)
 
 
 def quick(h):
@@ -97,6 +98,7 @@ def single(h):
     """what needs two GPUs says so; NCCL takes our configuration with one rank"""
     h.run("all-to-all", h.probe("all-to-all", "--budget", "10s"), SHORT_S)
     h.run("overlap", h.probe("gemm", "--overlap", "--budget", "10s"), SHORT_S)
+    h.run("pair", h.probe("rnic-pair", "--memory", "gpu", "--budget", "10s"), SHORT_S)
     h.run("nccl", h.reference("ref_nccl"), LONG_S)
 
 

@@ -12,9 +12,13 @@ tests_gpu_ref_nccl_SOURCES = tests/gpu/ref.h tests/gpu/ref_nccl.c
 tests_gpu_ref_nccl_LDADD =
 tests_gpu_ref_nvml_SOURCES = tests/gpu/ref.h tests/gpu/ref_nvml.c
 tests_gpu_ref_nvml_LDADD =
+# Our own code, as far as it goes without an RNIC.
+EXTRA_PROGRAMS += tests/gpu/try_region
+tests_gpu_try_region_SOURCES = tests/gpu/try_region.c
+tests_gpu_try_region_LDADD = libloopback.a libaccelcuda.a libaccel.a $(PROBE_LIBS)
 
 tests/gpu/shim.so: tests/gpu/shim.c probes/accel/cuda_abi.h
 	$(AM_V_CCLD)$(MKDIR_P) tests/gpu && $(CC) -std=gnu11 -D_GNU_SOURCE -I$(srcdir) $(WARN_CFLAGS) $(CFLAGS) -shared -fPIC -o $@ $(srcdir)/tests/gpu/shim.c
 
 EXTRA_DIST += tests/gpu/shim.c
-CLEANFILES += $(GPU_REFERENCES) tests/gpu/shim.so
+CLEANFILES += $(GPU_REFERENCES) tests/gpu/try_region tests/gpu/shim.so

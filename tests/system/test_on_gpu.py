@@ -133,7 +133,7 @@ def test_a_run_that_was_cut_is_judged_as_far_as_it_came(good, judge, tmp_path):
     (tmp_path / "results.jsonl").write_text("".join(lines[:at]) + lines[at][: len(lines[at]) // 2])  # in the middle of a write
     status, found = judge(tmp_path)
     _, whole = judge(good[0])
-    later = {"copies", "pages", "copy time", "correct", "single", "nccl", "busy", "busy run", "hang", "late NVML", "SIGTERM", "after",
+    later = {"copies", "pages", "copy time", "correct", "single", "pair", "nccl", "busy", "busy run", "hang", "late NVML", "SIGTERM", "after",
              "warm-up", "data", "chain", *HEADERS, *NOT_HERE}
     assert {name for name, answer in found.items() if answer == UNKNOWN} == later and status == 3
     assert all(found[name] == whole[name] for name in set(whole) - later)
@@ -161,7 +161,7 @@ def test_a_broken_program_costs_its_own_questions(kit, good, attempt, tmp_path):
 @pytest.mark.parametrize("gpus, steps, wrong", [
     ("wrong=0", "gemm,dtypes", {"correct"}),
     ("hang=0", "gemm", {"windows", "steady", "clock", "correct"}),
-    ("init=999", "gemm,driver", {"engine", "windows", "end", "steady", "dmabuf", "clock", "correct"}),
+    ("init=999", "gemm,driver", {"engine", "windows", "end", "steady", "dmabuf", "region", "clock", "correct"}),
     ("driver=12040", "gemm", {"engine", "cublaslt", "windows", "end", "steady", "clock", "correct"}),
     ("dbe=0 amount=3", "state", {"state"}),
     ("remapfailed=0", "passive", {"passive"}),
@@ -202,7 +202,7 @@ def test_nothing_holds_of_a_host_whose_processor_was_measured_in_place_of_a_gpu(
     _, found = judge(changed(good[0], tmp_path / "processor", processor))
     # What the references alone answer, or what has no engine.
     assert {name for name, answer in found.items() if answer == HOLDS} - HEADERS == {
-        "touch", "warm", "state", "smi", "end", "dmabuf", "nccl", "SIGTERM", "hang", "warm-up", "data"}, found
+        "touch", "warm", "state", "smi", "end", "dmabuf", "region", "pair", "nccl", "SIGTERM", "hang", "warm-up", "data"}, found
 
 
 def test_what_took_too_long_does_not_hold(good, judge, tmp_path):
