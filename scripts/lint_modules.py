@@ -129,7 +129,7 @@ def prefix_breaches(tree):
     for name, files in functions.defined.items():
         for header, line in functions.declared.get(name, ()):
             allowed = {p for path in (header, *files) for p in prefixes(tree, path)}
-            if not any(re.match(r"%ss?(_|$)" % re.escape(p.rstrip("s")), name) for p in allowed):
+            if not any(re.match(r"%ss?(_|$)" % re.escape(re.sub("(?<!s)s$", "", p)), name) for p in allowed):
                 found[header].append((line, name))
     return found
 

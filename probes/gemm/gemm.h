@@ -244,8 +244,9 @@ int gemm_overlap(struct gemm_run *run);
 uint64_t gemm_random(uint64_t *state);
 
 /*
- * What gemm_fill_random() fills with, in params: how much power a product takes depends on it, and with that its
- * rate. "uniform" in [-1, 1), cut to the type; FP8, which has few values, "integers" from -2 to 2.
+ * What gemm_fill_random() fills with, in params: how much power a product takes depends on it, and
+ * with that its rate. "uniform" in [-1, 1), cut to the type; FP8, which has few values, "integers"
+ * from -2 to 2.
  */
 const char *gemm_data_name(enum accel_dtype dtype);
 

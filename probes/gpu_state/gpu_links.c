@@ -80,7 +80,7 @@ static unsigned usual_speed(const struct gpu_state *state, const struct gpu_read
 		const struct gpu_reading *other = &state->gpus->all[i];
 
 		if (gpu_is_whole(other) && streq(other->model, gpu->model))
-			most = MAX(most, gpu_link_speed(other));
+			most = MAX(most, gpu_state_link_speed(other));
 	}
 	return most;
 }
@@ -96,7 +96,7 @@ static int tell_link_speed(struct gpu_state *state, const struct gpu_reading *gp
 	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT(NAMES_MAX);
 	struct gpu_words words = { .check = "gpu.nvlink_speed", .code = "nvlink-slow" };
 	const unsigned usual = usual_speed(state, gpu);
-	unsigned lowest = gpu_link_speed(gpu), n = 0, slow = 0, i;
+	unsigned lowest = gpu_state_link_speed(gpu), n = 0, slow = 0, i;
 
 	for (i = 0; i < gpu->n_links; i++) {
 		const unsigned mb_s = gpu->link_mb_s[i];

@@ -148,7 +148,7 @@ static void keep(struct gpu_state *state, const struct known *lost, size_t n_los
 				json_pack("{s:i, s:s, s:s, s:I, s:I}", "index", (int)gpu->index,
 					  "pci", gpu->pci, "model", gpu->model, "links",
 					  MAX(links, (json_int_t)gpu->n_active), "link_mb_s",
-					  MAX(speed, (json_int_t)gpu_link_speed(gpu))));
+					  MAX(speed, (json_int_t)gpu_state_link_speed(gpu))));
 	}
 	(void)json_object_set_new(state->next, "gpus", next);
 	(void)json_object_set_new(state->next, "persistence", json_boolean(all_persistent(state)));

@@ -87,7 +87,7 @@ bool gpu_is_whole(const struct gpu_reading *gpu)
 	return !gpu->stuck && !gpu->skipped && gpu->result == NVML_OK && gpu->subject[0];
 }
 
-unsigned gpu_link_speed(const struct gpu_reading *gpu)
+unsigned gpu_state_link_speed(const struct gpu_reading *gpu)
 {
 	unsigned most = 0, i;
 

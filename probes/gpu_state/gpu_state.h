@@ -58,7 +58,7 @@ int gpu_bus(struct gpu_state *state, const struct known *lost, size_t n_lost);
 bool gpu_is_whole(const struct gpu_reading *gpu);
 
 /* The fastest of its NVLinks, MB/s each way; 0 when none is known. */
-unsigned gpu_link_speed(const struct gpu_reading *gpu);
+unsigned gpu_state_link_speed(const struct gpu_reading *gpu);
 
 /*
  * The areas. 0, or a negative errno when samples cannot be printed any more.

@@ -12,8 +12,8 @@
 #include "lib/json/json.h"
 #include "lib/report/report.h"
 #include "lib/topology/topology.h"
-#include "probes/harness/finding.h"
 #include "probes/harness/child.h"
+#include "probes/harness/finding.h"
 #include "probes/rnic_state/lldp.h"
 #include "tests/unit/test.h"
 
