@@ -117,6 +117,31 @@ int link_send(struct link *link UNUSED, const struct link_sending *what UNUSED,
 	return err_set(err, ENOTSUP, "there is no link");
 }
 
+int link_start(struct link *link UNUSED, const char *path UNUSED, const json_t *body UNUSED,
+	       struct link_pending **ret UNUSED, struct err *err)
+{
+	return err_set(err, ENOTSUP, "there is no link");
+}
+
+bool link_is_done(const struct link_pending *pending UNUSED)
+{
+	return true;
+}
+
+int link_finish(struct link_pending *pending UNUSED, struct link_sent *ret UNUSED, struct err *err)
+{
+	return err_set(err, ENOTSUP, "there is no link");
+}
+
+void link_pending_free(struct link_pending *pending UNUSED)
+{
+}
+
+int link_turn(struct link *link UNUSED, uint64_t until_us UNUSED, struct err *err)
+{
+	return err_set(err, ENOTSUP, "there is no link");
+}
+
 int link_catch_ends(struct link *link UNUSED, const struct link_pause *pause UNUSED, struct err *err)
 {
 	return err_set(err, ENOTSUP, "there is no link");
