@@ -2,6 +2,7 @@
 """What scripts/on-gpu does on a host, in this order: what is worth most comes first, in case the time runs out."""
 import glob
 import os
+import re
 import shutil
 
 from gpu_host import PYTHONS
@@ -68,7 +69,9 @@ def quick(h):
     argv = [h.path("bin", "assay"), "run", "--profile", "quick", "-o", "json"]
     if h.fakes:
         with open(h.path("bin/policies/profiles.yaml"), encoding="utf-8") as f:
-            text = f.read().replace("{name: gemm, ", '{name: gemm, args: [--shape, "48,40,56"], ')
+            small = '--shape, "48,40,56"'
+            text = re.sub(r"(\{name: gemm, .*?)(?:, args: \[(.*?)\])?\}",
+                          lambda m: "%s, args: [%s]}" % (m[1], ", ".join(filter(None, (small, m[2])))), f.read())
         text = text.replace("{name: memory, ", '{name: memory, args: [--engine, cuda, --size, "65536"], ')
         path = os.path.join(h.made("conf"), "profiles.yaml")
         with open(path, "w", encoding="utf-8") as f:

@@ -35,7 +35,7 @@ static void ask_base(struct nvml_device *d)
 	struct nvml_process processes[PROCESSES_MAX];
 	unsigned a = 0, b = 0, n = PROCESSES_MAX;
 	unsigned long long bits = 0;
-	struct nvml_cc_state cc = { 0 };
+	struct nvml_cc cc = { 0 };
 	struct nvml_c2c_mode c2c = { 0 };
 	char text[96] = "";
 
@@ -52,7 +52,7 @@ static void ask_base(struct nvml_device *d)
 	ASK(base, mig, a, d, &a, &b);
 	ASK(base, virtual_mode, a, d, &a);
 	ASK(base, c2c, c2c.enabled, d, &c2c);
-	ASK(base, cc_state, cc.feature, &cc);
+	ASK(base, cc_state, cc.on, &cc);
 	ASK(base, processes, n, d, &n, processes);
 	n = PROCESSES_MAX;
 	ASK(base, mps_clients, n, d, &n, processes);
