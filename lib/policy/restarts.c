@@ -227,7 +227,8 @@ static void find_members(struct judging *j)
 {
 	size_t i, k, n = 0;
 
-	qsort(j->runs, j->n_runs, sizeof(*j->runs), compare_runs);
+	if (j->n_runs > 0)
+		qsort(j->runs, j->n_runs, sizeof(*j->runs), compare_runs);
 	j->n_members = 0;
 	i = j->n_runs > RESTARTS_RUNS_MAX ? j->n_runs - RESTARTS_RUNS_MAX : 0;
 	for (; i < j->n_runs; i++) {

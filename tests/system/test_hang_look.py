@@ -242,6 +242,7 @@ def needs_root():
         pytest.skip("only root may become the owner of a dump")
 
 
+@pytest.mark.once  # the sanitizers want more memory than who reads a dump may have
 def test_dumps_at_hand_are_read_as_their_owner_and_only_those_of_its_ranks(assayd, stub, told, rank, dump, tree, tmp_path):
     needs_root()
     for number in range(4):

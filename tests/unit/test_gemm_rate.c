@@ -42,9 +42,10 @@ static void every_core_gets_its_rate(void)
 		check_rate_sample(ran_sample(&ran, "gemm.rate", subject), 4.3e7);
 	}
 	params = json_line(ran.report.samples[0].params);
-	CHECK_STR(params, "{\"engine\":\"sim\",\"dtype\":\"f64\",\"shape\":\"48x40x56\","
-			  "\"version\":\"simblas 1.0\",\"algorithm\":\"triple loop\","
-			  "\"capacity\":1024}");
+	CHECK_STR(params,
+		  "{\"engine\":\"sim\",\"dtype\":\"f64\",\"shape\":\"48x40x56\","
+		  "\"data\":\"uniform\",\"version\":\"simblas 1.0\",\"algorithm\":\"triple loop\","
+		  "\"capacity\":1024}");
 	CHECK(ran.seconds < 10);
 	CHECK_EQ(sim.alive, 0);
 }
