@@ -98,7 +98,7 @@ def test_copies_over_c2c_are_called_so_and_cross_no_pcie_link(probe, tmp_path):
     assert all(s["params"]["c2c"] == "on" and not s.get("path") and "PCIe" not in s.get("note", "") for s in copies)
 
 
-@pytest.mark.parametrize("program", [MEMORY, ["assay-probe-memory", "--budget", "5s", "--engine", "cpu"]])
+@pytest.mark.parametrize("program", [MEMORY, ["assay-probe-memory", "--budget", "20s", "--engine", "cpu"]])
 def test_memory_of_a_gpu_that_is_a_node_is_no_memory_of_the_host(probe, nodes, program):
     nodes()
     done, samples = probe(program, "count=1 c2c=1 copy=500")

@@ -289,11 +289,11 @@ def test_what_could_not_be_written_is_kept_again(controller):  # noqa: F811
     assert is_written()
     subprocess.run(["prlimit", f"--pid={c.process.pid}", "--fsize=1:"], check=True)
     all_say(c, enqueued=500, completed=499, ops=[op(500, for_s=1)], sources=("ring",))
-    assert wait_for(lambda: c.metrics()["assay_store_commit_failures_total"])  # of that it goes on: nothing else changes
+    assert wait_for(lambda: c.metrics()["assay_store_commit_failures_total"])
     subprocess.run(["prlimit", f"--pid={c.process.pid}", "--fsize=unlimited:"], check=True)
     assert wait_for(lambda: is_written() and "the store can be written again" in c.log())
     written = commits(c)
-    assert hang(c)["until"] and wait_for(lambda: commits(c) > written)  # nobody reports any more
+    assert wait_for(lambda: hang(c)["until"]) and wait_for(lambda: commits(c) > written)  # nobody reports any more
     c.kill()
     c = controller()
     assert job(c)["state"] != "hung" and hang(c)["until"]
