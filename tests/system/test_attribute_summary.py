@@ -14,7 +14,7 @@ TOP = Path(__file__).resolve().parents[2]
 TRACES = Path(os.environ.get("ASSAY_TRACES", TOP.parent / "shared/traces"))
 ORDERS = 334 if os.environ.get("ASSAY_FULL") == "1" else 2  # of each published trace
 KEYS = {"format", "steps", "ranks", "dp", "pp", "hosts", "from_ns", "until_ns", "step_s", "slowdown", "cause", "class", "enough",
-        "suspects", "heat", "sentence"}
+        "suspects", "heat", "sentence", "lateness"}
 SUSPECT = {"hosts", "dp", "stage", "ranks", "rank_spans", "class", "share", "alone", "gain", "speed", "identifiable", "counts"}
 
 

@@ -131,6 +131,7 @@ def sent(c, parts):
     return answer
 
 
+@pytest.mark.once  # the sanitizers want more memory than an analysis may have
 @pytest.mark.parametrize("words,line", [
     (["late=300"], r"Slowest by itself is rank (\d+) on (gpu-\d): its own work takes (?:29|30)\.\d % longer .* good ones are at most 19 % slower\."),
     (["link=2000000"], r"The link from rank (\d+) on (gpu-\d) to rank \d+ on gpu-\d is slow: 0\.00\d+ s a transfer"),
