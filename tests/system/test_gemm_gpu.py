@@ -15,7 +15,7 @@ SHAPE = ["--shape", "48,40,56"]
 RATE_OF_FAKES = 2.5e8
 RATE, PER_CLOCK, CORRECT, HOST = "gemm.rate", "gemm.per_clock", "gemm.correct", "gemm.host_rate"
 SLOW = ("slow at a normal clock, a defect or another user: memory, ECC, leftover MIG or MPS, another process; "
-        "SM clock 1500 MHz on average, 1500 at least; at most 650 W, 61 C, HBM 72 C")
+        "SM clock 1500 MHz on average, 1500 at least; at most 650 W, 61 C, HBM 66 C")
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def check_healthy(samples, i):
         "engine": "cuda", "power_limit_w": 700, "ecc": "on",
         "version": "cublaslt 130100, driver 580.65.06 (cuda 13.0)",
         "algorithm": "id 66 tile 1 stages 6 split-k 2 reduce 3 swizzle 4 custom 5 inner 7 cluster 8"}.items()
-    assert rate["note"] == "SM clock 1500 MHz on average, 1500 at least; at most 650 W, 61 C, HBM 72 C"
+    assert rate["note"] == "SM clock 1500 MHz on average, 1500 at least; at most 650 W, 61 C, HBM 66 C"
     assert per_clock["value"] == pytest.approx(RATE_OF_FAKES / 1.5e9 / 8, rel=0.02)  # 8 SMs
     assert (correct["value"], correct["ok"], correct["params"]["way"]) == (0, True, "exact+vote") and correct["n"] >= 2
     assert not {"code", "severity"} & {*rate, *per_clock, *correct}
@@ -120,7 +120,7 @@ def test_a_gpu_slow_by_its_clock_says_why(gemm, fault, code, cause, degrees, rea
     assert samples[RATE, gpu(0)]["value"] == pytest.approx(0.9 * RATE_OF_FAKES, rel=0.02)
     assert samples[PER_CLOCK, gpu(0)]["value"] == pytest.approx(RATE_OF_FAKES / 1.5e9 / 8, rel=0.02)  # no defect
     assert (samples[RATE, gpu(0)]["code"], samples[RATE, gpu(0)]["ok"]) == (code, None)
-    assert samples[RATE, gpu(0)]["note"] == (f"{cause}; SM clock 1350 MHz on average, 1350 at least; at most 650 W, {degrees} C, HBM 72 C; "
+    assert samples[RATE, gpu(0)]["note"] == (f"{cause}; SM clock 1350 MHz on average, 1350 at least; at most 650 W, {degrees} C, HBM 66 C; "
                                              f"held back by {reason}")
 
 
