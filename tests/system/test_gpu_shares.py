@@ -98,11 +98,21 @@ def test_copies_over_c2c_are_called_so_and_cross_no_pcie_link(probe, tmp_path):
     assert all(s["params"]["c2c"] == "on" and not s.get("path") and "PCIe" not in s.get("note", "") for s in copies)
 
 
-@pytest.mark.parametrize("program", [MEMORY, ["assay-probe-memory", "--budget", "20s", "--engine", "cpu"]])
-def test_memory_of_a_gpu_that_is_a_node_is_no_memory_of_the_host(probe, nodes, program):
+LEFT_OUT = "numa:1 has memory and no processors, as that of a GPU has: it is left out"
+
+
+def test_memory_of_a_gpu_that_is_a_node_is_no_memory_of_the_host(probe, nodes):
     nodes()
-    done, samples = probe(program, "count=1 c2c=1 copy=500")
+    done, samples = probe(MEMORY, "count=1 c2c=1 copy=500")
     assert done.returncode == 0 and samples, done.stderr
-    assert "numa:1 has memory and no processors, as that of a GPU has: it is left out" in done.stderr
+    assert LEFT_OUT in done.stderr
     assert not [s for s in samples if "numa:1" in s["subject"]]
     assert [s for s in samples if "numa:0" in s["subject"] and s["state"] == "measured"]
+
+
+def test_processors_do_not_measure_it_either(probe, nodes):
+    """Whether they come to an end is no matter here: their work is real, and the clock is not."""
+    nodes()
+    done, samples = probe(["assay-probe-memory", "--budget", "5s", "--engine", "cpu"], "count=1 c2c=1 copy=500")
+    assert LEFT_OUT in done.stderr
+    assert not [s for s in samples if "numa:1" in s["subject"]]
