@@ -168,7 +168,7 @@ def test_configuration_and_state_are_those_of_the_system(top, tmp_path, options,
 def test_for_another_machine_assayctl_is_not_run(top, tmp_path):
     """By a name of a machine that this compiler makes programs for as well: configure cannot know."""
     done = subprocess.run([top / "configure", "--build=x86_64-pc-linux-gnu", "--host=x86_64-other-linux-gnu"], cwd=tmp_path,
-                          check=True, capture_output=True, text=True, timeout=120)
+                          check=True, capture_output=True, text=True, timeout=600)
     assert "manual page and completions of assayctl: no" in done.stdout
     made = subprocess.run(["make", "-pn", "config.h"], cwd=tmp_path, capture_output=True, text=True, check=False).stdout
     assert "assayctl" in made and "./assayctl man" not in made
