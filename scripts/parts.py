@@ -471,6 +471,8 @@ def main():
     if args.part == ["quick"]:
         print("not run: %s" % " ".join(name for name, _, _ in PARTS if name not in [row[0] for row in chosen]))
     print("all parts          %6.1f s  CPU %6.1f s" % (time.monotonic() - start, used.ru_utime + used.ru_stime))
+    for name in total.names_of_failed():
+        print(name)
     print(total)
     return 1 if total.failed else 0
 

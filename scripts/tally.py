@@ -10,6 +10,7 @@ import xml.etree.ElementTree
 COUNT = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.M)
 MESSAGE = 1000
 TAIL = 40
+NAMES = 60
 
 
 class Tally:
@@ -28,6 +29,11 @@ class Tally:
     def fail(self, sentence):
         self.failed += 1
         self.words.append("FAILED " + sentence)
+
+    def names_of_failed(self):
+        """A line for each thing that failed, at most NAMES of them: who keeps only the end of the output still learns which."""
+        names = [words.split("\n")[0][:MESSAGE // 5] for words in self.words if words.startswith("FAILED ")]
+        return names[:NAMES] + (["and %d more" % (len(names) - NAMES)] if len(names) > NAMES else [])
 
     def __str__(self):
         return "%d passed, %d failed, %d skipped" % (self.passed, self.failed, self.skipped)
@@ -68,7 +74,8 @@ def read_unit_logs(directory):
         if not counts or result is None or (result.group(1) not in ("PASS", "SKIP")) != bool(int(counts[-1][1])):
             t.fail("%s did not end as its closing line says (crashed?):\n%s" % (name[:-4], tail(log)))
         elif int(counts[-1][1]):
-            t.words.append("FAILED in %s:\n%s" % (name[:-4], tail(log)))
+            bad = re.findall(r"^  Test: (\w+) \.\.\.FAILED$", text, re.M)
+            t.words.append("FAILED in %s: %s\n%s" % (name[:-4], " ".join(bad), tail(log)))
     return t
 
 

@@ -55,6 +55,16 @@ def test_unit_programs_add_up(unit_logs):
     assert str(tally) == "4 passed, 3 failed, 1 skipped"
 
 
+def test_what_failed_is_named_in_a_line_each(parts, unit_logs):
+    """Output is cut where it is kept: its last lines say all that failed."""
+    tally = unit_logs({"test_b": ("FAIL", "  Test: it_adds ...FAILED\n    1. b.c:1 - a\n" + LINE % (1, 1, 0)), "test_c": ("FAIL", "")})
+    assert tally.names_of_failed() == ["FAILED in test_b: it_adds",
+                                       "FAILED test_c did not end as its closing line says (crashed?):"]
+    for i in range(100):
+        tally.fail("case %d" % i)
+    assert len(tally.names_of_failed()) == 61 and tally.names_of_failed()[-1] == "and 42 more"
+
+
 def test_system_tests_count_by_their_cases(parts, tmp_path):
     path = tmp_path / "junit.xml"
     path.write_text('<testsuites><testsuite><testcase classname="c" name="good"/>'
