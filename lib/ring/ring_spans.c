@@ -181,6 +181,12 @@ static void sample(struct layout *l, enum sample of, double seconds)
 	s->list[s->n++] = seconds;
 }
 
+/* Nobody saw when the first forward of a step began that gathers nothing before it. */
+static bool begins_unseen(const struct layout *l, const struct compute *c)
+{
+	return l->ops[0].work == RING_WORK_FORWARD_SEND && c->work == RING_WORK_FORWARD && c->i == 0;
+}
+
 /*
  * Where the send of a compute begins that begins at `start`, and takes `usual` alone or with the
  * one before; where it waited for the send before, the next receive tells. NAN: it has none.
@@ -197,7 +203,8 @@ static double end_by_send(struct layout *l, const struct compute *c, enum sample
 	if (!send)
 		return (double)NAN;
 	if (!before || send->start > before->end + AT_ONCE) {
-		sample(l, of, send->start - c->start);
+		if (!begins_unseen(l, c))
+			sample(l, of, send->start - c->start);
 		return send->start;
 	}
 	if (next && next->start > c->start && next->start < send->start)

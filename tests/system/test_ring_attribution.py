@@ -74,8 +74,7 @@ def test_rings_say_what_the_whole_trace_says(from_rings, whole, attribute, injec
 
 
 @pytest.mark.parametrize("host_ms", [0, 2, 5])
-@pytest.mark.parametrize("injection", [i if i != "one-replica" else pytest.param(i, marks=pytest.mark.xfail(
-    reason="seed 923 is 1.3e-2 apart, with clocks that are right too: not known why", strict=False)) for i in INJECTIONS])
+@pytest.mark.parametrize("injection", INJECTIONS)
 def test_clocks_of_hosts_that_are_off_and_drift_change_nothing(from_rings, whole, attribute, injection, host_ms):
     worst = 0
     for seed in (921, 922, 923):

@@ -106,6 +106,29 @@ static void a_part_has_what_the_rank_did(void)
 	ring_part_release(&part);
 }
 
+/* Its first forward is taken to last as others: it is none of them, with any stage that is slow. */
+static void a_first_stage_that_gathers_nothing_computes(void)
+{
+	int pp, slow;
+
+	for (pp = 2; pp <= 8; pp *= 2) {
+		for (slow = 0; slow < pp; slow++) {
+			struct job job = job_of(1, pp, 1, 3);
+			const struct ring_world_options o = { .resolution_ns = 1000 };
+			CLEANUP(ring_world_freep) struct ring_world *world = NULL;
+			struct ring_part part;
+			struct err err = ERR_INIT;
+
+			job.slow[job.n_slow++] = (struct job_slow){ 0, slow, 0, STEPS, 2.7 };
+			world = ring_world_new(&job, &o);
+			CHECK_EQ(write(&job, world, 0, &twenty, &part, &err), 0);
+			CHECK_EQ(count(&part, "forward-compute"), 20 * 8);
+			CHECK_EQ(count(&part, "\"duration\":0.000000"), 0);
+			ring_part_release(&part);
+		}
+	}
+}
+
 static void a_peer_within_a_tensor_group_has_none(void)
 {
 	const struct job job = job_of(4, 1, 2, 1);
@@ -374,6 +397,7 @@ static void rings_of_anybody_do_no_harm(void)
 
 static const struct test tests[] = {
 	TEST(a_part_has_what_the_rank_did),
+	TEST(a_first_stage_that_gathers_nothing_computes),
 	TEST(a_peer_within_a_tensor_group_has_none),
 	TEST(all_ranks_take_the_same_steps),
 	TEST(a_window_is_written_once),
