@@ -26,9 +26,7 @@ struct maker {
 	struct ring_line *lines; /* of clocks that are right */
 	bool *known;
 	size_t n_ranks;
-	size_t *numbers; /* [key]: how many of its kind come before it in a step, and ... */
-	size_t *alike;	 /* ... how many there are */
-	size_t *first;	 /* [stage] and one more: its first key */
+	size_t *first; /* [stage] and one more: its first key */
 };
 
 static void maker_release(struct maker *m)
@@ -41,8 +39,6 @@ static void maker_release(struct maker *m)
 	free(m->all_gaps);
 	free(m->lines);
 	free(m->known);
-	free(m->numbers);
-	free(m->alike);
 	free(m->first);
 }
 
@@ -124,17 +120,17 @@ static uint64_t boundary_of(const struct trace_key *key)
 	return 2 * stage + backward;
 }
 
-static struct ring_op op_of(const struct maker *m, size_t key, size_t lane)
+static struct ring_op op_of(const struct trace *trace, size_t key, size_t lane)
 {
-	const struct trace *trace = m->trace;
 	const struct trace_key *k = &trace->keys[key];
 	const double start = start_of(trace, key, lane);
 	const bool p2p = optype_is_p2p((enum optype)k->type);
 	const bool send = k->type == OP_FORWARD_SEND || k->type == OP_BACKWARD_SEND;
 
 	return (struct ring_op){
-		.seq = lane / trace->job.dp * m->alike[key] + m->numbers[key],
-		.bytes = p2p ? boundary_of(k) : 0,
+		.seq = (uint64_t)(lane / trace->job.dp) << 32 | k->seq,
+		/* Those of one size are compared: no stage's collectives with another's. */
+		.bytes = p2p ? boundary_of(k) : k->stage,
 		.gpu_start_ns = stamp(start),
 		.gpu_stop_ns = stamp(start + trace->duration[key * trace->n_lanes + lane]),
 		.peer = p2p ? (int32_t)peer_of(k) : -1,
@@ -145,27 +141,14 @@ static struct ring_op op_of(const struct maker *m, size_t key, size_t lane)
 	};
 }
 
-/* Keys of a stage and type follow each other. */
-static void number_keys(struct maker *m)
+static void find_stages(struct maker *m)
 {
-	const struct trace_key *keys = m->trace->keys;
-	const size_t n = m->trace->n_keys;
-	size_t i, j, first, stage;
+	size_t key = 0, stage;
 
-	for (i = 0, stage = 0; stage <= m->trace->job.pp; stage++) {
-		while (i < n && keys[i].stage < stage)
-			i++;
-		m->first[stage] = i;
-	}
-	for (first = 0; first < n; first = j) {
-		for (j = first; j < n && keys[j].stage == keys[first].stage &&
-				keys[j].type == keys[first].type;
-		     j++)
-			;
-		for (i = first; i < j; i++) {
-			m->numbers[i] = i - first;
-			m->alike[i] = j - first;
-		}
+	for (stage = 0; stage <= m->trace->job.pp; stage++) {
+		while (key < m->trace->n_keys && m->trace->keys[key].stage < stage)
+			key++;
+		m->first[stage] = key;
 	}
 }
 
@@ -180,7 +163,7 @@ static size_t fill(struct maker *m, size_t key, enum rings of, size_t d, struct 
 	if (!view->ops)
 		view->ops = ops;
 	for (step = 0; step < trace->n_steps; step++) {
-		ops[step] = op_of(m, key, step * dp + d);
+		ops[step] = op_of(trace, key, step * dp + d);
 		ops[step].number = view->n++;
 	}
 	return trace->n_steps;
@@ -272,12 +255,10 @@ static struct maker maker_of(const struct trace *trace, size_t n_ops, size_t n_g
 		.all_gaps = xcalloc(n_gaps + 1, sizeof(*m.all_gaps)),
 		.lines = xcalloc(n, sizeof(*m.lines)),
 		.known = xcalloc(n, sizeof(*m.known)),
-		.numbers = xcalloc(trace->n_keys, sizeof(*m.numbers)),
-		.alike = xcalloc(trace->n_keys, sizeof(*m.alike)),
 		.first = xcalloc((size_t)trace->job.pp + 1, sizeof(*m.first)),
 	};
 
-	number_keys(&m);
+	find_stages(&m);
 	open_rings(&m);
 	fill_rings(&m);
 	fill_gaps(&m);

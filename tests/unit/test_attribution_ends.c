@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clocks by the ends of what ends together. */
+/* Clocks by the ends of what ends together, and who comes late by them. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "attribution/ends.h"
+#include "attribution/lateness.h"
 #include "tests/attribution/as_trace.h"
 #include "tests/unit/test.h"
 
@@ -160,10 +161,27 @@ static void a_worker_that_nothing_connects_leaves_all_as_they_are(void)
 	ends_release(&ends);
 }
 
+/* One has the embedding and moves more: no trace says how much. */
+static void collectives_of_a_stage_are_no_slow_link(void)
+{
+	struct job job = job_of(4, 4, 12);
+	CLEANUP(trace_freep) struct trace *trace = NULL;
+	struct lateness lateness;
+
+	job.slow_group = 1;
+	job.group_ns = 2 * MS;
+	trace = skewed(&job, 0, 0);
+	lateness = lateness_find(trace, true, 0, 1);
+	CHECK(!lateness.why);
+	CHECK_EQ(lateness.found.n_links, 0);
+	lateness_release(&lateness);
+}
+
 static const struct test tests[] = {
 	TEST(clocks_are_put_right_by_the_ends),
 	TEST(what_the_ends_do_not_all_say_is_not_said),
 	TEST(a_worker_that_nothing_connects_leaves_all_as_they_are),
+	TEST(collectives_of_a_stage_are_no_slow_link),
 };
 
 int main(void)
