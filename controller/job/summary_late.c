@@ -195,7 +195,7 @@ static const struct jfield fields[] = {
 	{ "why", J_STRING, FOUND(why), 0 },
 	{ "slowest", J_CUSTOM, FOUND(slowest), 0, .decode = decode_slowest,
 	  .encode = summary_place_json },
-	{ "good_most", J_REAL, FOUND(good_most), 0, 0, EXCESS_MAX },
+	{ "good_most", J_REAL, FOUND(good_most), J_NULL, 0, EXCESS_MAX },
 	{ "links", J_CUSTOM, FOUND(links), 0, .decode = decode_links, .encode = summary_place_json },
 	{ "stalls", J_CUSTOM, FOUND(stalls), 0, .decode = decode_stalls,
 	  .encode = summary_place_json },

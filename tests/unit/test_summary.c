@@ -144,12 +144,13 @@ static void what_cannot_be_is_refused_with_its_place(void)
 	}
 }
 
-#define LATE(slowest, links, stalls)                                                              \
-	"{\"format\":\"assay-attribution-summary/1\",\"steps\":9,\"ranks\":16,\"slowdown\":null," \
-	"\"class\":\"none\",\"enough\":true,\"sentence\":\"\",\"lateness\":{\"told\":true,"       \
-	"\"slowest\":" slowest ",\"good_most\":0.25,\"links\":[" links "],\"stalls\":[" stalls    \
-	"],\"sentence\":"                                                                         \
+#define LATE_OF(most, slowest, links, stalls)                                                      \
+	"{\"format\":\"assay-attribution-summary/1\",\"steps\":9,\"ranks\":16,\"slowdown\":null,"  \
+	"\"class\":\"none\",\"enough\":true,\"sentence\":\"\",\"lateness\":{\"told\":true,"        \
+	"\"slowest\":" slowest ",\"good_most\":" most ",\"links\":[" links "],\"stalls\":[" stalls \
+	"],\"sentence\":"                                                                          \
 	"\"forged\",\"tomorrow\":1}}"
+#define LATE(slowest, links, stalls) LATE_OF("0.25", slowest, links, stalls)
 #define LATE_PLACE(host) "\"hosts\":[\"" host "\"],\"dp\":1,\"stage\":0,\"ranks\":[4,4]"
 #define LATE_RANK(excess, out)                                                                    \
 	"{" LATE_PLACE("gpu-1") ",\"excess\":" excess ",\"late_s\":0.05,\"wait_s\":0,\"last\":9," \
@@ -167,6 +168,8 @@ static void who_comes_late_is_read_and_said_in_our_own_words(void)
 	} rows[] = {
 		{ LATE("null", "", ""), "No rank comes late by its own doing, no link is slow, and "
 					"nobody stood still." },
+		{ LATE_OF("null", "null", "", ""),
+		  "No rank comes late by its own doing, no link is slow, and nobody stood still." },
 		{ LATE(LATE_RANK("0.3", "true"), "", ""),
 		  "Slowest by itself is rank 4 on gpu-1: its own work takes 30.0 % longer than "
 		  "that of "
