@@ -8,6 +8,9 @@
 
 enum { SLOPE_POINTS_MIN = 8 };
 
+/* Standard deviation of a median, by the quartiles of what it is of (normal: 1.2533 / 1.349). */
+#define MEDIAN_ERROR 0.929
+
 static int by_value(const void *a, const void *b)
 {
 	const double left = *(const double *)a, right = *(const double *)b;
@@ -36,6 +39,11 @@ double ring_line_iqr(double *values, size_t n)
 		return 0;
 	qsort(values, n, sizeof(*values), by_value);
 	return values[(n - 1) * 3 / 4] - values[(n - 1) / 4];
+}
+
+double ring_line_median_error(double iqr, size_t n)
+{
+	return MEDIAN_ERROR * iqr / sqrt((double)n);
 }
 
 struct ring_line ring_line_fit(struct ring_point *points, size_t n, double slope_most)

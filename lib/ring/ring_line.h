@@ -21,6 +21,9 @@ struct ring_point {
 /* The middle one, the lower of two: of two ranks the earlier is not late. Reorders; NAN of none. */
 double ring_line_median(double *values, size_t n);
 
+/* How well a median of `n` values is known that have this ring_line_iqr(): one standard deviation. */
+double ring_line_median_error(double iqr, size_t n);
+
 /* From the first to the third quartile. Reorders; 0 of fewer than two. */
 double ring_line_iqr(double *values, size_t n);
 

@@ -10,7 +10,6 @@
 #define TOGETHER 1e6
 /* By so many standard deviations of its median a unit must be apart from its like. */
 #define APART 5
-#define MEDIAN_ERROR 0.929
 
 double ring_links_ns(const struct ring_job *job, size_t rank, uint64_t stamp)
 {
@@ -221,12 +220,12 @@ static size_t find_slow(struct ring_transfer *list, size_t n, struct ring_slow_l
 				;
 			if (k - j < RING_LINKS_TRANSFERS_MIN)
 				continue;
-			units[n_units++] =
-				(struct unit){ &list[j], k - j, list[j + (k - j - 1) / 2].xfer_s,
-					       MEDIAN_ERROR *
-						       (list[j + (k - j - 1) * 3 / 4].xfer_s -
-							list[j + (k - j - 1) / 4].xfer_s) /
-						       sqrt((double)(k - j)) };
+			units[n_units++] = (struct unit){
+				&list[j], k - j, list[j + (k - j - 1) / 2].xfer_s,
+				ring_line_median_error(list[j + (k - j - 1) * 3 / 4].xfer_s -
+							       list[j + (k - j - 1) / 4].xfer_s,
+						       k - j)
+			};
 		}
 		judge(units, n_units, links, &n_links);
 	}

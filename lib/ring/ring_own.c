@@ -8,9 +8,6 @@
 #include "lib/ring/ring_func.h"
 #include "lib/ring/ring_line.h"
 
-/* Standard deviation of a median, by the quartiles of what it is of (normal: 1.2533 / 1.349). */
-#define MEDIAN_ERROR 0.929
-
 /* An operation among all of its rank. */
 struct placed {
 	const struct ring_op *op;
@@ -163,7 +160,7 @@ static void add_usual(struct owner *o, uint32_t rank, uint32_t stage, const stru
 		o->list = xrealloc(o->list, o->alloc, sizeof(*o->list));
 	}
 	o->list[o->n++] = (struct usual){ gaps->kind, stage,  rank,
-					  n,	      median, MEDIAN_ERROR * iqr / sqrt((double)n) };
+					  n,	      median, ring_line_median_error(iqr, n) };
 }
 
 static void see_gaps(struct owner *o, struct ring_gap *gaps, size_t n, uint32_t at, uint32_t stage)
