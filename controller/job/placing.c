@@ -170,6 +170,15 @@ static bool counts(const json_t *suspect)
 	return json_is_true(json_object_get(suspect, "counts"));
 }
 
+/* Those of the store where these are sure, none in doubt. */
+static void put_hosts(json_t *place, const struct placement_group *group, enum placement_doubt doubt)
+{
+	if (placement_doubt_words[doubt])
+		(void)json_object_set_new(place, "hosts", json_array());
+	else if (group->source != PLACEMENT_TRACE)
+		(void)json_object_set_new(place, "hosts", hosts_of(group));
+}
+
 static void name(json_t *suspect, const struct placement_group *group, enum placement_doubt doubt)
 {
 	const char *words = placement_doubt_words[doubt];
@@ -179,12 +188,9 @@ static void name(json_t *suspect, const struct placement_group *group, enum plac
 		json_pack("{s:o, s:b, s:o}", "source",
 			  words ? json_null() : json_string(placement_source_names[group->source]),
 			  "sure", !words, "reason", words ? json_string(words) : json_null()));
-	if (!words && group->source != PLACEMENT_TRACE)
-		(void)json_object_set_new(suspect, "hosts", hosts_of(group));
-	if (words) {
-		(void)json_object_set_new(suspect, "hosts", json_array());
+	put_hosts(suspect, group, doubt);
+	if (words)
 		(void)json_object_set_new(suspect, "counts", json_false());
-	}
 }
 
 /* What is to be said of a window. */
@@ -256,24 +262,20 @@ static int settle(struct store *store, const struct placing_window *window, json
 	return r;
 }
 
-/* Hosts of one who comes late: those of the store where these are sure, none in doubt. */
+/* Hosts of one who comes late. */
 static int settle_place(struct store *store, const struct placing_window *window, json_t *place,
 			struct err *err)
 {
 	struct collecting *c = xcalloc(1, sizeof(*c));
 	const char *hosts[SUMMARY_HOSTS_MAX];
 	const struct placement_traced traced = { hosts, traced_hosts(place, hosts), window->bound };
-	enum placement_doubt doubt;
 	int r;
 
 	c->window = window;
 	c->pods = window->pods;
 	r = collect(store, c, place, err);
-	doubt = placement_group_judge(&c->group, &traced);
-	if (r == 0 && placement_doubt_words[doubt])
-		(void)json_object_set_new(place, "hosts", json_array());
-	else if (r == 0 && c->group.source != PLACEMENT_TRACE)
-		(void)json_object_set_new(place, "hosts", hosts_of(&c->group));
+	if (r == 0)
+		put_hosts(place, &c->group, placement_group_judge(&c->group, &traced));
 	placement_group_release(&c->group);
 	free(c);
 	return r;
