@@ -9,8 +9,6 @@
 
 enum { MEMBERS_OF_A_PAIR = 2 };
 
-/* Standard deviation of a median, by the quartiles of what it is of (normal: 1.2533 / 1.349). */
-#define MEDIAN_ERROR 0.929
 /* Clocks differ when they do by so many of it. */
 #define DIFFER 5
 
@@ -115,6 +113,12 @@ static size_t compare(const struct finder *f, const struct member *a, const stru
 	return n;
 }
 
+/* What one's own clock is ahead of itself. */
+static struct ring_line exact(const struct finder *f)
+{
+	return (struct ring_line){ .base = f->middle, .n = SIZE_MAX };
+}
+
 /* On a base that all have. */
 static struct ring_line rebased(const struct finder *f, struct ring_line line)
 {
@@ -129,7 +133,7 @@ static void compare_members(struct finder *f, const struct group *group)
 	size_t i, n;
 
 	first->tight = true;
-	first->ahead = (struct ring_line){ .base = f->middle };
+	first->ahead = exact(f);
 	for (i = 1; i < group->n; i++) {
 		struct member *m = first + i;
 
@@ -180,7 +184,7 @@ static void add_neighbours(struct finder *f, size_t d, size_t stage)
 	static const enum optype types[2][2] = { { OP_FORWARD_SEND, OP_FORWARD_RECV },
 						 { OP_BACKWARD_SEND, OP_BACKWARD_RECV } };
 	struct ring_line lines[2];
-	struct member ends[2], *other;
+	struct member ends[2], *pair;
 	size_t way, n;
 
 	for (way = 0; way < 2; way++) {
@@ -203,13 +207,15 @@ static void add_neighbours(struct finder *f, size_t d, size_t stage)
 	begin_group(f);
 	add_member(f, d, stage, range_of(f, stage, OP_FORWARD_SEND));
 	add_member(f, d, stage + 1, range_of(f, stage + 1, OP_FORWARD_RECV));
-	f->members[f->n_members - MEMBERS_OF_A_PAIR].tight = true;
-	other = &f->members[f->n_members - 1];
-	other->ahead = (struct ring_line){ .base = f->middle,
-					   .at = (lines[0].at - lines[1].at) / 2,
-					   .slope = (lines[0].slope - lines[1].slope) / 2,
-					   .iqr = MAX(lines[0].iqr, lines[1].iqr) };
-	other->tight = other->ahead.iqr <= ENDS_APART;
+	pair = &f->members[f->n_members - MEMBERS_OF_A_PAIR];
+	pair[0].ahead = exact(f);
+	pair[0].tight = true;
+	pair[1].ahead = (struct ring_line){ .base = f->middle,
+					    .at = (lines[0].at - lines[1].at) / 2,
+					    .slope = (lines[0].slope - lines[1].slope) / 2,
+					    .iqr = MAX(lines[0].iqr, lines[1].iqr),
+					    .n = MIN(lines[0].n, lines[1].n) };
+	pair[1].tight = pair[1].ahead.iqr <= ENDS_APART;
 }
 
 /* Of all, and of replicas. How many members are compared with the first of theirs. */
@@ -253,6 +259,20 @@ static bool find_groups(struct finder *f)
 
 /* --- clocks --- */
 
+/* The clock of one in a group, by that of another who is known. */
+static struct ring_line by_known(const struct ring_line *known, const struct ring_line *from,
+				 const struct ring_line *to)
+{
+	const double iqr = MAX(from->iqr, to->iqr);
+	const size_t n = MIN(from->n, to->n);
+
+	return (struct ring_line){ .base = known->base,
+				   .at = known->at + to->at - from->at,
+				   .slope = known->slope + to->slope - from->slope,
+				   .iqr = MAX(known->iqr, iqr),
+				   .n = MIN(known->n, n) };
+}
+
 static bool reach(struct finder *f, const struct group *group)
 {
 	const struct member *from = NULL, *m = &f->members[group->first];
@@ -262,16 +282,9 @@ static bool reach(struct finder *f, const struct group *group)
 	for (i = 0; i < group->n && !from; i++)
 		from = m[i].tight && f->known[m[i].worker] ? &m[i] : NULL;
 	for (i = 0; from && i < group->n; i++) {
-		const struct ring_line *known = &f->ahead[from->worker];
-
 		if (!m[i].tight || f->known[m[i].worker])
 			continue;
-		f->ahead[m[i].worker] = (struct ring_line){
-			.base = f->middle,
-			.at = known->at + m[i].ahead.at - from->ahead.at,
-			.slope = known->slope + m[i].ahead.slope - from->ahead.slope,
-			.iqr = MAX(known->iqr, m[i].ahead.iqr),
-		};
+		f->ahead[m[i].worker] = by_known(&f->ahead[from->worker], &from->ahead, &m[i].ahead);
 		f->known[m[i].worker] = any = true;
 	}
 	return any;
@@ -283,7 +296,7 @@ static bool reach_all(struct finder *f, size_t n_workers)
 	size_t i, n = 0;
 
 	f->known[0] = true;
-	f->ahead[0] = (struct ring_line){ .base = f->middle };
+	f->ahead[0] = exact(f);
 	while (any) {
 		any = false;
 		for (i = 0; i < f->n_groups; i++)
@@ -313,17 +326,13 @@ static bool agree(const struct finder *f)
 }
 
 /* How well the worst of all is known: one standard deviation. */
-static double error_of(const struct finder *f)
+static double error_of(const struct finder *f, size_t n)
 {
 	double worst = 0;
 	size_t i;
 
-	for (i = 0; i < f->n_members; i++) {
-		const struct ring_line *line = &f->members[i].ahead;
-
-		if (f->members[i].tight && line->n > 0)
-			worst = MAX(worst, MEDIAN_ERROR * line->iqr / sqrt((double)line->n));
-	}
+	for (i = 0; i < n; i++)
+		worst = MAX(worst, ring_line_median_error(f->ahead[i].iqr, f->ahead[i].n));
 	return worst;
 }
 
@@ -366,7 +375,7 @@ struct ends ends_find(const struct trace *trace)
 	find_ranges(&f);
 	ends.agree = find_groups(&f) && reach_all(&f, n) && agree(&f);
 	if (ends.agree)
-		ends.differ = centre(&f, n) > MAX(ENDS_LEAST, DIFFER * error_of(&f));
+		ends.differ = centre(&f, n) > MAX(ENDS_LEAST, DIFFER * error_of(&f, n));
 	return ends;
 }
 

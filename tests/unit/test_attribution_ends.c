@@ -161,6 +161,25 @@ static void a_worker_that_nothing_connects_leaves_all_as_they_are(void)
 	ends_release(&ends);
 }
 
+/* Two neighbours whose transfers alone tell it, of 48 each way: 12 us is no more than chance. */
+static void what_scatters_as_much_does_not_differ(void)
+{
+	const struct job job = job_of(1, 2, 12);
+	CLEANUP(trace_freep) struct trace *trace = skewed(&job, 0, 0);
+	struct ends ends;
+
+	change(trace, OP_EMBEDDING_GRADS, 1, 0, 1e-3);
+	change(trace, OP_CLIP_MAIN_GRAD, 1, 0, 1e-3);
+	change(trace, OP_FORWARD_RECV, 1, 6e-6, 10e-6);
+	ends = ends_find(trace);
+	CHECK(ends.agree && !ends.differ);
+	ends_release(&ends);
+	change(trace, OP_FORWARD_RECV, 1, 40e-6, 0);
+	ends = ends_find(trace);
+	CHECK(ends.agree && ends.differ);
+	ends_release(&ends);
+}
+
 /* One has the embedding and moves more: no trace says how much. */
 static void collectives_of_a_stage_are_no_slow_link(void)
 {
@@ -181,6 +200,7 @@ static const struct test tests[] = {
 	TEST(clocks_are_put_right_by_the_ends),
 	TEST(what_the_ends_do_not_all_say_is_not_said),
 	TEST(a_worker_that_nothing_connects_leaves_all_as_they_are),
+	TEST(what_scatters_as_much_does_not_differ),
 	TEST(collectives_of_a_stage_are_no_slow_link),
 };
 
