@@ -11,22 +11,25 @@ static double number(const json_t *object, const char *key)
 	return json_number_value(json_object_get(object, key));
 }
 
-/* "rank 12 on gpu-03", "ranks 8 to 15" of a worker. */
+/* "rank 12 on gpu-03", "ranks 8 to 15 on a, b, c, d and 4 more" of a worker. */
 static void name(const json_t *place, struct strbuf *text)
 {
 	const json_t *ranks = json_object_get(place, "ranks"),
 		     *hosts = json_object_get(place, "hosts");
 	const double first = json_number_value(json_array_get(ranks, 0));
 	const double last = json_number_value(json_array_get(ranks, 1));
+	const size_t n = json_array_size(hosts);
 	size_t i;
 
 	if (last > first)
 		(void)strbuf_printf(text, "ranks %.0f to %.0f", first, last);
 	else
 		(void)strbuf_printf(text, "rank %.0f", first);
-	for (i = 0; i < json_array_size(hosts); i++)
+	for (i = 0; i < n && i < RING_WORDS_HOSTS; i++)
 		(void)strbuf_printf(text, "%s%s", i ? ", " : " on ",
 				    json_string_value(json_array_get(hosts, i)));
+	if (n > i)
+		(void)strbuf_printf(text, " and %zu more", n - i);
 }
 
 static void tell_slowest(const json_t *lateness, struct strbuf *text)

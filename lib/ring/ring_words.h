@@ -7,7 +7,12 @@
 
 #include <jansson.h>
 
-enum { RING_WORDS_LINKS = 3, RING_WORDS_STALLS = 3, RING_WORDS_MAX = 4096 /* bytes */ };
+enum {
+	RING_WORDS_LINKS = 3,
+	RING_WORDS_STALLS = 3,
+	RING_WORDS_HOSTS = 4,	/* of each of their ends */
+	RING_WORDS_MAX = 16384, /* bytes: all of these, with names of 256 */
+};
 
 /* Who is slower than its like by less is not worth a word. */
 #define RING_WORDS_LEAST 0.01

@@ -159,6 +159,7 @@ static void what_cannot_be_is_refused_with_its_place(void)
 	"{\"from\":{" LATE_PLACE(host) "},\"to\":{" LATE_PLACE( \
 		"gpu-2") "},\"transfers\":9,"                   \
 			 "\"transfer_s\":0.002,\"usual_s\":0.001}"
+#define LATE_HOSTS "\"gpu-1\",\"gpu-2\",\"gpu-3\",\"gpu-4\",\"gpu-5\",\"gpu-6\""
 #define LATE_STALL "{" LATE_PLACE("gpu-3") ",\"step\":30,\"seconds\":2}"
 
 static void who_comes_late_is_read_and_said_in_our_own_words(void)
@@ -182,6 +183,10 @@ static void who_comes_late_is_read_and_said_in_our_own_words(void)
 		  "those that do the same, and it comes 0.05 s a step after the middle one; good "
 		  "ones "
 		  "are up to 25 % slower, so that accuses nobody." },
+		{ LATE("null", "",
+		       "{\"hosts\":[" LATE_HOSTS "],\"ranks\":[8,15],\"step\":30,\"seconds\":2}"),
+		  "There stood still ranks 8 to 15 on gpu-1, gpu-2, gpu-3, gpu-4 and 2 more, for "
+		  "2 s in step 30." },
 		{ LATE(LATE_RANK("0.003", "false"), LATE_LINK("gpu-1"), LATE_STALL),
 		  "The link from rank 4 on gpu-1 to rank 4 on gpu-2 is slow: 0.002 s a transfer, "
 		  "and "
