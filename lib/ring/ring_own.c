@@ -229,19 +229,33 @@ static void add_kind(const struct usual *list, size_t n, struct sums *s)
 	}
 }
 
-static void compare(struct ring_own *own, const struct sums *s)
+/* What those of a stage take; NAN: there is nobody to compare with. */
+static double usual_of(const struct ring_own *own, const struct sums *s, uint32_t stage)
 {
-	size_t i, j, n;
+	double median;
+	size_t i, n = 0;
 
 	for (i = 0; i < s->n_ranks; i++) {
-		double median;
+		if (s->stage[i] == stage && !isnan(own[i].seconds))
+			s->values[n++] = own[i].seconds;
+	}
+	median = ring_line_median(s->values, n);
+	return n > 1 && median > 0 ? median : (double)NAN;
+}
 
-		for (n = 0, j = 0; j < s->n_ranks; j++) {
-			if (s->stage[j] == s->stage[i] && !isnan(own[j].seconds))
-				s->values[n++] = own[j].seconds;
-		}
-		median = ring_line_median(s->values, n);
-		own[i].excess = n > 1 && median > 0 ? own[i].seconds / median - 1 : (double)NAN;
+static void compare(struct ring_own *own, const struct sums *s)
+{
+	CLEANUP(freep) double *usual = xcalloc(s->n_ranks + 1, sizeof(*usual)); /* [stage] */
+	CLEANUP(freep) bool *known = xcalloc(s->n_ranks + 1, sizeof(*known));
+	size_t i;
+
+	for (i = 0; i < s->n_ranks; i++) {
+		const uint32_t stage = s->stage[i];
+
+		if (!known[stage])
+			usual[stage] = usual_of(own, s, stage);
+		known[stage] = true;
+		own[i].excess = own[i].seconds / usual[stage] - 1;
 	}
 }
 
