@@ -24,7 +24,7 @@ struct input {
 	struct hang_case *c;
 	struct hang_fr *fr; /* owned */
 	size_t n_files, n_taken;
-	struct hang_head head; /* of the first document that says its job */
+	struct hang_head head; /* of the first document that says its job, and run */
 	struct err broken;     /* the first that could not be read */
 };
 
@@ -106,7 +106,9 @@ static int check_job(struct input *input, const char *path, const struct hang_he
 	if (!streq(first->job, head->job))
 		return err_set(err, EINVAL, "%s: it is of the job '%s', and another file of '%s'",
 			       path, head->job, first->job);
-	if (first->run != head->run && first->run != HANG_UNKNOWN && head->run != HANG_UNKNOWN)
+	if (first->run == HANG_UNKNOWN)
+		input->head.run = head->run;
+	if (head->run != HANG_UNKNOWN && head->run != first->run)
 		return err_set(err, EINVAL,
 			       "%s: it is of run %" PRId64 " of the job, and another file of run "
 			       "%" PRId64,

@@ -165,6 +165,10 @@ def test_documents_of_two_jobs_are_not_joined(run, write):
         result = run("assay-attribute", "hang", first, other)
         assert (result.returncode, result.stdout, result.stderr) == (2, "", f"{other}: {words}\n")
     assert run("assay-attribute", "hang", first, of("d.json", "gpu-2", 1, job="research/one", run=1)).returncode == 0
+    # Who does not say his run is of any, and does not hide that two others differ.
+    second, silent = of("c.json", "gpu-2", 1, job="research/one", run=2), of("e.json", "gpu-1", 0, job="research/one")
+    assert run("assay-attribute", "hang", silent, first).returncode == 0
+    assert run("assay-attribute", "hang", silent, first, second).returncode == 2
 
 
 def test_of_a_folder_what_tells_of_no_hang_is_passed_over(judge, write, tmp_path):
