@@ -223,7 +223,11 @@ enum nvml_result {
 /* What a link leads to: nvmlIntNvLinkDeviceType_t. */
 enum { NVML_REMOTE_GPU = 0, NVML_REMOTE_SWITCH = 2, NVML_REMOTE_UNKNOWN = 0xff };
 
-enum { NVML_CLOCK_SM = 1, NVML_TEMPERATURE_GPU = 0, NVML_NVLINKS_MAX = 36 };
+enum {
+	NVML_CLOCK_SM = 1,
+	NVML_TEMPERATURE_GPU = 0,
+	NVML_NVLINKS_MAX = 36 /* NVML_NVLINK_MAX_LINKS */
+};
 
 /* Why the clock is below its maximum: nvmlClocksEventReason*. */
 enum {
@@ -276,9 +280,9 @@ struct nvml_process { /* nvmlProcessInfo_t of _v2 and _v3 */
 	  (struct nvml_device * device, unsigned *milliwatt))                                   \
 	X(0, unsigned, temperature, nvmlDeviceGetTemperature,                                   \
 	  (struct nvml_device * device, unsigned sensor, unsigned *celsius))                    \
-	X(0, unsigned, heat_limit, nvmlDeviceGetTemperatureThreshold,                           \
+	X(0, unsigned, threshold, nvmlDeviceGetTemperatureThreshold,                            \
 	  (struct nvml_device * device, unsigned which, unsigned *celsius))                     \
-	X(0, unsigned, field_values, nvmlDeviceGetFieldValues,                                  \
+	X(0, unsigned, fields, nvmlDeviceGetFieldValues,                                        \
 	  (struct nvml_device * device, int n, struct nvml_field *fields))                      \
 	X(0, unsigned, nvlink, nvmlDeviceGetNvLinkState,                                        \
 	  (struct nvml_device * device, unsigned link, unsigned *active))                       \
@@ -292,7 +296,7 @@ struct nvml_process { /* nvmlProcessInfo_t of _v2 and _v3 */
 	  (struct nvml_device * device, unsigned *mode))                                        \
 	X(0, unsigned, c2c, nvmlDeviceGetC2cModeInfoV,                                          \
 	  (struct nvml_device * device, struct nvml_c2c_mode * mode))                           \
-	X(0, unsigned, cc_state, nvmlSystemGetConfComputeState, (struct nvml_cc * state))       \
+	X(0, unsigned, cc, nvmlSystemGetConfComputeState, (struct nvml_cc * state))             \
 	X(0, unsigned, processes, nvmlDeviceGetComputeRunningProcesses_v3,                      \
 	  (struct nvml_device * device, unsigned *n, struct nvml_process *processes))           \
 	X(0, unsigned, mps_clients, nvmlDeviceGetMPSComputeRunningProcesses_v3,                 \

@@ -149,11 +149,11 @@ static void know_memory(struct nvml *n, unsigned i)
 
 	if (clock_mono_us() >= n->heat[i].until_us) {
 		n->heat[i].memory_c = n->heat[i].limit_c = (double)NAN;
-		if (call->field_values && call->field_values(device, 1, &field) == NVML_OK &&
+		if (call->fields && call->fields(device, 1, &field) == NVML_OK &&
 		    field.result == NVML_OK)
 			n->heat[i].memory_c = celsius(number_of(&field));
-		if (call->heat_limit &&
-		    call->heat_limit(device, NVML_THRESHOLD_MEMORY_MAX, &limit) == NVML_OK)
+		if (call->threshold &&
+		    call->threshold(device, NVML_THRESHOLD_MEMORY_MAX, &limit) == NVML_OK)
 			n->heat[i].limit_c = celsius(limit);
 		n->heat[i].until_us = clock_mono_us() + MEMORY_US;
 	}
@@ -242,8 +242,7 @@ static void answer_facts(struct nvml *n)
 {
 	const struct cuda_nvml *call = &n->call;
 	struct nvml_cc state = { 0 };
-	const bool cc = call->cc_state && call->cc_state(&state) == NVML_OK &&
-			state.on == NVML_CC_ENABLED;
+	const bool cc = call->cc && call->cc(&state) == NVML_OK && state.on == NVML_CC_ENABLED;
 	unsigned i;
 
 	for (i = 0; i < n->n; i++) {

@@ -11,7 +11,6 @@
 #include "probes/accel/cuda_abi.h"
 
 enum {
-	NVML_LINKS_MAX = 36, /* NVML_NVLINK_MAX_LINKS */
 	NVML_EVENT_XID = 0x8,
 	NVML_FIELD_MEMORY_TEMPERATURE = 82, /* MEMORY_TEMP; DCGM has it as its field 140 */
 	NVML_FIELD_LINK_SPEED = 164,	    /* of the NVLink in its scope: MB/s each way */
@@ -166,8 +165,6 @@ struct nvml_event { /* nvmlEventData_t */
 	  (struct nvml_device * device, struct nvml_pci * pci))                                 \
 	X(0, unsigned, persistence, nvmlDeviceGetPersistenceMode,                               \
 	  (struct nvml_device * device, unsigned *on))                                          \
-	X(0, unsigned, fields, nvmlDeviceGetFieldValues,                                        \
-	  (struct nvml_device * device, int n, struct nvml_field *fields))                      \
 	X(0, unsigned, ecc_total, nvmlDeviceGetTotalEccErrors,                                  \
 	  (struct nvml_device * device, unsigned type, unsigned counter,                        \
 	   unsigned long long *errors))                                                         \
@@ -188,8 +185,6 @@ struct nvml_event { /* nvmlEventData_t */
 	  (struct nvml_device * device, struct nvml_utilization * utilization))                 \
 	X(0, unsigned, power_default, nvmlDeviceGetPowerManagementDefaultLimit,                 \
 	  (struct nvml_device * device, unsigned *milliwatt))                                   \
-	X(0, unsigned, link_state, nvmlDeviceGetNvLinkState,                                    \
-	  (struct nvml_device * device, unsigned link, unsigned *active))                       \
 	X(0, unsigned, fabric, nvmlDeviceGetGpuFabricInfoV,                                     \
 	  (struct nvml_device * device, struct nvml_fabric * fabric))                           \
 	X(0, unsigned, event_reasons, nvmlDeviceGetCurrentClocksEventReasons,                   \
@@ -204,8 +199,6 @@ struct nvml_event { /* nvmlEventData_t */
 	  (struct nvml_device * device, char *text, unsigned size))                             \
 	X(0, unsigned, margin, nvmlDeviceGetMarginTemperature,                                  \
 	  (struct nvml_device * device, struct nvml_margin * margin))                           \
-	X(0, unsigned, threshold, nvmlDeviceGetTemperatureThreshold,                            \
-	  (struct nvml_device * device, unsigned which, unsigned *celsius))                     \
 	X(0, unsigned, sram, nvmlDeviceGetSramEccErrorStatus,                                   \
 	  (struct nvml_device * device, struct nvml_sram * sram))                               \
 	X(0, unsigned, spare_rows, nvmlDeviceGetRowRemapperHistogram,                           \
@@ -223,7 +216,6 @@ struct nvml_event { /* nvmlEventData_t */
 	X(0, unsigned, inforom_check, nvmlDeviceValidateInforom, (struct nvml_device * device)) \
 	X(0, unsigned, bar1, nvmlDeviceGetBAR1MemoryInfo,                                       \
 	  (struct nvml_device * device, struct nvml_bar1 * bar1))                               \
-	X(0, unsigned, cc, nvmlSystemGetConfComputeState, (struct nvml_cc * state))             \
 	X(0, unsigned, repair, nvmlDeviceGetRepairStatus,                                       \
 	  (struct nvml_device * device, struct nvml_repair * repair))                           \
 	X(0, unsigned, link_errors, nvmlDeviceGetNvLinkErrorCounter,                            \

@@ -22,7 +22,7 @@ static unsigned had_before(const struct gpu_state *state, const struct gpu_readi
 	const json_t *was = json_object_get(json_object_get(state->past, "gpus"), gpu->subject);
 	json_int_t links = json_integer_value(json_object_get(was, "links"));
 
-	return links > 0 ? (unsigned)MIN(links, (json_int_t)NVML_LINKS_MAX) : 0;
+	return links > 0 ? (unsigned)MIN(links, (json_int_t)NVML_NVLINKS_MAX) : 0;
 }
 
 static unsigned others_have(const struct gpu_state *state, const struct gpu_reading *gpu)

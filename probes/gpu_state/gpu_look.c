@@ -74,7 +74,7 @@ static uint64_t number_of(const struct nvml_field *f)
 
 static bool took_field(struct look *l, const struct nvml_field *f)
 {
-	return gpu_took(l->calls, l->to, nvml_names.health.fields, f->result);
+	return gpu_took(l->calls, l->to, nvml_names.base.fields, f->result);
 }
 
 /* --- what has one number ------------------------------------------------------------- */
@@ -167,16 +167,16 @@ static void look_at_heat(struct look *l)
 	unsigned now = 0, limit = 0;
 	int left;
 
-	if (ASK(l, health, fields, 1, &memory) && took_field(l, &memory))
+	if (ASK(l, base, fields, 1, &memory) && took_field(l, &memory))
 		know(l, FACT_MEMORY_TEMPERATURE, number_of(&memory));
-	if (ASK(l, health, threshold, NVML_THRESHOLD_MEMORY_MAX, &limit) && limit > 0)
+	if (ASK(l, base, threshold, NVML_THRESHOLD_MEMORY_MAX, &limit) && limit > 0)
 		know(l, FACT_MEMORY_LIMIT, limit);
 	if (!ASK(l, base, temperature, NVML_TEMPERATURE_GPU, &now))
 		return;
 	know(l, FACT_TEMPERATURE, now);
 	if (ASK(l, health, margin, &margin))
 		left = margin.celsius;
-	else if (ASK(l, health, threshold, NVML_THRESHOLD_SLOWDOWN, &limit) && limit > 0)
+	else if (ASK(l, base, threshold, NVML_THRESHOLD_SLOWDOWN, &limit) && limit > 0)
 		left = (int)limit - (int)now;
 	else
 		return;
@@ -315,7 +315,7 @@ static void look_at_counters(struct look *l, bool per_link, unsigned link)
 	}
 	fields[n + SPEED] = (struct nvml_field){ .id = NVML_FIELD_LINK_SPEED, .scope = link };
 	fields[n + POWER] = (struct nvml_field){ .id = NVML_FIELD_LINK_POWER, .scope = link };
-	answered = ASK(l, health, fields, (int)(n + (per_link ? OTHERS : 0)), fields);
+	answered = ASK(l, base, fields, (int)(n + (per_link ? OTHERS : 0)), fields);
 	if (answered && per_link)
 		take_speed(l, link, &fields[n + SPEED], &fields[n + POWER]);
 	for (i = 0; i < n; i++) {
@@ -332,7 +332,7 @@ static void look_at_recovery(struct look *l)
 {
 	struct nvml_field field = { .id = NVML_FIELD_RECOVERY };
 
-	if (ASK(l, health, fields, 1, &field) && took_field(l, &field))
+	if (ASK(l, base, fields, 1, &field) && took_field(l, &field))
 		know(l, FACT_RECOVERY, number_of(&field));
 }
 
@@ -341,7 +341,7 @@ static void look_at_links(struct look *l)
 	struct gpu_reading *to = l->to;
 	unsigned i, active = 0, type = 0;
 
-	for (i = 0; i < NVML_LINKS_MAX && ASK(l, health, link_state, i, &active); i++) {
+	for (i = 0; i < NVML_NVLINKS_MAX && ASK(l, base, nvlink, i, &active); i++) {
 		to->active[i] = active != 0;
 		to->n_active += active != 0;
 		to->n_links = i + 1;

@@ -53,9 +53,9 @@ static void start(struct worker *w, void *context)
 	worker_step(w, "nvmlSystemGetDriverVersion");
 	if (s->calls.base.driver_version(s->driver, sizeof(s->driver)) != NVML_OK)
 		s->driver[0] = '\0';
-	if (s->calls.health.cc) {
-		worker_step(w, nvml_names.health.cc);
-		s->knows_cc = s->calls.health.cc(&s->cc) == NVML_OK;
+	if (s->calls.base.cc) {
+		worker_step(w, nvml_names.base.cc);
+		s->knows_cc = s->calls.base.cc(&s->cc) == NVML_OK;
 	}
 	if (!s->calls.health.event_set || !s->calls.health.event_register ||
 	    !s->calls.health.event_wait || !s->calls.health.event_free)

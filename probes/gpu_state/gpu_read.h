@@ -104,8 +104,8 @@ struct gpu_reading {
 	bool known[FACTS];
 	uint64_t facts[FACTS];
 	unsigned n_links, n_active;
-	bool active[NVML_LINKS_MAX];	    /* of the first n_links */
-	unsigned link_mb_s[NVML_LINKS_MAX]; /* each way, of one that is up and awake; 0: not known */
+	bool active[NVML_NVLINKS_MAX];	      /* of the first n_links */
+	unsigned link_mb_s[NVML_NVLINKS_MAX]; /* each way, of one that is up and awake; 0: not known */
 	struct gpu_counter counters[GPU_COUNTERS_MAX];
 	size_t n_counters;
 	bool has_processes;

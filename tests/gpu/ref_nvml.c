@@ -46,13 +46,14 @@ static void ask_base(struct nvml_device *d)
 	ASK(base, power, a, d, &a);
 	ASK(base, power_limit, a, d, &a);
 	ASK(base, temperature, a, d, NVML_TEMPERATURE_GPU, &a);
+	ASK(base, threshold, a, d, NVML_THRESHOLD_SLOWDOWN, &a);
 	ASK(base, nvlink, a, d, 0, &a);
 	ASK(base, nvlink_remote, a, d, 0, &a);
 	ASK(base, ecc, a, d, &a, &b);
 	ASK(base, mig, a, d, &a, &b);
 	ASK(base, virtual_mode, a, d, &a);
 	ASK(base, c2c, c2c.enabled, d, &c2c);
-	ASK(base, cc_state, cc.on, &cc);
+	ASK(base, cc, cc.on, &cc);
 	ASK(base, processes, n, d, &n, processes);
 	n = PROCESSES_MAX;
 	ASK(base, mps_clients, n, d, &n, processes);
@@ -82,13 +83,11 @@ static void ask_health(struct nvml_device *d)
 	ASK(health, pcie_width_max, a, d, &a);
 	ASK(health, utilization, use.gpu, d, &use);
 	ASK(health, power_default, a, d, &a);
-	ASK(health, link_state, a, d, 0, &a);
 	ASK(health, fabric, fabric.state, d, &fabric);
 	ASK(health, event_reasons, count, d, &count);
 	ASK(health, pstate, a, d, &a);
 	ASK(health, serial, 0, d, text, sizeof(text));
 	ASK(health, margin, margin.celsius, d, &margin);
-	ASK(health, threshold, a, d, NVML_THRESHOLD_SLOWDOWN, &a);
 	ASK(health, sram, sram.beyond, d, &sram);
 	ASK(health, spare_rows, rows.max, d, &rows);
 	ASK(health, repair, repair.channel_pending, d, &repair);
@@ -101,11 +100,11 @@ static void ask_fields(struct nvml_device *d)
 	struct nvml_field fields[FIELDS_AT_ONCE];
 	unsigned id, i;
 
-	for (id = 1; nvml.health.fields && id < FIELDS_MAX; id += FIELDS_AT_ONCE) {
+	for (id = 1; nvml.base.fields && id < FIELDS_MAX; id += FIELDS_AT_ONCE) {
 		memset(fields, 0, sizeof(fields));
 		for (i = 0; i < FIELDS_AT_ONCE; i++)
 			fields[i].id = id + i;
-		ASK(health, fields, id, d, FIELDS_AT_ONCE, fields);
+		ASK(base, fields, id, d, FIELDS_AT_ONCE, fields);
 		for (i = 0; i < FIELDS_AT_ONCE; i++) {
 			if (fields[i].result == NVML_OK)
 				(void)printf("{\"field\":%u,\"type\":%u,\"value\":%llu}\n",
