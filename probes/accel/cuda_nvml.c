@@ -13,7 +13,7 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "probes/accel/cuda.h"
-#include "probes/accel/nvml_abi.h"
+#include "probes/accel/nvml_field.h"
 #include "probes/accel/nvml_process.h"
 #include "probes/accel/worker.h"
 
@@ -126,20 +126,6 @@ static double celsius(double value)
 	return value > 0 && value < HEAT_MAX_C ? value : (double)NAN;
 }
 
-static double number_of(const struct nvml_field *field)
-{
-	switch (field->type) {
-	case NVML_U32:
-		return field->value.u32;
-	case NVML_S32:
-		return field->value.s32;
-	case NVML_U64:
-		return (double)field->value.u64;
-	default:
-		return (double)NAN;
-	}
-}
-
 static void know_memory(struct nvml *n, unsigned i)
 {
 	struct nvml_field field = { .id = NVML_FIELD_MEMORY_TEMPERATURE };
@@ -151,7 +137,7 @@ static void know_memory(struct nvml *n, unsigned i)
 		n->heat[i].memory_c = n->heat[i].limit_c = (double)NAN;
 		if (call->fields && call->fields(device, 1, &field) == NVML_OK &&
 		    field.result == NVML_OK)
-			n->heat[i].memory_c = celsius(number_of(&field));
+			n->heat[i].memory_c = celsius((double)nvml_field_number(&field));
 		if (call->threshold &&
 		    call->threshold(device, NVML_THRESHOLD_MEMORY_MAX, &limit) == NVML_OK)
 			n->heat[i].limit_c = celsius(limit);

@@ -9,7 +9,8 @@ libaccelcuda_a_SOURCES = probes/accel/cuda.c probes/accel/cuda.h probes/accel/cu
 	probes/accel/cuda_context.h probes/accel/cuda_gemm.c probes/accel/cuda_host.c probes/accel/cuda_load.c \
 	probes/accel/cuda_load.h probes/accel/cuda_memory.c probes/accel/cuda_nvml.c probes/accel/cuda_stream.c \
 	probes/accel/cuda_users.c probes/accel/gpu_users.c probes/accel/gpu_users.h probes/accel/library.c \
-	probes/accel/library.h probes/accel/nvml_abi.h probes/accel/nvml_process.c probes/accel/nvml_process.h probes/accel/worker.c probes/accel/worker.h
+	probes/accel/library.h probes/accel/nvml_abi.h probes/accel/nvml_field.c probes/accel/nvml_field.h probes/accel/nvml_process.c \
+	probes/accel/nvml_process.h probes/accel/worker.c probes/accel/worker.h
 libaccelhost_a_SOURCES = probes/accel/host.c probes/accel/host.h probes/accel/host_condition.c \
 	probes/accel/host_event.c probes/accel/host_gemm.c probes/accel/host_memory.c probes/accel/host_others.c \
 	probes/accel/host_stream.c probes/accel/host_topology.c

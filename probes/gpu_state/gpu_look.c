@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "lib/base/clock.h"
+#include "probes/accel/nvml_field.h"
 #include "probes/accel/nvml_process.h"
 #include "probes/accel/worker.h"
 #include "probes/gpu_state/gpu_counter_table.h"
@@ -50,26 +51,6 @@ static void know(struct look *l, enum gpu_fact fact, uint64_t value)
 {
 	l->to->known[fact] = true;
 	l->to->facts[fact] = value;
-}
-
-static uint64_t number_of(const struct nvml_field *f)
-{
-	switch (f->type) {
-	case NVML_DOUBLE:
-		return f->value.d > 0 ? (uint64_t)f->value.d : 0;
-	case NVML_U32:
-		return f->value.u32;
-	case NVML_ULONG:
-		return f->value.ul;
-	case NVML_S64:
-		return f->value.s64 > 0 ? (uint64_t)f->value.s64 : 0;
-	case NVML_S32:
-		return f->value.s32 > 0 ? (uint64_t)f->value.s32 : 0;
-	case NVML_U16:
-		return f->value.u16;
-	default:
-		return f->value.u64;
-	}
 }
 
 static bool took_field(struct look *l, const struct nvml_field *f)
@@ -168,7 +149,7 @@ static void look_at_heat(struct look *l)
 	int left;
 
 	if (ASK(l, base, fields, 1, &memory) && took_field(l, &memory))
-		know(l, FACT_MEMORY_TEMPERATURE, number_of(&memory));
+		know(l, FACT_MEMORY_TEMPERATURE, nvml_field_number(&memory));
 	if (ASK(l, base, threshold, NVML_THRESHOLD_MEMORY_MAX, &limit) && limit > 0)
 		know(l, FACT_MEMORY_LIMIT, limit);
 	if (!ASK(l, base, temperature, NVML_TEMPERATURE_GPU, &now))
@@ -291,10 +272,10 @@ static void count_by_call(struct look *l, const struct gpu_counter_row *row)
 static void take_speed(struct look *l, unsigned link, const struct nvml_field *speed,
 		       const struct nvml_field *power)
 {
-	const bool sleeps = power->result == NVML_OK && number_of(power) != 0;
+	const bool sleeps = power->result == NVML_OK && nvml_field_number(power) != 0;
 
 	if (l->to->active[link] && !sleeps && took_field(l, speed))
-		l->to->link_mb_s[link] = (unsigned)MIN(number_of(speed), (uint64_t)UINT_MAX);
+		l->to->link_mb_s[link] = (unsigned)MIN(nvml_field_number(speed), (uint64_t)UINT_MAX);
 }
 
 /* All rows of the GPU, or of one of its links, and what else that is asked of a link. */
@@ -320,7 +301,7 @@ static void look_at_counters(struct look *l, bool per_link, unsigned link)
 		take_speed(l, link, &fields[n + SPEED], &fields[n + POWER]);
 	for (i = 0; i < n; i++) {
 		if (answered && took_field(l, &fields[i]))
-			count(l, rows[i], link, number_of(&fields[i]));
+			count(l, rows[i], link, nvml_field_number(&fields[i]));
 		else if (per_link)
 			count_of_link(l, rows[i], link);
 		else
@@ -333,7 +314,7 @@ static void look_at_recovery(struct look *l)
 	struct nvml_field field = { .id = NVML_FIELD_RECOVERY };
 
 	if (ASK(l, base, fields, 1, &field) && took_field(l, &field))
-		know(l, FACT_RECOVERY, number_of(&field));
+		know(l, FACT_RECOVERY, nvml_field_number(&field));
 }
 
 static void look_at_links(struct look *l)

@@ -634,7 +634,8 @@ tests_unit_test_ring_optrace_LDADD = libringworld.a libjobs.a $(RING_LIBS) $(LDA
 tests_unit_test_ring_period_SOURCES = tests/unit/random.h tests/unit/test_ring_period.c
 tests_unit_test_ring_period_LDADD = $(RING_LIBS) $(LDADD)
 # What gpu-state reads of NVML.
-UNIT_TESTS += tests/unit/test_nvml_process
+UNIT_TESTS += tests/unit/test_nvml_field tests/unit/test_nvml_process
+tests_unit_test_nvml_field_LDADD = libaccelcuda.a $(LDADD)
 tests_unit_test_nvml_process_LDADD = libaccelcuda.a $(LDADD)
 # Healthy fleets against the SKU files.
 UNIT_TESTS += tests/unit/test_sku_fleet
