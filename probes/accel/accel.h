@@ -47,9 +47,16 @@ struct accel_device_info {
 	int numa;	  /* NUMA node, -1 unknown */
 	unsigned cpu;	  /* logical CPU to pin a driving thread to */
 	uint64_t memory_bytes;
-	unsigned units; /* SMs of a GPU, 1 for a core */
-	bool c2c;	/* NVLink-C2C joins it to its processor: copies cross no PCIe link */
+	unsigned memory_limit_c; /* of its memory in operation; 0: the driver does not say */
+	unsigned units;		 /* SMs of a GPU, 1 for a core */
+	bool c2c; /* NVLink-C2C joins it to its processor: copies cross no PCIe link */
 };
+
+/*
+ * C that HBM2e and HBM3 may have in operation (NVIDIA's product briefs of A100 and H100, "Memory
+ * Max Operating Temp" of nvidia-smi -q up to driver 535): where the driver does not say.
+ */
+enum { ACCEL_MEMORY_LIMIT_C = 95 };
 
 /* What all NVLinks of a GPU that are active lead to. */
 enum accel_links {
@@ -63,7 +70,6 @@ struct accel_condition {
 	double clock_hz; /* compute clock now */
 	double power_w, temperature_c;
 	double memory_c;	   /* the hottest of its memory */
-	double memory_limit_c;	   /* the most that its memory may have in operation */
 	uint64_t throttle_reasons; /* NVML bits; 0 none */
 	unsigned links_up;	   /* NVLinks that are active; 0 none or unknown */
 	uint64_t links_down;	   /* those it has that are not, a bit each */

@@ -167,8 +167,12 @@ static int open_with(const struct accel_ops *ops, bool products, struct accel **
 	r = cuda_refuse_shared(c, err);
 	if (r < 0)
 		return r;
-	for (i = 0; i < c->n_devices; i++)
-		c->devices[i].info.c2c = cuda_facts(c, i).c2c;
+	for (i = 0; i < c->n_devices; i++) {
+		const struct nvml_facts facts = cuda_nvml_facts(c->nvml, i);
+
+		c->devices[i].info.c2c = facts.c2c;
+		c->devices[i].info.memory_limit_c = facts.memory_limit_c;
+	}
 	write_version(c);
 	*ret = TAKE(a);
 	return 0;

@@ -173,11 +173,12 @@ struct nvml_state {
 	bool knows_clients;		   /* those of MPS are among them if there are any */
 };
 
-/* What a GPU is, which does not change while it is there; what NVML does not tell is false. */
+/* What a GPU is, which does not change while it is there; what NVML does not tell is false or 0. */
 struct nvml_facts {
 	bool cc;   /* confidential computing: what leaves it is encrypted, RNICs do not reach it */
 	bool vgpu; /* a guest's part of a GPU that others share */
 	bool c2c;  /* NVLink-C2C joins it to its processor */
+	unsigned memory_limit_c; /* as of accel_device_info */
 };
 
 /* Start it for the GPUs of `c`. -ETIMEDOUT, -ENOTSUP. */
@@ -185,14 +186,13 @@ int nvml_new(const struct cuda *c, struct nvml **ret, struct err *err);
 void nvml_free(struct nvml *n);
 /* "580.65.06"; "" unknown. Borrowed. */
 const char *nvml_driver(const struct nvml *n);
+/* All unknown without NVML (`n` is NULL). */
 struct nvml_facts cuda_nvml_facts(const struct nvml *n, unsigned device);
 int nvml_look(struct nvml *n, unsigned device, unsigned what, struct nvml_state *ret,
 	      struct err *err);
 
 /* --- cuda_users.c --- */
 
-/* What there is of confidential computing, C2C and vGPU on it; all false without NVML. */
-struct nvml_facts cuda_facts(const struct cuda *c, unsigned device);
 /*
  * -ENODEV when a GPU is a virtual one: how fast it is depends on who shares it, so that nothing
  * measured there says anything about this host.

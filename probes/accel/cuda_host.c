@@ -40,7 +40,7 @@ int cuda_host_new(struct cuda *c, unsigned device, const struct accel_memory *me
 		  struct accel_region *ret, struct err *err)
 {
 	/* Under confidential computing memory cannot be registered: the driver gives what it has. */
-	const bool on_node = memory->numa >= 0 && !cuda_facts(c, device).cc;
+	const bool on_node = memory->numa >= 0 && !cuda_nvml_facts(c->nvml, device).cc;
 	void *at = NULL;
 	int r;
 

@@ -44,7 +44,7 @@ struct nvml {
 	} links[CUDA_DEVICES_MAX]; /* as they were told last */
 	struct {
 		uint64_t until_us;
-		double memory_c, limit_c;
+		double memory_c;
 	} heat[CUDA_DEVICES_MAX];
 };
 
@@ -131,20 +131,15 @@ static void know_memory(struct nvml *n, unsigned i)
 	struct nvml_field field = { .id = NVML_FIELD_MEMORY_TEMPERATURE };
 	struct nvml_device *device = n->devices[i];
 	const struct cuda_nvml *call = &n->call;
-	unsigned limit = 0;
 
 	if (clock_mono_us() >= n->heat[i].until_us) {
-		n->heat[i].memory_c = n->heat[i].limit_c = (double)NAN;
+		n->heat[i].memory_c = (double)NAN;
 		if (call->fields && call->fields(device, 1, &field) == NVML_OK &&
 		    field.result == NVML_OK)
 			n->heat[i].memory_c = celsius((double)nvml_field_number(&field));
-		if (call->threshold &&
-		    call->threshold(device, NVML_THRESHOLD_MEMORY_MAX, &limit) == NVML_OK)
-			n->heat[i].limit_c = celsius(limit);
 		n->heat[i].until_us = clock_mono_us() + MEMORY_US;
 	}
 	n->state.condition.memory_c = n->heat[i].memory_c;
-	n->state.condition.memory_limit_c = n->heat[i].limit_c;
 }
 
 /* What is unknown stays NAN. A GPU that is gone says so to any question. */
@@ -181,8 +176,7 @@ static void answer_state(struct nvml *n, unsigned i)
 		.condition = { .clock_hz = NAN,
 			       .power_w = NAN,
 			       .temperature_c = NAN,
-			       .memory_c = NAN,
-			       .memory_limit_c = NAN },
+			       .memory_c = NAN },
 		.clock_max_hz = NAN,
 		.power_limit_w = NAN,
 		.ecc = -1,
@@ -233,7 +227,7 @@ static void answer_facts(struct nvml *n)
 
 	for (i = 0; i < n->n; i++) {
 		struct nvml_c2c_mode c2c = { 0 };
-		unsigned mode = 0;
+		unsigned mode = 0, limit = 0;
 
 		n->facts[i] = (struct nvml_facts){ .cc = cc };
 		if (!n->devices[i])
@@ -243,6 +237,10 @@ static void answer_facts(struct nvml *n)
 				   mode == NVML_VIRTUAL_VGPU;
 		n->facts[i].c2c = call->c2c && call->c2c(n->devices[i], &c2c) == NVML_OK &&
 				  c2c.enabled != 0;
+		if (call->threshold &&
+		    call->threshold(n->devices[i], NVML_THRESHOLD_MEMORY_MAX, &limit) == NVML_OK &&
+		    limit < HEAT_MAX_C)
+			n->facts[i].memory_limit_c = limit;
 	}
 	n->result = NVML_OK;
 }
@@ -320,7 +318,7 @@ void nvml_free(struct nvml *n)
 
 struct nvml_facts cuda_nvml_facts(const struct nvml *n, unsigned device)
 {
-	return n->has_facts && device < n->n ? n->facts[device] : (struct nvml_facts){ 0 };
+	return n && n->has_facts && device < n->n ? n->facts[device] : (struct nvml_facts){ 0 };
 }
 
 const char *nvml_driver(const struct nvml *n)

@@ -24,17 +24,12 @@ static int look(struct cuda *c, unsigned device, unsigned what, struct nvml_stat
 	return nvml_look(c->nvml, device, what, ret, err);
 }
 
-struct nvml_facts cuda_facts(const struct cuda *c, unsigned device)
-{
-	return c->nvml ? cuda_nvml_facts(c->nvml, device) : (struct nvml_facts){ 0 };
-}
-
 int cuda_refuse_shared(const struct cuda *c, struct err *err)
 {
 	unsigned i;
 
 	for (i = 0; i < c->n_devices; i++) {
-		if (cuda_facts(c, i).vgpu)
+		if (cuda_nvml_facts(c->nvml, i).vgpu)
 			return err_set(
 				err, ENODEV,
 				"%s is a virtual GPU (vGPU), whose speed depends on who else "
@@ -48,7 +43,7 @@ int cuda_refuse_shared(const struct cuda *c, struct err *err)
 static void say_what_it_is(const struct cuda *c, unsigned device, const struct nvml_state *s,
 			   json_t *params)
 {
-	const struct nvml_facts facts = cuda_facts(c, device);
+	const struct nvml_facts facts = cuda_nvml_facts(c->nvml, device);
 
 	if (s->mig > 0) {
 		(void)json_object_set_new(params, "mig", json_string("on"));

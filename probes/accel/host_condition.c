@@ -90,9 +90,7 @@ int host_condition(struct accel *a, unsigned device, struct accel_condition *ret
 {
 	const struct host *h = host_of(a);
 	const struct host_core *core;
-	struct accel_condition c = {
-		.power_w = NAN, .temperature_c = NAN, .memory_c = NAN, .memory_limit_c = NAN
-	};
+	struct accel_condition c = { .power_w = NAN, .temperature_c = NAN, .memory_c = NAN };
 	unsigned i;
 
 	if (device >= h->n_cores)

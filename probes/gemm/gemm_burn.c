@@ -45,8 +45,6 @@ static void look_at(struct burn *b, unsigned i)
 	add(now.temperature_c, &t->gpu_c, &t->n_gpu);
 	add(now.memory_c, &t->memory_c, &t->n_memory);
 	t->reasons |= now.throttle_reasons;
-	if (now.memory_limit_c > 0)
-		b->series[i].memory_limit_c = now.memory_limit_c;
 }
 
 static void begin_slot(struct burn *b)
@@ -204,7 +202,7 @@ int gemm_burn(struct gemm_run *run)
 	int r = 0;
 
 	for (i = 0; i < run->n; i++)
-		b.series[i].memory_limit_c = (double)NAN;
+		b.series[i].memory_limit_c = run->devices[i].info.memory_limit_c;
 	gemm_busy_start(run);
 	if (run->plan->overlap)
 		b.links = gemm_overlap_new(run);

@@ -6,6 +6,7 @@
 
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
+#include "probes/accel/accel.h"
 #include "probes/accel/cuda_abi.h"
 
 enum { WORDS_MAX = 300 };
@@ -203,7 +204,8 @@ bool gemm_burn_slower(const struct burn_sum *all, size_t n, size_t i, const char
 bool gemm_burn_hot(const struct burn_sum *all, size_t n, size_t i, char **ret_words)
 {
 	const struct burn_sum *sum = &all[i];
-	const double limit = sum->memory_limit_c > 0 ? sum->memory_limit_c : (double)BURN_LIMIT_C;
+	const double limit = sum->memory_limit_c ? sum->memory_limit_c
+						 : (double)ACCEL_MEMORY_LIMIT_C;
 	const double above = sum->memory_c - others_median(all, n, i, true);
 	const bool at_limit = sum->memory_c > limit - sensor_c - 0.5;
 

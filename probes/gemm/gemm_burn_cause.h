@@ -6,12 +6,11 @@
  * A burn is BURN_SLOTS slots of equal length. Its first and its last part are a minute each, or a
  * fifth of it where it is shorter than five minutes.
  *
- * Why these rules: good GPUs lose 1 to 3 % from their first minute to their last, because a warm chip
- * reaches its power limit at a lower clock, and all of a host lose about the same, so 5 % more than
- * the others is no good GPU, and a tenth is none whatever the others do. HBM2e and HBM3 may be at
- * 95 C in operation (NVIDIA's product briefs of A100 and H100); heat sinks in the warm air
- * of others are some 5 C warmer than those in front, so memory at its limit is told only where it is
- * hotter than the others' by more than that: in a hot aisle all are.
+ * Why these rules: good GPUs lose 1 to 3 % from their first minute to their last, because a warm
+ * chip reaches its power limit at a lower clock, and all of a host lose about the same, so 5 % more
+ * than the others is no good GPU, and a tenth is none whatever the others do. Heat sinks in the
+ * warm air of others are some 5 C warmer than those in front, so memory at its limit is told only
+ * where it is hotter than the others' by more than that: in a hot aisle all are.
  */
 #pragma once
 
@@ -24,7 +23,6 @@ enum {
 	BURN_SLOTS = 30,
 	BURN_PART_S = 60,   /* of the first and of the last part, at most */
 	BURN_PARTS = 5,	    /* such parts there are at least */
-	BURN_LIMIT_C = 95,  /* of memory, where the driver does not say */
 	BURN_ABOVE_C = 6,   /* hotter than the others' by place alone: less than this */
 	BURN_APART_C = 15,  /* hotter by so much is told far below the limit, too */
 	BURN_PEERS_MIN = 2, /* others without which nothing is said of one among them */
@@ -40,8 +38,8 @@ struct burn_slot {
 struct burn_series {
 	struct burn_slot slots[BURN_SLOTS];
 	double slot_s;
-	double memory_limit_c; /* NAN unknown */
-	bool measured;	       /* in all of it, by itself */
+	unsigned memory_limit_c; /* 0: the driver does not say */
+	bool measured;		 /* in all of it, by itself */
 };
 
 /* The same in a few numbers; NAN unknown. */
@@ -52,7 +50,7 @@ struct burn_sum {
 	double part_s;
 	double clock_kept;
 	double clock_hz, power_w, gpu_c, memory_c; /* in the last part */
-	double memory_limit_c;
+	unsigned memory_limit_c;
 	uint64_t reasons; /* in the last part */
 };
 

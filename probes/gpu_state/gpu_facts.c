@@ -10,6 +10,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
 #include "lib/sys/sysfs.h"
+#include "probes/accel/accel.h"
 #include "probes/gpu_state/gpu_state.h"
 
 enum {
@@ -17,11 +18,6 @@ enum {
 	WORDS_SIZE = 32,
 	NAMES_MAX = 512,
 	PROCESSES_TOLD = 8,
-	/*
-	 * "Memory Max Operating Temp" of nvidia-smi -q for A100 and H100 (drivers up to 535; newer
-	 * ones tell the distance to a limit of each product instead, and NVML none for memory).
-	 */
-	MEMORY_LIMIT_C = 95,
 	MEMORY_NEAR_C = 10,
 };
 
@@ -343,7 +339,7 @@ static int tell_memory_heat(struct gpu_state *state, const struct gpu_reading *g
 					 .value = number(gpu, FACT_MEMORY_TEMPERATURE),
 					 .code = "memory-hot" };
 	const bool told = knows(gpu, FACT_MEMORY_LIMIT);
-	const uint64_t limit = told ? gpu->facts[FACT_MEMORY_LIMIT] : MEMORY_LIMIT_C;
+	const uint64_t limit = told ? gpu->facts[FACT_MEMORY_LIMIT] : ACCEL_MEMORY_LIMIT_C;
 
 	/* A GPU without such a sensor may say 0. */
 	if (!knows(gpu, FACT_MEMORY_TEMPERATURE) || words.value <= 0)

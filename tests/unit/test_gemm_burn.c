@@ -303,7 +303,7 @@ static void heat_beside_other_hosts_is_told_and_never_far(void)
 
 static struct burn_series series_of(double first, double last, double memory_c)
 {
-	struct burn_series s = { .slot_s = 10, .memory_limit_c = NAN, .measured = true };
+	struct burn_series s = { .slot_s = 10, .measured = true };
 	size_t i;
 
 	for (i = 0; i < BURN_SLOTS; i++)
@@ -400,11 +400,12 @@ static void each_cause_has_its_word(void)
 static void memory_is_hot_beside_others_only(void)
 {
 	static const struct {
-		double own, others, limit;
+		double own, others;
+		unsigned limit;
 		bool hot;
 	} cases[] = {
 		{ 95, 80, 95, true },	{ 94, 80, 95, true },	{ 93, 80, 95, false },
-		{ 95, 90, 95, false },	{ 95, 89, NAN, true },	{ 90, 75, 95, true },
+		{ 95, 90, 95, false },	{ 95, 89, 0, true },	{ 90, 75, 95, true },
 		{ 85, 79, 95, false },	{ 105, 80, 105, true }, { 95, 82, 105, false },
 		{ NAN, 80, 95, false },
 	};
