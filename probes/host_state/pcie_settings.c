@@ -51,19 +51,20 @@ static const struct row rows[] = {
 	{ "host.ats", "translation of addresses by the device (ATS)", false, read_ats },
 };
 
-/* What each device of the tree has, by its index. New memory. */
-static int *read_all(const struct pci_tree *pci, const struct row *row)
+/* What each device of the tree has of each row: `n` numbers a row, in new memory. */
+static int *read_all(const struct pci_tree *pci)
 {
-	CLEANUP(freep) unsigned char *config = xcalloc(1, PCI_CONFIG_MAX);
-	int *all = xcalloc(pci->n + 1, sizeof(*all));
-	size_t i;
+	unsigned char config[PCI_CONFIG_MAX];
+	int *all = xcalloc(ARRAY_SIZE(rows) * pci->n + 1, sizeof(*all));
+	size_t i, k;
 
 	for (i = 0; i < pci->n; i++) {
 		const struct pci_device *d = &pci->devices[i];
+		const bool asked = pci_is_gpu(d) || pci_is_nic(d);
+		const size_t len = asked ? pci_config(d, config) : 0;
 
-		all[i] = NOT_THERE;
-		if (pci_is_gpu(d) || pci_is_nic(d))
-			all[i] = row->read(config, pci_config(d, config));
+		for (k = 0; k < ARRAY_SIZE(rows); k++)
+			all[k * pci->n + i] = asked ? rows[k].read(config, len) : NOT_THERE;
 	}
 	return all;
 }
@@ -147,12 +148,11 @@ static size_t name_unlike(const struct pci_tree *pci, const int *all, struct str
 	return n;
 }
 
-static int tell(struct host *h, const struct row *row)
+static int tell(struct host *h, const struct row *row, const int *all)
 {
 	static const struct kind kinds[] = { { "GPU", pci_is_gpu }, { "NIC", pci_is_nic } };
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
 	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT(NAMES_MAX);
-	CLEANUP(freep) int *all = read_all(h->pci, row);
 	struct sample s;
 	size_t unlike, i;
 
@@ -172,10 +172,11 @@ static int tell(struct host *h, const struct row *row)
 
 int pcie_settings(struct host *h, struct err *err UNUSED)
 {
+	CLEANUP(freep) int *all = read_all(h->pci);
 	size_t i;
 	int r = 0;
 
 	for (i = 0; i < ARRAY_SIZE(rows) && r == 0; i++)
-		r = tell(h, &rows[i]);
+		r = tell(h, &rows[i], all + i * h->pci->n);
 	return r;
 }
