@@ -107,7 +107,6 @@
  *	computemode=N of all (NVML_COMPUTEMODE_...; default 0)
  *	gsp=0         the driver does not use firmware on the GPU
  *	bar1=MIB      of all (default 131072)
- *	cc=1          confidential computing is on
  *	direct=1      links go from GPU to GPU, not to switches
  *	fabric=I fabricstate=N   it is not part of the fabric
  *	unfabric=I    becoming part of it ended with an error

@@ -18,7 +18,6 @@ enum {
 	BANKS = 640,
 	LINK_MB_S = 26562, /* of an H100, as nvidia-smi nvlink -s shows it; of an A100 */
 	LINK_MB_S_OTHER = 25000,
-	MEMORY_C = 66,
 	MEMORY_HOT_C = 95,
 };
 
@@ -170,9 +169,7 @@ static unsigned long long memory_c(const struct nvml_device *device)
 {
 	if (fake_is("memoryhot", device->gpu) || fake_setting("allhot", 0))
 		return MEMORY_HOT_C;
-	return fake_setting("heat", 0)
-		       ? (unsigned long long)lround(fake_heat_of(device->gpu).memory_c)
-		       : MEMORY_C;
+	return (unsigned long long)lround(fake_heat_of(device->gpu).memory_c);
 }
 
 static unsigned long long value_of(const struct nvml_device *device, unsigned field, unsigned link)

@@ -106,7 +106,7 @@ static void go_on(struct heat *h, unsigned gpu)
 struct fake_heat fake_heat_of(unsigned gpu)
 {
 	struct heat *h = &heats[gpu];
-	struct fake_heat ret = { 1, 650, fake_is("hot", gpu) ? 88 : 61, 72, false };
+	struct fake_heat ret = { 1, 650, fake_is("hot", gpu) ? 88 : 61, 66, false };
 
 	if (!fake_setting("heat", 0))
 		return ret;
