@@ -21,7 +21,6 @@ struct overlap;
 
 /* What a slot is made of while it lasts. */
 struct burn_tally {
-	double flop, seconds; /* of the windows taken */
 	double clock_hz, power_w, gpu_c, memory_c;
 	unsigned n_clock, n_power, n_gpu, n_memory; /* looks that told them */
 	uint64_t reasons;
