@@ -2,10 +2,10 @@
 #include "probes/gemm/gemm_burn_cause.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
+#include "lib/judge/stats.h"
 #include "probes/accel/accel.h"
 #include "probes/accel/cuda_abi.h"
 
@@ -41,19 +41,10 @@ size_t gemm_burn_part(double slot_s)
 	return slots >= (double)most ? most : slots < 1 ? 1 : (size_t)lround(slots);
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double median(double *values, size_t n)
 {
-	if (n == 0)
-		return (double)NAN;
-	qsort(values, n, sizeof(*values), compare);
-	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+	stats_sort(values, n);
+	return n ? stats_median(values, n) : (double)NAN;
 }
 
 enum member { RATE, CLOCK, POWER, GPU, MEMORY };
@@ -158,8 +149,7 @@ static size_t others_of(const struct burn_sum *all, size_t n, size_t i, bool mem
 		if (j != i && value > 0)
 			ret[known++] = value;
 	}
-	if (known)
-		qsort(ret, known, sizeof(*ret), compare);
+	stats_sort(ret, known);
 	return known;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
+#include "lib/judge/stats.h"
 #include "probes/accel/cuda_abi.h"
 #include "probes/gemm/gemm_device.h"
 
@@ -66,17 +67,10 @@ static bool is_measured(const struct gemm_device *d)
 	return gemm_live(d) && d->n_rates && !d->busy[0] && d->clock.n;
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double median(double *values, size_t n)
 {
-	qsort(values, n, sizeof(*values), compare);
-	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+	stats_sort(values, n);
+	return stats_median(values, n);
 }
 
 /* Its rate and clock as parts of those of its peers; false without any. */

@@ -7,7 +7,7 @@ GEMM_ENGINES = probes/gemm/gemm_engines_gpu.c
 endif
 probes_PROGRAMS += assay-probe-gemm
 assay_probe_gemm_SOURCES = $(GEMM_ENGINES) probes/gemm/gemm_engines.h probes/gemm/gemm_main.c
-assay_probe_gemm_LDADD = libgemm.a libcollnccl.a libcoll.a $(ACCEL_LIBS)
+assay_probe_gemm_LDADD = libgemm.a libcollnccl.a libcoll.a $(JUDGE_LIBS) $(ACCEL_LIBS)
 EXTRA_DIST += probes/gemm/gemm_engines.c probes/gemm/gemm_engines_gpu.c
 
 # The core of the probe knows no engine: built and tested without a BLAS too.
@@ -20,4 +20,4 @@ libgemm_a_SOURCES = probes/gemm/gemm.h probes/gemm/gemm_ballot.c probes/gemm/gem
 	probes/gemm/gemm_rate.c probes/gemm/gemm_run.c probes/gemm/gemm_verify.c probes/gemm/gemm_vote.c \
 	probes/gemm/gemm_vote.h probes/gemm/gemm_vote_words.c probes/gemm/gemm_vote_words.h probes/gemm/gemm_watched.c \
 	probes/gemm/gemm_window.c
-GEMM_LIBS = libgemm.a libcollnccl.a libcoll.a libaccelcuda.a libaccel.a
+GEMM_LIBS = libgemm.a libcollnccl.a libcoll.a libaccelcuda.a libaccel.a $(JUDGE_LIBS)

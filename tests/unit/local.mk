@@ -144,7 +144,7 @@ tests_unit_test_gemm_ballot_LDADD = $(GEMM_LIBS) $(LDADD)
 tests_unit_test_gemm_check_SOURCES = $(GEMM_FIXTURE) tests/unit/test_gemm_check.c
 tests_unit_test_gemm_check_LDADD = $(GEMM_LIBS) $(LDADD)
 tests_unit_test_gemm_rate_SOURCES = $(GEMM_FIXTURE) tests/unit/test_gemm_rate.c
-tests_unit_test_gemm_rate_LDADD = $(GEMM_LIBS) $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_gemm_rate_LDADD = $(GEMM_LIBS) $(LDADD)
 tests_unit_test_gemm_verify_SOURCES = tests/unit/random.h tests/unit/test_gemm_verify.c
 tests_unit_test_gemm_verify_LDADD = $(GEMM_LIBS) $(LDADD)
 tests_unit_test_gemm_vote_SOURCES = $(GEMM_FIXTURE) tests/unit/test_gemm_vote.c
@@ -653,7 +653,7 @@ tests_unit_test_attribution_ends_LDADD = libjobs.a libattribution.a $(RING_LIBS)
 UNIT_TESTS += tests/unit/test_burn_queue tests/unit/test_gemm_burn
 tests_unit_test_burn_queue_SOURCES = controller/actions/burn_queue.c controller/actions/burn_queue.h tests/unit/test_burn_queue.c
 tests_unit_test_gemm_burn_SOURCES = $(GEMM_FIXTURE) tests/unit/random.h tests/unit/test_gemm_burn.c
-tests_unit_test_gemm_burn_LDADD = $(GEMM_LIBS) $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_gemm_burn_LDADD = $(GEMM_LIBS) $(LDADD)
 # Pairs between memories of GPUs.
 UNIT_TESTS += tests/unit/test_pair_gpu
 tests_unit_test_pair_gpu_SOURCES = $(PAIR_HOSTS) tests/fakes/accel_sim.c tests/fakes/accel_sim.h \
