@@ -23,27 +23,27 @@ static uint64_t now_us(const struct gemm_run *run)
 	return run->plan->ops->now_us(run->plan->accel);
 }
 
-static void add(double value, double *sum, unsigned *n)
-{
-	if (!(value > 0))
-		return;
-	*sum += value;
-	*n += 1;
-}
-
 static void look_at(struct burn *b, unsigned i)
 {
 	struct gemm_device *d = &b->run->devices[i];
 	struct burn_tally *t = &b->tallies[i];
 	struct accel_condition now = { .clock_hz = NAN };
+	double seen[BURN_WHATS] = { 0 };
 	struct err err = ERR_INIT;
+	size_t what;
 
 	if (!gemm_live(d) || d->plan->ops->condition(d->plan->accel, i, &now, &err) < 0)
 		return;
-	add(now.clock_hz, &t->clock_hz, &t->n_clock);
-	add(now.power_w, &t->power_w, &t->n_power);
-	add(now.temperature_c, &t->gpu_c, &t->n_gpu);
-	add(now.memory_c, &t->memory_c, &t->n_memory);
+	seen[BURN_CLOCK] = now.clock_hz;
+	seen[BURN_POWER] = now.power_w;
+	seen[BURN_GPU_C] = now.temperature_c;
+	seen[BURN_MEMORY_C] = now.memory_c;
+	for (what = 0; what < BURN_WHATS; what++) {
+		if (!(seen[what] > 0))
+			continue;
+		t->sum[what] += seen[what];
+		t->n[what]++;
+	}
 	t->reasons |= now.throttle_reasons;
 }
 
@@ -59,28 +59,24 @@ static void begin_slot(struct burn *b)
 	}
 }
 
-static double mean(double sum, unsigned n)
+/* What was not looked at in it is unknown. */
+static void set_slot(struct burn_slot *slot, const struct gemm_device *d, const struct burn_tally *t)
 {
-	return n ? sum / n : (double)NAN;
+	size_t what;
+
+	for (what = 0; what < BURN_WHATS; what++)
+		slot->is[what] = t->n[what] ? t->sum[what] / t->n[what] : (double)NAN;
+	if (d->taken_s > 0)
+		slot->is[BURN_RATE] = d->taken_flop / d->taken_s;
+	slot->reasons = t->reasons;
 }
 
 static void end_slot(struct burn *b)
 {
 	unsigned i;
 
-	for (i = 0; i < b->run->n; i++) {
-		const struct gemm_device *d = &b->run->devices[i];
-		const struct burn_tally *t = &b->tallies[i];
-
-		b->series[i].slots[b->slot] = (struct burn_slot){
-			.rate = d->taken_s > 0 ? d->taken_flop / d->taken_s : (double)NAN,
-			.clock_hz = mean(t->clock_hz, t->n_clock),
-			.power_w = mean(t->power_w, t->n_power),
-			.gpu_c = mean(t->gpu_c, t->n_gpu),
-			.memory_c = mean(t->memory_c, t->n_memory),
-			.reasons = t->reasons,
-		};
-	}
+	for (i = 0; i < b->run->n; i++)
+		set_slot(&b->series[i].slots[b->slot], &b->run->devices[i], &b->tallies[i]);
 	b->slot++;
 	begin_slot(b);
 }
@@ -171,14 +167,11 @@ static void fail_late(struct gemm_run *run)
 static void set_series(struct burn *b)
 {
 	unsigned i;
-	size_t slot;
 
 	for (i = 0; i < b->run->n; i++) {
 		b->series[i].slot_s = (double)b->slot_us * 1e-6;
 		b->series[i].measured = gemm_live(&b->run->devices[i]) &&
 					!b->run->devices[i].busy[0] && b->slot == BURN_SLOTS;
-		for (slot = b->slot; slot < BURN_SLOTS; slot++)
-			b->series[i].slots[slot] = (struct burn_slot){ NAN, NAN, NAN, NAN, NAN, 0 };
 	}
 }
 

@@ -21,8 +21,8 @@ struct overlap;
 
 /* What a slot is made of while it lasts. */
 struct burn_tally {
-	double clock_hz, power_w, gpu_c, memory_c;
-	unsigned n_clock, n_power, n_gpu, n_memory; /* looks that told them */
+	double sum[BURN_WHATS]; /* but for the rate: that is of all windows taken */
+	unsigned n[BURN_WHATS]; /* looks that told it */
 	uint64_t reasons;
 };
 

@@ -47,33 +47,14 @@ static double median(double *values, size_t n)
 	return n ? stats_median(values, n) : (double)NAN;
 }
 
-enum member { RATE, CLOCK, POWER, GPU, MEMORY };
-
-static double member_of(const struct burn_slot *slot, enum member m)
-{
-	switch (m) {
-	case RATE:
-		return slot->rate;
-	case CLOCK:
-		return slot->clock_hz;
-	case POWER:
-		return slot->power_w;
-	case GPU:
-		return slot->gpu_c;
-	case MEMORY:
-		break;
-	}
-	return slot->memory_c;
-}
-
 /* The median over `n` slots from `from` on of those that are known. */
-static double middle(const struct burn_series *series, size_t from, size_t n, enum member m)
+static double middle(const struct burn_series *series, size_t from, size_t n, enum burn_what what)
 {
 	double values[BURN_SLOTS];
 	size_t known = 0, i;
 
 	for (i = from; i < from + n; i++) {
-		double value = member_of(&series->slots[i], m);
+		double value = series->slots[i].is[what];
 
 		if (value > 0)
 			values[known++] = value;
@@ -87,20 +68,21 @@ static double best(const struct burn_series *series, size_t n)
 	double most = (double)NAN;
 	size_t i;
 
+	/* Of a NAN and a number it is the number. */
 	for (i = 0; i < n; i++)
-		most = fmax(most, series->slots[i].rate); /* of a NAN and a number: the number */
+		most = fmax(most, series->slots[i].is[BURN_RATE]);
 	return most;
 }
 
 /* When it had lost half of what it lost, for good. */
 static double onset_of(const struct burn_series *series, const struct burn_sum *sum)
 {
-	const double half = (sum->first + sum->last) / 2;
+	const double last = sum->last[BURN_RATE], half = (sum->first + last) / 2;
 	size_t i = BURN_SLOTS;
 
-	if (!(sum->last < sum->first))
+	if (!(last < sum->first))
 		return (double)NAN;
-	while (i > 0 && !(series->slots[i - 1].rate > half))
+	while (i > 0 && !(series->slots[i - 1].is[BURN_RATE] > half))
 		i--;
 	return (double)i * series->slot_s;
 }
@@ -109,29 +91,23 @@ void gemm_burn_sum(const struct burn_series *series, struct burn_sum *ret)
 {
 	const size_t part = gemm_burn_part(series->slot_s), end = BURN_SLOTS - part;
 	struct burn_sum sum = { .first = NAN,
-				.last = NAN,
 				.kept = NAN,
 				.onset_s = NAN,
 				.part_s = (double)part * series->slot_s,
 				.clock_kept = NAN,
-				.clock_hz = NAN,
-				.power_w = NAN,
-				.gpu_c = NAN,
-				.memory_c = NAN,
 				.memory_limit_c = series->memory_limit_c };
 	size_t i;
 
+	for (i = 0; i < BURN_WHATS; i++)
+		sum.last[i] = (double)NAN;
 	*ret = sum;
 	if (!series->measured)
 		return;
 	sum.first = best(series, part);
-	sum.last = middle(series, end, part, RATE);
-	sum.kept = sum.last / sum.first;
-	sum.clock_hz = middle(series, end, part, CLOCK);
-	sum.clock_kept = sum.clock_hz / middle(series, 0, part, CLOCK);
-	sum.power_w = middle(series, end, part, POWER);
-	sum.gpu_c = middle(series, end, part, GPU);
-	sum.memory_c = middle(series, end, part, MEMORY);
+	for (i = 0; i < BURN_WHATS; i++)
+		sum.last[i] = middle(series, end, part, (enum burn_what)i);
+	sum.kept = sum.last[BURN_RATE] / sum.first;
+	sum.clock_kept = sum.last[BURN_CLOCK] / middle(series, 0, part, BURN_CLOCK);
 	sum.onset_s = onset_of(series, &sum);
 	for (i = end; i < BURN_SLOTS; i++)
 		sum.reasons |= series->slots[i].reasons;
@@ -144,7 +120,7 @@ static size_t others_of(const struct burn_sum *all, size_t n, size_t i, bool mem
 	size_t known = 0, j;
 
 	for (j = 0; j < n; j++) {
-		double value = memory ? all[j].memory_c : all[j].kept;
+		double value = memory ? all[j].last[BURN_MEMORY_C] : all[j].kept;
 
 		if (j != i && value > 0)
 			ret[known++] = value;
@@ -196,8 +172,8 @@ bool gemm_burn_hot(const struct burn_sum *all, size_t n, size_t i, char **ret_wo
 	const struct burn_sum *sum = &all[i];
 	const double limit = sum->memory_limit_c ? sum->memory_limit_c
 						 : (double)ACCEL_MEMORY_LIMIT_C;
-	const double above = sum->memory_c - others_median(all, n, i, true);
-	const bool at_limit = sum->memory_c > limit - sensor_c - 0.5;
+	const double above = sum->last[BURN_MEMORY_C] - others_median(all, n, i, true);
+	const bool at_limit = sum->last[BURN_MEMORY_C] > limit - sensor_c - 0.5;
 
 	if (!(at_limit && above >= BURN_ABOVE_C) && !(above >= BURN_APART_C))
 		return false;
@@ -228,14 +204,15 @@ char *gemm_burn_words(const struct burn_sum *all, size_t n, size_t i)
 			    sum->kept > 1 ? "faster" : "slower", sum->part_s);
 	if (others > 0)
 		(void)strbuf_printf(&words, ", the others %.1f %%", percent(others));
-	if (sum->clock_hz > 0)
-		(void)strbuf_printf(&words, "; at the end SM clock %.0f MHz", sum->clock_hz * 1e-6);
-	if (sum->power_w > 0)
-		(void)strbuf_printf(&words, ", %.0f W", sum->power_w);
-	if (sum->gpu_c > 0)
-		(void)strbuf_printf(&words, ", %.0f C", sum->gpu_c);
-	if (sum->memory_c > 0) {
-		(void)strbuf_printf(&words, ", HBM %.0f C", sum->memory_c);
+	if (sum->last[BURN_CLOCK] > 0)
+		(void)strbuf_printf(&words, "; at the end SM clock %.0f MHz",
+				    sum->last[BURN_CLOCK] * 1e-6);
+	if (sum->last[BURN_POWER] > 0)
+		(void)strbuf_printf(&words, ", %.0f W", sum->last[BURN_POWER]);
+	if (sum->last[BURN_GPU_C] > 0)
+		(void)strbuf_printf(&words, ", %.0f C", sum->last[BURN_GPU_C]);
+	if (sum->last[BURN_MEMORY_C] > 0) {
+		(void)strbuf_printf(&words, ", HBM %.0f C", sum->last[BURN_MEMORY_C]);
 		add_others(&words, all, n, i);
 	}
 	return xstrdup(strbuf_text(&words));

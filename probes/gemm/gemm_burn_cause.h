@@ -28,10 +28,12 @@ enum {
 	BURN_PEERS_MIN = 2, /* others without which nothing is said of one among them */
 };
 
+/* What is seen of a GPU over time: FLOP/s, Hz, W and twice C. */
+enum burn_what { BURN_RATE, BURN_CLOCK, BURN_POWER, BURN_GPU_C, BURN_MEMORY_C, BURN_WHATS };
+
 /* What was seen in one slot; NAN unknown. */
 struct burn_slot {
-	double rate; /* FLOP/s */
-	double clock_hz, power_w, gpu_c, memory_c;
+	double is[BURN_WHATS];
 	uint64_t reasons; /* NVML bits of all looks */
 };
 
@@ -44,12 +46,12 @@ struct burn_series {
 
 /* The same in a few numbers; NAN unknown. */
 struct burn_sum {
-	double first, last; /* FLOP/s: the best slot of the first part, the median of the last */
-	double kept;	    /* last of first */
+	double first;		 /* FLOP/s: the best slot of the first part */
+	double last[BURN_WHATS]; /* medians of the last part */
+	double kept;		 /* rate: last of first */
 	double onset_s; /* from then on it had lost half of what it lost; NAN: it lost nothing */
 	double part_s;
 	double clock_kept;
-	double clock_hz, power_w, gpu_c, memory_c; /* in the last part */
 	unsigned memory_limit_c;
 	uint64_t reasons; /* in the last part */
 };

@@ -8,52 +8,18 @@
 #include "lib/base/xalloc.h"
 #include "probes/gemm/gemm_device.h"
 
-static double rate_of(const struct burn_slot *s)
-{
-	return s->rate;
-}
-
-static double clock_of(const struct burn_slot *s)
-{
-	return s->clock_hz;
-}
-
-static double power_of(const struct burn_slot *s)
-{
-	return s->power_w;
-}
-
-static double gpu_of(const struct burn_slot *s)
-{
-	return s->gpu_c;
-}
-
-static double memory_of(const struct burn_slot *s)
-{
-	return s->memory_c;
-}
-
-/* What is one number a slot, and which of burn_sum it comes down to. */
+/* What is one number a slot. */
 static const struct series {
 	const char *check, *unit;
 	int better;
-	double (*of)(const struct burn_slot *slot);
-	size_t sum; /* offset of the number in struct burn_sum */
+	enum burn_what what;
 } all[] = {
-	{ "gemm.burn_rate", "FLOP/s", BETTER_HIGHER, rate_of, offsetof(struct burn_sum, last) },
-	{ "gemm.burn_hbm_temp", "1", BETTER_LOWER, memory_of, offsetof(struct burn_sum, memory_c) },
-	{ "gemm.burn_gpu_temp", "1", BETTER_LOWER, gpu_of, offsetof(struct burn_sum, gpu_c) },
-	{ "gemm.burn_clock", "Hz", BETTER_NONE, clock_of, offsetof(struct burn_sum, clock_hz) },
-	{ "gemm.burn_power", "W", BETTER_NONE, power_of, offsetof(struct burn_sum, power_w) },
+	{ "gemm.burn_rate", "FLOP/s", BETTER_HIGHER, BURN_RATE },
+	{ "gemm.burn_hbm_temp", "1", BETTER_LOWER, BURN_MEMORY_C },
+	{ "gemm.burn_gpu_temp", "1", BETTER_LOWER, BURN_GPU_C },
+	{ "gemm.burn_clock", "Hz", BETTER_NONE, BURN_CLOCK },
+	{ "gemm.burn_power", "W", BETTER_NONE, BURN_POWER },
 };
-
-static double number_of(const struct burn_sum *sum, const struct series *series)
-{
-	double number;
-
-	memcpy(&number, (const char *)sum + series->sum, sizeof(number));
-	return number;
-}
 
 /* Of one GPU, without a value; how long it burned and with what is what must be equal. */
 static struct sample sample_of(const struct burn *b, unsigned i, const char *check)
@@ -74,14 +40,14 @@ static struct sample sample_of(const struct burn *b, unsigned i, const char *che
 }
 
 /* False when too little of it is known. */
-static bool set_series(struct sample *s, const struct burn_series *series, const struct series *one,
+static bool set_series(struct sample *s, const struct burn_series *series, enum burn_what what,
 		       double value)
 {
 	double values[BURN_SLOTS];
 	size_t n = 0, i;
 
 	for (i = 0; i < BURN_SLOTS; i++) {
-		double v = one->of(&series->slots[i]);
+		double v = series->slots[i].is[what];
 
 		if (v > 0)
 			values[n++] = v;
@@ -119,7 +85,7 @@ static int tell_series(const struct burn *b, const struct burn_sum *sums, unsign
 	s.unit = xstrdup(one->unit);
 	s.better = one->better;
 	known = s.state == SAMPLE_MEASURED && !b->run->devices[i].failed &&
-		set_series(&s, &b->series[i], one, number_of(&sums[i], one));
+		set_series(&s, &b->series[i], one->what, sums[i].last[one->what]);
 	/* That it was not measured is said once, by its rate. */
 	if (!known && one != all) {
 		sample_release(&s);
@@ -127,7 +93,7 @@ static int tell_series(const struct burn *b, const struct burn_sum *sums, unsign
 	}
 	if (known && one->better != BETTER_NONE)
 		s.note = gemm_burn_words(sums, b->run->n, i);
-	if (known && one->of == memory_of && gemm_burn_hot(sums, b->run->n, i, &hot))
+	if (known && one->what == BURN_MEMORY_C && gemm_burn_hot(sums, b->run->n, i, &hot))
 		warn(&s, "hot-memory", hot);
 	return emit(b, &s, start_us, end_us);
 }

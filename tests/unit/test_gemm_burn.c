@@ -84,11 +84,12 @@ static void fill(struct random *r, const struct part *p, struct burn_series *ret
 		const double part = (1 - p->lost * warm) * (slow ? 1 - p->throttle : 1);
 
 		ret->slots[i] = (struct burn_slot){
-			.rate = p->rate * part * random_normal(r, 1, 0.004),
-			.clock_hz = 1.6e9 * part,
-			.power_w = slow ? 580 : 690,
-			.gpu_c = slow ? 87 : 40 + 33 * warm,
-			.memory_c = round(40 + (p->memory_c - 40) * warm + random_normal(r, 0, 0.3)),
+			.is[BURN_RATE] = p->rate * part * random_normal(r, 1, 0.004),
+			.is[BURN_CLOCK] = 1.6e9 * part,
+			.is[BURN_POWER] = slow ? 580 : 690,
+			.is[BURN_GPU_C] = slow ? 87 : 40 + 33 * warm,
+			.is[BURN_MEMORY_C] =
+				round(40 + (p->memory_c - 40) * warm + random_normal(r, 0, 0.3)),
 			.reasons = NVML_REASON_SW_POWER_CAP | (slow ? NVML_REASON_SW_THERMAL : 0),
 		};
 	}
@@ -307,11 +308,12 @@ static struct burn_series series_of(double first, double last, double memory_c)
 	size_t i;
 
 	for (i = 0; i < BURN_SLOTS; i++)
-		s.slots[i] = (struct burn_slot){ .rate = i < 9 ? first : last,
-						 .clock_hz = i < 9 ? 1.5e9 : 1.5e9 * last / first,
-						 .power_w = 600,
-						 .gpu_c = 70,
-						 .memory_c = memory_c };
+		s.slots[i] =
+			(struct burn_slot){ .is[BURN_RATE] = i < 9 ? first : last,
+					    .is[BURN_CLOCK] = i < 9 ? 1.5e9 : 1.5e9 * last / first,
+					    .is[BURN_POWER] = 600,
+					    .is[BURN_GPU_C] = 70,
+					    .is[BURN_MEMORY_C] = memory_c };
 	return s;
 }
 
@@ -336,7 +338,7 @@ static void what_was_lost_and_when_is_found(void)
 	CHECK_NEAR(sum.part_s, 60, 1e-9);
 	s.measured = false;
 	gemm_burn_sum(&s, &sum);
-	CHECK(isnan(sum.kept) && isnan(sum.memory_c));
+	CHECK(isnan(sum.kept) && isnan(sum.last[BURN_MEMORY_C]));
 }
 
 /* What is not known is neither slow nor hot, and nobody is held against it. */
@@ -352,7 +354,7 @@ static void what_is_unknown_says_nothing(void)
 	size_t i;
 
 	for (i = 0; i < BURN_SLOTS; i++)
-		s[0].slots[i].memory_c = NAN;
+		s[0].slots[i].is[BURN_MEMORY_C] = NAN;
 	for (i = 0; i < 3; i++)
 		gemm_burn_sum(&s[i], &sums[i]);
 	CHECK(!gemm_burn_slower(sums, 3, 0, &code, &words)); /* one peer is too few */
@@ -412,10 +414,10 @@ static void memory_is_hot_beside_others_only(void)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct burn_sum sums[3] = { { .memory_c = cases[i].own,
+		struct burn_sum sums[3] = { { .last[BURN_MEMORY_C] = cases[i].own,
 					      .memory_limit_c = cases[i].limit },
-					    { .memory_c = cases[i].others },
-					    { .memory_c = cases[i].others } };
+					    { .last[BURN_MEMORY_C] = cases[i].others },
+					    { .last[BURN_MEMORY_C] = cases[i].others } };
 		CLEANUP(freep) char *words = NULL;
 
 		CHECK_EQ(gemm_burn_hot(sums, 3, 0, &words), cases[i].hot);
