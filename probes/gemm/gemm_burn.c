@@ -169,9 +169,11 @@ static void set_series(struct burn *b)
 	unsigned i;
 
 	for (i = 0; i < b->run->n; i++) {
+		const struct gemm_device *d = &b->run->devices[i];
+		const bool contended = d->busy[0] && !d->plan->run_busy;
+
 		b->series[i].slot_s = (double)b->slot_us * 1e-6;
-		b->series[i].measured = gemm_live(&b->run->devices[i]) &&
-					!b->run->devices[i].busy[0] && b->slot == BURN_SLOTS;
+		b->series[i].measured = gemm_live(d) && !contended && b->slot == BURN_SLOTS;
 	}
 }
 

@@ -75,6 +75,17 @@ static void warn(struct sample *s, const char *code, const char *words)
 	s->note = xasprintf("%s; %s", words, note);
 }
 
+/* What there is to say of one that was measured. */
+static char *note_of(const struct burn *b, const struct burn_sum *sums, unsigned i)
+{
+	const struct gemm_device *d = &b->run->devices[i];
+	CLEANUP(freep) char *words = gemm_burn_words(sums, b->run->n, i);
+
+	if (!d->busy[0])
+		return TAKE(words);
+	return xasprintf("measured although %s; %s", d->busy, words);
+}
+
 static int tell_series(const struct burn *b, const struct burn_sum *sums, unsigned i,
 		       const struct series *one, uint64_t start_us, uint64_t end_us)
 { /* lint: allow parameters: what is told, and of when */
@@ -92,7 +103,7 @@ static int tell_series(const struct burn *b, const struct burn_sum *sums, unsign
 		return 0;
 	}
 	if (known && one->better != BETTER_NONE)
-		s.note = gemm_burn_words(sums, b->run->n, i);
+		s.note = note_of(b, sums, i);
 	if (known && one->what == BURN_MEMORY_C && gemm_burn_hot(sums, b->run->n, i, &hot))
 		warn(&s, "hot-memory", hot);
 	return emit(b, &s, start_us, end_us);
@@ -112,7 +123,7 @@ static int tell_kept(const struct burn *b, const struct burn_sum *sums, unsigned
 		return 0;
 	}
 	s.value = sums[i].kept;
-	s.note = gemm_burn_words(sums, b->run->n, i);
+	s.note = note_of(b, sums, i);
 	if (gemm_burn_slower(sums, b->run->n, i, &code, &cause))
 		warn(&s, code, cause);
 	return emit(b, &s, start_us, end_us);

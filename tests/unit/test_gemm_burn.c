@@ -480,6 +480,33 @@ static void a_core_that_hangs_in_a_burn_is_a_timeout_and_the_others_are_measured
 	CHECK_EQ(sim.alive, 0);
 }
 
+/* As gemm.rate: busy, and with --run-busy a value with a note. */
+static void a_core_that_others_use_is_busy_or_measured_all_the_same(void)
+{
+	int run_busy;
+
+	for (run_busy = 0; run_busy < 2; run_busy++) {
+		struct accel_sim sim = sim_make_8(5);
+		struct gemm_plan plan = burn_plan();
+		CLEANUP(ran_release) struct ran ran = { 0 };
+		const struct sample *over, *kept;
+
+		sim.delay[3] = 0.12;
+		sim.user_pid[3] = 77;
+		sim.user_share[3] = NAN;
+		plan.run_busy = run_busy;
+		ran = sim_run_plan(&sim, plan);
+		over = ran_sample(&ran, "gemm.burn_rate", "cpu:3");
+		kept = ran_sample(&ran, "gemm.burn_kept", "cpu:3");
+		CHECK_EQ(over ? over->state : -1, run_busy ? SAMPLE_MEASURED : SAMPLE_BUSY);
+		CHECK_EQ(over && over->value > 0, run_busy);
+		CHECK_EQ(kept && kept->state == SAMPLE_MEASURED, run_busy);
+		CHECK_HAS(over ? over->note : NULL, "pid 77 (stress) took 12 % of cpu 3");
+		over = ran_sample(&ran, "gemm.burn_rate", "cpu:2");
+		CHECK(over && over->state == SAMPLE_MEASURED && over->value > 0);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(first_and_last_part_are_a_minute_or_a_fifth),
 	TEST(what_was_lost_and_when_is_found),
@@ -490,6 +517,7 @@ static const struct test tests[] = {
 	TEST(the_sentence_says_when_why_and_what_the_others_are),
 	TEST(a_core_that_turns_slow_kept_less),
 	TEST(a_core_that_hangs_in_a_burn_is_a_timeout_and_the_others_are_measured),
+	TEST(a_core_that_others_use_is_busy_or_measured_all_the_same),
 	TEST(a_gpu_throttled_after_90_s_is_named),
 	TEST(memory_at_its_limit_is_named),
 	TEST(no_good_host_is_named),
