@@ -580,10 +580,11 @@ static const json_t *params_of(struct asked *a)
 }
 
 /*
- * What a GPU is given out by changes all that can be reached on it: encrypted copies of confidential
- * computing, an instance of MIG, a virtual GPU. Only a row that names it is about such.
+ * What a GPU is given out by changes all that can be reached on it: encrypted copies of
+ * confidential computing, an instance of MIG. Only a row that names it is about such. (A virtual
+ * GPU is not measured.)
  */
-static const char *const shares_of_gpu[] = { "cc", "mig", "vgpu" };
+static const char *const shares_of_gpu[] = { "cc", "mig" };
 
 static bool names_param(const struct sku_expect *e, const char *name)
 {

@@ -107,8 +107,8 @@ void sku_models_release(struct sku_models *m);
 
 /*
  * The first expectation for a sample (its check, class, subject and params count), or NULL. What
- * was measured under confidential computing, on an instance of MIG or on a virtual GPU (params cc,
- * mig, vgpu) is only held to rows whose params say so.
+ * was measured under confidential computing or on an instance of MIG (params cc, mig) is only held
+ * to rows whose params say so.
  * Inventory is looked up the same way. `ret_floor` is what it is held against, of `part` too.
  */
 const struct sku_expect *sku_expectation(const struct sku *s, const struct sample *sample,
