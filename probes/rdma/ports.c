@@ -227,6 +227,7 @@ double port_payload(const struct rdma_port *port, unsigned mtu)
 unsigned port_queues(const struct rdma_port *port)
 {
 	const bool is_fast = port->bytes_per_s >= PORT_FAST_BYTES_PER_S;
+	const bool is_bond = port->members > 1;
 
-	return is_fast && port->pci[0] ? PORT_QUEUES_FAST : PORT_QUEUES_SLOW;
+	return is_fast && port->pci[0] && !is_bond ? PORT_QUEUES_FAST : PORT_QUEUES_SLOW;
 }

@@ -54,6 +54,7 @@ double port_payload(const struct rdma_port *port, unsigned mtu);
  * How many queue pairs fill the port, when nobody says it: one, from 200 Gb/s on 4. What an RNIC
  * does for one queue pair is bounded in packets a second: with packets of 1024 bytes at 200 to 300
  * Gb/s on RNICs of 400, where the bound and not the link would be measured, and of 4096 bytes on
- * those of 800. A device in software has the cores do it all: one.
+ * those of 800. A device in software has the cores do it all: one. A bond too: several queue pairs
+ * fall on its members otherwise each time, and together carry more than the one that is expected.
  */
 unsigned port_queues(const struct rdma_port *port);

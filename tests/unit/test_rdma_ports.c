@@ -198,15 +198,18 @@ static void a_fast_port_has_several_queue_pairs(void)
 	static const struct {
 		double gbit;
 		const char *pci;
-		unsigned queues;
+		unsigned members, queues;
 	} cases[] = {
-		{ 400, "0000:1b:00.0", 4 }, { 200, "0000:1b:00.0", 4 }, { 199, "0000:1b:00.0", 1 },
-		{ 100, "0000:1b:00.0", 1 }, { 0, "0000:1b:00.0", 1 },	{ 400, "", 1 },
+		{ 400, "0000:1b:00.0", 0, 4 }, { 200, "0000:1b:00.0", 0, 4 },
+		{ 199, "0000:1b:00.0", 0, 1 }, { 100, "0000:1b:00.0", 0, 1 },
+		{ 0, "0000:1b:00.0", 0, 1 },   { 400, "", 0, 1 },
+		{ 200, "0000:1b:00.0", 2, 1 }, { 400, "0000:1b:00.0", 1, 4 },
 	};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct rdma_port port = { .bytes_per_s = cases[i].gbit * 0.125e9 };
+		struct rdma_port port = { .bytes_per_s = cases[i].gbit * 0.125e9,
+					  .members = cases[i].members };
 
 		(void)snprintf(port.pci, sizeof(port.pci), "%s", cases[i].pci);
 		CHECK_EQ(port_queues(&port), cases[i].queues);
