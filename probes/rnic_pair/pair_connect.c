@@ -7,7 +7,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
-#include "probes/rdma/ports.h"
 #include "probes/rnic_pair/pair.h"
 #include "probes/rnic_pair/pair_apart.h"
 
@@ -75,9 +74,7 @@ int pair_join(struct pair_job *job, const struct pair_want *want, struct err *er
 
 unsigned pair_job_queues(const struct pair_job *job)
 {
-	const unsigned asked = job->from->options->qps;
-
-	return asked ? asked : MIN(port_queues(job->from->port), port_queues(job->to->port));
+	return MIN(pair_side_queues(job->from, 1), pair_side_queues(job->to, 1));
 }
 
 void pair_part(struct pair_job *job)

@@ -30,7 +30,7 @@ static int hello(struct pair_session *s, struct err *err)
 	int r;
 
 	/* One number for all rails: the other side has it from here alone. */
-	o->qps = o->qps ? o->qps : pair_side_queues(s->sides, s->n_sides);
+	o->qps = pair_side_queues(s->sides, s->n_sides);
 	own.node = host_name();
 	(void)snprintf(s->node, sizeof(s->node), "%s", own.node);
 	own.size = o->size;

@@ -182,8 +182,11 @@ unsigned pair_side_queues(const struct pair_side *sides, size_t n)
 	unsigned most = 1;
 	size_t i;
 
-	for (i = 0; i < n; i++)
-		most = MAX(most, port_queues(sides[i].port));
+	for (i = 0; i < n; i++) {
+		const unsigned asked = sides[i].options->qps;
+
+		most = MAX(most, asked ? asked : port_queues(sides[i].port));
+	}
 	return most;
 }
 

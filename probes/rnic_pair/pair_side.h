@@ -47,7 +47,7 @@ void pair_side_close(struct pair_side *s);
 /* The enum sample_state of what is not measured for `s->err`: busy, else set-up. */
 int pair_side_state(const struct pair_side *s);
 
-/* Queue pairs that suit all `n` of them at once: those of the fastest. At least 1. */
+/* Queue pairs for all `n` of them alike: as asked for, else as suit the fastest. At least 1. */
 unsigned pair_side_queues(const struct pair_side *sides, size_t n);
 
 /* False when the port has gone down, or away, since it was opened. */
