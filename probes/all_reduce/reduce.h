@@ -19,6 +19,7 @@
 #include "probes/rnic_pair/pair.h"
 
 struct numa_host;
+struct pair_plan;
 
 struct reduce_options {
 	struct pair_options pair; /* first: the ports are opened with them */
@@ -78,6 +79,9 @@ struct reduce_session {
 /* Over lines that are open: rank 0's `peers` by rank, or the line to it. 0 with all emitted;
  * else what was not measured has been emitted with the reason, and is in `err` too. */
 int reduce_session_run(struct reduce_session *s, struct err *err);
+/* What the ports of this host, made ready, and its options say; borrowed. */
+void reduce_session_take(struct reduce_session *s, const struct pair_plan *plan);
+
 /* No line is open, nobody suspected. */
 void reduce_session_init(struct reduce_session *s);
 void reduce_session_release(struct reduce_session *s);

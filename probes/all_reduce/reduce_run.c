@@ -79,30 +79,37 @@ static int run_session(struct reduce_session *s, struct err *err)
 	return r;
 }
 
-static int run_on(struct pair_plan *plan, char **peers, const char *token, struct err *err)
+void reduce_session_take(struct reduce_session *s, const struct pair_plan *plan)
 {
 	const struct reduce_options *o = plan->probe->options;
-	CLEANUP(freep) struct reduce_session *s = xcalloc(1, sizeof(*s));
-	CLEANUP(freep) char *node = host_name();
-	struct err why = ERR_INIT;
-	int r;
 
 	s->probe = plan->probe;
 	s->sides = plan->sides;
 	s->n_sides = plan->n_sides;
 	s->host = &plan->host;
-	s->n = (unsigned)strv_len(peers);
 	s->rank = o->rank;
+	s->depth = o->pair.depth;
+	s->mtu = o->pair.mtu;
+	s->qps = pair_side_queues(plan->sides, plan->n_sides);
+	s->size = o->pair.size;
+	s->seed = plan->probe->seed;
+	/* Not of any one side, which may have no memory: its GPU is in use, or lost. */
+	s->bytes = plan->bytes / 2;
+	s->deadline_us = plan->probe->deadline_us - RESERVE_US;
+}
+
+static int run_on(struct pair_plan *plan, char **peers, const char *token, struct err *err)
+{
+	CLEANUP(freep) struct reduce_session *s = xcalloc(1, sizeof(*s));
+	CLEANUP(freep) char *node = host_name();
+	struct err why = ERR_INIT;
+	int r;
+
+	reduce_session_take(s, plan);
+	s->n = (unsigned)strv_len(peers);
 	s->addresses = peers;
 	s->token = token;
 	s->node = node;
-	s->depth = o->pair.depth;
-	s->mtu = o->pair.mtu;
-	s->qps = o->pair.qps ? o->pair.qps : pair_side_queues(plan->sides, plan->n_sides);
-	s->size = o->pair.size;
-	s->seed = plan->probe->seed;
-	s->bytes = plan->sides[0].target.bytes / 2;
-	s->deadline_us = plan->probe->deadline_us - RESERVE_US;
 	s->window_us = WINDOW_US;
 	s->go_us = GO_US;
 	s->grace_us = GRACE_US;

@@ -7,6 +7,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/xalloc.h"
 #include "probes/rnic_pair/pair_gpu.h"
+#include "probes/rnic_pair/pair_plan.h"
 #include "tests/fakes/accel_sim.h"
 #include "tests/unit/reduce_fleet.h"
 #include "tests/unit/test.h"
@@ -102,6 +103,26 @@ static void in_memory_of_gpus_it_is_another_check_without_sums(void)
 	}
 	fleet_close();
 	pair_gpus_release(&gpus);
+}
+
+/* A rank that says no bytes leaves all the others none, on all rails. */
+static void a_first_rail_without_memory_takes_none_of_the_others(void)
+{
+	CLEANUP(freep) struct pair_plan *plan = xcalloc(1, sizeof(*plan));
+	CLEANUP(freep) struct reduce_session *s = xcalloc(1, sizeof(*s));
+	struct reduce_options options = { .pair = { .qps = 2 }, .rank = 1 };
+	struct probe probe = { .options = &options, .deadline_us = USEC_PER_SEC };
+	size_t i;
+
+	plan->probe = &probe;
+	plan->bytes = PAIR_FABRIC_BYTES;
+	for (i = 0; i < 2; i++)
+		plan->sides[plan->n_sides++].options = &options.pair;
+	plan->sides[1].target.bytes = PAIR_FABRIC_BYTES;
+	reduce_session_take(s, plan);
+	CHECK_EQ(s->bytes, PAIR_FABRIC_BYTES / 2);
+	CHECK_EQ(s->n_sides, 2);
+	CHECK_EQ(s->qps, 2);
 }
 
 static void wrong_data_in_a_gpu_is_told_by_who_has_it(void)
@@ -359,6 +380,7 @@ static void ranks_that_never_come_are_named(void)
 static const struct test tests[] = {
 	TEST(every_host_tells_what_it_saw),
 	TEST(in_memory_of_gpus_it_is_another_check_without_sums),
+	TEST(a_first_rail_without_memory_takes_none_of_the_others),
 	TEST(wrong_data_in_a_gpu_is_told_by_who_has_it),
 	TEST(a_host_with_other_memory_is_no_bad_link),
 	TEST(a_rank_that_comes_late_is_not_faster_for_it),
