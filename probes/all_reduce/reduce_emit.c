@@ -6,6 +6,7 @@
 #include "lib/base/xalloc.h"
 #include "probes/all_reduce/reduce.h"
 #include "probes/rdma/gid.h"
+#include "probes/rdma/ports.h"
 #include "probes/rnic_pair/pair_gpu.h"
 
 enum reduce_check { BUSBW, LINK_BW, SKEW, CORRECT, CHECKS };
@@ -38,6 +39,7 @@ static json_t *params_of(const struct reduce_session *s)
 			  side->gid.index < 0 ? "none" : gid_type_names[side->gid.gid.type], "wait",
 			  side->wait == FLOW_SPIN ? "spin" : "events");
 
+	port_params(side->port, params);
 	rdma_service_params(&side->options->service, 0, params);
 	if (!is_gpu(s))
 		return params;

@@ -10,6 +10,7 @@
 #include "probes/coll/verbs_exchange.h"
 #include "probes/rdma/gid.h"
 #include "probes/rdma/port_guard.h"
+#include "probes/rdma/ports.h"
 #include "probes/rnic_pair/pair_plan.h"
 #include "probes/rnic_state/nic.h"
 
@@ -34,8 +35,7 @@ static json_t *params(const struct all_to_all *t, uint64_t bytes)
 		"gid", side->gid.index < 0 ? "none" : gid_type_names[side->gid.gid.type], "wait",
 		side->wait == FLOW_SPIN ? "spin" : "events");
 
-	if (side->port->members > 1)
-		(void)json_object_set_new(params, "bond", json_integer(side->port->members));
+	port_params(side->port, params);
 	rdma_service_params(&side->options->service, 0, params);
 	return params;
 }

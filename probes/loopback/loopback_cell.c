@@ -47,8 +47,7 @@ static json_t *params_of(const struct session *s, bool latency)
 	if (!s->software)
 		json_object_set_new(params, "line_rate",
 				    json_integer((json_int_t)port_payload(s->cell->port, s->mtu)));
-	if (s->cell->port->members > 1)
-		json_object_set_new(params, "bond", json_integer(s->cell->port->members));
+	port_params(s->cell->port, params);
 	rdma_service_params(&o->service, s->pkey, params);
 	if (s->via.how) {
 		json_object_set_new(params, "via", json_string(s->via.how));

@@ -224,6 +224,12 @@ double port_payload(const struct rdma_port *port, unsigned mtu)
 	return mtu > 0 ? port->bytes_per_s * mtu / (mtu + headers) : 0;
 }
 
+void port_params(const struct rdma_port *port, json_t *params)
+{
+	if (port->members > 1)
+		(void)json_object_set_new(params, "bond", json_integer(port->members));
+}
+
 unsigned port_queues(const struct rdma_port *port)
 {
 	const bool is_fast = port->bytes_per_s >= PORT_FAST_BYTES_PER_S;

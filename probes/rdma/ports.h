@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <jansson.h>
+
 #include "probes/rdma/rdma.h"
 
 enum { PORTS_LIST_MAX = 1024 /* bytes */, PORTS_WORDS_SIZE = 320 };
@@ -49,6 +51,9 @@ size_t ports_choose(struct rdma_port *ports, size_t n, const char *list,
  * 8 LRH, 40 GRH, 12 BTH, 4 ICRC, 2 VCRC. 0 when its rate is not known.
  */
 double port_payload(const struct rdma_port *port, unsigned mtu);
+
+/* Say of a port in `params` what must be equal besides: "bond", how many members it has. */
+void port_params(const struct rdma_port *port, json_t *params);
 
 /*
  * How many queue pairs fill the port, when nobody says it: one, from 200 Gb/s on 4. What an RNIC

@@ -7,6 +7,7 @@
 #include "lib/base/xalloc.h"
 #include "probes/rdma/flow_many.h"
 #include "probes/rdma/flow_sink.h"
+#include "probes/rdma/ports.h"
 #include "probes/rdma/words.h"
 #include "probes/rnic_pair/pair_gpu.h"
 #include "probes/rnic_pair/pair_lost.h"
@@ -57,8 +58,7 @@ json_t *pair_params(const struct pair_lanes *l, int check)
 			  l->side->gid.index < 0 ? "none" : gid_type_names[l->side->gid.gid.type],
 			  "wait", l->side->wait == FLOW_SPIN ? "spin" : "events");
 
-	if (l->side->port->members > 1)
-		json_object_set_new(params, "bond", json_integer(l->side->port->members));
+	port_params(l->side->port, params);
 	rdma_service_params(&o->service, l->pkey, params);
 	add_memory(l, params);
 	if (latency)

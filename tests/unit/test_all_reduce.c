@@ -27,6 +27,7 @@ static void every_host_tells_what_it_saw(void)
 	size_t i;
 
 	fleet_open();
+	fleet.fabric.sim.ports[1].members = 2;
 	fleet_run();
 	for (rank = 0; rank < HOSTS; rank++) {
 		struct host *h = &fleet.hosts[rank];
@@ -46,6 +47,7 @@ static void every_host_tells_what_it_saw(void)
 		CHECK_EQ(number_of(&h->samples[0], "qps"), 1);
 		CHECK_EQ(number_of(&h->samples[0], "size"), 16384);
 		CHECK_EQ(number_of(&h->samples[0], "mtu"), 4096);
+		CHECK_EQ(number_of(&h->samples[0], "bond"), rank == 1 ? 2 : 0);
 		CHECK(h->samples[0].value > 0);
 		CHECK(h->samples[2].value >= 0);
 		CHECK_EQ(h->samples[3].ok, TRI_YES);
