@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probes/rdma/bond.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/xalloc.h"
@@ -15,10 +14,10 @@ enum { BOND_MEMBERS_MAX = 16 };
 /* Bytes a second of a network device; 0 when it is down or does not say. */
 static double rate_of(const char *device)
 {
-	CLEANUP(freep) char *speed = sys_line("/sys/class/net/%s/speed", device);
-	const double megabits = speed ? strtod(speed, NULL) : 0;
+	uint64_t megabits;
 
-	return megabits > 0 ? megabits * MEGABIT : 0;
+	return sys_u64(&megabits, "/sys/class/net/%s/speed", device) ? (double)megabits * MEGABIT
+								     : 0;
 }
 
 void bond_find(struct rdma_port *port)
