@@ -134,17 +134,11 @@ static int find_ports(struct plan *p, struct err *err)
 {
 	const struct loopback_options *o = p->probe->options;
 	char left[PORTS_WORDS_SIZE];
-	int n = p->engine->ops->list(p->engine, p->ports, RDMA_PORTS_MAX, err);
+	int n = ports_list(p->engine, p->ports, left, err);
 
-	if (n == -ENOSYS)
-		return err_set(err, ENODEV, "this kernel has no RDMA");
 	if (n < 0)
 		return n;
-	if (n == 0)
-		return err_set(err, ENODEV, "no RDMA device on this host");
-	p->n_ports = ports_leave_unconnected(p->ports, (size_t)n, left);
-	if (p->n_ports == 0)
-		return err_set(err, ENODEV, "%s", left);
+	p->n_ports = (size_t)n;
 	if (left[0])
 		log_info("%s", left);
 	if (!rdma_service_devices(&o->service))

@@ -170,8 +170,8 @@ static void say_left(size_t n_left, const char *why, char words[PORTS_WORDS_SIZE
 		       why);
 }
 
-size_t ports_leave_unconnected(struct rdma_port *ports, size_t n,
-			       char ret_words[static PORTS_WORDS_SIZE])
+/* Keep the others, in their order; how many they are. */
+static size_t leave_unconnected(struct rdma_port *ports, size_t n, char ret_words[PORTS_WORDS_SIZE])
 {
 	size_t kept = 0, n_left = 0, i;
 
@@ -186,6 +186,21 @@ size_t ports_leave_unconnected(struct rdma_port *ports, size_t n,
 		 "no reliable connections (as EFA, usNIC, iWARP), which is what is measured here",
 		 ret_words);
 	return kept;
+}
+
+int ports_list(struct rdma_engine *engine, struct rdma_port *ret_ports,
+	       char ret_words[static PORTS_WORDS_SIZE], struct err *err)
+{
+	int n = engine->ops->list(engine, ret_ports, RDMA_PORTS_MAX, err);
+
+	if (n == -ENOSYS)
+		return err_set(err, ENODEV, "this kernel has no RDMA");
+	if (n < 0)
+		return n;
+	if (n == 0)
+		return err_set(err, ENODEV, "no RDMA device on this host");
+	n = (int)leave_unconnected(ret_ports, (size_t)n, ret_words);
+	return n > 0 ? n : err_set(err, ENODEV, "%s", ret_words);
 }
 
 size_t ports_choose(struct rdma_port *ports, size_t n, const char *list,

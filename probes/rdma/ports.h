@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which ports of a host the jobs use, and what one of them lets through. Pure.
+ * Which ports of a host the jobs use, and what one of them lets through. Pure but for ports_list().
  *
  * A host has others besides: for storage, for a front end, of a DPU. They are RDMA devices too,
  * on networks of their own, and no pair of theirs is to be expected.
@@ -28,11 +28,12 @@ bool ports_listed(const char *list, const struct rdma_port *port);
 int ports_list_check(const char *list, struct err *err);
 
 /*
- * Keep, in their order, those of devices that have reliable connections, which is what is measured;
- * returns how many stay. `ret_words` names the others, or is "".
+ * List the ports of the engine, RDMA_PORTS_MAX at most, of devices that have reliable connections,
+ * which is what is measured. Returns how many; `ret_words` names the others, or is "". -ENODEV when
+ * there are none, else as ops->list().
  */
-size_t ports_leave_unconnected(struct rdma_port *ports, size_t n,
-			       char ret_words[static PORTS_WORDS_SIZE]);
+int ports_list(struct rdma_engine *engine, struct rdma_port *ret_ports,
+	       char ret_words[static PORTS_WORDS_SIZE], struct err *err);
 
 /*
  * Keep, in their order, those that `list` names; returns how many stay. Without a list (NULL)

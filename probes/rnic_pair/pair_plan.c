@@ -78,30 +78,14 @@ static int choose_ports(struct pair_plan *p, int n)
 	return n;
 }
 
-static int list_ports(struct pair_plan *p, struct err *err)
-{
-	char left[PORTS_WORDS_SIZE];
-	int n = p->engine->ops->list(p->engine, p->ports, RDMA_PORTS_MAX, err);
-
-	if (n == -ENOSYS)
-		return err_set(err, ENODEV, "this kernel has no RDMA");
-	if (n < 0)
-		return n;
-	if (n == 0)
-		return err_set(err, ENODEV, "no RDMA device on this host");
-	n = (int)ports_leave_unconnected(p->ports, (size_t)n, left);
-	if (n == 0)
-		return err_set(err, ENODEV, "%s", left);
-	keep_left_out(p, left);
-	return n;
-}
-
 static int find_ports(struct pair_plan *p, struct err *err)
 {
-	int n = list_ports(p, err), rail = 0, i;
+	char left[PORTS_WORDS_SIZE];
+	int n = ports_list(p->engine, p->ports, left, err), rail = 0, i;
 
 	if (n < 0)
 		return n;
+	keep_left_out(p, left);
 	n = choose_ports(p, n);
 	for (i = 0; i < n; i++) {
 		struct rdma_port *port = &p->ports[i];
@@ -185,29 +169,28 @@ static void check_others(struct pair_side *s, const struct traffic *first)
 		(void)port_check_traffic(s->port, first, &s->err);
 }
 
-static void take_gpus(struct pair_plan *p, uint64_t bytes)
+static void take_gpus(struct pair_plan *p)
 {
 	const struct pair_memory_want want = { .probe = p->probe,
 					       .topology = p->has_topology ? &p->topology : NULL,
-					       .bytes = bytes,
+					       .bytes = p->bytes,
 					       .open_us = probe_left_us(p->probe) / GPU_OPEN_PART };
 
 	pair_gpus_take(&p->gpus, options_of(p), &want, p->sides, p->n_sides);
 }
 
-static void open_all(struct pair_plan *p, uint64_t bytes)
+static void open_all(struct pair_plan *p)
 {
 	CLEANUP(freep) struct traffic *first = xcalloc(p->n_sides + 1, sizeof(*first));
 	const bool watched = !p->probe->run_busy && !p->engine->ops->hollow;
 	size_t i;
 
 	if (options_of(p)->memory == PAIR_MEMORY_GPU)
-		take_gpus(p, bytes);
-
+		take_gpus(p);
 	for (i = 0; watched && i < p->n_sides; i++)
 		traffic_read_fresh(p->sides[i].port, &nic_kernel, &first[i]);
 	for (i = 0; i < p->n_sides; i++)
-		pair_side_open(&p->sides[i], &p->host, bytes);
+		pair_side_open(&p->sides[i], &p->host, p->bytes);
 	for (i = 0; watched && i < p->n_sides; i++)
 		check_others(&p->sides[i], &first[i]);
 }
@@ -218,18 +201,17 @@ static int open_sides(struct pair_plan *p, struct err *err)
 	struct cpu_list allowed = { 0 };
 	/* Who listens does what the other side asks for, which may be more. */
 	const bool connects = options_of(p)->connect_only && !options_of(p)->listen;
-	uint64_t bytes = connects		    ? MEMORY_BYTES_CONNECT
-			 : pair_plan_is_software(p) ? MEMORY_BYTES_SOFTWARE
-						    : MEMORY_BYTES;
 	int r = cpu_list_allowed(&allowed, err);
 
 	if (r == 0)
 		r = numa_read(sys_fd, &allowed, &p->host, err);
 	cpu_list_release(&allowed);
-	p->bytes = bytes;
+	p->bytes = connects		      ? MEMORY_BYTES_CONNECT
+		   : pair_plan_is_software(p) ? MEMORY_BYTES_SOFTWARE
+					      : MEMORY_BYTES;
 	if (r == 0) {
 		(void)numa_leave_out_bare(&p->host);
-		open_all(p, bytes);
+		open_all(p);
 	}
 	return r;
 }

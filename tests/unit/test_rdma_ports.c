@@ -126,6 +126,23 @@ static void who_is_left_out_is_named(void)
 	CHECK_STR(ports[0].device, "mlx5_1");
 }
 
+/* An engine that lists these, or fails. */
+static const struct rdma_port *listed;
+static int n_listed;
+
+static int list(struct rdma_engine *engine, struct rdma_port *ret, size_t max, struct err *err)
+{
+	(void)engine;
+	(void)max;
+	(void)err;
+	if (n_listed > 0)
+		memcpy(ret, listed, (size_t)n_listed * sizeof(*ret));
+	return n_listed;
+}
+
+static const struct rdma_ops lister_ops = { .list = list };
+static struct rdma_engine lister = { .ops = &lister_ops };
+
 static void one_without_connections_is_left_out(void)
 {
 	struct rdma_port ports[] = { port_of("efa_0", "1d0f:efa1", 100),
@@ -133,13 +150,47 @@ static void one_without_connections_is_left_out(void)
 				     port_of("efa_1", "1d0f:efa1", 100) };
 	char words[PORTS_WORDS_SIZE];
 
+	CLEANUP(freep) struct rdma_port *kept = xcalloc(RDMA_PORTS_MAX, sizeof(*kept));
+	struct err err = ERR_INIT;
+
 	ports[0].unconnected = ports[2].unconnected = true;
-	CHECK_EQ(ports_leave_unconnected(ports, 3, words), 1);
-	CHECK_STR(ports[0].device, "mlx5_0");
+	listed = ports;
+	n_listed = 3;
+	CHECK_EQ(ports_list(&lister, kept, words, &err), 1);
+	CHECK_STR(kept[0].device, "mlx5_0");
 	CHECK_STR(words, "efa_0:1 (100 Gb/s), efa_1:1 (100 Gb/s) left out: no reliable connections "
 			 "(as EFA, usNIC, iWARP), which is what is measured here");
-	CHECK_EQ(ports_leave_unconnected(ports, 1, words), 1);
+	listed = &ports[1];
+	n_listed = 1;
+	CHECK_EQ(ports_list(&lister, kept, words, &err), 1);
 	CHECK_STR(words, "");
+}
+
+static void where_there_is_none_it_is_said_why(void)
+{
+	static const struct {
+		int n;
+		const char *message;
+	} cases[] = {
+		{ -ENOSYS, "this kernel has no RDMA" },
+		{ 0, "no RDMA device on this host" },
+		{ 1, "efa_0:1 (100 Gb/s) left out: no reliable connections (as EFA, usNIC, iWARP), "
+		     "which is what is measured here" },
+	};
+	CLEANUP(freep) struct rdma_port *kept = xcalloc(RDMA_PORTS_MAX, sizeof(*kept));
+	struct rdma_port efa = port_of("efa_0", "1d0f:efa1", 100);
+	char words[PORTS_WORDS_SIZE];
+	size_t i;
+
+	efa.unconnected = true;
+	listed = &efa;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct err err = ERR_INIT;
+
+		n_listed = cases[i].n;
+		CHECK_EQ(ports_list(&lister, kept, words, &err), -ENODEV);
+		CHECK_STR(err.msg, cases[i].message);
+	}
 }
 
 static void sysfs(const char *path, const char *text)
@@ -289,6 +340,7 @@ static const struct test tests[] = {
 	TEST(the_jobs_have_the_ports_of_most_bandwidth),
 	TEST(who_is_left_out_is_named),
 	TEST(one_without_connections_is_left_out),
+	TEST(where_there_is_none_it_is_said_why),
 	TEST(a_bond_is_as_fast_as_one_of_its_members),
 	TEST(headers_take_their_part_of_a_port),
 	TEST(a_fast_port_has_several_queue_pairs),
