@@ -8,8 +8,6 @@
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
-#include "lib/sys/file.h"
-#include "lib/sys/paths.h"
 #include "lib/topology/topology.h"
 #include "probes/loopback/data.h"
 #include "probes/loopback/loopback.h"
@@ -111,16 +109,11 @@ static void add_gpus(struct plan *p)
 
 static int find_endpoints(struct plan *p, struct err *err)
 {
-	CLEANUP(closep) int sys_fd = paths_open_sys("/sys/devices/system");
-	struct cpu_list allowed = { 0 };
-	int r = cpu_list_allowed(&allowed, err);
+	int r = numa_read_here(&p->host, err);
 	size_t i;
 
 	if (r == 0)
-		r = numa_read(sys_fd, &allowed, &p->host, err);
-	cpu_list_release(&allowed);
-	if (r == 0)
-		(void)numa_leave_out_bare(&p->host);
+		numa_leave_out_bare(&p->host);
 	for (i = 0; r == 0 && i < p->host.n && p->n_ends < ENDPOINTS_MAX; i++) {
 		if (p->host.nodes[i].total_bytes > 0)
 			r = add_endpoint(p, &p->host.nodes[i], endpoint_bytes(p), err);

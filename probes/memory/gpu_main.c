@@ -3,8 +3,6 @@
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
-#include "lib/sys/file.h"
-#include "lib/sys/paths.h"
 #include "lib/topology/topology.h"
 #include "probes/accel/watch.h"
 #include "probes/harness/probe.h"
@@ -30,12 +28,8 @@ struct work {
 /* Without nodes there is one; without a topology there are no paths. */
 static void read_host(struct work *w)
 {
-	CLEANUP(closep) int sys_fd = paths_open_sys("/sys/devices/system");
-	CLEANUP(cpu_list_release) struct cpu_list allowed = { 0 };
-
-	if (sys_fd >= 0 && cpu_list_allowed(&allowed, NULL) == 0 &&
-	    numa_read(sys_fd, &allowed, &w->host, NULL) == 0) {
-		(void)numa_leave_out_bare(&w->host);
+	if (numa_read_here(&w->host, NULL) == 0) {
+		numa_leave_out_bare(&w->host);
 		w->plan.host = &w->host;
 	}
 	if (topology_load(&w->topology, NULL) == 0)

@@ -65,15 +65,16 @@ int cpu_list_allowed(struct cpu_list *ret, struct err *err);
  * with its name.
  */
 int numa_read(int sys_fd, const struct cpu_list *allowed, struct numa_host *ret, struct err *err);
+/* The same of this host (of the sysroot) and the CPUs that this process may use. */
+int numa_read_here(struct numa_host *ret, struct err *err);
 void numa_host_release(struct numa_host *host);
 
 /*
  * Take the memory of nodes that have no processors as none of the host (`total_bytes` becomes 0),
  * and say so in one sentence: there it is that of a GPU (GH200, GB200), an expander or a module
  * beside the processors (CXL, HBM of Xeon Max), and no end of a path between the host and a device.
- * Returns how many.
  */
-size_t numa_leave_out_bare(struct numa_host *host);
+void numa_leave_out_bare(struct numa_host *host);
 
 /*
  * From now on this thread runs on the cores of a node, but the first core of the host, which

@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sched.h>
 
+#include "lib/base/err.h"
 #include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
+#include "lib/sys/paths.h"
 #include "probes/memory/numa.h"
 
-size_t numa_leave_out_bare(struct numa_host *host)
+int numa_read_here(struct numa_host *ret, struct err *err)
 {
-	size_t n = 0, i;
+	CLEANUP(closep) int sys_fd = paths_open_sys("/sys/devices/system");
+	CLEANUP(cpu_list_release) struct cpu_list allowed = { 0 };
+	int r;
+
+	if (sys_fd < 0)
+		return err_errno(err, -sys_fd, "%s/sys/devices/system", paths_sysroot());
+	r = cpu_list_allowed(&allowed, err);
+	return r < 0 ? r : numa_read(sys_fd, &allowed, ret, err);
+}
+
+void numa_leave_out_bare(struct numa_host *host)
+{
+	size_t i;
 
 	for (i = 0; i < host->n; i++) {
 		struct numa_node *node = &host->nodes[i];
@@ -17,9 +33,7 @@ size_t numa_leave_out_bare(struct numa_host *host)
 			 "out",
 			 node->id);
 		node->total_bytes = 0;
-		n++;
 	}
-	return n;
 }
 
 void numa_go_near(const struct numa_host *host, int node)

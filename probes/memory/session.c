@@ -70,20 +70,13 @@ static bool caches_are_real(void)
 
 static int read_host(struct session *s, struct err *err)
 {
-	CLEANUP(closep) int sys_fd = paths_open_sys("/sys/devices/system");
-	CLEANUP(cpu_list_release) struct cpu_list allowed = { 0 };
-	int r;
+	int r = numa_read_here(&s->host, err);
 
-	if (sys_fd < 0)
-		return err_errno(err, -sys_fd, "%s/sys/devices/system", paths_sysroot());
-	r = cpu_list_allowed(&allowed, err);
-	if (r == 0)
-		r = numa_read(sys_fd, &allowed, &s->host, err);
 	if (r < 0)
 		return r;
 	/* Without GPUs such memory is the host's, and is measured by the nearest processors. */
 	if (accel_gpu_present())
-		(void)numa_leave_out_bare(&s->host);
+		numa_leave_out_bare(&s->host);
 	if (s->host.more)
 		log_warning("more than %d NUMA nodes: the rest is left out", NUMA_NODES_MAX);
 	s->caches_known = caches_are_real();

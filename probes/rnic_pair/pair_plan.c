@@ -8,8 +8,6 @@
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
-#include "lib/sys/file.h"
-#include "lib/sys/paths.h"
 #include "probes/rdma/port_guard.h"
 #include "probes/rdma/ports.h"
 #include "probes/rnic_pair/pair_rounds.h"
@@ -197,20 +195,15 @@ static void open_all(struct pair_plan *p)
 
 static int open_sides(struct pair_plan *p, struct err *err)
 {
-	CLEANUP(closep) int sys_fd = paths_open_sys("/sys/devices/system");
-	struct cpu_list allowed = { 0 };
 	/* Who listens does what the other side asks for, which may be more. */
 	const bool connects = options_of(p)->connect_only && !options_of(p)->listen;
-	int r = cpu_list_allowed(&allowed, err);
+	int r = numa_read_here(&p->host, err);
 
-	if (r == 0)
-		r = numa_read(sys_fd, &allowed, &p->host, err);
-	cpu_list_release(&allowed);
 	p->bytes = connects		      ? MEMORY_BYTES_CONNECT
 		   : pair_plan_is_software(p) ? MEMORY_BYTES_SOFTWARE
 					      : MEMORY_BYTES;
 	if (r == 0) {
-		(void)numa_leave_out_bare(&p->host);
+		numa_leave_out_bare(&p->host);
 		open_all(p);
 	}
 	return r;

@@ -148,18 +148,18 @@ static void memory_without_processors_is_none_of_the_host(void)
 	size_t i;
 
 	CHECK_EQ(host.nodes[2].total_bytes, 2 * 184 * GIB);
-	CHECK_EQ(numa_leave_out_bare(&host), 2);
+	numa_leave_out_bare(&host);
 	CHECK_EQ(host.n, 5);
 	CHECK_EQ(host.nodes[1].total_bytes, 2 * 480 * GIB);
 	CHECK_EQ(host.nodes[2].total_bytes, 0);
 	CHECK_EQ(host.nodes[3].total_bytes, 0);
-	CHECK_EQ(numa_leave_out_bare(&host), 0);
 	plan = plan_make(&host, 5000000);
 	CHECK_EQ(plan.n, 4);
 	for (i = 0; i < plan.n; i++)
 		CHECK(plan.cells[i].memory < 2);
 	plan_release(&plan);
-	CHECK_EQ(numa_leave_out_bare(&usual), 0);
+	numa_leave_out_bare(&usual);
+	CHECK(usual.nodes[0].total_bytes > 0 && usual.nodes[1].total_bytes > 0);
 }
 
 static void a_kernel_without_numa_is_one_node(void)
