@@ -50,6 +50,7 @@ struct accel_device_info {
 	unsigned memory_limit_c; /* of its memory in operation; 0: the driver does not say */
 	unsigned units;		 /* SMs of a GPU, 1 for a core */
 	bool c2c; /* NVLink-C2C joins it to its processor: copies cross no PCIe link */
+	bool cc;  /* confidential computing: sealed from other devices, copies encrypted */
 };
 
 /*

@@ -171,6 +171,7 @@ static int open_with(const struct accel_ops *ops, bool products, struct accel **
 		const struct nvml_facts facts = cuda_nvml_facts(c->nvml, i);
 
 		c->devices[i].info.c2c = facts.c2c;
+		c->devices[i].info.cc = facts.cc;
 		c->devices[i].info.memory_limit_c = facts.memory_limit_c;
 	}
 	write_version(c);

@@ -21,13 +21,10 @@ static const char *call_of(const struct all_to_all *t)
 /* Copies between GPUs are encrypted under confidential computing. */
 static void say_cc(const struct accel *a, json_t *params)
 {
-	CLEANUP(json_freep) json_t *of_device = json_object();
-	json_t *cc;
+	struct accel_device_info info = { .cc = false };
 
-	a->ops->device_params(a, 0, of_device);
-	cc = json_object_get(of_device, "cc");
-	if (cc)
-		(void)json_object_set(params, "cc", cc);
+	if (a->ops->device_info(a, 0, &info, NULL) == 0 && info.cc)
+		(void)json_object_set_new(params, "cc", json_string("on"));
 }
 
 static json_t *params(const struct all_to_all *t, uint64_t bytes)

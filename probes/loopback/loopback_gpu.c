@@ -8,7 +8,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
-#include "lib/json/json.h"
 #include "probes/accel/accel.h"
 #include "probes/accel/watch.h"
 #include "probes/loopback/data.h"
@@ -133,10 +132,9 @@ static void take_all(struct opening *o)
 /* Under confidential computing no other device reads or writes the memory of a GPU. */
 static bool is_sealed(const struct accel *a)
 {
-	CLEANUP(json_freep) json_t *params = json_object();
+	struct accel_device_info info = { .cc = false };
 
-	a->ops->device_params(a, 0, params);
-	return json_object_get(params, "cc") != NULL;
+	return a->ops->device_info(a, 0, &info, NULL) == 0 && info.cc;
 }
 
 static int add_all(void *context, struct err *err)

@@ -75,12 +75,14 @@ static unsigned sim_n_devices(const struct accel *a)
 	return sim_engine(a)->sim->n_devices;
 }
 
-static int sim_device_info(const struct accel *a UNUSED, unsigned device,
-			   struct accel_device_info *ret, struct err *err UNUSED)
+static int sim_device_info(const struct accel *a, unsigned device, struct accel_device_info *ret,
+			   struct err *err UNUSED)
 {
-	struct accel_device_info info = {
-		.numa = 0, .cpu = device, .memory_bytes = UINT64_C(1) << 34, .units = 1
-	};
+	struct accel_device_info info = { .numa = 0,
+					  .cpu = device,
+					  .memory_bytes = UINT64_C(1) << 34,
+					  .units = 1,
+					  .cc = sim_engine(a)->sim->cc };
 
 	(void)snprintf(info.subject, sizeof(info.subject), "cpu:%u", device);
 	(void)snprintf(info.name, sizeof(info.name), "simulated core");
@@ -88,10 +90,8 @@ static int sim_device_info(const struct accel *a UNUSED, unsigned device,
 	return 0;
 }
 
-static void sim_device_params(const struct accel *a, unsigned device UNUSED, json_t *params)
+static void sim_device_params(const struct accel *a UNUSED, unsigned device UNUSED, json_t *params)
 {
-	if (sim_engine(a)->sim->cc)
-		(void)json_object_set_new(params, "cc", json_string("on"));
 	(void)json_object_set_new(params, "capacity", json_integer(1024));
 }
 

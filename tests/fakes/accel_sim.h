@@ -44,7 +44,7 @@ struct accel_sim {
 	double far_copy; /* factor of that where pinned memory is on another node than 0; 0: 1 */
 	bool no_peers;	 /* devices do not reach each other's memory directly */
 	int fail_node;	 /* no pinned memory on this node; 0: on all there is */
-	bool cc;	 /* confidential computing, by its params */
+	bool cc;	 /* confidential computing */
 	bool exports_dmabuf, exports_address; /* ways to hand a region to an RNIC */
 	/*
 	 * Not 0: copies to the host out of a larger region than this of the fault's device have a
