@@ -92,6 +92,16 @@ static int send_request(struct link *link, const struct link_sending *sending, c
 	return r < 0 ? -EINVAL : 0; /* the token file or the URL: `err` says it */
 }
 
+int link_turn(struct link *link, uint64_t until_us, struct err *err)
+{
+	const uint64_t wait_us = until_us == UINT64_MAX ? UINT64_MAX : clock_left_us(until_us);
+	int r = link->stopped ? 0 : sd_event_run(link->event, wait_us);
+
+	if (r < 0)
+		return err_errno(err, -r, "event loop");
+	return link->stopped ? err_set(err, EINTR, "stopped") : 0;
+}
+
 int link_send(struct link *link, const struct link_sending *what, struct link_sent *ret,
 	      struct err *err)
 {
@@ -102,14 +112,14 @@ int link_send(struct link *link, const struct link_sending *what, struct link_se
 
 	if (r < 0)
 		return r;
-	while (!a.done && !link->stopped && r >= 0) {
-		r = sd_event_run(link->event, what->tick ? TICK_US : UINT64_MAX);
+	while (!a.done && r == 0) {
+		r = link_turn(link, what->tick ? clock_mono_us() + TICK_US : UINT64_MAX, err);
 		if (what->tick)
 			what->tick(what->context);
 	}
 	if (!a.done) {
 		http_cancel(request);
-		return r < 0 ? err_errno(err, -r, "event loop") : err_set(err, EINTR, "stopped");
+		return r;
 	}
 	if (a.r < 0)
 		*err = a.err;
@@ -203,16 +213,6 @@ int link_finish(struct link_pending *pending, struct link_sent *ret, struct err 
 	pending->asking.sent.value = NULL;
 	link_pending_free(pending);
 	return r;
-}
-
-int link_turn(struct link *link, uint64_t until_us, struct err *err)
-{
-	int r = sd_event_run(link->event,
-			     until_us == UINT64_MAX ? UINT64_MAX : clock_left_us(until_us));
-
-	if (r < 0)
-		return err_errno(err, -r, "event loop");
-	return link->stopped ? err_set(err, EINTR, "stopped") : 0;
 }
 
 /* --- lists --- */
