@@ -250,7 +250,7 @@ static bool is_beyond(const struct rdma_sim *sim, const void *at)
 {
 	const char *const byte = at;
 
-	return byte >= sim->beyond && byte < sim->beyond + sim->beyond_bytes;
+	return sim->beyond && byte >= sim->beyond && byte < sim->beyond + sim->beyond_bytes;
 }
 
 static void take_request(struct rdma_queue *q, const struct rdma_work *work)

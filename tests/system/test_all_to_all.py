@@ -251,11 +251,19 @@ def test_what_is_missing_is_one_sentence(run, gpus, settings, words):  # noqa: F
 
 
 def test_without_a_gpu_there_is_nothing_to_measure_and_it_says_so_at_once(run, tmp_path):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = run("assay-probe-all-to-all", env={"ASSAY_SYSROOT": str(tmp_path)})
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert (done.returncode, done.stdout) == (77, "") and done.stderr.count("\n") == 1
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.05
+    def run_counted(*args):
+        """What came of it, and its processor seconds."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = run("assay-probe-all-to-all", *args, env={"ASSAY_SYSROOT": str(tmp_path)})
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return done, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    starting = min(run_counted("--describe")[1] for _ in range(3))
+    runs = [run_counted() for _ in range(3)]
+    for done, _ in runs:
+        assert (done.returncode, done.stdout) == (77, "") and done.stderr.count("\n") == 1
+    # Of libraries of CUDA and NCCL, which take a second, none is loaded: it costs little more than a start.
+    assert min(seconds for _, seconds in runs) < 3 * starting
 
 
 @pytest.mark.parametrize("args, words", [(["--size", "7"], "--size: '7' is not a number from 65536 to 1073741824"),

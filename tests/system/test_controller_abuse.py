@@ -271,7 +271,7 @@ def test_one_address_cannot_take_all_connections(guarded):
         for s in (mine[0], *last):
             s.close()
         assert wait_for(posted)
-        assert c.metrics()["assay_http_refused_total"] >= 2
+        assert wait_for(lambda: c.metrics()["assay_http_refused_total"] >= 2)
         assert 1 <= len([s for s in lines(c) if "connection refused" in s]) <= NOTICE_LINES
     assert stored(c) == {"gpu-1": 2}
 

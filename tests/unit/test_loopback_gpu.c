@@ -267,6 +267,9 @@ static int open_never(struct accel **ret UNUSED, struct err *err)
 }
 
 /* An engine one of whose GPUs, the second, is sick; the simulation itself is another's. */
+/* Of an engine that answers at once, and of one that never does: a busy machine opens others in it. */
+enum { ANSWERS_US = 60000000, SILENT_US = 2000000 };
+
 static struct gpu_endpoints sick_endpoints(struct accel_sim *sim, int result)
 {
 	healthy = accel_sim_ops(sim);
@@ -276,7 +279,9 @@ static struct gpu_endpoints sick_endpoints(struct accel_sim *sim, int result)
 	sick.region_new = sick_region;
 	sick_device = 1;
 	sick_result = result;
-	return (struct gpu_endpoints){ .engine = &sick, .bytes = BYTES, .open_us = 200000 };
+	return (struct gpu_endpoints){ .engine = &sick,
+				       .bytes = BYTES,
+				       .open_us = result ? ANSWERS_US : SILENT_US };
 }
 
 static void a_lost_gpu_is_an_endpoint_that_says_so(void)
