@@ -21,7 +21,10 @@ struct row {
 	const char *want; /* "code: detail" begins so; "" for no problem */
 };
 
-/* A probe is killed soon after its budget; LONG_US stands for "at once", far below a hang. */
+/*
+ * Soon after its budget a probe is gone: LONG_US is far below a hang. That it was killed before says
+ * what is told of it, which is not of a timeout.
+ */
 static void check_row(const struct row *row)
 {
 	CLEANUP(freep) char *said = NULL;
@@ -29,7 +32,7 @@ static void check_row(const struct row *row)
 	struct report report;
 
 	fixture_run(row->body, row->budget_us, &report);
-	CHECK(clock_mono_us() - start_us < LONG_US);
+	CHECK(clock_mono_us() - start_us < row->budget_us + LONG_US);
 	CHECK_EQ(report.n_samples, row->samples);
 	CHECK_EQ(report.n_problems, row->want[0] != '\0');
 	said = report.n_problems ? xasprintf("%s: %s", problem_code_names[report.problems[0].code],
@@ -149,14 +152,14 @@ static void memory_stays_flat_whatever_is_printed(void)
 {
 	static const struct row rows[] = {
 		{ "yes | head -c 1000000000\n", 2 * LONG_US, 0, "too-much: " },
-		{ "yes x | head -c 1000000000 >&2\n" SAY, 2 * LONG_US, 1, "" },
+		{ "yes x | head -c 200000000 >&2\n" SAY, 2 * LONG_US, 1, "" },
 	};
 	struct rusage before, after;
 
 	(void)getrusage(RUSAGE_SELF, &before);
 	check_rows(rows, ARRAY_SIZE(rows));
 	(void)getrusage(RUSAGE_SELF, &after);
-	CHECK(after.ru_maxrss - before.ru_maxrss < 64 * 1024); /* KiB; of 2,000,000,000 bytes */
+	CHECK(after.ru_maxrss - before.ru_maxrss < 64 * 1024); /* KiB; of 200,000,000 bytes */
 }
 
 static void what_cannot_be_started_is_not_executable(void)
