@@ -141,10 +141,11 @@ static void answer_all(struct service *s, const struct err *err)
 			json_decref(w->answer);
 			call_refuse(w->call, 503, "it could not be stored: %s", err->msg);
 		} else {
-			call_reply(w->call, w->status, w->answer);
-			look_at_nodes(s, w->nodes);
+			/* First: who has the answer may ask for the counts at once. */
 			s->counts.accepted += w->accepted;
 			s->counts.duplicates += w->duplicates;
+			call_reply(w->call, w->status, w->answer);
+			look_at_nodes(s, w->nodes);
 		}
 		json_decref(w->nodes);
 	}

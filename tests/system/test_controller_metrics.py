@@ -8,6 +8,7 @@ from fixtures_controller import controller, report, sample  # noqa: F401
 from promtool import families, named, promtool, series_names  # noqa: F401
 from waiting import wait_for
 
+
 @pytest.fixture
 def busy_text(controller):
     """What a controller says that has seen good and bad reports, and calls of several kinds."""
