@@ -136,7 +136,8 @@ static int above_mark(const struct reading *reading, size_t *ret, struct err *er
 /* Put the topmost values into the container; they are closed then. */
 static int put_in(struct reading *reading, struct hang_value *into, size_t n, struct err *err)
 {
-	struct hang_value **items = reading->stack + reading->n_stack - n;
+	/* An empty stack may have no memory. */
+	struct hang_value **items = n > 0 ? reading->stack + reading->n_stack - n : NULL;
 	size_t i;
 	int r;
 
