@@ -172,13 +172,9 @@ def pytest(build, full, mark, where="tests/system", shares=1):
     return t
 
 
-def system(build, full):
-    """Of the short run each system test is of one build: of this one what is marked `once`, of the sanitized one the others."""
-    return pytest(build, full, "not alone" if full else "not alone and once", shares=SHARES)
-
-
-def system_sanitized(build, full):
-    return pytest(build, full, "not alone" if full else "not alone and not once", shares=SHARES)
+def system(mark):
+    """Of the short run each system test is of one build: the plain one has what is marked `once`, the sanitized one the others."""
+    return lambda build, full: pytest(build, full, "not alone" if full else "not alone and " + mark, shares=SHARES)
 
 
 def system_alone(build, full):
@@ -346,8 +342,8 @@ WITHOUT_FULL = [without(name) for name in OPTIONAL] + [
 PARTS = (
     ("lint", lambda full: lint(False), False),
     ("unit", tested(GCC, unit), False),
-    ("system", tested(GCC, system), False),
-    ("gcc-sanitizers", tested(SANITIZED, unit_in_full, system_sanitized), False),
+    ("system", tested(GCC, system("once")), False),
+    ("gcc-sanitizers", tested(SANITIZED, unit_in_full, system("not once")), False),
     ("kube", tested(GCC, kube), False),
     ("kube-sanitizers", tested(SANITIZED, kube), True),
     ("clang", tested(Build("clang", cc="clang"), unit), True),

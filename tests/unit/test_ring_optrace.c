@@ -48,19 +48,6 @@ static int write(const struct job *job, const struct ring_world *world, size_t w
 			    ret, err);
 }
 
-/* Lines that have this text. */
-static size_t count(const struct ring_part *part, const char *text)
-{
-	const char *at = strbuf_text(&part->text);
-	size_t n = 0;
-
-	while ((at = strstr(at, text)) != NULL) {
-		n++;
-		at++;
-	}
-	return n;
-}
-
 /* Lines that have both, the second one after the first. */
 static size_t count_both(const struct ring_part *part, const char *text, const char *later)
 {
@@ -74,6 +61,12 @@ static size_t count_both(const struct ring_part *part, const char *text, const c
 		at++;
 	}
 	return n;
+}
+
+/* Lines that have this text. */
+static size_t count(const struct ring_part *part, const char *text)
+{
+	return count_both(part, text, "");
 }
 
 static const struct ring_optrace_options twenty = { .job = "research/llm-7",
