@@ -22,8 +22,8 @@ struct row {
 };
 
 /*
- * Soon after its budget a probe is gone: LONG_US is far below a hang. That it was killed before says
- * what is told of it, which is not of a timeout.
+ * Soon after its budget a probe is gone: LONG_US is far below a hang. That it was killed before
+ * says what is told of it, which is not of a timeout.
  */
 static void check_row(const struct row *row)
 {
