@@ -8,8 +8,10 @@
 
 #include "attribution/attribution.h"
 #include "attribution/crew.h"
+#include "attribution/description.h"
 #include "attribution/forms.h"
 #include "attribution/hang_command.h"
+#include "attribution/outlook.h"
 #include "attribution/summary.h"
 #include "attribution/trace_reader.h"
 #include "lib/base/err.h"
@@ -54,9 +56,9 @@ static const struct argp_option option_table[] = {
 	{ "summary", OPT_SUMMARY, NULL, 0,
 	  "One JSON object on one line: the slowdown, its cause, and which hosts to suspect", 0 },
 	{ "min-slowdown", OPT_MIN_SLOWDOWN, "S", 0,
-	  "From this slowdown on a job counts as slow (default 1.1, with --summary 1.03)", 0 },
+	  "Slowdown from which a job counts as slow (default 1.1, with --summary 1.03)", 0 },
 	{ "min-gain", OPT_MIN_GAIN, "X", 0,
-	  "The part of a step that replacing a suspect must gain for it to count (default 0.03)",
+	  "Fraction of a step that replacing a suspect must gain for it to count (default 0.03)",
 	  0 },
 	{ "spread", OPT_SPREAD, "X",
 	  0, "How far the speeds of good hosts differ: their relative standard deviation (default 0.034)",
@@ -66,11 +68,13 @@ static const struct argp_option option_table[] = {
 	{ "beyond", OPT_BEYOND, "N", 0,
 	  "How many standard deviations slower a host must be to count (default 6)", 0 },
 	{ "share", OPT_SHARE, "X", 0,
-	  "The part of the loss that suspects must explain to count (default 0.5)", 0 },
+	  "Fraction of the loss that suspects must explain to count (default 0.5)", 0 },
 	{ "bootstrap", OPT_BOOTSTRAP, "N", 0, "Bootstrap draws for the intervals (default 200)", 0 },
-	{ "remedies", OPT_REMEDIES, "FILE", OPTION_HIDDEN,
-	  "What each remedy would gain: not built yet", 0 },
-	{ "output", 'o', FORM_NAMES, 0, "How to answer (default json)", 0 },
+	{ "remedies", OPT_REMEDIES, "FILE", 0,
+	  "What moving layers, micro-batches and hosts would gain, by a description of the job "
+	  "(YAML; experimental)",
+	  0 },
+	{ "output", 'o', FORM_NAMES, 0, "Output format (default json)", 0 },
 	{ 0 },
 };
 
@@ -79,7 +83,8 @@ struct options {
 	const struct form *form;
 	size_t max_ops;
 	bool summary;
-	bool spread_said; /* it goes before that of the speeds */
+	bool spread_said;		       /* it goes before that of the speeds */
+	const struct description *description; /* of --remedies; NULL: not asked */
 	struct attribution_options how;
 };
 
@@ -112,7 +117,7 @@ static size_t read_count(const char *text, struct argp_state *state)
 	errno = 0;
 	n = strtoull(text, &end, 10);
 	if (errno || *end || text[0] < '0' || text[0] > '9' || n < MAX_OPS_LEAST || n > SIZE_MAX / 2)
-		argp_error(state, "--max-ops: '%s' is not a whole number from %d up", text,
+		argp_error(state, "--max-ops: '%s' is not a whole number of at least %d", text,
 			   MAX_OPS_LEAST);
 	return (size_t)n;
 }
@@ -187,6 +192,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!options->trace)
 			argp_error(state, "which trace? A file, or - for standard input");
+		if (options->summary && options->remedies)
+			argp_error(state, "--remedies: not with --summary");
 		return 0;
 	default:
 		return parse_number(key, arg, state);
@@ -199,7 +206,7 @@ static const struct argp argp = {
 	.args_doc = "TRACE\nhang FILE|DIR ...",
 	.doc = "What slows a training job: a host, a link, or the job itself.\vTRACE is optrace/1 "
 	       "(JSON lines) or the CSV of its columns, plain, gzip or zstd; - is standard input. "
-	       "hang says who has stopped a job that stands still: see hang --help. "
+	       "hang says which ranks have stopped a job that hangs: see hang --help. "
 	       "Exit status: 0 answered, 1 failed, 2 usage or an impossible trace.",
 };
 
@@ -207,6 +214,20 @@ static const struct argp argp = {
 static int status_of(int r)
 {
 	return r == -ENOMEM || r == -EIO ? STATUS_FAILED : STATUS_USAGE;
+}
+
+/* 1, or the window is gone. */
+static int look_out(const struct options *options, struct trace_reader *reader,
+		    struct attribution **window, struct err *err)
+{
+	int r = outlook_find(*window, options->description, trace_reader_name(reader),
+			     &(*window)->remedies, err);
+
+	if (r == 0)
+		return 1;
+	attribution_free(*window);
+	*window = NULL;
+	return r;
 }
 
 /* The next window; 0 when there is none, 1 with one. */
@@ -223,7 +244,9 @@ static int next_window(const struct options *options, struct trace_reader *reade
 	if (r <= 0)
 		return r;
 	r = attribution_new(trace, &options->how, ret_window, err);
-	return r < 0 ? err_wrap(err, r, "%s", trace_reader_name(reader)) : 1;
+	if (r < 0)
+		return err_wrap(err, r, "%s", trace_reader_name(reader));
+	return options->description ? look_out(options, reader, ret_window, err) : 1;
 }
 
 /* A window is written once it is known whether another one follows. */
@@ -312,6 +335,7 @@ int main(int argc, char **argv)
 		.how = ATTRIBUTION_OPTIONS,
 	};
 	struct speeds speeds = { .n = 0 };
+	struct description description = { .path = NULL };
 	struct err err = ERR_INIT;
 	int r;
 
@@ -326,14 +350,15 @@ int main(int argc, char **argv)
 	options.how.nodes = !options.summary;
 	if (options.how.min_slowdown < 1)
 		options.how.min_slowdown = options.summary ? SUMMARY_STRAGGLING : CAUSE_STRAGGLING;
-	if (options.remedies) {
-		log_error("--remedies: not built yet");
-		return STATUS_USAGE;
-	}
 	r = take_speeds(&options, &speeds, &err);
+	if (r == 0 && options.remedies) {
+		r = description_read(options.remedies, &description, &err);
+		options.description = &description;
+	}
 	if (r == 0)
 		r = run(&options, &err);
 	speeds_release(&speeds);
+	description_release(&description);
 	if (r == 0)
 		return STATUS_GOOD;
 	if (status_of(r) == STATUS_USAGE)

@@ -44,6 +44,7 @@ static int find(struct attribution *a, struct err *err)
 {
 	struct trace *trace = a->trace;
 	size_t n_threads = a->options.n_threads;
+	struct replace_case whom;
 	struct suspects_case of;
 	int r = graph_new(trace, &a->graph, err);
 
@@ -74,7 +75,10 @@ static int find(struct attribution *a, struct err *err)
 				     a->options.beyond };
 	a->lateness =
 		lateness_find(trace, a->alignment.by_ends, a->options.spread, a->slowdown.recorded);
-	return suspects_find(&of, n_threads, &a->suspects, err);
+	a->outline = outline_find(trace, &a->slowdown.balance);
+	whom = (struct replace_case){ trace, a->graph, &a->cost, &a->slowdown, &a->bootstrap };
+	r = replace_find(&whom, n_threads, &a->replace, err);
+	return r < 0 ? r : suspects_find(&of, n_threads, &a->suspects, err);
 }
 
 int attribution_new(struct trace *trace, const struct attribution_options *options,
@@ -98,8 +102,10 @@ void attribution_free(struct attribution *a)
 {
 	if (!a)
 		return;
+	json_decref(a->remedies);
 	lateness_release(&a->lateness);
 	suspects_release(&a->suspects);
+	outline_release(&a->outline);
 	free(a->speeds);
 	bootstrap_release(&a->bootstrap);
 	hints_release(&a->hints);

@@ -9,6 +9,8 @@
 #include "attribution/hints.h"
 #include "attribution/lateness.h"
 #include "attribution/lottery.h"
+#include "attribution/outline.h"
+#include "attribution/replace.h"
 #include "attribution/speeds.h"
 #include "attribution/suspects.h"
 
@@ -46,7 +48,10 @@ struct attribution {
 	struct interval s; /* the slowdown, with its interval */
 	double *speeds;	   /* owned: of workers, as options.speeds has them; NULL: not known */
 	struct suspects suspects;
+	struct outline outline;
+	struct replace replace;
 	struct lateness lateness;
+	json_t *remedies; /* owned: what outlook.h finds; NULL: nobody asked */
 };
 
 /* Takes the trace over, even when it fails. -EINVAL: what it says cannot be; -ENOMEM. */

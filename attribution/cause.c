@@ -106,3 +106,14 @@ struct cause cause_find(const struct trace *trace, const struct slowdown *slowdo
 		add(&cause, CAUSE_UNKNOWN, 0, &most);
 	return cause;
 }
+
+bool cause_has(const struct cause *cause, enum cause_label label)
+{
+	size_t i;
+
+	for (i = 0; i < cause->n_labels; i++) {
+		if (cause->labels[i] == label)
+			return true;
+	}
+	return false;
+}

@@ -43,3 +43,6 @@ struct cause cause_find(const struct trace *trace, const struct slowdown *slowdo
 
 /* "worker" */
 const char *cause_name(enum cause_label label);
+
+/* Is it one of its labels, the primary one or another? */
+bool cause_has(const struct cause *cause, enum cause_label label);

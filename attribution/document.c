@@ -6,27 +6,14 @@
 #include "attribution/attribution.h"
 #include "attribution/lateness_document.h"
 #include "attribution/summary.h"
+#include "attribution/summary_remedies.h"
+#include "lib/json/json.h"
 
 enum { KEY_SIZE = 32 };
 
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
-static json_t *count(size_t value)
-{
-	return json_integer((json_int_t)value);
-}
-
-static void put(json_t *object, const char *key, json_t *value)
-{
-	(void)json_object_set_new(object, key, value);
-}
-
 static void put_number(json_t *object, const char *key, double value)
 {
-	put(object, key, number(value));
+	json_put(object, key, json_number(value));
 }
 
 /* {"0": values[0], "1": values[stride] ...}, each divided by `by`. */
@@ -71,7 +58,8 @@ static json_t *by_worker(const struct trace *trace, const double *values)
 		json_t *row = json_array();
 
 		for (stage = 0; stage < trace->job.pp; stage++)
-			(void)json_array_append_new(row, number(values[d * trace->job.pp + stage]));
+			(void)json_array_append_new(row,
+						    json_number(values[d * trace->job.pp + stage]));
 		(void)json_array_append_new(rows, row);
 	}
 	return rows;
@@ -81,9 +69,9 @@ static json_t *worker(const struct trace *trace, uint32_t w)
 {
 	json_t *object = json_object();
 
-	put(object, "dp", count(w / trace->job.pp));
-	put(object, "pp", count(w % trace->job.pp));
-	put(object, "rank", json_integer(trace->job.workers[w].rank));
+	json_put(object, "dp", json_count(w / trace->job.pp));
+	json_put(object, "pp", json_count(w % trace->job.pp));
+	json_put(object, "rank", json_integer(trace->job.workers[w].rank));
 	return object;
 }
 
@@ -112,13 +100,13 @@ static void put_totals(json_t *doc, const struct attribution *a)
 	put_number(doc, "S", s->s);
 	put_number(doc, "W", 1 - 1 / s->s);
 	put_number(doc, "discrepancy", s->discrepancy);
-	put(doc, "trace_ok", json_boolean(s->discrepancy <= CAUSE_DISCREPANCY_MAX));
+	json_put(doc, "trace_ok", json_boolean(s->discrepancy <= CAUSE_DISCREPANCY_MAX));
 	put_number(doc, "launch_slowdown", s->recorded / s->simulated);
 	put_number(doc, "M_w", s->top.share);
 	put_number(doc, "M_w_compute", s->top.share_compute);
 	put_number(doc, "M_x", s->x.share);
 	put_number(doc, "M_x_compute", s->x.share_compute);
-	put(doc, "X_whole_stage", json_boolean(s->x_whole_stage));
+	json_put(doc, "X_whole_stage", json_boolean(s->x_whole_stage));
 	put_number(doc, "M_s", s->last_stage.share_without);
 	put_number(doc, "A_s_excl", s->stage_beside_top);
 	put_number(doc, "M_comm", s->comm);
@@ -143,15 +131,15 @@ static void put_parts(json_t *doc, const struct attribution *a)
 		put_number(slow, optype_reported(type), s->types[slowdown_type(type)]);
 		put_number(waste, optype_reported(type), 1 - 1 / s->types[slowdown_type(type)]);
 	}
-	put(doc, "S_t", slow);
-	put(doc, "W_t", waste);
-	put(doc, "ideal_value", ideal);
-	put(doc, "S_dp", by_index(s->dp, trace->job.dp, 1, 1));
-	put(doc, "S_pp", by_index(s->pp, trace->job.pp, 1, 1));
-	put(doc, "S_w", by_worker(trace, s->workers));
-	put(doc, "S_w_exact", by_worker(trace, s->exact));
-	put(doc, "top_workers", set(trace, &s->top, "S_w", s->workers));
-	put(doc, "X", set(trace, &s->x, "S_w_exact", s->exact));
+	json_put(doc, "S_t", slow);
+	json_put(doc, "W_t", waste);
+	json_put(doc, "ideal_value", ideal);
+	json_put(doc, "S_dp", by_index(s->dp, trace->job.dp, 1, 1));
+	json_put(doc, "S_pp", by_index(s->pp, trace->job.pp, 1, 1));
+	json_put(doc, "S_w", by_worker(trace, s->workers));
+	json_put(doc, "S_w_exact", by_worker(trace, s->exact));
+	json_put(doc, "top_workers", set(trace, &s->top, "S_w", s->workers));
+	json_put(doc, "X", set(trace, &s->x, "S_w_exact", s->exact));
 }
 
 /* The heat map of one step. */
@@ -169,7 +157,7 @@ static json_t *workers_of_step(const struct attribution *a, size_t step)
 			double both = MIN(s->step_dp[step * trace->job.dp + d],
 					  s->step_pp[stage * trace->n_steps + step]);
 
-			(void)json_array_append_new(row, number(both / s->ideal));
+			(void)json_array_append_new(row, json_number(both / s->ideal));
 		}
 		(void)json_array_append_new(rows, row);
 	}
@@ -199,23 +187,24 @@ static void put_steps(json_t *doc, const struct attribution *a)
 	char key[KEY_SIZE];
 	size_t i;
 
-	put(doc, "step_T", by_step(trace, s->step_simulated, 1));
-	put(doc, "step_act", by_step(trace, s->step_recorded, 1));
-	put(doc, "step_S", by_step(trace, s->step_simulated, s->ideal));
+	json_put(doc, "step_T", by_step(trace, s->step_simulated, 1));
+	json_put(doc, "step_act", by_step(trace, s->step_recorded, 1));
+	json_put(doc, "step_S", by_step(trace, s->step_simulated, s->ideal));
 	for (i = 0; i < trace->n_steps; i++) {
 		(void)step_key(trace, i, key);
-		put(workers, key, workers_of_step(a, i));
-		put(types, key, types_of_step(a, i));
-		put(dp, key, by_index(s->step_dp + i * trace->job.dp, trace->job.dp, 1, s->ideal));
-		put(pp, key, by_index(s->step_pp + i, trace->job.pp, trace->n_steps, s->ideal));
+		json_put(workers, key, workers_of_step(a, i));
+		json_put(types, key, types_of_step(a, i));
+		json_put(dp, key,
+			 by_index(s->step_dp + i * trace->job.dp, trace->job.dp, 1, s->ideal));
+		json_put(pp, key, by_index(s->step_pp + i, trace->job.pp, trace->n_steps, s->ideal));
 	}
-	put(doc, "step_S_w", workers);
-	put(doc, "step_S_t", types);
-	put(doc, "step_S_dp", dp);
-	put(doc, "step_S_pp", pp);
+	json_put(doc, "step_S_w", workers);
+	json_put(doc, "step_S_t", types);
+	json_put(doc, "step_S_dp", dp);
+	json_put(doc, "step_S_pp", pp);
 }
 
-static json_t *remedy(const struct remedy *remedy, const struct slowdown *slowdown)
+static json_t *remedy(const struct set_effect *remedy, const struct slowdown *slowdown)
 {
 	json_t *object;
 
@@ -243,10 +232,11 @@ static void put_nodes(json_t *doc, const struct attribution *a)
 
 		put_number(node, "T_fix", s->node_times[i]);
 		put_number(node, "share", s->node_shares[i]);
-		put(nodes, job->nodes[i], node);
+		json_put(nodes, job->nodes[i], node);
 	}
-	put(doc, "fix_node", nodes);
-	put(doc, "top_node", s->top_node < 0 ? json_null() : json_string(job->nodes[s->top_node]));
+	json_put(doc, "fix_node", nodes);
+	json_put(doc, "top_node",
+		 s->top_node < 0 ? json_null() : json_string(job->nodes[s->top_node]));
 	put_number(doc, "M_node", s->top_node < 0 ? (double)NAN : s->node_shares[s->top_node]);
 }
 
@@ -258,13 +248,13 @@ static void put_labels(json_t *doc, const struct attribution *a)
 
 	for (i = 0; i < a->cause.n_labels; i++)
 		(void)json_array_append_new(labels, json_string(cause_name(a->cause.labels[i])));
-	put(doc, "class", labels);
-	put(doc, "primary", json_string(cause_name(a->cause.primary)));
+	json_put(doc, "class", labels);
+	json_put(doc, "primary", json_string(cause_name(a->cause.primary)));
 	put_number(gc, "M_gc", a->slowdown.pauses);
-	put(gc, "candidates", count(balance->n_pauses));
+	json_put(gc, "candidates", json_count(balance->n_pauses));
 	put_number(gc, "max_share", balance->max_share);
-	put(gc, "workers", count(balance->n_paused));
-	put(doc, "gc", gc);
+	json_put(gc, "workers", json_count(balance->n_paused));
+	json_put(doc, "gc", gc);
 }
 
 static void put_quality(json_t *doc, const struct attribution *a)
@@ -278,22 +268,22 @@ static void put_quality(json_t *doc, const struct attribution *a)
 		json_t *object = json_object();
 
 		(void)json_array_append_new(dropped, json_integer(step->step));
-		put(object, "step", json_integer(step->step));
-		put(object, "dp_rank", json_integer(step->dp_rank));
-		put(object, "operations", count(step->has));
-		put(object, "expected", count(step->expected));
+		json_put(object, "step", json_integer(step->step));
+		json_put(object, "dp_rank", json_integer(step->dp_rank));
+		json_put(object, "operations", json_count(step->has));
+		json_put(object, "expected", json_count(step->expected));
 		(void)json_array_append_new(why, object);
 	}
-	put(doc, "dropped_steps", dropped);
-	put(doc, "dropped_why", why);
-	put(doc, "negative_transfers", count(a->cost.negative));
-	put(doc, "clamped_transfers", count(a->cost.clamped));
-	put(doc, "job", trace->job.name ? json_string(trace->job.name) : json_null());
-	put(doc, "dp", count(trace->job.dp));
-	put(doc, "pp", count(trace->job.pp));
-	put(doc, "steps", count(trace->n_steps));
-	put(doc, "window", count(trace->window));
-	put(doc, "ops_used", count(trace->n_keys * trace->n_lanes));
+	json_put(doc, "dropped_steps", dropped);
+	json_put(doc, "dropped_why", why);
+	json_put(doc, "negative_transfers", json_count(a->cost.negative));
+	json_put(doc, "clamped_transfers", json_count(a->cost.clamped));
+	json_put(doc, "job", trace->job.name ? json_string(trace->job.name) : json_null());
+	json_put(doc, "dp", json_count(trace->job.dp));
+	json_put(doc, "pp", json_count(trace->job.pp));
+	json_put(doc, "steps", json_count(trace->n_steps));
+	json_put(doc, "window", json_count(trace->window));
+	json_put(doc, "ops_used", json_count(trace->n_keys * trace->n_lanes));
 }
 
 static void put_delay(json_t *object, const struct launch_delay *delay)
@@ -320,14 +310,14 @@ static json_t *hints(const struct attribution *a)
 		json_t *object = json_object();
 
 		put_delay(object, &a->hints.nodes[i]);
-		put(nodes, job->nodes[i], object);
+		json_put(nodes, job->nodes[i], object);
 	}
-	put(delay, "workers", workers);
-	put(delay, "nodes", nodes);
-	put(all, "launch_delay", delay);
+	json_put(delay, "workers", workers);
+	json_put(delay, "nodes", nodes);
+	json_put(all, "launch_delay", delay);
 	put_number(drift, "step_time_per_step", a->hints.step_time_slope);
 	put_number(drift, "start_skew_per_step", a->hints.start_skew_slope);
-	put(all, "drift", drift);
+	json_put(all, "drift", drift);
 	return all;
 }
 
@@ -341,8 +331,8 @@ static json_t *alignment(const struct attribution *a)
 		if (a->alignment.offsets[i] != 0)
 			put_number(offsets, job->nodes[i], a->alignment.offsets[i]);
 	}
-	put(object, "mode", json_string(a->options.align ? "auto" : "none"));
-	put(object, "offsets_s", offsets);
+	json_put(object, "mode", json_string(a->options.align ? "auto" : "none"));
+	json_put(object, "offsets_s", offsets);
 	return object;
 }
 
@@ -359,25 +349,25 @@ static json_t *confidence(const struct attribution *a)
 	struct interval interval;
 	size_t i;
 
-	put(object, "block", count(BOOTSTRAP_BLOCK));
-	put(object, "draws", count(a->bootstrap.n_draws));
-	put(object, "enough", json_boolean(a->suspects.enough));
-	put(object, "steps_needed",
-	    a->suspects.enough ? json_null() : count(a->suspects.steps_needed));
-	put(object, "S", summary_interval(&a->s));
+	json_put(object, "block", json_count(BOOTSTRAP_BLOCK));
+	json_put(object, "draws", json_count(a->bootstrap.n_draws));
+	json_put(object, "enough", json_boolean(a->suspects.enough));
+	json_put(object, "steps_needed",
+		 a->suspects.enough ? json_null() : json_count(a->suspects.steps_needed));
+	json_put(object, "S", summary_interval(&a->s));
 	for (i = 0; i < FIX_N; i++) {
 		if (!s->step_fixed[i])
 			continue;
 		interval = attribution_share(a, s->step_fixed[i]);
-		put(object, names[i], summary_interval(&interval));
+		json_put(object, names[i], summary_interval(&interval));
 	}
 	for (i = 0; i < OPTYPE_N; i++) {
 		if (slowdown_type((enum optype)i) != i || isnan(s->types[i]))
 			continue;
 		interval = attribution_slowdown(a, s->step_types + i * a->trace->n_steps);
-		put(types, optype_reported((enum optype)i), summary_interval(&interval));
+		json_put(types, optype_reported((enum optype)i), summary_interval(&interval));
 	}
-	put(object, "S_t", types);
+	json_put(object, "S_t", types);
 	return object;
 }
 
@@ -388,15 +378,18 @@ json_t *attribution_document(const struct attribution *a)
 	put_totals(doc, a);
 	put_parts(doc, a);
 	put_steps(doc, a);
-	put(doc, "ms", remedy(&a->slowdown.last_stage, &a->slowdown));
-	put(doc, "mw", remedy(&a->slowdown.top_remedy, &a->slowdown));
+	json_put(doc, "ms", remedy(&a->slowdown.last_stage, &a->slowdown));
+	json_put(doc, "mw", remedy(&a->slowdown.top_remedy, &a->slowdown));
 	put_nodes(doc, a);
 	put_labels(doc, a);
 	put_quality(doc, a);
-	put(doc, "confidence", confidence(a));
-	put(doc, "suspects", summary_suspects(a));
-	put(doc, "lateness", lateness_document(a->trace, &a->lateness));
-	put(doc, "hints", hints(a));
-	put(doc, "alignment", alignment(a));
+	json_put(doc, "confidence", confidence(a));
+	json_put(doc, "suspects", summary_suspects(a));
+	json_put(doc, "replace", summary_replace(a));
+	json_put(doc, "lateness", lateness_document(a->trace, &a->lateness));
+	json_put(doc, "hints", hints(a));
+	json_put(doc, "alignment", alignment(a));
+	if (a->remedies)
+		json_put(doc, "remedies", json_incref(a->remedies));
 	return doc;
 }

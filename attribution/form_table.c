@@ -5,6 +5,7 @@
 
 #include "attribution/form_kinds.h"
 #include "attribution/lateness_document.h"
+#include "attribution/outlook_show.h"
 #include "attribution/words.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/utf8.h"
@@ -272,4 +273,6 @@ void form_table(const struct attribution *a, size_t i, bool more, FILE *out)
 		(void)strbuf_printf(&words, " %s",
 				    json_string_value(json_object_get(lateness, "sentence")));
 	text_wrap(strbuf_text(&words), out, 0, term_width(out));
+	if (a->remedies)
+		outlook_show(a->remedies, out, colour, term_width(out));
 }

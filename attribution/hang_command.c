@@ -45,7 +45,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option option_table[] = {
-	{ "output", 'o', "table|json", 0, "How to answer (default table)", 0 },
+	{ "output", 'o', "table|json", 0, "Output format (default table)", 0 },
 	{ 0 },
 };
 
@@ -53,7 +53,8 @@ static const struct argp argp = {
 	.options = option_table,
 	.parser = parse_option,
 	.args_doc = "FILE|DIR ...",
-	.doc = "Who has stopped a job that stands still.\vFILEs are dumps of PyTorch's flight "
+	.doc = "Says which ranks have stopped a job that hangs.\vFILEs are dumps of PyTorch's "
+	       "flight "
 	       "recorder "
 	       "(pickle or JSON), assay-hang/1 documents, answers of NCCL's RAS, stacks of py-spy; "
 	       "of a "

@@ -104,14 +104,14 @@ static int check_job(struct input *input, const char *path, const struct hang_he
 	if (!first->job[0])
 		input->head = *head;
 	if (!streq(first->job, head->job))
-		return err_set(err, EINVAL, "%s: it is of the job '%s', and another file of '%s'",
+		return err_set(err, EINVAL, "%s: it belongs to job '%s', another file to '%s'",
 			       path, head->job, first->job);
 	if (first->run == HANG_UNKNOWN)
 		input->head.run = head->run;
 	if (head->run != HANG_UNKNOWN && head->run != first->run)
 		return err_set(err, EINVAL,
-			       "%s: it is of run %" PRId64 " of the job, and another file of run "
-			       "%" PRId64,
+			       "%s: it belongs to run %" PRId64
+			       " of the job, another file to run %" PRId64,
 			       path, head->run, first->run);
 	return 0;
 }
@@ -156,7 +156,8 @@ static int take_json(struct input *input, const char *path, const char *text, si
 		return take_ras(input, path, text, n, err);
 	if (json_object_get(json, "entries"))
 		return take_dump(input, path, text, n, err);
-	return named ? err_set(err, EINVAL, "%s: JSON of no kind that tells of a hang", path) : 0;
+	return named ? err_set(err, EINVAL, "%s: JSON, but of no kind that describes a hang", path)
+		     : 0;
 }
 
 static int take_bytes(struct input *input, const char *path, const char *bytes, size_t n,
@@ -180,8 +181,8 @@ static int take_bytes(struct input *input, const char *path, const char *bytes, 
 	if (!named)
 		return 0;
 	return err_set(err, EINVAL,
-		       "%s: neither a dump of a flight recorder nor assay-hang/1, an answer "
-		       "of RAS, or a stack of py-spy",
+		       "%s: neither a flight recorder dump, nor assay-hang/1, an answer from RAS "
+		       "or a py-spy stack",
 		       path);
 }
 
@@ -244,7 +245,7 @@ int hang_input_read(char *const *paths, size_t n, struct hang_case *c, struct er
 		return r;
 	if (input.n_taken == 0)
 		return input.broken.code ? err_set(err, EINVAL, "%s", input.broken.msg)
-					 : err_set(err, EINVAL, "%s: nothing in it tells of a hang",
-						   paths[0]);
+					 : err_set(err, EINVAL,
+						   "%s: nothing in it describes a hang", paths[0]);
 	return hang_fr_put(input.fr, c, err);
 }

@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "attribution/lateness_document.h"
 
-#include <math.h>
-
 #include "attribution/lateness.h"
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "lib/ring/ring_words.h"
-
-static void put(json_t *object, const char *key, json_t *value)
-{
-	(void)json_object_set_new(object, key, value);
-}
-
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
 
 /* --- who a rank is: its worker --- */
 
@@ -50,10 +39,10 @@ static json_t *place_of(const struct trace *trace, size_t rank)
 		(void)json_array_append_new(hosts, json_string(host));
 	(void)json_array_append_new(ranks, json_integer(worker_of(trace, rank)->rank));
 	(void)json_array_append_new(ranks, json_integer(last_rank(trace, rank)));
-	put(object, "hosts", hosts);
-	put(object, "dp", json_integer((json_int_t)(rank % trace->job.dp)));
-	put(object, "stage", json_integer((json_int_t)(rank / trace->job.dp)));
-	put(object, "ranks", ranks);
+	json_put(object, "hosts", hosts);
+	json_put(object, "dp", json_integer((json_int_t)(rank % trace->job.dp)));
+	json_put(object, "stage", json_integer((json_int_t)(rank / trace->job.dp)));
+	json_put(object, "ranks", ranks);
 	return object;
 }
 
@@ -69,12 +58,12 @@ static json_t *slowest(const struct trace *trace, const struct lateness *latenes
 		return json_null();
 	late = &l->ranks[l->slowest];
 	object = place_of(trace, (size_t)l->slowest);
-	put(object, "excess", number(late->own.excess));
-	put(object, "late_s", number(late->late_s / lateness->steps));
-	put(object, "wait_s", number(late->wait_s / lateness->steps));
-	put(object, "last", json_integer((json_int_t)late->last));
-	put(object, "collectives", json_integer((json_int_t)late->collectives));
-	put(object, "stands_out", json_boolean(l->stands_out == l->slowest));
+	json_put(object, "excess", json_number(late->own.excess));
+	json_put(object, "late_s", json_number(late->late_s / lateness->steps));
+	json_put(object, "wait_s", json_number(late->wait_s / lateness->steps));
+	json_put(object, "last", json_integer((json_int_t)late->last));
+	json_put(object, "collectives", json_integer((json_int_t)late->collectives));
+	json_put(object, "stands_out", json_boolean(l->stands_out == l->slowest));
 	return object;
 }
 
@@ -87,11 +76,11 @@ static json_t *links(const struct trace *trace, const struct ring_lateness *l)
 		const struct ring_slow_link *link = &l->links[i];
 		json_t *object = json_object();
 
-		put(object, "from", place_of(trace, link->from));
-		put(object, "to", place_of(trace, link->to));
-		put(object, "transfers", json_integer((json_int_t)link->n));
-		put(object, "transfer_s", number(link->xfer_s));
-		put(object, "usual_s", number(link->usual_s));
+		json_put(object, "from", place_of(trace, link->from));
+		json_put(object, "to", place_of(trace, link->to));
+		json_put(object, "transfers", json_integer((json_int_t)link->n));
+		json_put(object, "transfer_s", json_number(link->xfer_s));
+		json_put(object, "usual_s", json_number(link->usual_s));
 		(void)json_array_append_new(list, object);
 	}
 	return list;
@@ -106,8 +95,8 @@ static json_t *stalls(const struct trace *trace, const struct ring_lateness *l)
 		const struct ring_stall *stall = &l->stalls[i];
 		json_t *object = place_of(trace, stall->rank);
 
-		put(object, "step", json_integer(trace->steps[stall->seq]));
-		put(object, "seconds", number(stall->seconds));
+		json_put(object, "step", json_integer(trace->steps[stall->seq]));
+		json_put(object, "seconds", json_number(stall->seconds));
 		(void)json_array_append_new(list, object);
 	}
 	return list;
@@ -119,16 +108,16 @@ json_t *lateness_document(const struct trace *trace, const struct lateness *late
 	const struct ring_lateness *l = &lateness->found;
 	json_t *object = json_object();
 
-	put(object, "told", json_boolean(!lateness->why));
+	json_put(object, "told", json_boolean(!lateness->why));
 	if (lateness->why) {
-		put(object, "why", json_string(lateness->why));
+		json_put(object, "why", json_string(lateness->why));
 	} else {
-		put(object, "slowest", slowest(trace, lateness));
-		put(object, "good_most", number(l->tail));
-		put(object, "links", links(trace, l));
-		put(object, "stalls", stalls(trace, l));
+		json_put(object, "slowest", slowest(trace, lateness));
+		json_put(object, "good_most", json_number(l->tail));
+		json_put(object, "links", links(trace, l));
+		json_put(object, "stalls", stalls(trace, l));
 	}
 	sentence = ring_words_lateness(object);
-	put(object, "sentence", json_string(sentence));
+	json_put(object, "sentence", json_string(sentence));
 	return object;
 }

@@ -77,7 +77,7 @@ static int read_field(struct object *o, int field, struct trace_op *op, struct e
 
 static int broken(const struct object *o, struct err *err)
 {
-	return err_set(err, EINVAL, "no valid JSON object, from column %td on",
+	return err_set(err, EINVAL, "not a valid JSON object from column %td on",
 		       o->scan.at - o->line + 1);
 }
 

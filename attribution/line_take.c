@@ -17,8 +17,8 @@ int line_take_name(const struct jtext *name, struct trace_op *op, struct err *er
 	if (memmem(name->at, name->length, "-send-", 6) ||
 	    memmem(name->at, name->length, "-recv-", 6))
 		return err_set(
-			err, EINVAL,
-			"'%.*s' is two operations: write its send and its receive as a line each",
+			err,
+			EINVAL, "'%.*s' is two operations: write its send and its receive on separate lines",
 			shown, name->at);
 	return err_set(err, EINVAL, "unknown operation '%.*s'", shown, name->at);
 }

@@ -145,7 +145,7 @@ static void slowdown_find_sets(const struct trace *trace, struct wave *wave,
 {
 	size_t n = trace->n_steps;
 	struct set_times top, x;
-	struct remedy *remedy = &slowdown->top_remedy;
+	struct set_effect *remedy = &slowdown->top_remedy;
 
 	find_top(trace, slowdown);
 	find_x(trace, slowdown);
@@ -451,7 +451,7 @@ static void take_shares(const struct trace *trace, const struct first_wave *firs
 			struct slowdown *slowdown)
 {
 	size_t n = trace->n_steps;
-	struct remedy *last = &slowdown->last_stage;
+	struct set_effect *last = &slowdown->last_stage;
 
 	slowdown->comm = slowdown_share(slowdown, wave_mean(first->comm, n));
 	slowdown->levelled = slowdown_share(slowdown, wave_mean(first->levelled, n));

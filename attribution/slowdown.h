@@ -25,7 +25,7 @@ struct guilty_set {
 };
 
 /* The published tool's files on a set of operations. */
-struct remedy {
+struct set_effect {
 	double time_without, time_only; /* s: the set mended; all but the set mended */
 	double share_without, share_only;
 };
@@ -57,11 +57,11 @@ struct slowdown {
 	double *step_fixed[FIX_N];		/* s; [step]; NULL: there is no such thing */
 	struct guilty_set top, x;		/* W and X */
 	bool x_whole_stage;
-	struct remedy last_stage, top_remedy; /* the files ms and mw */
-	double stage_beside_top;	      /* A_s_excl */
-	double comm, levelled, pauses;	      /* M_comm, M_seq, M_gc */
-	double *node_times, *node_shares;     /* [node]; NULL until slowdown_find_nodes() */
-	int64_t top_node;		      /* -1: mending none gains anything */
+	struct set_effect last_stage, top_remedy; /* the files ms and mw */
+	double stage_beside_top;		  /* A_s_excl */
+	double comm, levelled, pauses;		  /* M_comm, M_seq, M_gc */
+	double *node_times, *node_shares;	  /* [node]; NULL until slowdown_find_nodes() */
+	int64_t top_node;			  /* -1: mending none gains anything */
 	struct balance balance;
 };
 

@@ -18,7 +18,7 @@ static int read_span(const struct jval *row, int64_t *end, struct speeds_span *r
 
 	if (json_array_size(row->value) != 3 || !json_is_integer(first) || !json_is_integer(n) ||
 	    !json_is_number(speed))
-		return jval_fail(row, err, "want [first rank, how many, speed]");
+		return jval_fail(row, err, "expected [first rank, how many, speed]");
 	*ret = (struct speeds_span){ json_integer_value(first), json_integer_value(n),
 				     json_number_value(speed) };
 	if (ret->first < *end || ret->first > INT32_MAX)
@@ -27,8 +27,8 @@ static int read_span(const struct jval *row, int64_t *end, struct speeds_span *r
 	if (ret->n < 1 || ret->n > INT32_MAX)
 		return jval_fail(row, err, "%lld is not a valid number of ranks", (long long)ret->n);
 	if (!(ret->speed >= SPEEDS_LEAST && ret->speed <= SPEEDS_MOST))
-		return jval_fail(row, err, "want a speed from %g to %g (1 is usual)", SPEEDS_LEAST,
-				 SPEEDS_MOST);
+		return jval_fail(row, err, "expected a speed from %g to %g (1 is usual)",
+				 SPEEDS_LEAST, SPEEDS_MOST);
 	*end = ret->first + ret->n;
 	return 0;
 }
@@ -59,7 +59,7 @@ static int read_part(const struct jval *v, double least, double most, double *re
 		return 0;
 	*ret = json_number_value(v->value);
 	if (!(*ret >= least && *ret <= most))
-		return jval_fail(v, err, "want a number from %g to %g", least, most);
+		return jval_fail(v, err, "expected a number from %g to %g", least, most);
 	return 0;
 }
 
@@ -75,7 +75,7 @@ static int read_root(const struct jval *root, struct speeds *ret, struct err *er
 	spread = jval_get(root, "spread");
 	low = jval_get(root, "low");
 	if (json_integer_value(v.value) != 1)
-		return jval_fail(&v, err, "want 1");
+		return jval_fail(&v, err, "expected 1");
 	r = read_part(&spread, SILICON_SPREAD_LEAST, SPEEDS_SPREAD_MOST, &ret->good.spread, err);
 	if (r == 0)
 		r = read_part(&low, SPEEDS_LEAST, 1, &ret->good.low, err);

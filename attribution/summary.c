@@ -5,10 +5,12 @@
 #include <stdlib.h>
 
 #include "attribution/lateness_document.h"
+#include "attribution/summary_detail.h"
 #include "attribution/words.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 
 #define FORMAT "assay-attribution-summary/1"
 #define NS 1e9
@@ -16,28 +18,13 @@
 
 enum { SENTENCE_MAX = 4096 };
 
-static void put(json_t *object, const char *key, json_t *value)
-{
-	(void)json_object_set_new(object, key, value);
-}
-
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
-static json_t *count(size_t value)
-{
-	return json_integer((json_int_t)value);
-}
-
 json_t *summary_interval(const struct interval *interval)
 {
 	json_t *object = json_object();
 
-	put(object, "value", number(interval->value));
-	put(object, "low", number(interval->low));
-	put(object, "high", number(interval->high));
+	json_put(object, "value", json_number(interval->value));
+	json_put(object, "low", json_number(interval->low));
+	json_put(object, "high", json_number(interval->high));
 	return object;
 }
 
@@ -112,19 +99,20 @@ static json_t *suspect(const struct attribution *a, const struct suspect *suspec
 	}
 	(void)json_array_append_new(ranks, json_integer(suspect->first_rank));
 	(void)json_array_append_new(ranks, json_integer(suspect->last_rank));
-	put(object, "hosts", hosts);
-	put(object, "dp", count(suspect->worst / pp));
-	put(object, "stage", count(suspect->worst % pp));
-	put(object, "ranks", ranks);
-	put(object, "rank_spans", spans(&a->trace->job, suspect));
-	put(object, "class", json_string(class_of_suspects(all)));
-	put(object, "share", summary_interval(&all->share));
-	put(object, "alone", summary_interval(&suspect->alone));
-	put(object, "gain", summary_interval(&all->gain));
-	put(object, "speed",
-	    json_pack("{s:o, s:o}", "now", number(suspect->now), "tested", number(suspect->tested)));
-	put(object, "identifiable", json_boolean(all->identifiable));
-	put(object, "counts", json_boolean(all->counts));
+	json_put(object, "hosts", hosts);
+	json_put(object, "dp", json_count(suspect->worst / pp));
+	json_put(object, "stage", json_count(suspect->worst % pp));
+	json_put(object, "ranks", ranks);
+	json_put(object, "rank_spans", spans(&a->trace->job, suspect));
+	json_put(object, "class", json_string(class_of_suspects(all)));
+	json_put(object, "share", summary_interval(&all->share));
+	json_put(object, "alone", summary_interval(&suspect->alone));
+	json_put(object, "gain", summary_interval(&all->gain));
+	json_put(object, "speed",
+		 json_pack("{s:o, s:o}", "now", json_number(suspect->now), "tested",
+			   json_number(suspect->tested)));
+	json_put(object, "identifiable", json_boolean(all->identifiable));
+	json_put(object, "counts", json_boolean(all->counts));
 	return object;
 }
 
@@ -164,14 +152,14 @@ static json_t *heat(const struct attribution *a)
 		json_t *cells = json_array();
 
 		for (column = 0; column < size[1]; column++)
-			(void)json_array_append_new(cells, number(cell(a, size, row, column)));
+			(void)json_array_append_new(cells, json_number(cell(a, size, row, column)));
 		(void)json_array_append_new(rows, cells);
 	}
-	put(object, "rows", count(size[0]));
-	put(object, "columns", count(size[1]));
-	put(object, "row", json_string("dp"));
-	put(object, "column", json_string("stage"));
-	put(object, "values", rows);
+	json_put(object, "rows", json_count(size[0]));
+	json_put(object, "columns", json_count(size[1]));
+	json_put(object, "row", json_string("dp"));
+	json_put(object, "column", json_string("stage"));
+	json_put(object, "values", rows);
 	return object;
 }
 
@@ -198,23 +186,24 @@ json_t *summary_document(const struct attribution *a)
 	size_t last = trace->n_steps - 1;
 	json_t *doc = json_object();
 
-	put(doc, "format", json_string(FORMAT));
-	put(doc, "steps", count(trace->n_steps));
-	put(doc, "ranks", count(trace->job.world));
-	put(doc, "dp", count(trace->job.dp));
-	put(doc, "pp", count(trace->job.pp));
-	put(doc, "hosts", count(trace->job.n_nodes));
-	put(doc, "from_ns", nanoseconds(trace->began[0]));
-	put(doc, "until_ns", nanoseconds(trace->began[last] + a->slowdown.step_recorded[last]));
-	put(doc, "step_s", number(median_step(a)));
-	put(doc, "slowdown", summary_interval(&a->s));
-	put(doc, "cause", json_string(cause_name(a->cause.primary)));
-	put(doc, "class", json_string(class_of(a)));
-	put(doc, "enough", json_boolean(a->suspects.enough));
-	put(doc, "suspects", summary_suspects(a));
-	put(doc, "heat", heat(a));
-	put(doc, "lateness", lateness_document(trace, &a->lateness));
+	json_put(doc, "format", json_string(FORMAT));
+	json_put(doc, "steps", json_count(trace->n_steps));
+	json_put(doc, "ranks", json_count(trace->job.world));
+	json_put(doc, "dp", json_count(trace->job.dp));
+	json_put(doc, "pp", json_count(trace->job.pp));
+	json_put(doc, "hosts", json_count(trace->job.n_nodes));
+	json_put(doc, "from_ns", nanoseconds(trace->began[0]));
+	json_put(doc, "until_ns", nanoseconds(trace->began[last] + a->slowdown.step_recorded[last]));
+	json_put(doc, "step_s", json_number(median_step(a)));
+	json_put(doc, "slowdown", summary_interval(&a->s));
+	json_put(doc, "cause", json_string(cause_name(a->cause.primary)));
+	json_put(doc, "class", json_string(class_of(a)));
+	json_put(doc, "enough", json_boolean(a->suspects.enough));
+	json_put(doc, "suspects", summary_suspects(a));
+	json_put(doc, "heat", heat(a));
+	json_put(doc, "lateness", lateness_document(trace, &a->lateness));
+	json_put(doc, "detail", summary_detail(a));
 	words_sentence(a, &sentence);
-	put(doc, "sentence", json_string(strbuf_text(&sentence)));
+	json_put(doc, "sentence", json_string(strbuf_text(&sentence)));
 	return doc;
 }

@@ -51,11 +51,11 @@ static int number_codes(struct maker *maker, struct err *err)
 		maker->base[i] = maker->n_codes;
 		maker->n_codes += extent;
 		if (maker->n_codes > limit)
-			return err_set(
-				err, EINVAL,
-				"seq_id: %" PRIu32
-				" for %s of stage %zu: numbers must follow each other from 0",
-				extent - 1, optype_name((enum optype)(i % OPTYPE_N)), i / OPTYPE_N);
+			return err_set(err, EINVAL,
+				       "seq_id: %" PRIu32
+				       " for %s of stage %zu: numbers must be consecutive from 0",
+				       extent - 1, optype_name((enum optype)(i % OPTYPE_N)),
+				       i / OPTYPE_N);
 	}
 	maker->key_of = malloc((maker->n_codes + 1) * sizeof(*maker->key_of));
 	if (!maker->key_of)

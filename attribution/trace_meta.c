@@ -69,7 +69,7 @@ static int check_format(const struct meta *meta, const struct jval *root, bool i
 
 	if (is_line && (!streq(meta->type, "meta") || !meta->format))
 		return err_set(err, EINVAL,
-			       "%s: no meta line of optrace/1: want "
+			       "%s: no meta line of optrace/1: expected "
 			       "\"type\":\"meta\",\"format\":\"optrace/1\"",
 			       root->file);
 	if (meta->format && !streq(meta->format, "optrace/1"))

@@ -345,9 +345,10 @@ static int read_head(struct trace_reader *reader, const struct strbuf *line, con
 	if (r < 0)
 		return err_wrap(err, r, "%s", place);
 	if (!meta)
-		return err_set(err, EINVAL,
-			       "%s: a CSV does not say the shape of its job: give --meta FILE.yaml",
-			       input_name(reader->input));
+		return err_set(
+			err, EINVAL,
+			"%s: a CSV does not state the shape of its job: give --meta FILE.yaml",
+			input_name(reader->input));
 	return trace_meta_file(meta, job, err);
 }
 

@@ -63,7 +63,7 @@ static int unite_steps(const struct trace_builder *builder, struct shape *shape,
 				shape->steps[i]);
 	}
 	if (shape->leaves && shape->n_steps < TRACE_STEPS_MIN)
-		return err_set(err, EAGAIN, "%zu steps are no window", shape->n_steps);
+		return err_set(err, EAGAIN, "%zu steps do not make a window", shape->n_steps);
 	if (shape->n_steps == 0)
 		return err_set(err, EINVAL, "no operation");
 	return 0;

@@ -6,6 +6,7 @@
 
 int unpack_gzip(struct unpack *ret_unpack UNUSED, struct err *err)
 {
-	return err_set(err, EOPNOTSUPP,
-		       "it is gzip, which this build cannot unpack: unpack it first");
+	return err_set(
+		err, EOPNOTSUPP,
+		"it is compressed with gzip, which this build cannot unpack: unpack it first");
 }

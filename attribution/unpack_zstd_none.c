@@ -6,6 +6,7 @@
 
 int unpack_zstd(struct unpack *ret_unpack UNUSED, struct err *err)
 {
-	return err_set(err, EOPNOTSUPP,
-		       "it is zstd, which this build cannot unpack: unpack it first");
+	return err_set(
+		err, EOPNOTSUPP,
+		"it is compressed with zstd, which this build cannot unpack: unpack it first");
 }

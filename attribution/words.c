@@ -241,7 +241,7 @@ static void tell_node(const struct attribution *a, const uint32_t *culprits, siz
 	tell_loss(a, text);
 	if (!a->suspects.enough)
 		return;
-	(void)strbuf_printf(text, "Node %s is slow at computing: on it are all slow workers, ",
+	(void)strbuf_printf(text, "Node %s computes slowly: all slow workers are on it, ",
 			    node_of(a, culprits[0]));
 	name_workers(a, culprits, n, text);
 	(void)strbuf_puts(text, ". ");
@@ -260,7 +260,7 @@ static void tell_link(const struct attribution *a, const uint32_t *culprits, siz
 	tell_loss(a, text);
 	if (!a->suspects.enough)
 		return;
-	(void)strbuf_puts(text, "Transfers are slow, not computing: those of ");
+	(void)strbuf_puts(text, "Transfers are slow, computing is not: those of ");
 	name_workers(a, culprits, n, text);
 	(void)strbuf_puts(text, ". ");
 	tell_gain(a->cause.guilty->share, "With these transfers as fast as the others", text);
@@ -305,7 +305,7 @@ static void tell_gc(const struct attribution *a, const uint32_t *culprits UNUSED
 	(void)strbuf_printf(
 		text,
 		"Single forward passes are held up, %zu on %zu workers, and their backward passes "
-		"are not: so do pauses of the Python garbage collector. ",
+		"are not: pauses of the Python garbage collector look like this. ",
 		balance->n_pauses, balance->n_paused);
 	tell_gain(a->slowdown.pauses, "Without them", text);
 	(void)strbuf_puts(text,
@@ -366,21 +366,10 @@ static const struct {
 	[CAUSE_UNKNOWN] = { ACTOR_OWNER, tell_unknown },
 };
 
-static bool has_label(const struct attribution *a, enum cause_label label)
-{
-	size_t i;
-
-	for (i = 0; i < a->cause.n_labels; i++) {
-		if (a->cause.labels[i] == label)
-			return true;
-	}
-	return false;
-}
-
 /* The primary label; but that communication is slow says less than whose. */
 static enum cause_label told_label(const struct attribution *a)
 {
-	if (a->cause.primary == CAUSE_COMM && has_label(a, CAUSE_LINK))
+	if (a->cause.primary == CAUSE_COMM && cause_has(&a->cause, CAUSE_LINK))
 		return CAUSE_LINK;
 	return a->cause.primary;
 }
@@ -408,7 +397,7 @@ static void tell_quality(const struct attribution *a, struct strbuf *text)
 				    drift > 0 ? "longer" : "shorter", fabs(drift));
 	if (trace->n_dropped)
 		(void)strbuf_printf(
-			text, "%zu of %zu steps were left out: operations are missing in them. ",
+			text, "%zu of %zu steps were left out: operations are missing from them. ",
 			trace->n_dropped, trace->n_dropped + trace->n_steps);
 }
 

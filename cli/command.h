@@ -37,6 +37,7 @@ struct example {
 struct request;
 
 struct command {
+	const char *group; /* what it and those after it are for, in the help; NULL: as before */
 	const char *words[WORDS_MAX]; /* "policy", "check"; the second may be NULL */
 	struct argument argument;     /* required when it has a name */
 	uint64_t options;	      /* bits of enum option_id */
@@ -73,9 +74,6 @@ extern const struct command commands[];
 
 /* "policy check"; new memory. */
 char *command_name(const struct command *command);
-
-/* Names that later versions will answer. NULL-terminated. */
-extern const char *const commands_not_yet[];
 
 /* Is the argument a policy file? */
 int check_policy(const struct request *request);

@@ -8,7 +8,8 @@
 #include "lib/base/xalloc.h"
 
 const struct command commands[] = {
-	{ .words = { "nodes" },
+	{ .group = "Look at the fleet",
+	  .words = { "nodes" },
 	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT) | OPTION_BIT(OPTION_VERDICT) |
 		     OPTION_BIT(OPTION_STALE) | OPTION_BIT(OPTION_CORDONED) | OPTIONS_WHICH,
 	  .summary = "list hosts and their verdicts, worst first",
@@ -90,7 +91,8 @@ const struct command commands[] = {
 	  .examples = { { "assayctl actions --watch", "as it happens" },
 			{ "assayctl actions --node gpu-17", "the history of one host" } },
 	  .view = &view_actions },
-	{ .words = { "cordon" },
+	{ .group = "Take hosts out of service and put them back",
+	  .words = { "cordon" },
 	  .argument = { "NODE...", ARGUMENT_NODE, .many = true },
 	  .options = OPTIONS_HOSTS | OPTION_BIT(OPTION_BREAK_GLASS),
 	  .needs = OPTION_BIT(OPTION_REASON),
@@ -260,14 +262,15 @@ const struct command commands[] = {
 	  .options = OPTIONS_LINK,
 	  .summary = "collect everything known about a host, for a vendor's ticket",
 	  .description =
-		  "One text: what `why` says, parts and their serial numbers, what was done, "
+		  "A single text: what `why` says, parts and their serial numbers, what was done, "
 		  "incidents, kernel log lines, the last reports and every sample of the newest "
 		  "runs. -o json also has the topology.",
 	  .examples = { { "assayctl evidence gpu-17 > gpu-17.txt", "to attach" },
 			{ "assayctl evidence gpu-17 -o json | gzip > gpu-17.json.gz",
 			  "every number" } },
 	  .view = &view_evidence },
-	{ .words = { "jobs" },
+	{ .group = "Find what slows jobs",
+	  .words = { "jobs" },
 	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT),
 	  .summary = "list jobs that sent traces, and what slows them",
 	  .description =
@@ -339,7 +342,7 @@ const struct command commands[] = {
 		  "prediction is how long a step takes once the suspects are replaced, and when "
 		  "a restart has paid for itself; verified is what the next run measured; "
 		  "advice is what the job's driver was told, and whether it answered.\n\n"
-		  "With --ranks: where each rank of a job that stands still is, as its hosts say: "
+		  "With --ranks: where each rank of a hung job is, according to its hosts: "
 		  "the last collective, in which group, and for whom it waits; whoever has stopped "
 		  "comes first. Of more than 64 ranks those that do the same are one row; -o wide "
 		  "has each.",
@@ -348,6 +351,27 @@ const struct command commands[] = {
 			{ "sbatch $(assayctl job j12 --exclude-as slurm) train.sh",
 			  "restart it without the hosts that slow it" } },
 	  .view = &view_job },
+	{ .words = { "plan" },
+	  .argument = { "JOB", ARGUMENT_JOB },
+	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_WITHOUT) | OPTION_BIT(OPTION_STEPS),
+	  .summary = "show what would help a job, what it costs, and when it pays",
+	  .description =
+		  "Every remedy that its last window and the controller know of: replacing hosts, "
+		  "going on without a replica, dealing micro-batches otherwise, and what its owner "
+		  "can do. STEP is how long a step takes then; PAYS AFTER is when the gain has "
+		  "made "
+		  "up for the cost (with 95 % intervals).\n\n"
+		  "SURE: exact is a simulation of the trace with just that changed; model is a "
+		  "model of its pipelines; bound is the most that it can gain.\n\n"
+		  "With --steps the best over the steps that are left comes first. Without it the "
+		  "cheapest does, and the line below says what to do now: a remedy is worth its "
+		  "price once the job has lost as much.\n\n"
+		  "Nothing is done by this command, and no host stays in service because of it.",
+	  .examples = { { "assayctl plan research/llm-7", "what would help it" },
+			{ "assayctl plan research/llm-7 --without gpu-17",
+			  "what cordoning gpu-17 does to it" },
+			{ "assayctl plan research/llm-7 --steps 20000 -o json", "for a program" } },
+	  .view = &view_plan },
 	{ .words = { "diagnose" },
 	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_JOB) | OPTION_BIT(OPTION_REASON) |
 		     OPTION_BIT(OPTION_YES),
@@ -376,7 +400,7 @@ const struct command commands[] = {
 		  "diagnosis: restart without some hosts), acquitted (tested, and clean), owner "
 		  "(the job slows itself), watch (nothing for now) or withdrawn; the text says "
 		  "why.",
-	  .examples = { { "assayctl investigations --watch", "as they go on" } },
+	  .examples = { { "assayctl investigations --watch", "as they progress" } },
 	  .view = &view_investigations },
 	{ .words = { "investigation", "cancel" },
 	  .argument = { "ID", ARGUMENT_ID },
@@ -425,7 +449,7 @@ const struct command commands[] = {
 	  .description =
 		  "Newest first. STATE is running, done, or abandoned (the controller restarted "
 		  "meanwhile).",
-	  .examples = { { "assayctl campaign list --watch", "as they go on" } },
+	  .examples = { { "assayctl campaign list --watch", "as they progress" } },
 	  .view = &view_campaigns },
 	{ .words = { "campaign", "show" },
 	  .argument = { "ID", ARGUMENT_ID },
@@ -437,7 +461,8 @@ const struct command commands[] = {
 	  .examples = { { "assayctl campaign show 7", "its rounds" },
 			{ "assayctl campaign show 7 --watch", "until it is done" } },
 	  .view = &view_campaign },
-	{ .words = { "setup", "controller" },
+	{ .group = "Set up a site",
+	  .words = { "setup", "controller" },
 	  .options = OPTION_BIT(OPTION_DIR) | OPTION_BIT(OPTION_NAMES),
 	  .summary = "create what a site's controller needs",
 	  .description =
@@ -504,13 +529,29 @@ const struct command commands[] = {
 		  "the join token.",
 	  .examples = { { "assayctl join-command --hosts 3", "for three hosts" } },
 	  .view = &view_join_command },
+	{ .words = { "session", "list" },
+	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT),
+	  .summary = "list who has the web page open",
+	  .description =
+		  "Newest first. STATE is open, idle (unused for an hour), over (12 hours old) "
+		  "or token revoked; only an open one is let in.",
+	  .examples = { { "assayctl session list", "all" } },
+	  .view = &view_sessions },
+	{ .words = { "session", "end" },
+	  .argument = { "ID", ARGUMENT_ID },
+	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_REASON),
+	  .summary = "end a session of the web page",
+	  .description = "Its cookie is refused at once. Who has the token can log in again: take "
+			 "that out of tokens.yaml too if it leaked. Needs the role admin.",
+	  .examples = { { "assayctl session end 3", "that one" } },
+	  .view = &view_act,
+	  .post = "/v1/sessions/{}/end" },
 	{ .words = { "doctor" },
 	  .options = OPTIONS_WHERE,
 	  .summary =
 		  "can this machine work with the controller, and does it protect the fleet now?",
 	  .description =
-		  "One line a check, with the one thing to do where something is not as it must "
-		  "be: "
+		  "One line per check, with the one thing to do where something is wrong: "
 		  "the controller's address, the token and the authority, and where each came "
 		  "from; "
 		  "whether it answers, its certificate, the clocks, what this token may do; its "
@@ -518,7 +559,8 @@ const struct command commands[] = {
 		  "and the cluster. Changes nothing. On a GPU host: assay doctor.",
 	  .examples = { { "assayctl doctor", "exit status 1: something is bad" } },
 	  .run = doctor_run },
-	{ .words = { "policy", "check" },
+	{ .group = "Policies, and your shell",
+	  .words = { "policy", "check" },
 	  .argument = { "FILE", ARGUMENT_FILE },
 	  .summary = "check a policy file, and say what it means",
 	  .description = "Reads a policy file as the controller would and explains it in words. An "
@@ -552,8 +594,6 @@ const struct command commands[] = {
 	  .hidden = true },
 	{ .words = { NULL } },
 };
-
-const char *const commands_not_yet[] = { "plan", NULL };
 
 char *command_name(const struct command *command)
 {

@@ -26,9 +26,10 @@ static void check_controller(struct doctor_visit *d)
 	struct err err = ERR_INIT;
 
 	if (link_words_base(s->controller, &d->base, &err) < 0)
-		checklist_say(&d->list, CHECK_BAD, "controller",
-			      "'%.80s' (%s) is no URL: export ASSAY_CONTROLLER=https://HOST:9470",
-			      s->controller, source);
+		checklist_say(
+			&d->list, CHECK_BAD, "controller",
+			"'%.80s' (%s) is not a URL: export ASSAY_CONTROLLER=https://HOST:9470",
+			s->controller, source);
 	else if (s->token_file && url_is_open(d->base))
 		checklist_say(&d->list, CHECK_WARN, "controller",
 			      "%s (%s): the token is sent unencrypted: use https", d->base, source);
@@ -92,7 +93,7 @@ static void check_authority(struct doctor_visit *d)
 	text = read_named(d, "authority", path, source);
 	if (text && !strstr(text, "-----BEGIN CERTIFICATE-----")) {
 		checklist_say(&d->list, CHECK_BAD, "authority",
-			      "%s (%s): is not a PEM certificate: give it ca.pem of the controller",
+			      "%s (%s): is not a PEM certificate: use the controller's ca.pem",
 			      path, source);
 		free(TAKE(d->base));
 	} else if (text) {
@@ -112,8 +113,7 @@ int doctor_run(const struct request *request)
 	if (d.base)
 		doctor_reach(&d);
 	else
-		checklist_say(&d.list, CHECK_SKIPPED, "reach",
-			      "not asked until the above is mended");
+		checklist_say(&d.list, CHECK_SKIPPED, "reach", "not asked until the above is fixed");
 	if (d.may_ask)
 		doctor_acts(&d);
 	bad = checklist_end(&d.list);

@@ -75,8 +75,8 @@ static bool say_blocked(struct doctor_visit *d, const json_t *breaker)
 			      stopped);
 	if (*stale && !fenced)
 		checklist_say(&d->list, CHECK_BAD, "acting",
-			      "the cluster is not known for sure: %s: see the API server, and the "
-			      "controller's log",
+			      "the state of the cluster is uncertain: %s: check the API server, "
+			      "and the controller's log",
 			      stale);
 	return open || fenced || *stopped || *stale;
 }
@@ -204,8 +204,8 @@ static void say_hosts(struct doctor_visit *d)
 	say_some(d, &h.unverified,
 		 "joined and unverified: run assay run --profile quick --report there");
 	say_some(d, &h.outside,
-		 "no node of the cluster by that name, so it is never cordoned: give "
-		 "node in assayd.yaml the node's name");
+		 "the cluster has no node of that name, so it is never cordoned: set node in "
+		 "assayd.yaml to the node's name");
 	say_overdue(d);
 	free(h.silent.first);
 	free(h.unverified.first);
@@ -242,10 +242,9 @@ static void say_cluster(struct doctor_visit *d)
 	const char *refused;
 
 	if (streq(cluster, "embedded"))
-		checklist_say(
-			&d->list, CHECK_OK, "cluster",
-			"embedded: no scheduler hears of a cordon but by `assay admit` and the kit "
-			"for Slurm (docs/slurm.md)");
+		checklist_say(&d->list, CHECK_OK, "cluster",
+			      "embedded: no scheduler learns of a cordon except through `assay "
+			      "admit` and the Slurm kit (docs/slurm.md)");
 	if (!streq(cluster, "kubernetes"))
 		return;
 	path = xasprintf("/v1/actions?limit=%d", ACTIONS_LOOKED_AT);

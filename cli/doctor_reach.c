@@ -76,15 +76,15 @@ static const char *cure_of(int r)
 {
 	switch (-r) {
 	case ECONNREFUSED:
-		return "start assay-controller there, or give ASSAY_CONTROLLER the right host and "
-		       "port";
+		return "start assay-controller there, or set ASSAY_CONTROLLER to the right host "
+		       "and port";
 	case EHOSTUNREACH:
-		return "mend the name in ASSAY_CONTROLLER, or the resolver";
+		return "fix the name in ASSAY_CONTROLLER, or DNS";
 	case ETIMEDOUT:
-		return "a firewall, or a host that is down";
+		return "check for a firewall, and whether that host is up";
 	case EPROTO:
 	case ECONNRESET:
-		return "https or http? Mend ASSAY_CONTROLLER";
+		return "is it https or http? Fix ASSAY_CONTROLLER";
 	default:
 		return "see its log";
 	}
@@ -123,11 +123,10 @@ static void say_untrusted(struct doctor_visit *d, const char *why)
 			"run assayctl setup certificate --names NAME on the controller",
 			c->names[0] ? c->names : "no name");
 	} else {
-		checklist_say(
-			&d->list, CHECK_BAD, "certificate",
-			"signed by nobody that is trusted here: give ASSAY_CACERT ca.pem of the "
-			"controller (%s)",
-			why);
+		checklist_say(&d->list, CHECK_BAD, "certificate",
+			      "not signed by an authority trusted here: set ASSAY_CACERT to the "
+			      "controller's ca.pem (%s)",
+			      why);
 	}
 	http_once_release(&q);
 }
@@ -144,7 +143,7 @@ static void say_certificate(struct doctor_visit *d, const struct http_once *q)
 	day_of(c->ends_us, day);
 	if (!c->ends_us)
 		checklist_say(&d->list, CHECK_SKIPPED, "certificate",
-			      "trusted; this build of libcurl does not tell until when");
+			      "trusted; this build of libcurl does not say until when");
 	else if (c->ends_us < q->answered_us + CERTIFICATE_SOON_US)
 		checklist_say(&d->list, CHECK_WARN, "certificate",
 			      "ends on %s: run assayctl setup certificate on the controller, then "
@@ -171,10 +170,9 @@ static void say_role(struct doctor_visit *d)
 	while (i < ARRAY_SIZE(roles) && !streq(roles[i].role, role))
 		i++;
 	if (json_is_true(json_object_get(d->who, "open")))
-		checklist_say(
-			&d->list, CHECK_WARN, "rights",
-			"the controller asks nobody for a token, so anybody who reaches it may do "
-			"everything: set tokens in controller.yaml");
+		checklist_say(&d->list, CHECK_WARN, "rights",
+			      "the controller asks for no token, so anyone who can reach it may do "
+			      "anything: set tokens in controller.yaml");
 	else
 		checklist_say(&d->list, CHECK_OK, "rights", "role %s%s%s: %s", role,
 			      *name ? ", recorded as " : "", name,

@@ -70,13 +70,14 @@ void help_all(FILE *out, unsigned width)
 	text_wrap("Shows the verdicts on a fleet's hosts and the reasons for them, and what slows "
 		  "jobs; takes hosts out of service and puts them back.",
 		  out, 0, width);
-	(void)fputc('\n', out);
 	for (c = commands; c->words[0]; c++) {
 		CLEANUP(freep) char *name = command_name(c);
 		CLEANUP(freep)
 		char *line = xasprintf("%s%s%s", name, c->argument.name ? " " : "",
 				       c->argument.name ? c->argument.name : "");
 
+		if (c->group)
+			(void)fprintf(out, "\n%s:\n", c->group);
 		if (!c->hidden)
 			print_pair(line, NAME_COLUMNS, c->summary, out, width);
 	}

@@ -8,8 +8,8 @@ libctl_a_SOURCES = cli/act.c cli/act.h cli/ask.c cli/ask.h cli/bulk.c cli/bulk.h
 	cli/trace_file.c cli/trace_file.h \
 	cli/view.c cli/view.h cli/view_actions.c cli/view_actions.h cli/view_baselines.c cli/view_beat.c cli/view_breaker.c \
 	cli/view_campaign.c cli/view_campaigns.c cli/view_coverage.c cli/view_diagnose.c cli/view_drift.c cli/view_evidence.c \
-	cli/view_incidents.c cli/view_investigation.c cli/view_investigations.c cli/view_job.c cli/view_job.h cli/view_jobs.c cli/view_node.c cli/view_nodes.c cli/view_orders.c cli/view_replay.c \
-	cli/view_submit.c cli/view_token.c cli/view_tokens.c cli/view_why.c cli/watch.c cli/watch.h \
+	cli/view_incidents.c cli/view_investigation.c cli/view_investigations.c cli/view_job.c cli/view_job.h cli/view_jobs.c cli/view_node.c cli/view_nodes.c cli/view_orders.c cli/view_plan.c cli/view_replay.c \
+	cli/view_sessions.c cli/view_submit.c cli/view_token.c cli/view_tokens.c cli/view_why.c cli/watch.c cli/watch.h \
 	cli/why.h cli/words.c
 libctl_a_CFLAGS = $(AM_CFLAGS)
 CTL_LIBS = libctl.a $(JUDGE_LIBS)

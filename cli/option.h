@@ -59,6 +59,8 @@ enum option_id {
 	OPTION_RACK,
 	OPTION_FILE,
 	OPTION_DRY_RUN,
+	OPTION_WITHOUT,
+	OPTION_STEPS,
 	N_OPTIONS,
 };
 
@@ -135,6 +137,8 @@ struct settings {
 	bool windows;
 	bool ranks;
 	const char *exclude_as; /* NULL: not said */
+	const char *without;	/* hosts, "NAME,NAME"; NULL: not said */
+	uint64_t steps;		/* that a job has left; 0: not said */
 	bool yes;
 	uint64_t step; /* of a beat */
 	const char *seconds;

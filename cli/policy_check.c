@@ -37,10 +37,11 @@ static void summarise(const char *file, const struct policy *p)
 	if (p->domain_label)
 		(void)printf("; %" PRIu64 " per %s", p->domain_max, p->domain_label);
 	(void)printf("; %" PRIu64 " per job; %" PRIu64 " automatic cordons in %s, %" PRIu64
-		     " of a person in %s\n",
+		     " by hand in %s\n",
 		     p->per_job, p->rate_cordons, rate, p->manual_cordons, manual);
 	(void)printf("  breaker  when %g %% of the nodes are silent\n", p->breaker_silent_percent);
-	(void)printf("  release  after %s and %" PRIu64 " passes\n", delay, p->release_passes);
+	(void)printf("  release  after %s and %" PRIu64 " pass%s\n", delay, p->release_passes,
+		     p->release_passes == 1 ? "" : "es");
 	summarise_jobs(&p->jobs, p->mode);
 	(void)printf("  rules    %zu\n", p->n_rules);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "lib/base/distance.h"
 #include "lib/base/duration.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
@@ -44,6 +45,28 @@ static int take(struct reading *r, enum option_id id, const char *value, struct 
 	return option_set(&r->settings, id, value, err);
 }
 
+/* `name` may be what was meant by `word`, rather than `*near` (NULL: nothing yet). */
+static void choose(const char *word, const char *name, const char **near)
+{
+	if (distance_is_near(word, name) &&
+	    (!*near || distance_between(word, name) < distance_between(word, *near)))
+		*near = name;
+}
+
+static int refuse_option(const char *word, size_t length, struct err *err)
+{
+	CLEANUP(freep) char *given = xstrndup(word, MIN(length, (size_t)40));
+	const char *near = NULL;
+	size_t i;
+
+	for (i = 0; i < N_OPTIONS; i++)
+		choose(given, option_rows[i].name, &near);
+	if (near)
+		return err_set(err, EINVAL, "unknown option '--%s'; did you mean --%s?", given,
+			       near);
+	return err_set(err, EINVAL, "unknown option '--%s'; see assayctl --help", given);
+}
+
 static int take_long(struct reading *r, const char *word, struct err *err)
 {
 	const char *equals = strchr(word, '=');
@@ -51,8 +74,7 @@ static int take_long(struct reading *r, const char *word, struct err *err)
 	enum option_id id = option_find(word, length);
 
 	if (id == N_OPTIONS)
-		return err_set(err, EINVAL, "unknown option '--%.*s'; see assayctl --help",
-			       (int)MIN(length, (size_t)40), word);
+		return refuse_option(word, length, err);
 	return take(r, id, equals ? equals + 1 : NULL, err);
 }
 
@@ -123,16 +145,10 @@ static void put_word_first(const struct command *command, struct reading *r)
 
 static int refuse(const struct reading *r, struct err *err)
 {
-	const char *word = r->plain[0];
+	const char *word = r->plain[0], *near = NULL;
 	CLEANUP(freep) char *known = xstrdup("");
-	CLEANUP(freep)
-	char *both = xasprintf("%s %s", word, r->n_plain > 1 ? r->plain[1] : "");
 	size_t i;
 
-	for (i = 0; commands_not_yet[i]; i++) {
-		if (streq(word, commands_not_yet[i]) || streq(both, commands_not_yet[i]))
-			return err_set(err, EINVAL, "%s: not built yet", commands_not_yet[i]);
-	}
 	for (i = 0; commands[i].words[0]; i++) {
 		CLEANUP(freep) char *before = known;
 
@@ -142,6 +158,12 @@ static int refuse(const struct reading *r, struct err *err)
 	}
 	if (*known)
 		return err_set(err, EINVAL, "'%s' is incomplete; there is%s", word, known);
+	for (i = 0; commands[i].words[0]; i++) {
+		if (!commands[i].hidden)
+			choose(word, commands[i].words[0], &near);
+	}
+	if (near)
+		return err_set(err, EINVAL, "unknown command '%.64s'; did you mean %s?", word, near);
 	return err_set(err, EINVAL, "unknown command '%.64s'; see assayctl --help", word);
 }
 

@@ -67,7 +67,7 @@ static int check_free(const char *dir, struct err *err)
 
 		if (access(path, F_OK) == 0)
 			return err_set(err, EEXIST,
-				       "%s: is there already: move it away, or give --dir", path);
+				       "%s: already exists: move it away, or give --dir", path);
 	}
 	if (r == 0 && access(dir, W_OK) != 0)
 		return err_set(err, errno, "%s: cannot write there: run it as root", dir);
@@ -115,7 +115,7 @@ static int read_names(const struct settings *s, struct names *ret, struct err *e
 			return err_set(err, EINVAL, "--names: more than %d", SETUP_NAMES_MAX);
 		ret->of[ret->n++] = word;
 	}
-	return ret->n > 0 ? 0 : err_set(err, EINVAL, "--names: want NAME,NAME");
+	return ret->n > 0 ? 0 : err_set(err, EINVAL, "--names: expected NAME,NAME");
 }
 
 /* --- texts --- */

@@ -60,7 +60,7 @@ static int begin(struct making *m, const char *name, unsigned days, struct err *
 			m->key, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1),
 			0);
 	if (code < 0)
-		return check(code, "a key cannot be made", err);
+		return check(code, "a key cannot be created", err);
 	if (random_secret(serial, sizeof(serial), clock_mono_us() + 10 * USEC_PER_SEC, err) < 0)
 		return -EAGAIN;
 	serial[0] &= 0x7f; /* positive (RFC 5280, 4.1.2.2) */
@@ -77,7 +77,7 @@ static int begin(struct making *m, const char *name, unsigned days, struct err *
 		code = gnutls_x509_crt_set_expiration_time(m->cert, now + (time_t)days * DAY_S);
 	if (code == 0)
 		code = gnutls_x509_crt_set_key(m->cert, m->key);
-	return check(code, "a certificate cannot be made", err);
+	return check(code, "a certificate cannot be created", err);
 }
 
 /* The identifier of its key in it, and of who signs it. */
@@ -127,7 +127,7 @@ int setup_cert_authority(const char *name, struct setup_cert_pair *ret, struct e
 	code = gnutls_x509_crt_set_basic_constraints(m.cert, 1, 0);
 	if (code == 0)
 		code = gnutls_x509_crt_set_key_usage(m.cert, GNUTLS_KEY_KEY_CERT_SIGN);
-	r = check(code, "an authority cannot be made", err);
+	r = check(code, "an authority cannot be created", err);
 	return r < 0 ? r : end(&m, &m, ret, err);
 }
 
@@ -189,6 +189,6 @@ int setup_cert_server(const struct setup_cert_pair *ca, const char *const *names
 		code = gnutls_x509_crt_set_key_usage(m.cert, GNUTLS_KEY_DIGITAL_SIGNATURE);
 	if (code == 0)
 		code = gnutls_x509_crt_set_key_purpose_oid(m.cert, GNUTLS_KP_TLS_WWW_SERVER, 0);
-	r = check(code, "a certificate of a server cannot be made", err);
+	r = check(code, "a server certificate cannot be created", err);
 	return r < 0 ? r : end(&m, &authority, ret, err);
 }

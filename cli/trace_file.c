@@ -45,14 +45,14 @@ const char *trace_file_doubt(const char *bytes, size_t len)
 	if (begins(bytes, n, "PAR1", 4))
 		return "Parquet is not read: write it as CSV (docs/optrace.md)";
 	if (!is_text(bytes, n))
-		return "no trace: neither text nor gzip nor zstd";
+		return "not a trace: neither text, gzip nor zstd";
 	while (blank < n && strchr(" \t\r\n", bytes[blank]))
 		blank++;
 	if (blank == n)
-		return "no trace: nothing but blanks";
+		return "not a trace: nothing but blanks";
 	if (bytes[blank] == '[' || has(bytes, n, "\"traceEvents\"") ||
 	    has(bytes, n, "\"schemaVersion\""))
-		return "a profile, not yet a trace: `assay-optrace pytorch` makes one of it "
+		return "a profile, not yet a trace: `assay-optrace pytorch` converts it "
 		       "(docs/optrace.md)";
 	return NULL;
 }

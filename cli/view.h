@@ -50,7 +50,7 @@ extern const struct view view_nodes, view_node, view_why, view_incidents, view_b
 	view_drift, view_act, view_actions, view_breaker, view_coverage, view_replay, view_evidence,
 	view_campaign, view_campaigns, view_diagnose, view_investigation, view_investigations,
 	view_jobs, view_job, view_submit, view_beat, view_silences, view_overrides, view_token,
-	view_tokens, view_join_command;
+	view_tokens, view_join_command, view_sessions, view_plan;
 
 void picture_release(struct picture *picture);
 

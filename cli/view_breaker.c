@@ -28,9 +28,9 @@ static const struct {
 	{ "budget.total", "hosts out of service in the whole fleet, whoever cordoned them" },
 	{ "budget.domain", "hosts out of service in one rack, switch or other domain" },
 	{ "budget.per_job", "hosts out of service of one job" },
-	{ "budget.rate.manual", "recent cordons by hand, of the account with most" },
+	{ "budget.rate.manual", "recent cordons by hand, of the account with the most" },
 	{ "budget.rate", "recent automatic cordons" },
-	{ "budget.deny", "hosts kept from work for one signature" },
+	{ "budget.deny", "hosts refusing jobs because of one signature" },
 };
 
 static int fetch(struct link *link, const struct request *request UNUSED, struct picture *ret,

@@ -221,8 +221,8 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 	CLEANUP(freep) char *made = text_at(picture->document, "made");
 	CLEANUP(freep) char *by = text_at(picture->document, "by");
 
-	return xasprintf("evidence of %s, made at %s by %s; -o json has every number", node, made,
-			 by);
+	return xasprintf("evidence for %s, collected at %s by %s; -o json has every number", node,
+			 made, by);
 }
 
 const struct view view_evidence = { fetch, summary, show, NULL };

@@ -6,9 +6,42 @@
 #include "cli/job_words.h"
 #include "cli/link.h"
 #include "cli/view.h"
+#include "lib/base/err.h"
+#include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/sys/table.h"
+
+enum { HOSTS_MAX = 4096 }; /* bytes of their names */
+
+/* "gpu-17,gpu-18". New memory. */
+static char *hosts_of(const json_t *inv)
+{
+	const json_t *hosts = json_object_get(inv, "hosts");
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(HOSTS_MAX);
+	size_t i;
+
+	for (i = 0; i < json_array_size(hosts); i++)
+		(void)strbuf_printf(&text, "%s%s", i ? "," : "",
+				    raw_at(json_array_get(hosts, i), "node"));
+	return xstrdup(strbuf_text(&text));
+}
+
+/* What would help its job, while it goes on: a line of the page, and nothing without it. */
+static void add_plan(struct link *link, json_t *inv)
+{
+	CLEANUP(freep) char *job = link_segment(raw_at(inv, "job_id"));
+	CLEANUP(freep) char *hosts = hosts_of(inv);
+	CLEANUP(freep) char *without = link_segment(hosts);
+	CLEANUP(freep) char *path = xasprintf("/v1/jobs/%s/plan?without=%s", job, without);
+	struct err ignored = ERR_INIT;
+	json_t *plan = NULL;
+
+	if (*raw_at(inv, "ended") || !*job || !*hosts)
+		return;
+	if (link_get(link, path, &plan, &ignored) == 0)
+		(void)json_object_set_new(inv, "plan", plan);
+}
 
 static int fetch(struct link *link, const struct request *request, struct picture *ret,
 		 struct err *err)
@@ -16,7 +49,11 @@ static int fetch(struct link *link, const struct request *request, struct pictur
 	CLEANUP(freep) char *segment = link_segment(request->argument);
 	CLEANUP(freep) char *path = xasprintf("/v1/investigations/%s", segment);
 
-	return link_get(link, path, &ret->document, err);
+	int r = link_get(link, path, &ret->document, err);
+
+	if (r == 0)
+		add_plan(link, ret->document);
+	return r;
 }
 
 static char *summary(const struct picture *picture, const struct page *page UNUSED)
@@ -107,6 +144,17 @@ static void put_pairs(const json_t *inv, const struct page *page)
 	}
 }
 
+static void put_plan(const json_t *inv, const struct page *page)
+{
+	const json_t *plan = json_object_get(inv, "plan");
+	const char *without = raw_at(json_object_get(plan, "without"), "sentence");
+
+	if (*raw_at(plan, "sentence"))
+		job_words_put(page, "would help", raw_at(plan, "sentence"), TABLE_NONE);
+	if (*without)
+		job_words_put(page, "would cost", without, TABLE_NONE);
+}
+
 static void show(const struct picture *picture, struct page *page)
 {
 	const json_t *inv = picture->document;
@@ -118,6 +166,7 @@ static void show(const struct picture *picture, struct page *page)
 	put_hosts(inv, page);
 	put_tests(inv, page);
 	put_pairs(inv, page);
+	put_plan(inv, page);
 	job_words_put(page, "decision", raw_at(inv, "sentence"), TABLE_NONE);
 	put_stamp(page, "acted", inv, "acted", "");
 	put_stamp(page, "ended", inv, "ended", raw_at(inv, "state"));

@@ -227,8 +227,9 @@ static int check_same(const json_t *window, json_int_t number, char **received, 
 
 	if (*received && !streq(*received, now))
 		return err_set(err, EPERM,
-			       "window %" JSON_INTEGER_FORMAT " was taken by a controller that "
-			       "another has replaced since: send the trace again",
+			       "window %" JSON_INTEGER_FORMAT
+			       " was accepted by a controller that has since been replaced: send "
+			       "the trace again",
 			       number);
 	if (window && !*received)
 		*received = TAKE(now);
@@ -324,7 +325,7 @@ static char *parts_of(const json_t *answer)
 {
 	double parts = number_at(answer, "parts"), of = number_at(answer, "of");
 
-	return of > 1 ? xasprintf("; %.0f of %.0f parts are there", parts, of) : xstrdup("");
+	return of > 1 ? xasprintf("; %.0f of %.0f parts have arrived", parts, of) : xstrdup("");
 }
 
 static char *summary(const struct picture *picture, const struct page *page UNUSED)

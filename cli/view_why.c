@@ -210,6 +210,10 @@ static void show_jobs(const json_t *why, const struct page *page)
 		CLEANUP(freep)
 		char *looked = xasprintf("investigation %.0f", number_at(job, "investigation"));
 
+		CLEANUP(freep)
+		char *plan = xasprintf("assayctl plan %s --without %s", raw_at(job, "job"),
+				       raw_at(why, "node"));
+
 		if (i == 0)
 			ticket_head(page, "blamed by jobs");
 		ticket_line(page, "job", line);
@@ -217,6 +221,7 @@ static void show_jobs(const json_t *why, const struct page *page)
 		ticket_line(page, "then", then);
 		if (json_is_integer(json_object_get(job, "investigation")))
 			ticket_line(page, "tested in", looked);
+		ticket_line(page, "would help", plan);
 	}
 }
 

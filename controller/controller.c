@@ -17,6 +17,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/net/pem_sum.h"
 #include "lib/sys/file.h"
+#include "lib/sys/paths.h"
 
 /* A certificate with its chain, or those of a few authorities. */
 enum { PEM_MAX = 256 * 1024 };
@@ -374,7 +375,8 @@ static int read_files(struct service *s, struct settings *settings, struct err *
 	if (r == 0 && settings->tokens)
 		r = tokens_read(settings->tokens, &s->tokens, err);
 	s->tokens.open = settings_open(settings);
-	s->tokens.certificates = settings->client_ca != NULL;
+	/* With a proxy they are its alone: page_proxy.h. */
+	s->tokens.certificates = settings->client_ca && !settings->page.proxy.certificate;
 	apply_limits(s);
 	if (r == 0)
 		r = read_pem(settings->tls_cert, &s->tls_cert, err);
@@ -385,11 +387,28 @@ static int read_files(struct service *s, struct settings *settings, struct err *
 	return r == 0 ? read_ca(settings->ca, s, err) : r;
 }
 
+static int read_page(struct service *s, const struct settings *settings, struct err *err)
+{
+	CLEANUP(freep) char *folder = paths_page();
+
+	if (!settings->page.on || settings_page_waits(s->settings, settings))
+		return 0;
+	return page_files_read(folder, &s->page, err);
+}
+
+/* Those that settings name which may be others after a reload. */
+static int read_renewed(struct service *s, const struct settings *settings, struct err *err)
+{
+	int r = read_neighbors(s, settings, err);
+
+	return r == 0 ? read_page(s, settings, err) : r;
+}
+
 int service_read(struct service *s, struct settings *settings, struct err *err)
 {
 	int r = read_files(s, settings, err);
 
-	return r == 0 ? read_neighbors(s, settings, err) : r;
+	return r == 0 ? read_renewed(s, settings, err) : r;
 }
 
 static void release_files(struct service *s)
@@ -401,6 +420,7 @@ static void release_files(struct service *s)
 	free(s->client_ca);
 	free(s->ca);
 	rail_map_release(&s->rail_map);
+	page_files_release(&s->page);
 }
 
 static void service_freep(struct service **s)
@@ -416,11 +436,12 @@ int service_reload(struct service *s, struct settings *fresh_settings, char **re
 	struct rules old_rules = s->rules;
 	struct tokens old_tokens = s->tokens;
 	struct rail_map old_rail_map = s->rail_map;
+	struct page_files old_page = s->page;
 	char *old_ca = s->ca;
 	int r = read_files(fresh, s->settings, err);
 
 	if (r == 0)
-		r = read_neighbors(fresh, fresh_settings, err);
+		r = read_renewed(fresh, fresh_settings, err);
 	if (r == 0 && fresh->tls_cert)
 		r = api_renew_tls(s->api, fresh->tls_cert, fresh->tls_key, fresh->client_ca, err);
 	if (r < 0) {
@@ -431,12 +452,14 @@ int service_reload(struct service *s, struct settings *fresh_settings, char **re
 	s->rules = fresh->rules;
 	s->tokens = fresh->tokens;
 	s->rail_map = fresh->rail_map;
+	s->page = fresh->page;
 	s->ca = fresh->ca;
 	memcpy(s->ca_sum, fresh->ca_sum, sizeof(s->ca_sum));
 	fresh->ca = old_ca;
 	fresh->rules = old_rules;
 	fresh->tokens = old_tokens;
 	fresh->rail_map = old_rail_map;
+	fresh->page = old_page;
 	anomalies_forgive_file(&s->baselines.anomalies);
 	*ret_others = settings_renew(s->settings, fresh_settings);
 	apply_limits(s);
@@ -487,7 +510,7 @@ static void tell_start(struct service *s)
 	static const char *const words[] = {
 		[SUMS_MISSING] = "is not there",
 		[SUMS_UNREADABLE] = "cannot be read",
-		[SUMS_OTHER] = "is of another store",
+		[SUMS_OTHER] = "belongs to another store",
 	};
 	const struct store_health health = store_health(s->store);
 

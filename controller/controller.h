@@ -23,6 +23,7 @@
 #include "controller/http/notice.h"
 #include "controller/http/token_buckets.h"
 #include "controller/ingest/ingest_counts.h"
+#include "controller/page/page_files.h"
 #include "controller/store/retention_job.h"
 #include "lib/base/sha256.h"
 #include "lib/json/jmemo.h"
@@ -41,6 +42,7 @@ struct call;
 struct campaigns;
 struct cluster;
 struct err;
+struct fleet_watch;
 struct hang_board;
 struct hangs;
 struct job_restarts;
@@ -159,7 +161,9 @@ struct service {
 	char *node_metrics_text;   /* the same of /metrics/nodes */
 	uint64_t node_metrics_until_us;
 	struct metrics_walk *metrics_walk; /* of metrics_walk.c, or NULL */
+	struct fleet_watch *fleet_watch; /* of routes_changes.c; NULL: nobody looks at the fleet */
 	struct rail_map rail_map;
+	struct page_files page;	       /* empty while there is no page */
 	struct burn_queue *burns;      /* of burns.c */
 	struct campaigns *campaigns;   /* of campaigns.c */
 	struct jobs *jobs;	       /* of jobs.c */
@@ -179,7 +183,7 @@ int service_read(struct service *s, struct settings *settings, struct err *err);
 
 /*
  * Read them again: tokens, policy and SKU files, certificate, key and client
- * CA. One bad file and nothing changes. Calls that are under way go on as whom
+ * CA, and the web page. One bad file and nothing changes. Calls that are under way go on as whom
  * they began. -EINVAL and others with a sentence. Of the settings what can change
  * is taken from
  * `fresh_settings`; `ret_others` are those that cannot and would (settings_renew()).

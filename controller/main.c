@@ -29,6 +29,7 @@
 #include "controller/routes/process_use.h"
 #include "controller/routes/routes.h"
 #include "controller/routes/routes_advice.h"
+#include "controller/routes/routes_changes.h"
 #include "controller/store/store_restore.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
@@ -59,7 +60,7 @@ static const struct argp_option option_table[] = {
 	{ "config", OPT_CONFIG, "FILE", 0, "Settings (default $ASSAY_CONF_DIR/controller.yaml)", 0 },
 	{ "check", OPT_CHECK, NULL, 0, "Check the settings and the files they name, then exit", 0 },
 	{ "listen", OPT_LISTEN, "ADDR:PORT", 0,
-	  "Where to listen (default 127.0.0.1:9470; port 0: any, printed)", 0 },
+	  "Where to listen (default 127.0.0.1:9470; port 0: any free port, which is printed)", 0 },
 	{ "db", OPT_DB, "FILE", 0, "The store (default $ASSAY_STATE_DIR/assay.db)", 0 },
 	{ "cluster", OPT_CLUSTER, "KIND", 0, "embedded (default) or kubernetes", 0 },
 	{ "kubeconfig", OPT_KUBECONFIG, "FILE", 0, "kubeconfig of the cluster", 0 },
@@ -284,7 +285,7 @@ static void tell_start(const struct running *running)
 	CLEANUP(freep)
 	char *why = ours == rules ? xstrdup("")
 				  : xasprintf(": the policy says %s, the settings %s: the more "
-					      "cautious counts",
+					      "cautious one applies",
 					      policy_mode_names[rules], policy_mode_names[ours]);
 
 	(void)printf("version=" PACKAGE_VERSION " mode=%s cluster=%s policy=%s%s\n",
@@ -342,8 +343,8 @@ static int restore(const struct running *running)
 	(void)printf("restored %s from %s: it has %" PRIu64 " reports; ", db, from, done.reports);
 	if (done.carried)
 		(void)printf("%" PRIu64
-			     " reports that came after it are lost; cordons, lives, actions "
-			     "and incidents are those of the store before",
+			     " reports that came after it are lost; cordons, life cycles, actions "
+			     "and incidents come from the previous store",
 			     done.lost);
 	else
 		(void)printf(
@@ -383,17 +384,11 @@ static void running_release(struct running *running)
 
 /* In the order in which they are opened: campaigns ask the actor, and maintenance forgets hosts of
  * both. */
-static const struct controller_part *const parts[] = { &remediation_part,
-						       &burns_part,
-						       &campaigns_part,
-						       &jobs_part,
-						       &beats_part,
-						       &hangs_part,
-						       &job_restarts_part,
-						       &alerting_part,
-						       &maintenance_part,
-						       &metrics_part,
-						       NULL };
+static const struct controller_part *const parts[] = {
+	&remediation_part, &burns_part,	  &campaigns_part,	&jobs_part,
+	&beats_part,	   &hangs_part,	  &job_restarts_part,	&alerting_part,
+	&maintenance_part, &metrics_part, &routes_changes_part, NULL
+};
 
 static const struct controller_wiring wiring = {
 	.parts = parts,

@@ -4,7 +4,10 @@ tutorialsdir = $(docdir)/tutorials
 dist_tutorials_DATA = docs/tutorials/bare-metal.md docs/tutorials/kubernetes.md docs/tutorials/laptop.md
 conceptsdir = $(docdir)/concepts
 dist_concepts_DATA = docs/concepts/baselines.md docs/concepts/budgets.md docs/concepts/incidents.md docs/concepts/life-cycle.md docs/concepts/verdicts.md
-dist_doc_DATA += docs/commands.md docs/glossary.md docs/host-state.md docs/limits.md docs/nccl-plugin.md docs/operations.md docs/status.md
+pagepicturesdir = $(docdir)/page
+dist_pagepictures_DATA = docs/page/cordon-dark.png docs/page/fleet-light.png docs/page/fleet-phone.png docs/page/host-dark.png docs/page/host-light.png \
+	docs/page/host-print.png docs/page/job-light.png
+dist_doc_DATA += docs/commands.md docs/glossary.md docs/host-state.md docs/limits.md docs/nccl-plugin.md docs/operations.md docs/page.md docs/status.md
 dist_man_MANS += docs/man/assayd.yaml.5 docs/man/assay-controller.yaml.5 docs/man/assay-tokens.yaml.5 docs/man/assay-policy.5 docs/man/assay-data.5
 EXTRA_DIST += docs/README.md docs/installed.sed
 

@@ -7,11 +7,12 @@ import statistics
 import sys
 import xml.etree.ElementTree
 
-from gpu_steps import DATA, DTYPES, GEMM_S, HANG_S, MEMORY_S, PAIRS
+from gpu_steps import BURN_S, DATA, DTYPES, GEMM_S, HANG_S, MEMORY_S, PAIRS
 
 FIRST_TOUCH_S, WARM_S = 30, 2  # what gpu-state waits for
 QUICK_S, GRACE_S = 45, 1
 SAME = 0.03  # a probe against its reference
+KEPT = 0.95  # of its rate from the first to the last fifth of a burn: good ones lose 1 to 3 %
 PER_CLOCK = 0.04  # NVML's clock is a filtered value
 ABORT_S, GONE_S = 5, 2
 WINDOWS = 8
@@ -131,10 +132,34 @@ SMI = [
 ]
 
 
+# The same of settings that are text, in the words of gpu-state; None: it is not told.
+SMI_TEXTS = [
+    ("gpu.vbios", "vbios_version", lambda text: text),
+    ("gpu.inforom", "inforom_version/img_version", lambda text: text),
+    ("gpu.gsp_firmware", "gsp_firmware_version", lambda text: "off" if text == "N/A" else text),
+    ("gpu.bar1", "bar1_memory_usage/total", lambda text: text),
+    ("gpu.compute_mode", "compute_mode", lambda text: text.lower().replace("_", " ")),
+    ("gpu.persistence", "persistence_mode", lambda text: "on" if text == "Enabled" else "off"),
+]
+
+
+def texts_as_smi(gpu, ours):
+    """(how many are the same, those that differ)."""
+    same, differ = 0, []
+    for check, path, read in SMI_TEXTS:
+        text, sample = gpu.findtext(path), ours.get(check)
+        if not text or not sample or "setting" not in sample.get("params", {}):
+            continue
+        theirs, mine = read(text.strip()), sample["params"]["setting"]
+        same += theirs == mine
+        differ += [] if theirs == mine else ["%s %s, nvidia-smi %s" % (check, mine, theirs)]
+    return same, differ
+
+
 def as_smi(r):
     gpu = xml.etree.ElementTree.fromstring(r.done("state", "smi")["out"]).find("gpu")
     ours = {s["check"]: s for s in r.lines("state", "second")}
-    same, differ = 0, []
+    same, differ = texts_as_smi(gpu, ours)
     uuid = gpu.findtext("uuid", "?").strip()
     if not any(s["subject"] == "gpu:" + uuid for s in ours.values()):
         differ.append("uuid " + uuid)
@@ -313,6 +338,28 @@ def launches(r):
     return "%.1f us, p99 %.1f us of the host each" % (last["launch_us_p50"], last["launch_us_p99"]), "-", None
 
 
+BURNS = ("gemm.burn_rate", "gemm.burn_kept", "gemm.burn_hbm_temp", "gemm.burn_gpu_temp", "gemm.burn_clock", "gemm.burn_power")
+
+
+def drawn(s):
+    """Over time, but for what is of first and last alone."""
+    return s["check"] == "gemm.burn_kept" or len(s.get("w", [])) >= WINDOWS
+
+
+def burn(r):
+    """Each of them over all of the burn, and none of a good GPU is bad. NVML may not tell the temperature of the memory."""
+    r.sample("burn", "burn", "gemm.burn_rate")  # of a GPU
+    found = {s["check"]: s for s in r.lines("burn", "burn") if s.get("check") in BURNS}
+    bad = [check for check in BURNS if check not in found or found[check]["state"] != "measured" or not drawn(found[check])]
+    bad += ["%s: %s" % (s["check"], s.get("note", "")) for s in found.values() if s["ok"] is False]
+    took = r.run("burn", "burn")["seconds"]
+    if bad:
+        return "; ".join(bad), "measured, no finding", False
+    kept, hbm, chip = (found[check]["value"] for check in BURNS[1:4])
+    bound = "measured, no finding, >= %.2f kept, <= %d s" % (KEPT, BURN_S + GRACE_S)
+    return "%.3f kept, memory %d C, chip %d C, %.1f s" % (kept, hbm, chip, took), bound, took <= BURN_S + GRACE_S and kept >= KEPT
+
+
 def chain(r):
     s = r.sample("chain", "chain", "gemm.chain")
     return s.get("note", s["state"]), "measured", s["state"] == "measured"
@@ -355,7 +402,8 @@ def memory_quick(r):
 
 def pattern(r):
     s = r.sample("memory", "pattern", "memory.pattern")
-    return "%s wrong of %d words" % (s["value"], s.get("n", 0)), "0", s["value"] == 0
+    note = s.get("note", s["state"])
+    return "%s wrong of %d words: %s" % (s["value"], s.get("n", 0), note), "0, in time", s["value"] == 0 and "the time was over" not in note
 
 
 def dmabuf(r):
@@ -460,7 +508,7 @@ QUESTIONS = (
     ("warm", "every later call of NVML ends while gpu-state waits", warm),
     ("refused", "calls of NVML that this driver refuses", refused),
     ("state", "gpu-state tells nothing of a healthy GPU", state_clean),
-    ("smi", "what gpu-state reads is what nvidia-smi shows", as_smi),
+    ("smi", "what gpu-state reads is what nvidia-smi shows, settings too", as_smi),
     ("passive", "the passive profile has no finding on a healthy host", passive_clean),
     ("engine", "gemm measures the GPU without being told", engine),
     ("cublaslt", "gemm finds cuBLASLt by itself", finds_lt),
@@ -492,6 +540,7 @@ QUESTIONS = (
     ("late NVML", "NVML that answers late costs no rate", late_nvml),
     ("SIGTERM", "a probe stopped in the middle is gone", stopped),
     ("after", "the GPU is measured after each of these", afterwards),
+    ("burn", "a short burn is measured over time and names no good GPU", burn),
     ("warm-up", "a plain loop is as fast after 20 s as after 1 s", warms_up),
     ("data", "random data of either kind costs the same power", data_kinds),
     ("chain", "the chain of small work", chain),

@@ -16,6 +16,7 @@ GEMM_S = 11  # as the profile quick has it
 MEMORY_S = 6  # what quick leaves of 8 s besides the memory of the host
 HANG_S = 12  # early in which the shim says that nothing is done any more: fewer windows than a rate needs
 STATES_MAX = 20  # looks at a GPU until it shows the process that has just begun to use it
+BURN_S = 60
 PAIRS = 3  # of a probe and its reference, one after the other
 
 
@@ -87,8 +88,7 @@ def memory(h):
     for i in range(PAIRS - 1):
         h.run("probe%d" % i, h.probe("memory", "--engine", "cuda", "--budget", "8s", "--size", str(size)), SHORT_S)
         h.run("plain%d" % i, h.reference("ref_copy", "--sizes", "%d,%d" % (size, 8 * size), "--seconds", "0.3"), SHORT_S)
-    if not h.fakes:  # which compute each byte
-        h.run("pattern", h.probe("memory", "--engine", "cuda", "--budget", "20s"), 30)
+    h.run("pattern", h.probe("memory", "--engine", "cuda", "--budget", "20s", "--size", str(size)), 30)
 
 
 def dtypes(h):
@@ -133,6 +133,11 @@ def faults(h):
     h.run("after stop", h.probe("gemm", "--budget", "6s"), SHORT_S)
 
 
+def burn(h):
+    """the burn, as short as a minute: rate, clock, power and heat over time"""
+    h.run("burn", h.probe("gemm", "--burn", "--budget", "%ds" % BURN_S), BURN_S + 15)
+
+
 def sustained(h):
     """a plain loop for longer, and of other data: is a probe of seconds a job of hours?"""
     h.run("uniform", h.reference("ref_gemm", "--seconds", "25"), LONG_S)
@@ -163,4 +168,4 @@ def sanitizer(h):
         h.run("memcheck", [tool, "--tool", "memcheck", "--error-exitcode", "9", *h.probe("gemm", "--budget", "10s")], 90)
 
 
-STEPS = (host, cold, state, passive, gemm, against, driver, quick, memory, dtypes, single, busy, faults, sustained, chain, abi, sanitizer)
+STEPS = (host, cold, state, passive, gemm, against, driver, quick, memory, dtypes, single, busy, faults, burn, sustained, chain, abi, sanitizer)

@@ -34,13 +34,17 @@ from tally import COUNT, Tally, failed_tally, read_junit, read_unit_logs, second
 WORK = os.path.join(TOP, "build-test")
 JOBS = os.environ.get("ASSAY_JOBS") or str(len(os.sched_getaffinity(0)))
 PYTHON = "/usr/bin/python3"  # the one that Debian's pytest belongs to
-LIMIT_S = {"lint": 900, "fuzz": 120, "build": 2700, "unit": 900, "system": 3600, "apiserver": 2400, "distcheck": 3000}
+LIMIT_S = {"lint": 900, "fuzz": 120, "build": 2700, "unit": 900, "system": 3600, "apiserver": 2400, "distcheck": 3000, "real-time": 5400}
+# Which of the short run's system tests is on which build: marks of tests/system/fixtures_programs.py.
+ON_PLAIN, ON_SANITIZED = "(once or plain)", "not once and not plain"
 NOT_HERE = 77
 NO_TESTS = 5  # status of pytest when the marks leave none
 SHARES = 2  # of the system or kube tests of a build at once: they wait nine tenths of their time
+SHARES_PLAIN = 3  # of those that no other part outlasts
 SHARES_QUICK = 6  # where no other lane runs such tests
 BUILDS = 2  # of one part at once: configure and make's beginning use one core
 INPUT_S = 60  # real time, beside whatever else runs: what hangs is found, what is slow is the benches' matter
+FUZZ_SHORT_S = 10
 FUZZ_FULL_S = {"fuzz_trace": 3600}  # what strangers' files meet first
 OPTIONAL = ("verbs", "hwloc", "systemd", "cblas")
 # Of a tree that is built once and thrown away nobody asks what is older than what: that costs three processes an object.
@@ -131,7 +135,7 @@ def fuzz_one(build, target, seconds, seed):
 def fuzz(build, full):
     """Every target of the build for its seconds, or FUZZ_SECONDS; several a processor, so that all had theirs soon."""
     def seconds(target):
-        most = FUZZ_FULL_S.get(os.path.basename(target), 300) if full else 30
+        most = FUZZ_FULL_S.get(os.path.basename(target), 300) if full else FUZZ_SHORT_S
         return int(os.environ.get("FUZZ_SECONDS") or most)
 
     out = subprocess.run(["make", "-s", "--no-print-directory", "fuzz-targets"], cwd=build.dir, env=environment(),
@@ -165,29 +169,48 @@ def pytest_some(build, full, mark, files, name, may_be_none=False):
 def pytest(build, full, mark, where="tests/system", shares=1):
     """The tests there with this mark, or without it: "alone", "not alone". Their files are dealt to so many at once."""
     files = sorted(glob.glob(os.path.join(TOP, where, "test_*.py")))
-    name = "pytest-%s-%s" % (os.path.basename(where), mark.replace(" ", "-"))
+    name = "pytest-%s-%s" % (os.path.basename(where), re.sub("[^a-z]+", "-", mark).strip("-"))
     t = Tally()
     for one in beside(lambda i: pytest_some(build, full, mark, files[i::shares], "%s-%d" % (name, i)), range(shares), shares):
         t.add(one)
     return t
 
 
-def system(mark):
-    """Of the short run each system test is of one build: the plain one has what is marked `once`, the sanitized one the others."""
-    return lambda build, full: pytest(build, full, "not alone" if full else "not alone and " + mark, shares=SHARES)
+def marked(mark, full):
+    """These tests; in the short run without those that are `long`."""
+    return mark if full else mark + " and not long"
+
+
+def system(mark, shares=SHARES):
+    """Of the short run each system test is of one build: the plain one has what is marked `once` or `plain`, the sanitized one the others."""
+    return lambda build, full: pytest(build, full, marked("not alone" if full else "not alone and " + mark, full), shares=shares)
 
 
 def system_alone(build, full):
-    return pytest(build, full, "alone")
+    return pytest(build, full, marked("alone", full))
 
 
 def kube(build, full):
     """The tests against a real API server, which is built first, once. Without one they skip and say why."""
     log = os.path.join(build.dir, "apiserver.log")
     status = run([os.path.join(TOP, "tests/kube/build_apiserver")], log, LIMIT_S["apiserver"], TOP, environment())
-    t = pytest(build, full, "not alone", "tests/kube", SHARES)
+    t = pytest(build, full, marked("not alone", full), "tests/kube", SHARES)
     if status not in (0, NOT_HERE):
         t.add(failed_tally("tests/kube/build_apiserver ended with status %d" % status, log))
+    return t
+
+
+def real_time(build, full):
+    """Faults that take minutes, each five times, in real time: it goes on where it was, so long as the programs are the same."""
+    log = os.path.join(build.dir, "real-time.log")
+    status = run([os.path.join(TOP, "tests/gpu/real_time"), build.dir], log, LIMIT_S["real-time"], TOP, environment())
+    with open(log, errors="replace") as f:
+        counts = COUNT.findall(f.read())
+    if not counts or status not in (0, 1):
+        return failed_tally("tests/gpu/real_time ended with status %d" % status, log)
+    t = Tally(*(int(n) for n in counts[-1]))
+    if t.failed:
+        t.words.append("FAILED in real time:\n" + tail(log))
     return t
 
 
@@ -220,7 +243,7 @@ def changed(choice):
     """The system tests that a choice names; those against a real API server where it is there, as building it takes longer."""
     def part(build, full):
         files = {path for path in choice.files if path.startswith("tests/system/") or has_apiserver()}
-        of_these = ((files & choice.direct, "not alone"), (files - choice.direct, "not alone and not once"))
+        of_these = ((files & choice.direct, "not alone and not long"), (files - choice.direct, "not alone and not once and not long"))
         runs = [(share, mark) for some, mark in of_these for share in shares_by_folder(build, some, SHARES_QUICK)]
         t = Tally()
         for one in beside(lambda i: pytest_some(build, full, runs[i][1], runs[i][0], "changed-%d" % i, True), range(len(runs)), SHARES_QUICK):
@@ -237,7 +260,7 @@ def changed_alone(choice):
     """What of them wants the cores for itself, but for emulated machines: these take a minute each."""
     def part(build, full):
         files = sorted(path for path in choice.direct if path.startswith("tests/system/"))
-        t = pytest_some(build, full, "alone and not guest", files, "changed-alone", True) if files else Tally()
+        t = pytest_some(build, full, "alone and not guest and not long", files, "changed-alone", True) if files else Tally()
         if any("guest" in areas.text_of(TOP, path) for path in files):
             t.words.append("left out: what runs in a guest: scripts/test alone")
         return t
@@ -285,21 +308,26 @@ def dist_again(build, t):
     return t
 
 
-def distcheck(build, full):
+def made(build, full, target, *words):
+    """The build, and what `make` makes in it."""
     t = build.make(full)
-    if t.failed:
-        return t
-    log = os.path.join(build.dir, "distcheck.log")
-    # The unit tests are made and run in other builds, and `make dist` sees that nothing which git tracks is missing.
-    none = [] if full else ["TESTS=", "check_PROGRAMS="]
+    if t.failed == 0:
+        log = os.path.join(build.dir, target + ".log")
+        status = run(["make", "-j" + JOBS, target, *words], log, LIMIT_S["distcheck"], build.dir, environment(), behind=LAST)
+        t.add(failed_tally("make %s (status %d)" % (target, status), log) if status else Tally(passed=1))
+    return t
+
+
+def dist(build, full):
+    """The tarball has all that git tracks, which `make dist` sees to, and is the same when made again."""
+    t = made(build, full, "dist")
+    return t if t.failed else dist_again(build, t)
+
+
+def distcheck(build, full):
+    """The tarball builds, passes its tests, installs and goes again."""
     flags = " ".join(["CC='%s'" % compiler("gcc"), *BUILT_ONCE])
-    status = run(["make", "-j" + JOBS, "distcheck", "DISTCHECK_CONFIGURE_FLAGS=" + flags, *none], log,
-                 LIMIT_S["distcheck"], build.dir, environment(), behind=LAST)
-    if status:
-        t.add(failed_tally("make distcheck (status %d)" % status, log))
-        return t
-    t.passed += 1
-    return dist_again(build, t)
+    return made(build, full, "distcheck", "DISTCHECK_CONFIGURE_FLAGS=" + flags)
 
 
 def tested(build, *what):
@@ -333,8 +361,8 @@ def without(*names):
 
 SMALLEST = Build("smallest", args=["--without-" + name for name in (
     *OPTIONAL, "sqlite", "microhttpd", "curl", "gnutls", "zlib", "zstd", "cunit")])
-# The short run leaves all out at once that is optional on a host; what is wrong with one of them shows there, if not whose it is.
-WITHOUT = [without(*OPTIONAL), SMALLEST]
+# The short run leaves all out at once that is optional; what is wrong with one of them shows there, if not whose it is.
+WITHOUT = [SMALLEST]
 WITHOUT_FULL = [without(name) for name in OPTIONAL] + [
     Build("agent-only", args=["--without-sqlite", "--without-microhttpd"]), SMALLEST]
 
@@ -342,36 +370,40 @@ WITHOUT_FULL = [without(name) for name in OPTIONAL] + [
 PARTS = (
     ("lint", lambda full: lint(False), False),
     ("unit", tested(GCC, unit), False),
-    ("system", tested(GCC, system("once")), False),
-    ("gcc-sanitizers", tested(SANITIZED, unit_in_full, system("not once")), False),
+    ("system", tested(GCC, system(ON_PLAIN, SHARES_PLAIN)), False),
+    ("gcc-sanitizers", tested(SANITIZED, unit_in_full, system(ON_SANITIZED)), False),
     ("kube", tested(GCC, kube), False),
     ("kube-sanitizers", tested(SANITIZED, kube), True),
     ("clang", tested(Build("clang", cc="clang"), unit), True),
     ("clang-sanitizers", tested(FUZZERS, unit), False),
     ("fuzz", tested(FUZZERS, fuzz), False),
     ("without", only_builds(WITHOUT, WITHOUT_FULL), False),
-    ("distcheck", lambda full: distcheck(GCC, full), False),
+    ("dist", lambda full: dist(GCC, full), False),
+    ("distcheck", lambda full: distcheck(GCC, full), True),
     ("alone", tested(GCC, system_alone), False),
     ("alone-sanitizers", tested(SANITIZED, system_alone), True),
+    ("real-time", tested(GCC, real_time), True),
     ("lint-deep", lambda full: lint(True), True),
     ("packages", tested(GCC, packages), True),
 )
 
 # What the short run leaves out of a part that it runs; --list says it too.
 LEFT_OUT = {
-    "system": "the system tests that are not marked `once`, which gcc-sanitizers has",
-    "gcc-sanitizers": "the unit tests, which clang-sanitizers has, and the system tests marked `once`",
+    "system": "one in three of the tests that are not marked `once`, which gcc-sanitizers has, and those marked `long`",
+    "gcc-sanitizers": "the unit tests, which clang-sanitizers has, and what system has",
+    "kube": "the tests marked `long`",
+    "alone": "the tests marked `long`, as are those in emulated machines, but for one scenario",
     "clang-sanitizers": "three of four seeds of the unit tests that try many",
     "without": "what is optional one by one, which it leaves out at once",
-    "distcheck": "the test programs of the unpacked tarball",
+    "dist": "a build of the unpacked tarball, which distcheck has",
 }
 
 # Lanes run beside each other, the parts of one follow one another; what is named in none comes at the end of the last.
 # Most of the tests wait more than they work, and configure uses one core. The longest are first.
-LANES = (("gcc-sanitizers",), ("changed",), ("clang-sanitizers", "fuzz"), ("system",), ("without",), ("kube",), ("lint",), ("unit", "clang", "distcheck"))
+LANES = (("system",), ("gcc-sanitizers",), ("changed",), ("clang-sanitizers", "fuzz"), ("without",), ("kube",), ("lint",), ("unit", "clang", "dist", "distcheck"))
 # A probe that shares its cores finds them busy, and an emulated machine resends and times out: afterwards, with
 # nothing beside it.
-ALONE = ("alone", "alone-sanitizers", "changed-alone")
+ALONE = ("alone", "alone-sanitizers", "changed-alone", "real-time")
 BUILD_NOTHING = ("lint",)
 SAYING = threading.Lock()
 

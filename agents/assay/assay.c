@@ -8,6 +8,7 @@
 #include <argp.h>
 
 #include "agents/assay/commands.h"
+#include "lib/base/distance.h"
 #include "lib/base/log.h"
 #include "lib/base/macro.h"
 #include "lib/base/xalloc.h"
@@ -35,10 +36,10 @@ static const struct command commands[] = {
 	{ "localise", "the link that explains the slow paths among samples", cmd_localise },
 	{ "join", "join this host to a controller", NULL },
 	{ "doctor", "is this host set up to be measured and to report?", NULL },
-	{ "rhythm", "how long a step of the job here takes, as counters show it", NULL },
-	{ "config", "print a YAML file as JSON, for programs that read no YAML", cmd_config },
+	{ "rhythm", "how long a step of this host's job takes, from its counters", NULL },
+	{ "config", "print a YAML file as JSON, for programs that cannot read YAML", cmd_config },
 	{ "completion", "print a completion script for bash, zsh or fish", cmd_completion },
-	{ "keep", "judge and keep what assayd has watched", cmd_keep, .hidden = true },
+	{ "keep", "judge and keep what assayd has observed", cmd_keep, .hidden = true },
 };
 
 const char *argp_program_version = "assay " PACKAGE_VERSION;
@@ -69,6 +70,33 @@ static const struct command *find(const char *name)
 			return &commands[i];
 	}
 	return NULL;
+}
+
+/* The command that may be meant by `name`, or NULL. */
+static const char *near_command(const char *name)
+{
+	const char *near = NULL;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		const char *other = commands[i].name;
+
+		if (!commands[i].hidden && distance_is_near(name, other) &&
+		    (!near || distance_between(name, other) < distance_between(name, near)))
+			near = other;
+	}
+	return near;
+}
+
+static int refuse(const char *name)
+{
+	const char *near = near_command(name);
+
+	if (near)
+		log_error("no command '%.64s'; did you mean %s?", name, near);
+	else
+		log_error("no command '%.64s'; see assay --help", name);
+	return STATUS_USAGE;
 }
 
 /* Back only when it cannot. */
@@ -123,9 +151,5 @@ int main(int argc, char **argv)
 	if (is_any(name, versions))
 		return puts(argp_program_version) < 0;
 	command = find(name);
-	if (!command) {
-		log_error("no command '%.64s'; see assay --help", name);
-		return STATUS_USAGE;
-	}
-	return run_command(command, argc - 1, argv + 1);
+	return command ? run_command(command, argc - 1, argv + 1) : refuse(name);
 }

@@ -85,7 +85,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_ARG:
 		if (*script)
-			argp_error(state, "'%.80s': one shell is enough", arg);
+			argp_error(state, "'%.80s': name only one shell", arg);
 		for (i = 0; i < ARRAY_SIZE(shells); i++) {
 			if (streq(arg, shells[i].name))
 				*script = shells[i].script;

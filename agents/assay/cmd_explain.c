@@ -28,20 +28,20 @@ struct explain_options {
 
 static const struct argp_option option_table[] = {
 	{ "reference", OPT_REFERENCE, "FILE",
-	  0, "Compare with these cells of a good host of this model, not with the medians of like cells",
+	  0, "Compare with these cells of a good host of this model, instead of the medians of similar cells",
 	  0 },
 	{ "output", 'o', "FORMAT", 0, "table (default), json or kv", 0 },
-	{ NULL, 0, NULL, 0, "Without FILE, of the run:", 1 },
+	{ NULL, 0, NULL, 0, "For the run, without FILE:", 1 },
 	{ "profile", RUN_OPT_PROFILE, "NAME", 0, "passive, quick (default) or full", 1 },
 	{ "probe", RUN_OPT_PROBE, "NAME", 0, "Only this probe; may be given several times", 1 },
 	{ "budget", RUN_OPT_BUDGET, "DURATION", 0, "Time for the whole run, such as 45s", 1 },
 	{ "wait", RUN_OPT_WAIT, "DURATION", 0, "Wait this long for another active run to end", 1 },
-	{ "busy", RUN_OPT_BUSY, "skip|run", 0, "What to do if others use a device (default skip)",
-	  1 },
+	{ "busy", RUN_OPT_BUSY, "skip|run", 0,
+	  "What to do while others use a device (default skip)", 1 },
 	{ "policy", RUN_OPT_POLICY, "FILE", 0, "Judge by this policy", 1 },
 	{ "sku", RUN_OPT_SKU, "FILE", 0, "Judge by this SKU file", 1 },
 	{ "profiles", RUN_OPT_PROFILES, "FILE", 0,
-	  "Read the profiles from this file, not the installed ones", 1 },
+	  "Read the profiles from this file instead of the installed ones", 1 },
 	{ 0 },
 };
 
@@ -72,8 +72,9 @@ static int parse_all(int argc, char **argv, struct explain_options *o)
 		.options = option_table,
 		.parser = parse,
 		.args_doc = "[FILE|-]",
-		.doc = "Shows what moves between the parts of this host as heat maps, and names "
-		       "the links that make cells slow. Without FILE it does what `assay run` "
+		.doc = "Shows the transfers between the parts of this host as heat maps, and names "
+		       "the links that make some of them slow. Without FILE it does what `assay "
+		       "run` "
 		       "does first; FILE is a report or a run of `assay run -o json`, or JSON "
 		       "lines as the probes print them.\v"
 		       "Exit status: 0 nothing is slow, 1 a link is named or something else "
@@ -83,8 +84,8 @@ static int parse_all(int argc, char **argv, struct explain_options *o)
 
 	if (r == 0 && o->file && o->runs)
 		r = err_set(&o->err, EINVAL,
-			    "%.80s is an option of the run, and with a file nothing is run: leave "
-			    "out one of the two",
+			    "%.80s is an option of a run, but with a file nothing is run: leave "
+			    "one of them out",
 			    o->file);
 	return r;
 }

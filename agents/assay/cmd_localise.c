@@ -26,7 +26,7 @@ struct localise_options {
 
 static const struct argp_option option_table[] = {
 	{ "reference", OPT_REFERENCE, "FILE",
-	  0, "Compare with these cells of a good host of this model, not with the medians of like cells",
+	  0, "Compare with these cells of a good host of this model, instead of the medians of similar cells",
 	  0 },
 	{ "output", 'o', "FORMAT", 0, "table (default), json or kv", 0 },
 	{ 0 },

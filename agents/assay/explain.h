@@ -8,8 +8,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "agents/assay/heat.h"
 #include "lib/base/macro.h"
+#include "lib/judge/heat.h"
 #include "lib/judge/localise.h"
 
 struct explain_input;

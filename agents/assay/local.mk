@@ -8,7 +8,7 @@ bin_PROGRAMS += assay
 libcommands_a_SOURCES += agents/assay/cmd_admit.c agents/assay/cmd_completion.c agents/assay/cmd_config.c agents/assay/cmd_explain.c \
 	agents/assay/cmd_keep.c agents/assay/cmd_list.c agents/assay/cmd_localise.c agents/assay/cmd_run.c \
 	agents/assay/command_output.c agents/assay/commands.h agents/assay/explain.c agents/assay/explain.h \
-	agents/assay/explain_input.c agents/assay/explain_input.h agents/assay/heat.c agents/assay/heat.h \
+	agents/assay/explain_input.c agents/assay/explain_input.h \
 	agents/assay/sensitivity_host.c agents/assay/sensitivity_host.h agents/assay/show_burn.c agents/assay/show_burn.h agents/assay/show_explain.c agents/assay/show_heat.c \
 	agents/assay/show_heat.h agents/assay/show_localise.c agents/assay/show_localise.h agents/assay/show_run.c \
 	agents/assay/show_run.h agents/assay/show_sensitivity.c agents/assay/show_sensitivity.h

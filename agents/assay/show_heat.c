@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "agents/assay/heat.h"
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "lib/judge/heat.h"
 #include "lib/report/host_parts_words.h"
 #include "lib/report/report.h"
 #include "lib/sys/table.h"

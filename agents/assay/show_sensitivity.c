@@ -10,9 +10,9 @@
 #include "lib/sys/term.h"
 
 static const char legend[] =
-	"SEES: the smallest loss of one subject, from its present value, that the next run warns "
-	"of; FAILS AT: that fails it. - is a drop, + a rise, where less is better. NOISE: how far "
-	"repeated runs differ, else the parts of one run.";
+	"SEES: the smallest loss, from the present value, that makes the next run warn; FAILS AT: "
+	"that makes it fail. - is a drop, + a rise, where lower is better. NOISE: how much "
+	"repeated runs differ, or else the parts of one run.";
 
 enum {
 	COL_CHECK,

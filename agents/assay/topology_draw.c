@@ -309,7 +309,7 @@ static void add_speeds(const struct topology *t, struct strbuf *text)
 	else if (counts[STATE_IDLE])
 		(void)strbuf_printf(text,
 				    "; no PCIe link is known to be slow, but %zu GPU link%s below "
-				    "full speed, as idle GPUs are: look again under load",
+				    "full speed, which is normal while idle: look again under load",
 				    counts[STATE_IDLE], counts[STATE_IDLE] == 1 ? " is" : "s are");
 	else if (known)
 		(void)strbuf_printf(text, "; all %zu PCIe links run as fast as both ends can",

@@ -29,7 +29,7 @@ const char *argp_program_version = "assayd " PACKAGE_VERSION;
 static const struct argp_option option_table[] = {
 	{ "config", OPT_CONFIG, "FILE", 0, "Configuration (default: assayd.yaml in /etc/assay)", 0 },
 	{ "check", OPT_CHECK, NULL,
-	  0, "Check the configuration, ask the controller whether it takes reports of this host, and exit",
+	  0, "Check the configuration, ask the controller whether it accepts reports from this host, and exit",
 	  0 },
 	{ 0 },
 };
@@ -108,7 +108,7 @@ static int serve(const struct options *o, struct assayd_config *config, struct e
 	int r = sd_event_default(&event);
 
 	if (r < 0)
-		return err_errno(err, -r, "cannot make an event loop");
+		return err_errno(err, -r, "cannot create an event loop");
 	daemon = daemon_new(event, o->config, config);
 	r = loop(event, daemon, err);
 	daemon_free(daemon);

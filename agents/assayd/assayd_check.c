@@ -25,9 +25,10 @@ static int judge(const struct assayd_config *c, const struct http_once *answer,
 	if (answer->r == -EKEYREJECTED || answer->r == -EINVAL)
 		return err_set(err, -answer->r, "%s", answer->why);
 	if (answer->r < 0) {
-		(void)err_set(ret_said, -answer->r,
-			      "could not ask the controller whether it takes reports of '%s': %s",
-			      c->node, answer->why);
+		(void)err_set(
+			ret_said, -answer->r,
+			"could not ask the controller whether it accepts reports from '%s': %s",
+			c->node, answer->why);
 		return 0;
 	}
 	detail = http_once_detail(answer);
@@ -35,19 +36,22 @@ static int judge(const struct assayd_config *c, const struct http_once *answer,
 	case 200:
 	case 204:
 	case 400:
-		(void)err_set(ret_said, EAGAIN, "%s takes reports of '%s'", c->controller, c->node);
+		(void)err_set(ret_said, EAGAIN, "%s accepts reports from '%s'", c->controller,
+			      c->node);
 		return 0;
 	case 401:
 	case 403:
-		return err_set(err, EACCES,
-			       "%s: %u: it refuses reports of '%s': %.300s: check node, token_file "
-			       "and cert here, and the tokens of the controller",
-			       c->controller, answer->status, c->node,
-			       detail ? detail : "it does not say why");
+		return err_set(
+			err, EACCES,
+			"%s: %u: it refuses reports from '%s': %.300s: check node, token_file "
+			"and cert here, and the tokens of the controller",
+			c->controller, answer->status, c->node,
+			detail ? detail : "it does not say why");
 	default:
-		(void)err_set(ret_said, EAGAIN,
-			      "%s does not say whether it takes reports of '%s': it answered %u",
-			      c->controller, c->node, answer->status);
+		(void)err_set(
+			ret_said, EAGAIN,
+			"%s does not say whether it accepts reports from '%s': it answered %u",
+			c->controller, c->node, answer->status);
 		return 0;
 	}
 }

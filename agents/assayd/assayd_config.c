@@ -51,7 +51,7 @@ static int decode_version(const struct jval *v, void *member, struct err *err)
 	*(uint64_t *)member = 1;
 	return json_is_integer(v->value) && json_integer_value(v->value) == 1
 		       ? 0
-		       : jval_fail(v, err, "want 1: this program reads version 1 only");
+		       : jval_fail(v, err, "expected 1: this program reads version 1 only");
 }
 
 static int decode_url(const struct jval *v, void *member, struct err *err)
@@ -62,12 +62,12 @@ static int decode_url(const struct jval *v, void *member, struct err *err)
 
 	if (!url || (!starts_with(url, "https://") && !starts_with(url, "http://")) ||
 	    strlen(url) > URL_MAX || strpbrk(url, " \t\r\n?#@"))
-		return jval_fail(v, err, "want a URL such as https://HOST:PORT");
+		return jval_fail(v, err, "expected a URL such as https://HOST:PORT");
 	len = strlen(url);
 	while (url[len - 1] == '/')
 		len--;
 	if (len <= strlen("https:"))
-		return jval_fail(v, err, "want a URL such as https://HOST:PORT");
+		return jval_fail(v, err, "expected a URL such as https://HOST:PORT");
 	free(*out);
 	*out = xstrndup(url, len);
 	return 0;
@@ -173,7 +173,7 @@ static int decode_ports(const struct jval *v, void *member, struct err *err)
 			range.last = (unsigned)strtoul(end + 1, NULL, DECIMAL);
 	}
 	if (range.first < 1 || range.last < range.first || range.last > PORT_MAX)
-		return jval_fail(v, err, "want a range of ports such as 7400-7599, or one port");
+		return jval_fail(v, err, "expected a range of ports such as 7400-7599, or one port");
 	memcpy(member, &range, sizeof(range));
 	return 0;
 }
@@ -196,7 +196,7 @@ static int decode_keep(const struct jval *v, void *member, struct err *err)
 	const uint64_t bytes = read_size(v, TRACE_KEEP_MAX);
 
 	if (bytes < TRACE_KEEP_MIN)
-		return jval_fail(v, err, "want a size from 4MiB to 1024MiB, such as 64MiB");
+		return jval_fail(v, err, "expected a size from 4MiB to 1024MiB, such as 64MiB");
 	memcpy(member, &bytes, sizeof(bytes));
 	return 0;
 }
@@ -224,7 +224,7 @@ static int decode_paths(const struct jval *v, bool (*is_one)(const char *text), 
 		const struct jval item = jval_at(v, i);
 
 		if (!is_one(paths[i]))
-			r = jval_fail(&item, err, "want the %s", want);
+			r = jval_fail(&item, err, "expected the %s", want);
 	}
 	if (r < 0) {
 		strv_free(paths);
@@ -250,7 +250,8 @@ static int decode_globs(const struct jval *v, void *member, struct err *err)
 		(void)json_array_append_new(list, json_string(json_string_value(v->value)));
 		all.value = list;
 	}
-	return decode_paths(&all, is_path, "absolute path of files, as /logs/*.log", member, err);
+	return decode_paths(&all, is_path, "absolute path of files, such as /logs/*.log", member,
+			    err);
 }
 
 static int decode_dumps(const struct jval *v, void *member, struct err *err)
@@ -264,7 +265,7 @@ static int decode_path(const struct jval *v, const char *what, void *member, str
 	char **out = member;
 
 	if (!text || !is_path(text))
-		return jval_fail(v, err, "want the absolute path of %s", what);
+		return jval_fail(v, err, "expected the absolute path of %s", what);
 	free(*out);
 	*out = xstrdup(text);
 	return 0;
@@ -300,7 +301,7 @@ static int decode_traces(const struct jval *v, void *member, struct err *err)
 		return jval_fail(&dirs, err, "missing, and so is logs");
 	}
 	if (r == 0 && c->trace_patterns && !c->trace_logs)
-		return jval_fail(v, err, "patterns are of logs, and there are none");
+		return jval_fail(v, err, "patterns apply to logs, and none are named");
 	return r;
 }
 
@@ -313,7 +314,7 @@ static int decode_address(const struct jval *v, void *member, struct err *err)
 	char **out = member;
 
 	if (!text || strlen(text) > ADDRESS_MAX || !ras_endpoint_parse(text, &address, &size))
-		return jval_fail(v, err, "want ADDRESS:PORT such as 127.0.0.1:28028");
+		return jval_fail(v, err, "expected ADDRESS:PORT such as 127.0.0.1:28028");
 	free(*out);
 	*out = xstrdup(text);
 	return 0;
@@ -339,7 +340,7 @@ static int decode_memory(const struct jval *v, void *member, struct err *err)
 	const uint64_t bytes = read_size(v, RINGS_BYTES_MAX);
 
 	if (!bytes)
-		return jval_fail(v, err, "want a size from 1MiB to 4096MiB, such as 256MiB");
+		return jval_fail(v, err, "expected a size from 1MiB to 4096MiB, such as 256MiB");
 	memcpy(member, &bytes, sizeof(bytes));
 	return 0;
 }

@@ -355,7 +355,7 @@ static void on_identity(void *context)
 	struct err err = ERR_INIT;
 
 	if (assayd_config_check_files(&d->config, &err) < 0) {
-		log_warning("certificates changed: %s; keeping the present connections", err.msg);
+		log_warning("certificates changed: %s; keeping the current connections", err.msg);
 		return;
 	}
 	log_info("certificates changed: reconnecting");
@@ -381,7 +381,7 @@ void daemon_reload(struct daemon *d)
 	(void)sd_notify(0, "RELOADING=1");
 	(void)setenv("ASSAY_NODE", d->named, true);
 	if (assayd_config_read(d->config_path, &config, &err) < 0) {
-		log_error("%s; keeping the present configuration", err.msg);
+		log_error("%s; keeping the current configuration", err.msg);
 		name_host(d);
 	} else {
 		assayd_config_release(&d->config);
@@ -433,7 +433,7 @@ int daemon_start(struct daemon *d, struct err *err)
 	r = sd_event_add_time(d->event, &d->tick, CLOCK_MONOTONIC, clock_mono_us() + TICK_US,
 			      TICK_ACCURACY_US, on_tick, d);
 	if (r < 0)
-		return err_errno(err, -r, "cannot make a timer");
+		return err_errno(err, -r, "cannot create a timer");
 	return look_at_disabled(d, err);
 }
 

@@ -167,7 +167,7 @@ int hang_child_start(struct hang_child *c, const char *const *arguments, struct 
 	int ends[2], r;
 
 	if (c->child)
-		return err_set(err, EBUSY, "the one before has not ended");
+		return err_set(err, EBUSY, "the previous one has not ended");
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_errno(err, errno, "cannot make a pipe");
 	c->out = ends[0];

@@ -88,7 +88,7 @@ static int judge(const struct hang_dumps_rank *rank, const char *path, const str
 	if (why != TRACE_TAKEN)
 		return err_set(err, EPERM, "%s: %s", path, trace_refusal_words[why]);
 	if (st->st_uid != rank->uid)
-		return err_set(err, EPERM, "%s: it does not belong to the user of its rank", path);
+		return err_set(err, EPERM, "%s: it is not owned by the user its rank runs as", path);
 	/* Left by a run before this one. */
 	return (double)st->st_mtim.tv_sec < rank->began_s - 1 ? -ENOENT : 0;
 }
@@ -102,7 +102,8 @@ static int open_one(int root, const struct hang_dumps_rank *rank, const char *pa
 	int r;
 
 	if (look == -ELOOP)
-		return err_set(err, EPERM, "%s: it is a symbolic link, or behind one", path);
+		return err_set(err, EPERM,
+			       "%s: it is a symbolic link, or its path leads through one", path);
 	if (look < 0 || fstat(look, ret_st) < 0)
 		return -ENOENT;
 	r = judge(rank, path, ret_st, err);
@@ -149,8 +150,8 @@ static int read_words(int fd, struct strbuf *text, struct err *err)
 	if (r == -ETIMEDOUT)
 		return err_set(err, ETIMEDOUT, "it takes too long to read");
 	if (r == -EFBIG)
-		return err_set(err, EFBIG, "it gives more than a document of a rank has");
-	return r < 0 ? err_errno(err, -r, "cannot read what was made of it") : 0;
+		return err_set(err, EFBIG, "it yields more than one rank can have");
+	return r < 0 ? err_errno(err, -r, "its converted form cannot be read") : 0;
 }
 
 static pid_t start(int fd, const struct hang_dumps_rank *rank, int out)
@@ -198,7 +199,7 @@ static int run(int fd, const struct hang_dumps_rank *rank, struct strbuf *text, 
 	pid = start(fd, rank, out);
 	(void)close(out);
 	if (pid < 0)
-		return err_set(err, EAGAIN, "cannot start who reads it");
+		return err_set(err, EAGAIN, "cannot start its reader");
 	r = read_words(in, text, err);
 	if (r < 0)
 		(void)kill(pid, SIGKILL);
@@ -210,7 +211,7 @@ static int run(int fd, const struct hang_dumps_rank *rank, struct strbuf *text, 
 		return 0;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == TRACE_SANDBOX_FAILED)
 		return err_set(err, EPERM,
-			       "who reads it could not be shut in (that takes CAP_SETUID, "
+			       "its reader could not be confined (that needs CAP_SETUID, "
 			       "CAP_SETGID and CAP_KILL: docs/jobs.md)");
 	strbuf_text(text);
 	if (text->len)
@@ -239,7 +240,7 @@ static int decode(struct hang_case *c, const struct strbuf *text,
 	if (r < 0)
 		return r;
 	if (!speaks_of(document, rank->rank))
-		return err_set(err, EINVAL, "it does not speak of its own rank alone");
+		return err_set(err, EINVAL, "it does not describe its own rank alone");
 	root = jval_root(document, "dump");
 	r = hang_json_add(&alone, &root, NULL, err);
 	return r < 0 ? r : hang_json_add(c, &root, NULL, err);
@@ -252,7 +253,7 @@ int hang_dumps_add(struct hang_case *c, int fd, const struct hang_dumps_rank *ra
 	int r;
 
 	if (fstat(fd, &before) < 0)
-		return err_errno(err, errno, "cannot look at it");
+		return err_errno(err, errno, "it cannot be examined");
 	r = run(fd, rank, &text, err);
 	if (r < 0)
 		return r;

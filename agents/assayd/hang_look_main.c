@@ -56,8 +56,8 @@ struct options {
 const char *argp_program_version = "assay-hang-look " PACKAGE_VERSION;
 
 static const struct argp_option option_table[] = {
-	{ "peek", OPT_PEEK, NULL, 0, "Say only which dumps there are", 0 },
-	{ "nccl", OPT_NCCL, NULL, 0, "Say which version of NCCL each has loaded", 0 },
+	{ "peek", OPT_PEEK, NULL, 0, "Report only which dumps there are", 0 },
+	{ "nccl", OPT_NCCL, NULL, 0, "Report which version of NCCL each has loaded", 0 },
 	{ "dumps", OPT_DUMPS, "PREFIX", 0, "Where dumps are, up to the rank", 0 },
 	{ "read-dump", OPT_READ_DUMP, "RANK", 0,
 	  "Read the dump of a rank from standard input: nothing else is done", 0 },
@@ -101,7 +101,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->n == RANKS_MAX || !parse_process(arg, &o->processes[o->n]))
-			argp_error(state, "'%.80s': want PID:START:RANK, %d at most", arg,
+			argp_error(state, "'%.80s': expected PID:START:RANK, %d at most", arg,
 				   RANKS_MAX);
 		else
 			o->n++;
@@ -188,8 +188,7 @@ int main(int argc, char **argv)
 		.options = option_table,
 		.parser = parse,
 		.args_doc = "PID:START:RANK...",
-		.doc = "Tell what the devices and files of a job that stands still say (for "
-		       "assayd).",
+		.doc = "Report what the devices and files of a hung job say (for assayd).",
 	};
 	static struct options o;
 	CLEANUP(hang_case_release) struct hang_case dumps = { .ranks = NULL };

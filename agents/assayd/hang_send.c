@@ -26,7 +26,7 @@ struct hang_send {
 static void complain(struct hang_send *s, const struct err *why)
 {
 	if (!streq(s->told.msg, why->msg))
-		log_warning("cannot tell the controller where a job stands: %s", why->msg);
+		log_warning("cannot tell the controller where the ranks of a job are: %s", why->msg);
 	s->told = *why;
 }
 
@@ -44,7 +44,8 @@ static void on_answer(void *context, const struct http_answer *answer)
 		return;
 	}
 	if (answer->status == NO_CONTENT) {
-		log_info("told where the ranks of a job stand: job=%s bytes=%zu", job, strlen(body));
+		log_info("reported where the ranks of a job are: job=%s bytes=%zu", job,
+			 strlen(body));
 		s->told = (struct err)ERR_INIT;
 		return;
 	}

@@ -509,10 +509,10 @@ void hang_watch_ask(struct hang_watch *w, const char *job, uint64_t deadline_us)
 	hang_watch_look(w, entries, process_map_read(entries));
 	found = find_job(w, job);
 	if (!found) {
-		log_info("asked for a job that has no rank here: job=%.80s", job);
+		log_info("asked about a job that has no rank here: job=%.80s", job);
 		return;
 	}
-	log_info("asked where the ranks of a job stand: job=%s", found->name);
+	log_info("asked where the ranks of a job are: job=%s", found->name);
 	found->asked_us = now_us;
 	found->asked_until_us = now_us + MIN(left_us, HANG_WATCH_ASK_MAX_US);
 	rings_ask(w->rings, job, hang_ranks_run(&w->ranks, job), found->asked_until_us - now_us);
@@ -551,7 +551,7 @@ struct hang_watch *hang_watch_new(struct sd_event *event, const struct assayd_co
 	if (sd_event_add_time(event, &w->timer, CLOCK_MONOTONIC, 0, TIMER_ACCURACY_US, on_timer,
 			      w) < 0 ||
 	    sd_event_source_set_enabled(w->timer, SD_EVENT_OFF) < 0)
-		log_error("cannot make a timer: no job is watched for standing still");
+		log_error("cannot create a timer: no job is watched for hangs");
 	return w;
 }
 

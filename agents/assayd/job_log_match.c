@@ -37,7 +37,7 @@ static int copy_word(const struct jval *v, const char *key, const char *text, ch
 	const struct jval at = jval_get(v, key);
 
 	if (!text[0] || strlen(text) >= size || !is_printable(text))
-		return jval_fail(&at, err, "want a text of 1 to %zu printable bytes", size - 1);
+		return jval_fail(&at, err, "expected a text of 1 to %zu printable bytes", size - 1);
 	memcpy(ret, text, strlen(text) + 1);
 	return 0;
 }
@@ -69,7 +69,8 @@ static int decode_patterns(const struct jval *v, void *member, struct err *err)
 	int r = 0;
 
 	if (!json_is_array(v->value) || n < 1 || n > JOB_LOG_PATTERNS_MAX)
-		return jval_fail(v, err, "want a list of 1 to %d patterns", JOB_LOG_PATTERNS_MAX);
+		return jval_fail(v, err, "expected a list of 1 to %d patterns",
+				 JOB_LOG_PATTERNS_MAX);
 	out->all = xcalloc(n, sizeof(*out->all));
 	out->n = n;
 	for (i = 0; r == 0 && i < n; i++) {
@@ -82,7 +83,7 @@ static int decode_patterns(const struct jval *v, void *member, struct err *err)
 
 static int decode_version(const struct jval *v, void *member UNUSED, struct err *err)
 {
-	return json_integer_value(v->value) == 1 ? 0 : jval_fail(v, err, "want 1");
+	return json_integer_value(v->value) == 1 ? 0 : jval_fail(v, err, "expected 1");
 }
 
 int job_log_match_decode(const struct jval *root, struct job_log_patterns *ret, struct err *err)

@@ -319,7 +319,7 @@ static int on_timer(sd_event_source *source, uint64_t at_us UNUSED, void *contex
 		(void)pthread_cond_signal(&j->wake);
 	} else if (now_us > j->began_us + JOB_LOGS_LATE_US && !j->late_said) {
 		log_warning("a log of a job has been read for a minute: its file system does not "
-			    "answer; logs of jobs are not followed meanwhile");
+			    "answer; until it does, no job logs are followed");
 		j->late_said = true;
 	}
 	say(j, now_us);

@@ -94,7 +94,7 @@ static int decode_peers(const struct jval *v, void *member, struct err *err)
 		const struct jval item = jval_at(v, i);
 
 		if (!order_peer_port(list[i]))
-			r = jval_fail(&item, err, "'%.80s': want HOST:PORT", list[i]);
+			r = jval_fail(&item, err, "'%.80s': expected HOST:PORT", list[i]);
 		else if (has(list, i, list[i]))
 			r = jval_fail(&item, err, "'%.80s' appears twice", list[i]);
 	}
@@ -116,7 +116,7 @@ static int decode_token(const struct jval *v, void *member, struct err *err)
 
 	if (length < ORDER_TOKEN_MIN || length > ORDER_TOKEN_MAX ||
 	    strspn(text, LETTERS DIGITS "-_") != length)
-		return jval_fail(v, err, "want %d to %d letters, digits, '-' or '_'",
+		return jval_fail(v, err, "expected %d to %d letters, digits, '-' or '_'",
 				 ORDER_TOKEN_MIN, ORDER_TOKEN_MAX);
 	free(*token);
 	*token = xstrdup(text);
@@ -151,11 +151,11 @@ static int check(const struct jval *v, bool is_pair, const struct order_meeting 
 	const size_t n = strv_len(m->peers);
 
 	if (is_pair && n != 2)
-		return jval_fail(&peers, err, "want two hosts, not %zu", n);
+		return jval_fail(&peers, err, "expected two hosts, not %zu", n);
 	if (n < 2)
-		return jval_fail(&peers, err, "want 2 to %d hosts, not %zu", ORDER_PEERS_MAX, n);
+		return jval_fail(&peers, err, "expected 2 to %d hosts, not %zu", ORDER_PEERS_MAX, n);
 	if (m->rank >= n)
-		return jval_fail(&rank, err, "want 0 to %zu", n - 1);
+		return jval_fail(&rank, err, "expected 0 to %zu", n - 1);
 	return is_pair ? 0 : check_passed(v, m, err);
 }
 

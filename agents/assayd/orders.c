@@ -34,7 +34,8 @@ static int decode_id(const struct jval *v, void *member, struct err *err)
 		return 0;
 	}
 	if (!order_id_ok(text))
-		return jval_fail(v, err, "want an id of 1 to %d printable characters", ORDER_ID_MAX);
+		return jval_fail(v, err, "expected an id of 1 to %d printable characters",
+				 ORDER_ID_MAX);
 	memcpy(id, text, strlen(text) + 1);
 	return 0;
 }
@@ -46,7 +47,7 @@ static int decode_stamp(const struct jval *v, void *member, struct err *err)
 	if (json_is_null(v->value))
 		return 0;
 	if (!text || clock_parse_stamp(text, member) < 0)
-		return jval_fail(v, err, "want a time such as 2026-11-21T01:30:00Z");
+		return jval_fail(v, err, "expected a time such as 2026-11-21T01:30:00Z");
 	return 0;
 }
 
@@ -58,7 +59,7 @@ static int decode_profile(const struct jval *v, void *member, struct err *err)
 	if (json_is_null(v->value))
 		return 0;
 	if (!text || strlen(text) > ORDER_PROFILE_MAX)
-		return jval_fail(v, err, "want the name of a profile, of %d bytes at most",
+		return jval_fail(v, err, "expected the name of a profile, of %d bytes at most",
 				 ORDER_PROFILE_MAX);
 	memcpy(member, text, strlen(text) + 1);
 	return 0;
@@ -75,7 +76,7 @@ static int decode_job(const struct jval *v, void *member, struct err *err)
 	for (i = 0; i < n && (unsigned char)text[i] >= ' '; i++)
 		;
 	if (n == 0 || n > ORDER_JOB_MAX || i < n)
-		return jval_fail(v, err, "want the name of a job, of %d bytes at most",
+		return jval_fail(v, err, "expected the name of a job, of %d bytes at most",
 				 ORDER_JOB_MAX);
 	memcpy(member, text, n + 1);
 	return 0;
@@ -124,9 +125,9 @@ static int check_opinion(const struct jval *v, const struct opinion *o, uint64_t
 	if (r < 0)
 		return r;
 	if (o->admit && !streq(o->admit, "degraded"))
-		return jval_fail(&admit, err, "'%.80s': want degraded", o->admit);
+		return jval_fail(&admit, err, "'%.80s': expected degraded", o->admit);
 	if (clock_parse_stamp(o->expires, &expires_us) < 0)
-		return jval_fail(&expires, err, "want a time such as 2026-11-21T01:30:00Z");
+		return jval_fail(&expires, err, "expected a time such as 2026-11-21T01:30:00Z");
 	if (expires_us <= now_real_us)
 		return err_set(err, ESTALE, "the opinion expired at %s", o->expires);
 	if (expires_us - now_real_us > ORDER_EXPIRES_MAX_US)
@@ -199,7 +200,7 @@ static int decode(const struct jval *v, uint64_t now_real_us, struct order *orde
 	if (order->deadline_us && order->deadline_us <= now_real_us)
 		return err_set(err, ESTALE, "the deadline of order %s has passed", order->id);
 	if (order->kind == ORDER_LOOK && !order->job[0])
-		return jval_fail(v, err, "job: want the name of the job to look at");
+		return jval_fail(v, err, "job: expected the name of the job to look at");
 	if (order_kind_meets(order->kind))
 		return order_meeting_decode(v, order->kind == ORDER_PAIR, &order->meeting, err);
 	if (order->kind != ORDER_OPINION)

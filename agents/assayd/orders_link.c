@@ -212,7 +212,7 @@ int orders_link_new(struct sd_event *event, const struct orders_link_options *op
 		r = sd_event_source_set_enabled(l->timer, SD_EVENT_ONESHOT);
 	if (r < 0) {
 		orders_link_free(l);
-		return err_errno(err, -r, "cannot make a timer");
+		return err_errno(err, -r, "cannot create a timer");
 	}
 	*ret = l;
 	return 0;

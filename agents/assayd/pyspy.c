@@ -170,7 +170,7 @@ static int choose_program(struct pyspy *p, char **ret, struct err *err)
 	if (!p->path)
 		p->path = find_program();
 	if (!p->path)
-		return err_set(err, ENOENT, PROGRAM " is not installed: there is none in PATH");
+		return err_set(err, ENOENT, PROGRAM " is not installed: not found in PATH");
 	return check_program(p->path, ret, err);
 }
 

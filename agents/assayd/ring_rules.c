@@ -27,16 +27,16 @@ const char *const ring_refusal_words[RING_REFUSALS] = {
 	[RING_RATE_LIMIT] = "its user connects too often",
 	[RING_LATE] = "it said nothing in time",
 	[RING_MESSAGE] = "it speaks another version, or something else",
-	[RING_DESCRIPTOR] = "it did not hand over one descriptor",
+	[RING_DESCRIPTOR] = "it did not pass exactly one descriptor",
 	[RING_STRANGER] = "the process is not a rank of a job that holds a GPU here",
-	[RING_KIND] = "what it handed over is not sealed memory",
-	[RING_LENGTH] = "what it handed over has not the size of a ring",
-	[RING_HEAD] = "what it handed over is not a ring of this version",
+	[RING_KIND] = "the descriptor it passed is not sealed memory",
+	[RING_LENGTH] = "the descriptor it passed does not have the size of a ring",
+	[RING_HEAD] = "the descriptor it passed is not a ring of this version",
 	[RING_TWICE] = "it is held already",
 	[RING_OF_PROCESS] = "its process has as many rings as rings.limits.process allows",
 	[RING_OF_USER] = "its user has as many rings as rings.limits.user allows",
-	[RING_OF_HOST] = "all rings together have as many bytes as rings.limits.memory allows",
-	[RING_RESOURCES] = "the kernel gave no more memory or descriptors",
+	[RING_OF_HOST] = "all rings together use as much memory as rings.limits.memory allows",
+	[RING_RESOURCES] = "the kernel is out of memory or descriptors",
 };
 
 enum ring_refusal ring_rules_room(const struct ring_limits *limits, const struct ring_held *held)

@@ -78,7 +78,7 @@ static void put_gauges(const struct rings *r, struct strbuf *text)
 		  r->set.n_rings * (uint64_t)(RING_SIZE + RING_CONTROL_SIZE) },
 		{ "assay_rings_recording", "Those in which collectives are being recorded.",
 		  n_recording(r) },
-		{ "assay_rings_processes", "Processes that they are of.", r->set.n_processes },
+		{ "assay_rings_processes", "Processes that own them.", r->set.n_processes },
 	};
 	size_t i;
 
@@ -407,7 +407,7 @@ struct rings *rings_new(struct sd_event *event, const struct assayd_config *conf
 	    sd_event_source_set_enabled(r->look, SD_EVENT_OFF) < 0 ||
 	    sd_event_add_time(event, &r->tell, CLOCK_MONOTONIC, 0, 0, write_metrics, r) < 0 ||
 	    sd_event_source_set_enabled(r->tell, SD_EVENT_OFF) < 0)
-		log_error("cannot make a timer: no rings of jobs are read");
+		log_error("cannot create a timer: no rings of jobs are read");
 	return r;
 }
 

@@ -32,7 +32,7 @@ static const struct spool_family families[] = {
 	{ "assay_spool_set_aside", "gauge", "Reports in spool/bad, which the controller refused.",
 	  NOW(aside) },
 	{ "assay_spool_lost_total", "counter",
-	  "Reports given up because the spool or the disk was full.", NOW(lost) },
+	  "Reports dropped because the spool or the disk was full.", NOW(lost) },
 	{ "assay_agent_connected", "gauge", "1 while the controller answers.", NOW(connected) },
 };
 

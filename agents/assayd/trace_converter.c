@@ -120,7 +120,7 @@ static void take_output(struct trace_converter *c)
 		}
 		r = file_write_all(c->fd, piece, (size_t)n);
 		if (r < 0) {
-			log_warning("cannot keep a part in %s: %s", c->dir, strerror(-r));
+			log_warning("cannot store a part in %s: %s", c->dir, strerror(-r));
 			cut(c, TRACE_SANDBOX);
 			return;
 		}

@@ -291,6 +291,6 @@ struct trace_send *trace_send_new(struct sd_event *event, const struct trace_sen
 	s->backoff = options->backoff;
 	if (sd_event_add_time(event, &s->timer, CLOCK_MONOTONIC, 0, 0, on_timer, s) < 0 ||
 	    sd_event_source_set_enabled(s->timer, SD_EVENT_OFF) < 0)
-		log_error("cannot make a timer: no part of a trace is sent");
+		log_error("cannot create a timer: no part of a trace is sent");
 	return s;
 }

@@ -74,7 +74,7 @@ static void all_well(struct uplink *u)
 	if (!u->trouble.msg[0])
 		return;
 	u->trouble = (struct err)ERR_INIT;
-	log_info("reports are sent again");
+	log_info("reports are being sent again");
 	tell(u);
 }
 
@@ -341,7 +341,7 @@ int uplink_new(struct sd_event *event, const struct uplink_options *options, str
 		r = sd_event_source_set_enabled(u->timer, SD_EVENT_OFF);
 	if (r < 0) {
 		uplink_free(u);
-		return err_errno(err, -r, "cannot make a timer");
+		return err_errno(err, -r, "cannot create a timer");
 	}
 	u->http = options->http;
 	u->url = xstrdup(options->url);

@@ -26,7 +26,7 @@ static int read_report(uint64_t seq, char **ret_text, size_t *ret_len, struct er
 	int r = spool_read(seq, ret_text, ret_len, err);
 
 	if (r == -EINVAL || r == -EFBIG)
-		log_error("no report, set aside in spool/bad: %s seq=%" PRIu64, err->msg, seq);
+		log_error("not a report, set aside in spool/bad: %s seq=%" PRIu64, err->msg, seq);
 	if (r == -ENOENT || r == -EINVAL || r == -EFBIG) {
 		*err = (struct err)ERR_INIT;
 		return 0;

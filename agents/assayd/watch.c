@@ -52,7 +52,7 @@ struct watch {
 static void complain(struct watch *w, const char *why)
 {
 	if (!w->told)
-		log_warning("what was watched could not be stored, retrying: %s", why);
+		log_warning("what assayd observed could not be stored, retrying: %s", why);
 	w->told = true;
 	w->retry_us = clock_mono_us() + RETRY_US;
 }
@@ -115,7 +115,7 @@ static void look_for_file(struct watch *w)
 {
 	if (!w->saved || access(w->state_path, F_OK) == 0 || errno != ENOENT)
 		return;
-	log_info("%s is gone: what was watched so far is forgotten", w->state_path);
+	log_info("%s is gone: what was observed so far is forgotten", w->state_path);
 	log_watch_forget(&w->log);
 	w->saved = false;
 }

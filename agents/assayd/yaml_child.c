@@ -75,7 +75,7 @@ int yaml_child_read(const char *path, json_t **ret_value, struct err *err)
 		(void)kill(pid, SIGKILL);
 	status = wait_for(pid);
 	if (r < 0)
-		return err_errno(err, -r, "%s: %s does not read it", path, program);
+		return err_errno(err, -r, "%s: %s cannot read it", path, program);
 	if (status == 0)
 		return json_parse(text.data ? text.data : "", text.len, path, ret_value, err);
 	if (status != 2 || !text.len)

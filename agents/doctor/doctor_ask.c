@@ -48,7 +48,7 @@ static void say_answer(struct doctor *d, const struct http_once *answer)
 	case 200:
 	case 204:
 	case 400: /* of before `wait=none`: it has found that this host may ask */
-		checklist_say(&d->list, CHECK_OK, "controller", "%s takes reports of %s",
+		checklist_say(&d->list, CHECK_OK, "controller", "%s accepts reports from %s",
 			      c->controller, c->node);
 		break;
 	case 401:
@@ -59,10 +59,11 @@ static void say_answer(struct doctor *d, const struct http_once *answer)
 			c->controller, c->node);
 		break;
 	case 403:
-		checklist_say(&d->list, CHECK_BAD, "controller",
-			      "%s does not take reports of %s by this token (%s): set node in "
-			      "assayd.yaml to the name that the token is for",
-			      c->controller, c->node, detail);
+		checklist_say(
+			&d->list, CHECK_BAD, "controller",
+			"%s does not accept reports from %s with this token (%s): set node in "
+			"assayd.yaml to the name that the token is for",
+			c->controller, c->node, detail);
 		break;
 	default:
 		checklist_say(&d->list, CHECK_WARN, "controller", "%s answers %u: %s",
@@ -82,7 +83,7 @@ static const char *cure_of(int r)
 		return "set ca in assayd.yaml to the authority that signed its certificate, or "
 		       "renew that (assayctl setup certificate)";
 	case ETIMEDOUT:
-		return "a firewall, or a host that is down";
+		return "check for a firewall, and whether that host is up";
 	default:
 		return "see its log";
 	}

@@ -157,7 +157,7 @@ void doctor_host_spool(struct doctor *d)
 	if (aside > 0)
 		checklist_say(&d->list, CHECK_WARN, "reports",
 			      "%zu were refused for good and set aside, each with the reason in a "
-			      "file beside it: %s",
+			      "file next to it: %s",
 			      aside, bad);
 	if (waiting > SPOOL_MANY)
 		checklist_say(&d->list, CHECK_WARN, "reports", "%zu waiting in %s to be sent",
@@ -214,7 +214,8 @@ static void say_gpus(struct doctor *d, size_t n)
 			      n, n == 1 ? "" : "s", needs[i].library, needs[i].without);
 		return;
 	}
-	checklist_say(&d->list, CHECK_OK, "gpus", "%zu, and the driver's libraries", n);
+	checklist_say(&d->list, CHECK_OK, "gpus", "%zu, and the driver's libraries can be loaded",
+		      n);
 }
 
 void doctor_host_devices(struct doctor *d)

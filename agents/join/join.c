@@ -101,9 +101,10 @@ static int check(const struct asked *a, struct err *err)
 
 	if (!a->controller || !is_plain(a->controller) ||
 	    (!tls && (!starts_with(a->controller, "http://") || url_is_open(a->controller))))
-		return err_set(err, EINVAL,
-			       "--controller: want https://HOST:PORT: over plain HTTP others could "
-			       "read the join token");
+		return err_set(
+			err, EINVAL,
+			"--controller: expected https://HOST:PORT: over plain HTTP others could "
+			"read the join token");
 	if (tls && !a->ca_hash == !a->ca_file)
 		return err_set(
 			err, EINVAL,
@@ -126,7 +127,7 @@ static int read_sum(const char *text, char ret[static SHA256_HEX_SIZE], struct e
 	}
 	ret[n] = '\0';
 	if (*text || n != SHA256_HEX_SIZE - 1 || strspn(ret, "0123456789abcdef") != n)
-		return err_set(err, EINVAL, "--ca-hash: want 64 hexadecimal digits");
+		return err_set(err, EINVAL, "--ca-hash: expected 64 hexadecimal digits");
 	return 0;
 }
 
@@ -247,8 +248,8 @@ int main(int argc, char **argv)
 		.parser = parse,
 		.doc = "Join this host to a controller: its token, its authority and assayd.yaml "
 		       "are written, and the units are started.\vAn admin prints the whole line "
-		       "with `assayctl join-command`. Run again, it says the same and changes "
-		       "nothing.\n\nExit status: 0 joined, 1 refused, 2 usage or bad input, 3 "
+		       "with `assayctl join-command`. Running it again changes nothing.\n\nExit "
+		       "status: 0 joined, 1 refused, 2 usage or bad input, 3 "
 		       "could not tell: ask again.",
 	};
 	CLEANUP(join_files_release) struct join_files files = join_files_init();
@@ -267,8 +268,8 @@ int main(int argc, char **argv)
 	if (r == 0 && !host_name_ok(node))
 		r = err_set(&err, EINVAL, "'%.80s' cannot be the name of a host: give --node", node);
 	if (r == 0 && asked.token)
-		(void)fputs("assay join: --token: other users of this host can see it: better "
-			    "--token-file\n",
+		(void)fputs("assay join: --token: other users of this host can see it: use "
+			    "--token-file instead\n",
 			    stderr);
 	if (r == 0)
 		r = join(&asked, &files, node, &sentence, &err);

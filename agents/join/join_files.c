@@ -68,8 +68,8 @@ int join_files_check(const struct join_files *f, const char *config, struct err 
 		return r;
 	if (!streq(there, config))
 		return err_set(err, EEXIST,
-			       "%s: exists and says otherwise: move it away and join again, or "
-			       "give it controller, node, token_file and ca by hand",
+			       "%s: already exists with other settings: move it away and join "
+			       "again, or set controller, node, token_file and ca in it by hand",
 			       f->config);
 	return 0;
 }
@@ -102,7 +102,7 @@ int join_files_line(const char *path, char **ret_line, struct err *err)
 		return r;
 	line = trimmed(text);
 	if (!*line || strspn(line, token_letters) != strlen(line))
-		return err_set(err, EINVAL, "%s: want one line with a token",
+		return err_set(err, EINVAL, "%s: expected one line with a token",
 			       streq(path, "-") ? "standard input" : path);
 	*ret_line = xstrdup(line);
 	return 0;

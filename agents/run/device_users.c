@@ -36,12 +36,6 @@ static const char *const allowed[] = {
 	"assayd",
 };
 
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		(void)closedir(*dir);
-}
-
 size_t device_nodes(char *ret_paths[static DEVICE_NODES_MAX])
 {
 	size_t n = 0, i, j;

@@ -147,7 +147,7 @@ void job_start(struct job *job, const struct job_how *how)
 	struct err err = ERR_INIT;
 
 	if (!set_times(job, how->deadline_us)) {
-		job_refuse(job, PROBLEM_TIMEOUT, "not started: the time of the run was over");
+		job_refuse(job, PROBLEM_TIMEOUT, "not started: the run's time was up");
 		return;
 	}
 	job->state = JOB_RUNNING;

@@ -60,7 +60,7 @@ static void keep_topology(const struct keep *k)
 	struct err err = ERR_INIT;
 
 	if (k->topology && topology_file_keep(k->report->topology, k->topology, &err) < 0)
-		log_warning("cannot keep the topology for the controller: %s", err.msg);
+		log_warning("cannot store the topology for the controller: %s", err.msg);
 }
 
 static void tell_lost(uint64_t before)

@@ -55,7 +55,7 @@ static int no_profile(const struct profiles *profiles, const char *name, struct 
 	for (i = 0; i < profiles->n && len < sizeof(known); i++)
 		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", i ? ", " : "",
 					profiles->items[i].name);
-	return err_set(err, EINVAL, "--profile: there is no '%.64s'; there are %s", name, known);
+	return err_set(err, EINVAL, "--profile: there is no '%.64s'; choose from %s", name, known);
 }
 
 int plan_profile(const struct profiles *profiles, const char *name, struct plan *ret,

@@ -42,7 +42,7 @@ static int check_version(const struct jval *root, struct err *err)
 
 	if (!v.value || json_integer_value(v.value) == 1)
 		return 0;
-	return jval_fail(&v, err, "want 1: this program reads sample/1 only");
+	return jval_fail(&v, err, "expected 1: this program reads sample/1 only");
 }
 
 static int decode_line(const char *text, size_t n, struct sample *ret, struct err *err)

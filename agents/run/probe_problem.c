@@ -115,7 +115,7 @@ static char *say_crashed(const struct probe_end *end)
 	if (!name)
 		return xasprintf("died by signal %d", WTERMSIG(w->status));
 	if (WTERMSIG(w->status) == SIGKILL)
-		return xasprintf("died by SIGKILL from outside (out of memory? it held %llu MiB)",
+		return xasprintf("killed by SIGKILL from outside (out of memory? it used %llu MiB)",
 				 (unsigned long long)(w->peak_kib / 1024));
 	return xasprintf("died by SIG%s", name);
 }

@@ -144,12 +144,6 @@ static void wait_death(int signal_fd, uint64_t deadline_us)
 		(void)!read(signal_fd, info, sizeof(info));
 }
 
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		(void)closedir(*dir);
-}
-
 int process_tree_end(struct process_tree *d, int signal_fd, uint64_t deadline_us)
 {
 	CLEANUP(closedirp) DIR *proc = NULL;

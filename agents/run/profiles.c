@@ -34,9 +34,9 @@ static int decode_name(const struct jval *v, void *member, struct err *err)
 	const char *text = json_string_value(v->value);
 
 	if (!text)
-		return jval_fail(v, err, "want a string, not %s", jval_type_name(v));
+		return jval_fail(v, err, "expected a string, not %s", jval_type_name(v));
 	if (!profile_name_ok(text))
-		return jval_fail(v, err, "want 1 to %d letters, digits, '-' or '_'",
+		return jval_fail(v, err, "expected 1 to %d letters, digits, '-' or '_'",
 				 PROFILE_NAME_MAX);
 	*(char **)member = xstrdup(text);
 	return 0;
@@ -47,9 +47,9 @@ static int decode_exec(const struct jval *v, void *member, struct err *err)
 	const char *text = json_string_value(v->value);
 
 	if (!text)
-		return jval_fail(v, err, "want a string, not %s", jval_type_name(v));
+		return jval_fail(v, err, "expected a string, not %s", jval_type_name(v));
 	if (text[0] != '/')
-		return jval_fail(v, err, "want an absolute path, not '%.80s'", text);
+		return jval_fail(v, err, "expected an absolute path, not '%.80s'", text);
 	*(char **)member = xstrdup(text);
 	return 0;
 }
@@ -65,7 +65,8 @@ static int decode_budget(const struct jval *v, void *member, struct err *err)
 	struct err why = ERR_INIT;
 
 	if (!json_is_string(v->value))
-		return jval_fail(v, err, "want a duration such as 45s, not %s", jval_type_name(v));
+		return jval_fail(v, err, "expected a duration such as 45s, not %s",
+				 jval_type_name(v));
 	if (duration_parse(json_string_value(v->value), &us, &why) < 0)
 		return jval_fail(v, err, "%s", why.msg);
 	if (us == 0)
@@ -125,7 +126,7 @@ static int decode_probes(const struct jval *v, void *member, struct err *err)
 	int r = jval_need_array(v, err);
 
 	if (r == 0 && (n == 0 || n > PROFILE_PROBES_MAX))
-		r = jval_fail(v, err, "want 1 to %d probes, not %zu", PROFILE_PROBES_MAX, n);
+		r = jval_fail(v, err, "expected 1 to %d probes, not %zu", PROFILE_PROBES_MAX, n);
 	if (r < 0)
 		return r;
 	list.items = xcalloc(n, sizeof(*list.items));
@@ -197,7 +198,8 @@ static int decode_profile(const struct jval *v, const char *name, struct profile
 		r = jval_fail(v, err, "a profile's name is 1 to %d letters, digits, '-' or '_'",
 			      PROFILE_NAME_MAX);
 	if (r == 0 && streq(name, PROFILE_WATCH))
-		r = jval_fail(v, err, "'%s' is taken: what assayd hears is kept under that name",
+		r = jval_fail(v, err,
+			      "'%s' is reserved: assayd keeps what it observes under that name",
 			      name);
 	if (r == 0)
 		r = jval_decode(v, profile_fields, ARRAY_SIZE(profile_fields), JVAL_STRICT, &value,
@@ -226,7 +228,7 @@ static int decode_profiles(const struct jval *v, void *member, struct err *err)
 	int r = jval_need_object(v, err);
 
 	if (r == 0 && (n == 0 || n > PROFILES_MAX))
-		r = jval_fail(v, err, "want 1 to %d profiles, not %zu", PROFILES_MAX, n);
+		r = jval_fail(v, err, "expected 1 to %d profiles, not %zu", PROFILES_MAX, n);
 	if (r < 0)
 		return r;
 	profiles->items = xcalloc(n, sizeof(*profiles->items));
@@ -257,7 +259,7 @@ int profiles_decode(const struct jval *root, struct profiles *ret, struct err *e
 
 	/* First of all: a later version may have any other key. */
 	if (json_is_integer(version.value) && json_integer_value(version.value) != 1)
-		return jval_fail(&version, err, "want 1: this program reads version 1 only");
+		return jval_fail(&version, err, "expected 1: this program reads version 1 only");
 	r = jval_decode(root, document_fields, ARRAY_SIZE(document_fields), JVAL_STRICT, &document,
 			err);
 	if (r < 0)

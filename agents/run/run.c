@@ -113,7 +113,7 @@ static void on_progress(void *context, const struct runner_progress *p)
 
 	if (stop_signal()) {
 		live_end(live);
-		log_warning("stopped by a signal; this run is not kept");
+		log_warning("stopped by a signal; this run is discarded");
 		stop_die();
 	}
 	live_progress(live, p);
@@ -322,7 +322,7 @@ static void judge_and_keep(struct run *run)
 		r = keep_report(&keep, &err);
 	if (r == 0)
 		return;
-	log_warning("%s; this run is not kept", err.msg);
+	log_warning("%s; this run is not stored", err.msg);
 	if (!is_problem(run, r))
 		return;
 	add_problem(&run->report, "state", PROBLEM_SET_UP, err.msg);

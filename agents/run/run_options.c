@@ -16,13 +16,13 @@ static const struct argp_option option_table[] = {
 	{ "probe", RUN_OPT_PROBE, "NAME", 0, "Only this probe; may be given several times", 0 },
 	{ "budget", RUN_OPT_BUDGET, "DURATION", 0, "Time for the whole run, such as 45s", 0 },
 	{ "wait", RUN_OPT_WAIT, "DURATION", 0, "Wait this long for another active run to end", 0 },
-	{ "busy", RUN_OPT_BUSY, "skip|run", 0, "What to do if others use a device (default skip)",
-	  0 },
+	{ "busy", RUN_OPT_BUSY, "skip|run", 0,
+	  "What to do while others use a device (default skip)", 0 },
 	{ "policy", RUN_OPT_POLICY, "FILE", 0, "Judge by this policy", 0 },
 	{ "sku", RUN_OPT_SKU, "FILE", 0,
 	  "Judge by this SKU: a file, or a name of `assay list --skus`", 0 },
 	{ "profiles", RUN_OPT_PROFILES, "FILE", 0,
-	  "Read the profiles from this file, not the installed ones", 0 },
+	  "Read the profiles from this file instead of the installed ones", 0 },
 	{ "report", RUN_OPT_REPORT, NULL, 0, "Send the report to the controller", 0 },
 	{ "order", RUN_OPT_ORDER, "ID", OPTION_HIDDEN,
 	  "The controller's order that this run answers", 0 },
@@ -91,7 +91,7 @@ static int parse_output(const char *arg, struct run_options *o, struct err *err)
 static int parse_order(const char *arg, struct run_options *o, struct err *err)
 {
 	if (!order_id_ok(arg))
-		return err_set(err, EINVAL, "--order: want 1 to %d printable characters",
+		return err_set(err, EINVAL, "--order: expected 1 to %d printable characters",
 			       ORDER_ID_MAX);
 	o->order = arg;
 	return 0;
@@ -134,8 +134,9 @@ static int parse_decline(const char *arg, struct run_options *o, struct err *err
 		if (o->decline[0] && strlen(o->decline) <= RUN_DECLINE_MAX)
 			return 0;
 	}
-	return err_set(err, EINVAL,
-		       "--decline: want busy, set-up, not-applicable or timeout, a colon and why");
+	return err_set(
+		err, EINVAL,
+		"--decline: expected busy, set-up, not-applicable or timeout, a colon and why");
 }
 
 static int keep(const char *arg, const char **ret)
@@ -202,7 +203,7 @@ static int check_args(const struct run_options *o, struct err *err)
 {
 	if (o->args && o->n_probes != 1)
 		return err_set(err, EINVAL,
-			       "--: what follows is for one probe: name it with --probe");
+			       "--: what follows is passed to one probe: name it with --probe");
 	if (o->args && strv_len(o->args) > RUN_ARGS_MAX)
 		return err_set(err, EINVAL, "--: more than %d arguments for the probe",
 			       RUN_ARGS_MAX);
@@ -216,7 +217,7 @@ int run_options_parse(int argc, char **argv, struct run_options *ret, struct err
 		.parser = parse,
 		.args_doc = "[-- ARGUMENT...]",
 		.doc = "Run the probes of a profile on this host and judge what they found.\v"
-		       "Arguments behind -- are handed to the one probe that is named. "
+		       "Arguments after -- are passed to the one probe that --probe names. "
 		       "Exit status: 0 pass or warn, 1 fail, 2 usage or bad input, 3 could not "
 		       "tell; other styles have their own.",
 	};

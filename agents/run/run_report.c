@@ -71,7 +71,7 @@ void run_report_fit(struct report *report)
 	if (report->n_samples == had)
 		return;
 	p.probe = xstrdup("assay");
-	p.detail = xasprintf("a report holds %d bytes: %zu of %zu samples are left out", REPORT_MAX,
-			     had - report->n_samples, had);
+	p.detail = xasprintf("a report holds at most %d bytes: %zu of %zu samples are left out",
+			     REPORT_MAX, had - report->n_samples, had);
 	report_add_problem(report, &p);
 }

@@ -42,12 +42,6 @@ static void files_release(struct files *f)
 		free(f->names[i]);
 }
 
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		(void)closedir(*dir);
-}
-
 /* Put `id` into the sorted set unless it is there or the set is full. */
 static void add_id(char **ids, const char *id)
 {
@@ -230,10 +224,9 @@ static char *changed(const json_t *pin, const struct sku_models *models)
 
 	if (!then || streq(then, now))
 		return NULL;
-	return xasprintf(
-		"the hardware has changed since this host was pinned as %s: it was %s and is now "
-		"%s; if that is intended, remove the file 'sku' of the state directory",
-		json_string_value(json_object_get(pin, "sku")), then, now);
+	return xasprintf("the hardware has changed since this host was pinned as %s: from %s to "
+			 "%s; if that is intended, remove the file 'sku' from the state directory",
+			 json_string_value(json_object_get(pin, "sku")), then, now);
 }
 
 /* Of the hardware that this host still has. */
@@ -249,7 +242,7 @@ static bool is_same_hardware(const json_t *pin, const struct sku_models *models)
 static char *no_file(const char *name, const char *dir)
 {
 	return xasprintf("this host is pinned as %s, and no file in %s describes that SKU: put it "
-			 "back, or remove the file 'sku' of the state directory",
+			 "back, or remove the file 'sku' from the state directory",
 			 name, dir);
 }
 

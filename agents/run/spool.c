@@ -297,7 +297,7 @@ int spool_put(const struct report *report, const struct verdict *verdict, struct
 			       "spool %s is full of failures: is the controller reachable?", s.path);
 	r = write_report(&s, report->seq, line, strlen(line), failure);
 	note_lost(&s);
-	return r < 0 ? err_errno(err, -r, "cannot keep report %" PRIu64 " in %s", report->seq,
+	return r < 0 ? err_errno(err, -r, "cannot store report %" PRIu64 " in %s", report->seq,
 				 s.path)
 		     : 0;
 }

@@ -41,12 +41,6 @@ static void runs_freep(struct runs **runs)
 	free(*runs);
 }
 
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		(void)closedir(*dir);
-}
-
 json_t *run_encode(const struct report *report, const struct verdict *verdict)
 {
 	return json_pack("{s:i, s:s, s:o, s:o}", "v", 1, "kind", "run", "report",

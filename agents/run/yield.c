@@ -163,7 +163,7 @@ bool yield_check(struct yield *y, char ret_why[static YIELD_WHY_SIZE])
 	if (signalled)
 		(void)snprintf(ret_why, YIELD_WHY_SIZE, "SIGUSR1 came");
 	else if (asked)
-		(void)snprintf(ret_why, YIELD_WHY_SIZE, "`assay admit` was asked");
+		(void)snprintf(ret_why, YIELD_WHY_SIZE, "`assay admit` was called");
 	return signalled || asked || (opened && yield_busy(y, ret_why));
 }
 

@@ -57,6 +57,7 @@ static struct store_action row_of(const struct actor_env *env, enum action_kind 
 		.sticky = start->sticky,
 		.decision = start->decision,
 		.profile = start->profile,
+		.key = start->key,
 		.undo = undo_of(env, kind),
 		.break_glass = start->break_glass,
 		.until_us = start->until_us,

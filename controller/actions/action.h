@@ -92,7 +92,7 @@ struct actions {
 };
 
 /* Who does what is found done at the cluster itself. */
-#define WHO_AT_CLUSTER "somebody at the cluster"
+#define WHO_AT_CLUSTER "somebody with access to the cluster"
 
 /* What an action begins with. Borrowed. */
 struct action_start {
@@ -103,6 +103,7 @@ struct action_start {
 	bool break_glass, sticky;
 	int decision;
 	const char *profile; /* of a test of a whole host: a rung; NULL: full, or no such test */
+	const char *key;     /* of a person's request, or NULL */
 };
 
 /* Write its row and begin; NULL when the store or the list is full. `host`: NULL: of none. */

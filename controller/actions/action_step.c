@@ -365,7 +365,7 @@ static void resume(const struct actor_env *env, struct action *a)
 		action_end(env, a, ACTION_DROPPED, 404, "the node is gone");
 	else if (a->kind == ACT_RETEST && node->record.ordered_us == 0)
 		action_end(env, a, ACTION_DROPPED, 409,
-			   "its result had already come, or it was over");
+			   "its result had already arrived, or it was over");
 	else if (is_done(a, &a->host->c))
 		complete(env, a);
 	else if (is_by_policy(a) && a->kind != ACT_RETEST)

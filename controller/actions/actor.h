@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What decides becomes what is done. One actor owns every effect on the cluster, whoever asked for
- * it: the policy, assayctl, or somebody at the cluster that it finds out about. This is how the
- * controller runs it: what goes in (reports, the cluster, the clock) and what comes out. People's
- * orders are actor_requests.h, what the API shows actor_views.h, the path of an action action.h.
+ * it: the policy, assayctl, or somebody with access to the cluster that it finds out about. This is
+ * how the controller runs it: what goes in (reports, the cluster, the clock) and what comes out.
+ * People's orders are actor_requests.h, what the API shows actor_views.h, the path of an action
+ * action.h.
  *
  * Nothing here blocks: what is asked is answered later, when it is durable. All that happens goes
  * through one queue (actor_queue.h); a step of it takes what an event brings, goes on with the

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/actions/actor_requests.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "controller/actions/action.h"
@@ -9,6 +10,7 @@
 #include "controller/actions/node_views.h"
 #include "controller/actions/reservation.h"
 #include "controller/store/store.h"
+#include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
@@ -25,7 +27,15 @@ struct asking {
 	struct fleet_node *node;
 	struct actor_reply said;
 	struct refusal refusal;
+	json_t *before; /* the action of a request that comes again; or NULL */
+	char *words;	/* of `said`, where they were put together; or NULL */
 };
+
+static void asking_release(struct asking *a)
+{
+	json_decref(a->before);
+	free(a->words);
+}
 
 /* False, with what is to be said. */
 static bool refuse(struct asking *a, unsigned status, const char *rule, const char *words,
@@ -103,6 +113,38 @@ static bool (*const may[ACT_KINDS_])(struct asking *a) = {
 	[ACT_SILENCE] = may_always,	[ACT_BREAKER_RESET] = may_always,
 };
 
+/* Who brought it into the state that it is in, as far as that is kept. New memory. */
+static char *who_changed(const struct asking *a)
+{
+	const struct life *life = &a->node->record.life;
+	const struct store_range newest = { NULL, 1 };
+	CLEANUP(json_freep) json_t *since = json_stamp(life->since_us);
+	struct store_page page = { 0 };
+	const json_t *last = NULL;
+	const char *by;
+	char *words;
+
+	if (store_transitions(a->env->store, a->node->name, &newest, &page, NULL) == 0)
+		last = json_array_get(page.items, 0);
+	by = json_string_value(json_object_get(last, "by"));
+	words = xasprintf("has changed meanwhile: %s since %s%s%s", life_state_names[life->state],
+			  json_is_string(since) ? json_string_value(since) : "long ago",
+			  by ? ", by " : "", by ? by : "");
+	json_decref(page.items);
+	free(page.next);
+	return words;
+}
+
+static bool is_as_seen(struct asking *a)
+{
+	const uint64_t since_us = a->node->record.life.since_us;
+
+	if (!a->ask->if_since || since_us / USEC_PER_MSEC == a->ask->since_us / USEC_PER_MSEC)
+		return true;
+	a->words = who_changed(a);
+	return refuse(a, 409, "changed", a->words, "looking at it again, and asking anew");
+}
+
 static bool check_node(struct asking *a)
 {
 	if (a->kind == ACT_BREAKER_RESET)
@@ -111,6 +153,8 @@ static bool check_node(struct asking *a)
 	a->node = a->ask->node ? fleet_find(a->env->fleet, a->ask->node) : NULL;
 	if (!a->host || !a->node)
 		return refuse(a, 404, "unknown", "the cluster has no such node", NULL);
+	if (!is_as_seen(a))
+		return false;
 	if (!a->host->c.managed && a->kind == ACT_CORDON && !a->ask->break_glass)
 		return refuse(a, 409, "managed", a->env->cluster->names->opted_out,
 			      "removing that label, or --break-glass");
@@ -189,18 +233,63 @@ static void record_refusal(const struct asking *a, const struct action_start *st
 	(void)action_record(a->env, a->kind, ACTION_REFUSED, start, a->said.words);
 }
 
+/* What came of it the first time; nothing is done again. */
+static void say_again(struct asking *a)
+{
+	const char *state = json_string_value(json_object_get(a->before, "state"));
+	const char *kind = json_string_value(json_object_get(a->before, "action"));
+	const char *result = json_string_value(json_object_get(a->before, "result"));
+	const char *number = json_string_value(json_object_get(a->before, "id"));
+	const bool over = !streq(state, action_state_names[ACTION_DECIDED]);
+	const bool good = !over || streq(state, action_state_names[ACTION_DONE]) ||
+			  streq(state, action_state_names[ACTION_DRY_RUN]);
+
+	if (!streq(kind, action_kind_names[a->kind]) ||
+	    !streq(json_string_value(json_object_get(a->before, "by")), a->ask->who)) {
+		(void)refuse(a, 409, "key", "another request had this key", "a new key");
+		return;
+	}
+	(void)refuse(a, good ? 200 : 409, json_string_value(json_object_get(a->before, "rule")),
+		     over && result ? result : "was asked for already, and is under way", NULL);
+	a->said.action = number ? strtoll(number, NULL, 10) : 0;
+}
+
+/* Did this request come before, or cannot that be told? Then what is to be said. */
+static bool came_before(struct asking *a)
+{
+	const char *node = a->ask->node ? a->ask->node : "";
+	int r;
+
+	if (!a->ask->key || a->ask->dry_run)
+		return false;
+	r = store_action_of_key(a->env->store, node, a->ask->key, &a->before, NULL);
+	if (r == -ENOENT)
+		return false;
+	if (r < 0)
+		(void)refuse(a, 503, "busy", "the store cannot be read", "trying again in a moment");
+	else
+		say_again(a);
+	return true;
+}
+
 void actor_ask(struct actor *actor, enum action_kind kind, const struct actor_request *request,
 	       actor_reply_fn *reply, void *context)
 {
+	CLEANUP(asking_release)
 	struct asking a = { .env = actor_env(actor), .kind = kind, .ask = request };
 	struct action_start start = {
 		.node = request->node ? request->node : "",
 		.who = request->who,
 		.reason = request->reason,
 		.break_glass = request->break_glass,
+		.key = request->key,
 	};
 	struct action *action;
 
+	if (came_before(&a)) {
+		reply(context, &a.said);
+		return;
+	}
 	node_views_follow_policy(a.env); /* the budgets it is checked against */
 	if (!check(&a)) {
 		start.rule = a.said.rule;

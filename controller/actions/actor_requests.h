@@ -16,6 +16,14 @@ struct actor_request {
 	bool break_glass;   /* a cordon beyond the budgets and the breaker: recorded as such */
 	uint64_t until_us;  /* of override and silence: real time; 0 takes it back */
 	bool dry_run;	    /* say what would be answered: nothing is done or recorded */
+	/*
+	 * What tells this request from others of the host: one that comes again is answered as its
+	 * action stands, and nothing more is done. NULL: it has none.
+	 */
+	const char *key;
+	/* Only if the host's life is still what it came to be then, to the millisecond. */
+	bool if_since;
+	uint64_t since_us; /* 0: it has no such time */
 };
 
 /*

@@ -9,6 +9,7 @@
 #include "controller/actions/decider.h"
 #include "controller/actions/node_views.h"
 #include "controller/actions/reservation.h"
+#include "controller/fleet/fleet_view.h"
 #include "controller/store/store.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
@@ -51,6 +52,31 @@ json_t *actor_node_json(const struct actor *actor, const char *node)
 		"labels", host->c.labels ? json_incref(host->c.labels) : json_object());
 }
 
+static enum fleet_service service_of(const struct node_view *host, const struct fleet_node *n)
+{
+	if (host->c.mark || host->c.unschedulable)
+		return FLEET_SERVICE_CORDONED;
+	if (host->c.hold_us)
+		return FLEET_SERVICE_HELD;
+	return n->out & OUT_NOT_READY ? FLEET_SERVICE_NOT_READY : FLEET_SERVICE_IN;
+}
+
+void actor_view_host(const struct actor *actor, const char *node, struct fleet_view_state *ret)
+{
+	const struct actor_env *env = actor_env(actor);
+	const struct node_view *host = node_views_there(env->views, node);
+	const struct fleet_node *n = host ? fleet_find(env->fleet, node) : NULL;
+
+	ret->life = n ? n->record.life.state : FLEET_UNKNOWN;
+	ret->service = n ? (int)service_of(host, n) : FLEET_UNKNOWN;
+	ret->domain = n ? names_text(&env->fleet->domains, n->domain) : NULL;
+}
+
+uint64_t actor_view_epoch(const struct actor *actor)
+{
+	return actor_env(actor)->places->ledger.epoch;
+}
+
 json_t *actor_service_json(const struct actor *actor, const char *node)
 {
 	const struct actor_env *env = actor_env(actor);
@@ -58,22 +84,15 @@ json_t *actor_service_json(const struct actor *actor, const char *node)
 	const struct fleet_node *n = fleet_find(env->fleet, node);
 	const uint64_t now_us = env_real_us(env);
 	const struct cluster_mark *mark;
-	const char *state = "in-service";
 
 	if (!host || !n)
 		return NULL;
 	mark = host->c.mark;
-	if (mark || host->c.unschedulable)
-		state = "cordoned";
-	else if (host->c.hold_us)
-		state = "held";
-	else if (n->out & OUT_NOT_READY)
-		state = "not-ready";
 	return json_pack(
-		"{s:s, s:s?, s:s?, s:o, s:o, s:o, s:o, s:s?}", "state", state, "by",
-		mark ? mark->by : NULL, "reason", mark ? mark->reason : NULL, "since",
-		json_stamp(mark ? mark->at_us : 0), "hold_until", json_stamp(host->c.hold_us),
-		"silence_until",
+		"{s:s, s:s?, s:s?, s:o, s:o, s:o, s:o, s:s?}", "state",
+		fleet_service_names[service_of(host, n)], "by", mark ? mark->by : NULL, "reason",
+		mark ? mark->reason : NULL, "since", json_stamp(mark ? mark->at_us : 0),
+		"hold_until", json_stamp(host->c.hold_us), "silence_until",
 		json_stamp(n->record.silence_until_us > now_us ? n->record.silence_until_us : 0),
 		"override_until",
 		json_stamp(n->record.override_until_us > now_us ? n->record.override_until_us : 0),

@@ -4,8 +4,10 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct actor;
+struct fleet_view_state;
 struct err;
 
 /*
@@ -21,6 +23,15 @@ json_t *actor_node_json(const struct actor *actor, const char *node);
  * does not have.
  */
 json_t *actor_service_json(const struct actor *actor, const char *node);
+
+/*
+ * Its life, service and domain, the latter borrowed until the loop goes on; without them for one
+ * that the cluster does not have. Nothing else of `ret` is written.
+ */
+void actor_view_host(const struct actor *actor, const char *node, struct fleet_view_state *ret);
+
+/* Of this controller among those that act; 0: not known yet. */
+uint64_t actor_view_epoch(const struct actor *actor);
 
 /*
  * Hosts whose findings are silenced now, or that an override keeps in service: [{"node", "until"}],

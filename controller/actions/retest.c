@@ -282,7 +282,7 @@ void retest_end_late(const struct actor_env *env)
 			(void)node_life_keep(env, node, NULL);
 			action_end(env, a, ACTION_DROPPED, 409, "no job needs it any more");
 		} else if (node->record.ordered_us == 0)
-			action_end(env, a, ACTION_DROPPED, 409, "what it was for is over");
+			action_end(env, a, ACTION_DROPPED, 409, "it is no longer needed");
 		else if (env_real_us(env) - a->decided_us > timeout_us)
 			retest_answered(env, a, TEST_NOTHING, false);
 	}

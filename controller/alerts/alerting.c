@@ -90,7 +90,7 @@ static void note_taken(struct alerted *to, size_t n)
 	backoff_reset(&to->backoff);
 	to->delivered += n;
 	if (to->failing)
-		log_info("alerts are delivered again to=%s", to->settings->url);
+		log_info("alerts are being delivered again to=%s", to->settings->url);
 	to->failing = false;
 }
 
@@ -99,7 +99,8 @@ static void note_failed(struct alerted *to, const char *why, uint64_t retry_afte
 	to->failed++;
 	to->again_us = clock_mono_us() + backoff_fail(&to->backoff, retry_after_us, random_u64());
 	if (!to->failing)
-		log_warning("alerts wait, and are posted again: %s to=%s", why, to->settings->url);
+		log_warning("alerts are waiting and will be posted again: %s to=%s", why,
+			    to->settings->url);
 	to->failing = true;
 }
 
@@ -120,7 +121,7 @@ static void on_sent(void *context, const struct alert_sent *sent)
 	}
 }
 
-#define STARTED "the controller has started, and does not know yet whether it is still so"
+#define STARTED "the controller has just started, and does not know yet whether this still holds"
 
 /* Of a host that nothing was heard of for so long that it is forgotten nobody has judged anything. */
 static void say_forgotten(const struct alerted *to, const struct alert_row *row, json_t *annotations)
@@ -131,10 +132,9 @@ static void say_forgotten(const struct alerted *to, const struct alert_row *row,
 	bool known = true;
 
 	if (node && store_has_node(to->service->store, node, &known, &ignored) == 0 && !known)
-		(void)json_object_set_new(
-			annotations, "ended",
-			json_string("nothing was heard of the host for so long that "
-				    "it is forgotten; nobody has judged it"));
+		(void)json_object_set_new(annotations, "ended",
+					  json_string("the host has not reported for so long that "
+						      "it was forgotten; its state is unknown"));
 }
 
 static json_t *annotations_of(const struct alerted *to, const struct alert_row *row)
@@ -221,7 +221,7 @@ static bool is_told(void *context, const char *labels)
 static void tell_left_out(struct alerting *a)
 {
 	if (a->set.left_out > 0 && !a->told_left_out)
-		log_warning("%zu alerts are told of to nobody, and none is ended: %d are open",
+		log_warning("%zu alerts are not sent, and none is resolved: %d are open",
 			    a->set.left_out, ALERTS_MAX);
 	a->told_left_out = a->set.left_out > 0;
 }
@@ -243,7 +243,7 @@ static void look(struct service *s, uint64_t mono_us)
 		a->look_us = 0;
 		a->unsure = true;
 		if (!a->blind)
-			log_warning("what operators are to be told of cannot be read: %s", err.msg);
+			log_warning("the alerts cannot be read: %s", err.msg);
 		a->blind = true;
 		return;
 	}

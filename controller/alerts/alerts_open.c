@@ -55,7 +55,7 @@ static char *silence_of(const struct store_incident_told *i, uint64_t now_us)
 	if (!i->seen_us || age_us(i->seen_us, now_us) < STORE_STALE_US)
 		return NULL;
 	clock_stamp(i->seen_us, at);
-	return xasprintf("nothing was heard of %s since %s: whether it is still so is not known",
+	return xasprintf("%s has not been heard from since %s: whether this still holds is unknown",
 			 i->node, at);
 }
 
@@ -96,11 +96,11 @@ static void tell_cordon(void *context, const struct actor_told_cordon *c)
 	CLEANUP(freep)
 	char *sentence = xasprintf("%s is out of service, cordoned by %s: %s", c->node,
 				   c->by ? c->by : "Assay",
-				   c->reason ? c->reason : "no reason is known");
+				   c->reason ? c->reason : "no reason was given");
 	CLEANUP(freep)
-	char *clears = c->sticky
-			       ? xasprintf("a person gives it back: assayctl uncordon %s", c->node)
-			       : xasprintf("passing tests, or assayctl uncordon %s", c->node);
+	char *clears =
+		c->sticky ? xasprintf("only a person can release it: assayctl uncordon %s", c->node)
+			  : xasprintf("passing tests, or assayctl uncordon %s", c->node);
 
 	alert_set_add(l->set, &(struct alert_facts){
 				      .kind = ALERT_CORDON,
@@ -122,16 +122,17 @@ static void tell_breaker(const struct looking *l, const struct breaker *b)
 				   b->sentence);
 
 	if (b->open)
-		alert_set_add(l->set,
-			      &(struct alert_facts){
-				      .kind = ALERT_BREAKER,
-				      .severity = ALERT_CRITICAL,
-				      .since_us = b->opened_us,
-				      .sentence = sentence,
-				      .clears = "a person resets it: assayctl breaker reset",
-				      .command = "assayctl breaker",
-				      .path = "/v1/breaker",
-			      });
+		alert_set_add(
+			l->set,
+			&(struct alert_facts){
+				.kind = ALERT_BREAKER,
+				.severity = ALERT_CRITICAL,
+				.since_us = b->opened_us,
+				.sentence = sentence,
+				.clears = "only a person can reset it: assayctl breaker reset",
+				.command = "assayctl breaker",
+				.path = "/v1/breaker",
+			});
 }
 
 static void find_acting(struct service *s, struct looking *l)
@@ -187,10 +188,10 @@ static void tell_job(void *context, const struct store_job_told *j)
 			      .severity = ALERT_WARNING,
 			      .job = j->name,
 			      .sentence = sentence,
-			      .clears = "a window that is slowed by less than 1.1, or none for 2h",
+			      .clears = "a window with a slowdown below 1.1, or no window for 2h",
 			      .command = command,
 			      .path = path,
-			      .stale = silent ? "no window of it has come for 2h" : NULL,
+			      .stale = silent ? "no window of it has arrived for 2h" : NULL,
 		      });
 }
 
@@ -199,9 +200,8 @@ static void tell_still(void *context, const struct beats_still *still)
 	const struct looking *l = context;
 	CLEANUP(freep) char *words = hang_board_words(l->board, still->job, still->words);
 	CLEANUP(freep)
-	char *sentence = still->sure
-				 ? xasprintf("%s stands still: %s", still->job, words)
-				 : xasprintf("%s stood still when it was last judged", still->job);
+	char *sentence = still->sure ? xasprintf("%s stands still: %s", still->job, words)
+				     : xasprintf("%s was hung when it was last judged", still->job);
 	CLEANUP(freep) char *command = xasprintf("assayctl job %s", still->job);
 
 	alert_set_add(l->set, &(struct alert_facts){
@@ -224,7 +224,7 @@ static void tell_hung(void *context, const struct hangs_hung *hung)
 	CLEANUP(freep)
 	char *sentence =
 		xasprintf("%s hangs: %s", hung->job,
-			  hung->sentence ? hung->sentence : "no rank of it is seen to move");
+			  hung->sentence ? hung->sentence : "none of its ranks is making progress");
 	CLEANUP(freep) char *command = xasprintf("assayctl job %s --ranks", hung->job);
 
 	if (hung->still)
@@ -235,7 +235,7 @@ static void tell_hung(void *context, const struct hangs_hung *hung)
 				      .job = hung->job,
 				      .since_us = hung->since_us,
 				      .sentence = sentence,
-				      .clears = "a rank of it moves, or its end",
+				      .clears = "progress of one of its ranks, or its end",
 				      .command = command,
 				      .path = "/v1/jobs",
 			      });

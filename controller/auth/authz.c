@@ -69,7 +69,7 @@ int authz_decode_agents(const struct jval *v, void *member, struct err *err)
 		if (text && starts_with(text, ACCOUNT))
 			text += strlen(ACCOUNT);
 		if (!text || strlen(text) > AUTHZ_USER_MAX || !is_account(text))
-			r = jval_fail(&item, err, "want NAMESPACE:NAME of a service account");
+			r = jval_fail(&item, err, "expected NAMESPACE:NAME of a service account");
 		else
 			r = add(authz, &item, xasprintf(ACCOUNT "%s", text), ROLE_NODE, err);
 	}
@@ -99,9 +99,10 @@ static int decode_identity(const struct jval *v, struct authz *authz, struct err
 	if (r < 0)
 		return r;
 	if (!one.user || !*one.user || strlen(one.user) > AUTHZ_USER_MAX)
-		return jval_fail(&user, err, "want a user name of at most %d bytes", AUTHZ_USER_MAX);
+		return jval_fail(&user, err, "expected a user name of at most %d bytes",
+				 AUTHZ_USER_MAX);
 	if (one.name && !tokens_name_ok(one.name))
-		return jval_fail(&name, err, "want 1 to %d letters, digits, '.', '-', '_', '@'",
+		return jval_fail(&name, err, "expected 1 to %d letters, digits, '.', '-', '_', '@'",
 				 ACCESS_NAME_MAX);
 	r = add(authz, v, TAKE(one.user), one.role, err);
 	if (r == 0)

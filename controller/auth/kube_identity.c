@@ -335,7 +335,7 @@ static char *stranger_words(const struct bearer *b, const char *why)
 	char stamp[CLOCK_STAMP_SIZE];
 
 	if (b->expires_us == 0 || b->expires_us > b->owner->options.real_us())
-		return xasprintf("%s: want one of this cluster for the audience " KUBE_AUDIENCE
+		return xasprintf("%s: expected one of this cluster for the audience " KUBE_AUDIENCE
 				 ", as a projected volume or kubectl create token gives it",
 				 why);
 	clock_stamp(b->expires_us, stamp);

@@ -90,11 +90,11 @@ int kube_token_claims(const char *token, struct kube_claims *ret, struct err *er
 	if (r < 0)
 		return r;
 	if (!json_is_object(claims))
-		return err_set(err, EINVAL, "the token's claims: want an object");
+		return err_set(err, EINVAL, "the token's claims: expected an object");
 	expires = json_object_get(claims, "exp");
 	seconds = json_number_value(expires);
 	if (expires && (!json_is_number(expires) || !isfinite(seconds) || seconds < 0))
-		return err_set(err, EINVAL, "the token's claims: exp: want a time");
+		return err_set(err, EINVAL, "the token's claims: exp: expected a time");
 	*ret = (struct kube_claims){
 		.for_us = has_audience(json_object_get(claims, "aud")),
 		.expires_us = expires && seconds < EXPIRES_MOST_S
@@ -166,8 +166,8 @@ int kube_token_node(const json_t *answer, const char *uid, const char *node, con
 	if (!node_name_ok(on))
 		return err_set(err, EACCES, "the pod of this token is on no node yet");
 	if (*node && !streq(node, on))
-		return err_set(err, EACCES, "this token is of '%.80s', its pod of '%.80s'", node,
-			       on);
+		return err_set(err, EACCES, "this token belongs to '%.80s', its pod to '%.80s'",
+			       node, on);
 	*ret_node = on;
 	return 0;
 }

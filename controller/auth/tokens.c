@@ -32,15 +32,16 @@ static bool find_role(const struct jval *v, int least, void *member)
 
 int tokens_decode_role(const struct jval *v, void *member, struct err *err)
 {
-	return find_role(v, ROLE_READ, member) ? 0
-					       : jval_fail(v, err, "want read, operate or admin");
+	return find_role(v, ROLE_READ, member)
+		       ? 0
+		       : jval_fail(v, err, "expected read, operate or admin");
 }
 
 static int decode_any_role(const struct jval *v, void *member, struct err *err)
 {
 	return find_role(v, ROLE_SUBMIT, member)
 		       ? 0
-		       : jval_fail(v, err, "want read, operate, admin or submit");
+		       : jval_fail(v, err, "expected read, operate, admin or submit");
 }
 
 static int decode_hex(const struct jval *v, void *member, struct err *err)
@@ -50,8 +51,8 @@ static int decode_hex(const struct jval *v, void *member, struct err *err)
 	if (!text || strlen(text) != SHA256_HEX_SIZE - 1 ||
 	    strspn(text, "0123456789abcdef") != SHA256_HEX_SIZE - 1)
 		return jval_fail(v, err,
-				 "want 64 lower-case hexadecimal digits, as of "
-				 "`printf %%s TOKEN | sha256sum`");
+				 "expected 64 lower-case hexadecimal digits, as from `printf %%s "
+				 "TOKEN | sha256sum`");
 	memcpy(member, text, SHA256_HEX_SIZE);
 	return 0;
 }
@@ -81,18 +82,20 @@ static int decode_token(const struct jval *v, struct tokens_one *token, struct e
 	if (r < 0)
 		return r;
 	if (!token->node == !token->role)
-		return jval_fail(v, err, "want either node or role");
+		return jval_fail(v, err, "expected either node or role");
 	if (token->node && !node_name_ok(token->node))
-		return jval_fail(&node, err, "want a host name of letters, digits, '.', '-', '_'");
+		return jval_fail(&node, err,
+				 "expected a host name of letters, digits, '.', '-', '_'");
 	if (token->name && !tokens_name_ok(token->name))
-		return jval_fail(&name, err, "want 1 to %d letters, digits, '.', '-', '_', '@'",
+		return jval_fail(&name, err, "expected 1 to %d letters, digits, '.', '-', '_', '@'",
 				 ACCESS_NAME_MAX);
 	if ((token->jobs && token->jobs[0]) != (token->role == ROLE_SUBMIT))
 		return jval_fail(
 			v, err,
 			"jobs (a pattern of job names) goes with the role submit and no other");
 	if (token->jobs && !glob_ok(token->jobs))
-		return jval_fail(v, err, "jobs: want a pattern of at most %d characters besides *",
+		return jval_fail(v, err,
+				 "jobs: expected a pattern of at most %d characters besides *",
 				 GLOB_STEPS_MAX);
 	if (token->node)
 		token->role = ROLE_NODE;
@@ -140,7 +143,7 @@ static int decode_version(const struct jval *v, void *member UNUSED, struct err 
 {
 	return json_is_integer(v->value) && json_integer_value(v->value) == 1
 		       ? 0
-		       : jval_fail(v, err, "want 1: this program reads version 1 only");
+		       : jval_fail(v, err, "expected 1: this program reads version 1 only");
 }
 
 struct document {
@@ -184,13 +187,34 @@ void tokens_release(struct tokens *a)
 	*a = (struct tokens){ 0 };
 }
 
-static const struct tokens_one *find_token(const struct tokens *a, const char *token)
+const struct tokens_one *tokens_find(const struct tokens *a, const char *sha256)
 {
 	struct tokens_one key = { .role = 0 };
 
-	sha256_of_text(token, key.hex);
+	if (strlen(sha256) >= sizeof(key.hex))
+		return NULL;
+	memcpy(key.hex, sha256, strlen(sha256) + 1);
 	return a->n_tokens ? bsearch(&key, a->tokens, a->n_tokens, sizeof(key), compare_tokens)
 			   : NULL;
+}
+
+static const struct tokens_one *find_token(const struct tokens *a, const char *token)
+{
+	char hex[SHA256_HEX_SIZE];
+
+	sha256_of_text(token, hex);
+	return tokens_find(a, hex);
+}
+
+int tokens_role_of(const char *name)
+{
+	int i;
+
+	for (i = ROLE_SUBMIT; i <= ROLE_ADMIN; i++) {
+		if (streq(role_names[i], name))
+			return i;
+	}
+	return ROLE_ANYBODY;
 }
 
 bool tokens_lists(const struct tokens *a, const char *node)

@@ -50,6 +50,12 @@ void tokens_release(struct tokens *a);
 /* "read", "operate", ...; "" of a host. */
 const char *tokens_role_name(int role);
 
+/* The one with that SHA-256, or NULL. */
+const struct tokens_one *tokens_find(const struct tokens *a, const char *sha256);
+
+/* The role of that name, ROLE_ANYBODY of none. */
+int tokens_role_of(const char *name);
+
 /* Has a row the name of that host? */
 bool tokens_lists(const struct tokens *a, const char *node);
 

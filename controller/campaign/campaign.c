@@ -237,16 +237,6 @@ json_t *campaign_order(struct campaign *c, const char *node, const struct campai
 
 /* --- what is shown --- */
 
-static json_t *text_or_null(const char *text)
-{
-	return text ? json_string(text) : json_null();
-}
-
-static json_t *number_or_null(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *host_json(const struct campaign_host *host)
 {
 	json_t *leaves = json_array();
@@ -255,10 +245,10 @@ static json_t *host_json(const struct campaign_host *host)
 	while (n > 1 && streq(host->leaf[n - 1], host->leaf[0]))
 		n--; /* the same one for all */
 	for (rail = 0; rail < n; rail++)
-		(void)json_array_append_new(leaves, text_or_null(host->leaf[rail]));
+		(void)json_array_append_new(leaves, json_text(host->leaf[rail]));
 	return json_pack("{s:s, s:s, s:o, s:b, s:o}", "node", host->name, "address", host->address,
 			 "switches", leaves, "gone", host->state == PAIRING_GONE, "why",
-			 text_or_null(host->why));
+			 json_text(host->why));
 }
 
 static const char *state_of(const struct campaign_group *g)
@@ -290,8 +280,8 @@ static json_t *group_json(const struct campaign *c, const struct campaign_group 
 		(void)json_array_append_new(nodes, json_string(c->hosts[g->members[i]].name));
 	return json_pack("{s:o, s:s, s:o, s:b, s:o, s:o, s:o}", "nodes", nodes, "state",
 			 state_of(g), "rail", g->rail < 0 ? json_null() : json_integer(g->rail),
-			 "cross", g->cross, "value", number_or_null(measured ? g->least : NAN),
-			 "rails", rails_json(g), "why", text_or_null(g->words));
+			 "cross", g->cross, "value", json_number(measured ? g->least : NAN),
+			 "rails", rails_json(g), "why", json_text(g->words));
 }
 
 static json_t *rounds_json(const struct campaign *c)
@@ -322,9 +312,9 @@ static const char *const blame_kinds[] = {
 static json_t *blame_json(const struct campaign *c, const struct pairing_blame *b)
 {
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:i, s:s}", "kind", blame_kinds[b->kind],
-			 "node", text_or_null(b->node < c->n_hosts ? c->hosts[b->node].name : NULL),
+			 "node", json_text(b->node < c->n_hosts ? c->hosts[b->node].name : NULL),
 			 "rail", b->rail < 0 ? json_null() : json_integer(b->rail), "switch",
-			 text_or_null(b->leaf), "ratio", number_or_null(b->ratio), "partners",
+			 json_text(b->leaf), "ratio", json_number(b->ratio), "partners",
 			 (int)b->n_partners, "sentence", b->words);
 }
 
@@ -343,11 +333,11 @@ json_t *campaign_json(const struct campaign *c)
 		"s:o, s:o}",
 		"id", id, "state", campaign_state_names[c->state], "kind",
 		campaign_kind_names[c->kind], "plan", campaign_plan_names[c->plan], "domain",
-		text_or_null(c->domain), "check", campaign_check(c), "reason", c->reason, "who",
+		json_text(c->domain), "check", campaign_check(c), "reason", c->reason, "who",
 		c->who, "started", json_stamp(c->started_us), "ended", json_stamp(c->ended_us),
 		"rounds_made", (int)c->rounds, "rounds_max", (int)c->rounds_max, "resumed",
 		(int)c->resumed, "unit", "B/s", "nodes", hosts, "rounds", rounds_json(c), "blames",
-		blames, "sentence", text_or_null(c->sentence));
+		blames, "sentence", json_text(c->sentence));
 }
 
 /* --- what the pairing is told --- */

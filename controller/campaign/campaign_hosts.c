@@ -317,7 +317,7 @@ int campaign_party_apart(const struct campaign_party *party, const struct campai
 			const struct campaign_guest *guest = &party->guests[j];
 
 			if (streq(c->hosts[i].name, guest->name))
-				return err_set(err, EBUSY, "%s takes part in campaign %" PRId64,
+				return err_set(err, EBUSY, "%s is taking part in campaign %" PRId64,
 					       guest->name, c->id);
 			if (shares_switch(&c->hosts[i], guest))
 				return err_set(err, EBUSY,

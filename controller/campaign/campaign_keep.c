@@ -22,7 +22,7 @@ static int whole(const struct jval *v, json_int_t least, json_int_t most, json_i
 {
 	if (!json_is_integer(v->value) || json_integer_value(v->value) < least ||
 	    json_integer_value(v->value) > most)
-		return jval_fail(v, err, "want %lld to %lld", (long long)least, (long long)most);
+		return jval_fail(v, err, "expected %lld to %lld", (long long)least, (long long)most);
 	*ret = json_integer_value(v->value);
 	return 0;
 }
@@ -62,7 +62,7 @@ static int need_rails(const struct jval *v, struct err *err)
 	int r = jval_need_array(v, err);
 
 	if (r == 0 && json_array_size(v->value) != PAIRING_RAILS_MAX)
-		return jval_fail(v, err, "want one of each of %d rails", PAIRING_RAILS_MAX);
+		return jval_fail(v, err, "expected one of each of %d rails", PAIRING_RAILS_MAX);
 	return r;
 }
 
@@ -77,7 +77,7 @@ static int decode_rates(const struct jval *v, void *member, struct err *err)
 
 		rates[rail] = json_number_value(one.value);
 		if (!json_is_number(one.value) || rates[rail] < 0)
-			r = jval_fail(&one, err, "want a rate");
+			r = jval_fail(&one, err, "expected a rate");
 	}
 	return r;
 }
@@ -214,7 +214,7 @@ static int recall_hosts(const struct jval *v, struct campaign *c, struct err *er
 	int r = jval_need_array(v, err);
 
 	if (r == 0 && (n < 2 || n > CAMPAIGN_HOSTS_MAX))
-		return jval_fail(v, err, "want 2 to %d hosts", CAMPAIGN_HOSTS_MAX);
+		return jval_fail(v, err, "expected 2 to %d hosts", CAMPAIGN_HOSTS_MAX);
 	c->hosts = xcalloc(n + 1, sizeof(*c->hosts));
 	for (i = 0; r == 0 && i < n; i++) {
 		const struct jval one = jval_at(v, i);
@@ -222,7 +222,7 @@ static int recall_hosts(const struct jval *v, struct campaign *c, struct err *er
 		c->n_hosts = i + 1;
 		r = jval_decode(&one, host_fields, ARRAY_SIZE(host_fields), 0, &c->hosts[i], err);
 		if (r == 0 && (!c->hosts[i].name || !c->hosts[i].address))
-			r = jval_fail(&one, err, "want a name and an address");
+			r = jval_fail(&one, err, "expected a name and an address");
 	}
 	return r;
 }
@@ -235,7 +235,7 @@ static int recall_sides(const struct jval *v, const struct campaign *c, struct c
 	int r = jval_need_array(v, err);
 
 	if (r == 0 && (n < 2 || n > CAMPAIGN_HOSTS_MAX))
-		return jval_fail(v, err, "want 2 to %d members", CAMPAIGN_HOSTS_MAX);
+		return jval_fail(v, err, "expected 2 to %d members", CAMPAIGN_HOSTS_MAX);
 	g->sides = xcalloc(n + 1, sizeof(*g->sides));
 	g->members = xcalloc(n + 1, sizeof(*g->members));
 	for (i = 0; r == 0 && i < n; i++) {
@@ -326,7 +326,7 @@ int campaign_recall(int64_t id, const json_t *kept, const struct campaign_moment
 	if (r == 0)
 		r = jval_decode(&root, campaign_fields, ARRAY_SIZE(campaign_fields), 0, c, err);
 	if (r == 0 && (!c->reason || !c->who))
-		r = jval_fail(&root, err, "want a reason and who asked");
+		r = jval_fail(&root, err, "expected a reason and who asked");
 	if (r == 0)
 		r = recall_hosts(&hosts, c, err);
 	if (r == 0)

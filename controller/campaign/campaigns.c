@@ -317,8 +317,7 @@ static void write_down(struct service *s, struct slot *slot)
 		r = conclude(s, slot, &err);
 	if (r < 0) {
 		if (!slot->told)
-			log_warning("campaign %" PRId64 " is not written down yet: %s", c->id,
-				    err.msg);
+			log_warning("campaign %" PRId64 " is not recorded yet: %s", c->id, err.msg);
 		slot->told = true;
 		return;
 	}
@@ -612,7 +611,7 @@ static void retest(struct service *s)
 	id = begin_retest(s, &want, &err);
 	s->campaigns->look_us = start_us + (clock_mono_us() - start_us) * LOOK_SHARE;
 	if (id > 0)
-		log_info("campaign %" PRId64 " begins: %s of %s is tested with others", id,
+		log_info("campaign %" PRId64 " begins: %s of %s is being tested with others", id,
 			 want.check, want.node);
 	else if (want.first)
 		log_info("cannot start a test with other hosts yet node=%s: %s", want.node, err.msg);

@@ -69,8 +69,9 @@ const char *cluster_prefix_wrong(const char *prefix)
 	if (strchr(prefix, '/'))
 		return "it without a slash: Assay adds what follows the slash";
 	if (!is_subdomain(prefix))
-		return "a DNS subdomain, \"example.com\": small letters, digits and '-' between "
-		       "dots, with a letter or digit at both ends of each part, 253 at most";
+		return "a DNS subdomain, \"example.com\": lower-case letters, digits and '-' "
+		       "between dots, with a letter or digit at both ends of each part, 253 at "
+		       "most";
 	for (i = 0; i < ARRAY_SIZE(others); i++) {
 		if (is_within(prefix, others[i]))
 			return "a domain of your own: this one is reserved";

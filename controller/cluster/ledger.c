@@ -38,7 +38,8 @@ static int decode_stamp(const struct jval *v, void *member, struct err *err)
 
 	if (!v->value || json_is_null(v->value))
 		return 0;
-	return text && clock_parse_stamp(text, member) == 0 ? 0 : jval_fail(v, err, "want a time");
+	return text && clock_parse_stamp(text, member) == 0 ? 0
+							    : jval_fail(v, err, "expected a time");
 }
 
 #define HOLDER(m) offsetof(struct ledger_holder, m)
@@ -82,7 +83,7 @@ static int decode_version(const struct jval *v, void *member UNUSED, struct err 
 {
 	return json_integer_value(v->value) == 1
 		       ? 0
-		       : jval_fail(v, err, "want 1: this program reads version 1 only");
+		       : jval_fail(v, err, "expected 1: this program reads version 1 only");
 }
 
 static const struct jfield ledger_fields[] = {

@@ -85,7 +85,7 @@ static int decode_version(const struct jval *v, void *member UNUSED, struct err 
 {
 	return json_is_integer(v->value) && json_integer_value(v->value) == 1
 		       ? 0
-		       : jval_fail(v, err, "want 1: this program reads version 1 only");
+		       : jval_fail(v, err, "expected 1: this program reads version 1 only");
 }
 
 static int decode_nodes(const struct jval *v, void *member, struct err *err)
@@ -112,11 +112,12 @@ static int decode_rails(const struct jval *v, void *member, struct err *err)
 		json_int_t rail = json_is_integer(item.value) ? json_integer_value(item.value) : -1;
 
 		if (rail < 0 || rail >= PAIRING_RAILS_MAX)
-			return jval_fail(&item, err, "want a rail, 0 to %d", PAIRING_RAILS_MAX - 1);
+			return jval_fail(&item, err, "expected a rail, 0 to %d",
+					 PAIRING_RAILS_MAX - 1);
 		*rails |= 1U << rail;
 	}
 	return r == 0 && *rails == 0
-		       ? jval_fail(v, err, "want a rail; leave the key out for all rails")
+		       ? jval_fail(v, err, "expected a rail; leave the key out for all rails")
 		       : r;
 }
 
@@ -140,7 +141,7 @@ static int decode_switch(const struct jval *item, struct rail_map_switch *ret, s
 	int r = jval_decode(item, switch_fields, ARRAY_SIZE(switch_fields), JVAL_STRICT, ret, err);
 
 	if (r == 0 && (!ret->name || !ret->name[0] || strlen(ret->name) > NAME_MAX_BYTES))
-		return jval_fail(&name, err, "want 1 to %d bytes", NAME_MAX_BYTES);
+		return jval_fail(&name, err, "expected 1 to %d bytes", NAME_MAX_BYTES);
 	return r;
 }
 
@@ -188,9 +189,10 @@ static int decode_addresses(const struct jval *v, void *member, struct err *err)
 		struct jval item = jval_get(v, key);
 
 		if (!is_address(json_string_value(value)))
-			return jval_fail(&item, err,
-					 "want a name or an address without a port, as 10.0.0.17 "
-					 "or [fd00::17]");
+			return jval_fail(
+				&item, err,
+				"expected a name or an address without a port, such as 10.0.0.17 "
+				"or [fd00::17]");
 	}
 	json_decref(*(json_t **)member);
 	*(json_t **)member = json_deep_copy(v->value);

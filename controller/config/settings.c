@@ -58,9 +58,9 @@ static int settings_decode_collectives(const struct jval *v, void *member, struc
 			    member, err);
 
 	if (r == 0 && (c->timeout_us < TIMEOUT_LEAST_US || c->timeout_us > TIMEOUT_MOST_US))
-		return jval_fail(&timeout, err, "want 1s to 1h");
+		return jval_fail(&timeout, err, "expected 1s to 1h");
 	if (r == 0 && c->address == COLLECTIVES_BY_FILE && !c->file)
-		return jval_fail(&address, err, "file: needs the key file beside it");
+		return jval_fail(&address, err, "file: needs its key file as well");
 	return r;
 }
 
@@ -106,11 +106,11 @@ static int decode_taint(const struct jval *v, void *member, struct err *err)
 	if (streq(json_string_value(v->value), "none"))
 		return 0;
 	if (!json_is_object(v->value))
-		return jval_fail(v, err, "want none, or {key, value, effect}");
+		return jval_fail(v, err, "expected none, or {key, value, effect}");
 	if (streq(effect, "NoExecute"))
 		return jval_fail(v, err,
 				 "effect: NoExecute would kill running pods past their disruption "
-				 "budgets: want NoSchedule or PreferNoSchedule");
+				 "budgets: expected NoSchedule or PreferNoSchedule");
 	r = jval_decode(v, taint_fields, ARRAY_SIZE(taint_fields), JVAL_STRICT, taint, err);
 	if (r == 0 && taint->key && !taint->key[0])
 		return jval_fail(v, err, "key: must not be empty");
@@ -134,8 +134,8 @@ static int name_taint(const struct jval *v, struct settings_kube *kube, struct e
 	for (i = 0; i < ARRAY_SIZE(others); i++) {
 		if (streq(kube->taint.key, others[i]))
 			return jval_fail(
-				&key, err,
-				"%s is used for something else: want another key, or none for %s",
+				&key,
+				err, "%s is used for something else: expected another key, or none for %s",
 				others[i], names.unhealthy);
 	}
 	return 0;
@@ -147,7 +147,7 @@ static int decode_prefix(const struct jval *v, void *member, struct err *err)
 	const char *wrong = text ? cluster_prefix_wrong(text) : "a text";
 
 	if (wrong)
-		return jval_fail(v, err, "want %s", wrong);
+		return jval_fail(v, err, "expected %s", wrong);
 	free(*(char **)member);
 	*(char **)member = xstrdup(text);
 	return 0;
@@ -228,7 +228,7 @@ static int decode_version(const struct jval *v, void *member UNUSED, struct err 
 {
 	return json_is_integer(v->value) && json_integer_value(v->value) == 1
 		       ? 0
-		       : jval_fail(v, err, "want 1: this program reads version 1 only");
+		       : jval_fail(v, err, "expected 1: this program reads version 1 only");
 }
 
 #define LADDER(member) offsetof(struct retention_ladder, member)
@@ -246,9 +246,9 @@ static int decode_ladder(const struct jval *v, void *member, struct err *err)
 	int r = jval_decode(v, ladder_fields, ARRAY_SIZE(ladder_fields), JVAL_STRICT, member, err);
 
 	if (r == 0 && ladder->all_us < RETENTION_LEAST_US)
-		return jval_fail(v, err, "all: want at least 1h");
+		return jval_fail(v, err, "all: expected at least 1h");
 	if (r == 0 && (ladder->all_us > ladder->hourly_us || ladder->hourly_us > ladder->daily_us))
-		return jval_fail(v, err, "want all <= hourly <= daily");
+		return jval_fail(v, err, "expected all <= hourly <= daily");
 	return r;
 }
 
@@ -269,9 +269,9 @@ static int decode_keep(const struct jval *v, void *member, struct err *err)
 
 	if (r == 0 && (bad->all_us < pass->all_us || bad->hourly_us < pass->hourly_us ||
 		       bad->daily_us < pass->daily_us))
-		return jval_fail(v, err, "bad: want each to be at least that of pass");
+		return jval_fail(v, err, "bad: expected each to be at least that of pass");
 	if (r == 0 && keep->nodes_us < USEC_PER_DAY)
-		return jval_fail(v, err, "nodes: want at least 1d");
+		return jval_fail(v, err, "nodes: expected at least 1d");
 	return r;
 }
 
@@ -293,7 +293,7 @@ static int check_label(const struct jval *item, struct err *err)
 	json_object_foreach(one.labels, key, value)
 	{
 		if (r == 0 && !json_is_string(value))
-			r = jval_fail(item, err, "labels.%s: want a string", key);
+			r = jval_fail(item, err, "labels.%s: expected a string", key);
 	}
 	free(one.nodes);
 	json_decref(one.labels);
@@ -352,6 +352,8 @@ static const struct jfield fields[] = {
 	{ "metrics-nodes", J_BOOL, AT(metrics_nodes), 0 },
 	{ "alertmanagers", J_CUSTOM, AT(alerts), 0, .decode = settings_alerts_decode },
 	{ "external-url", J_CUSTOM, AT(external_url), 0, .decode = settings_alerts_decode_url },
+	{ "page", J_CUSTOM, AT(page), 0, .decode = settings_page_decode },
+	{ "jobs", J_CUSTOM, AT(jobs), 0, .decode = settings_jobs_decode },
 	{ "db-max", J_U64, AT(db_max), 0, DB_MAX_LEAST, DB_MAX_MOST },
 };
 
@@ -372,6 +374,8 @@ struct settings settings_init(void)
 		.report_burst = REPORT_BURST_DEFAULT,
 		.keep = retention_init(),
 		.collectives = settings_collectives_init(),
+		.page = settings_page_init(),
+		.jobs = settings_jobs_init(),
 	};
 }
 
@@ -389,6 +393,7 @@ void settings_release(struct settings *s)
 	settings_kube_release(&s->kube);
 	settings_collectives_release(&s->collectives);
 	settings_alerts_release(&s->alerts);
+	settings_page_release(&s->page);
 	json_decref(TAKE(s->labels));
 }
 
@@ -407,6 +412,44 @@ int settings_read(const char *path, struct settings *s, struct err *err)
 	free(s->read_from);
 	s->read_from = xstrdup(path);
 	return r;
+}
+
+static bool is_loopback(const char *listen)
+{
+	struct listen_address address;
+	struct err ignored = ERR_INIT;
+
+	return listen_address_read(listen, &address, &ignored) == 0 &&
+	       listen_address_is_loopback(&address);
+}
+
+/* Whatever insecure says: a page is where people type their tokens. */
+static int check_page(const struct settings *s, struct err *err)
+{
+	if (s->page.proxy.certificate && !s->client_ca)
+		return err_set(err, EINVAL,
+			       "page.proxy: needs client-ca, which signed its certificate");
+	if (!s->page.on || is_loopback(s->listen))
+		return 0;
+	if (!s->tls_cert)
+		return err_set(err, EINVAL,
+			       "page: others could read the tokens that people type: set tls-cert "
+			       "and tls-key, or listen on 127.0.0.1");
+	if (!s->tokens)
+		return err_set(
+			err, EINVAL,
+			"page: who opens it says who he is by a token: set tokens, or listen "
+			"on 127.0.0.1");
+	return 0;
+}
+
+bool settings_page_waits(const struct settings *s, const struct settings *fresh)
+{
+	struct settings merged = *s;
+	struct err ignored = ERR_INIT;
+
+	merged.page = fresh->page;
+	return check_page(&merged, &ignored) < 0;
 }
 
 char *settings_renew(struct settings *s, struct settings *fresh)
@@ -433,6 +476,8 @@ char *settings_renew(struct settings *s, struct settings *fresh)
 		{ "connections-per-peer", s->connections_per_peer == fresh->connections_per_peer },
 		{ "alertmanagers", settings_alerts_same(&s->alerts, &fresh->alerts) },
 		{ "external-url", streq(s->external_url, fresh->external_url) },
+		{ "page", !settings_page_waits(s, fresh) },
+		{ "page.proxy", page_proxy_same(&s->page.proxy, &fresh->page.proxy) },
 	};
 	char *others = NULL;
 	size_t i;
@@ -450,21 +495,17 @@ char *settings_renew(struct settings *s, struct settings *fresh)
 	s->report_rate = fresh->report_rate;
 	s->report_burst = fresh->report_burst;
 	s->keep = fresh->keep;
+	s->jobs = fresh->jobs;
 	s->db_max = fresh->db_max;
 	s->metrics_nodes = fresh->metrics_nodes;
+	if (!settings_page_waits(s, fresh)) {
+		s->page.on = fresh->page.on;
+		s->page.role = fresh->page.role;
+	}
 	settings_collectives_release(&s->collectives);
 	s->collectives = fresh->collectives;
 	fresh->collectives = settings_collectives_init();
 	return others;
-}
-
-static bool is_loopback(const char *listen)
-{
-	struct listen_address address;
-	struct err ignored = ERR_INIT;
-
-	return listen_address_read(listen, &address, &ignored) == 0 &&
-	       listen_address_is_loopback(&address);
 }
 
 static bool names_users(const struct settings *s)
@@ -521,5 +562,5 @@ int settings_check(const struct settings *s, struct err *err)
 			err, EINVAL,
 			"listen: %s: anybody could report: set tokens or client-ca, or insecure",
 			s->listen);
-	return 0;
+	return check_page(s, err);
 }

@@ -10,6 +10,8 @@
 
 #include "controller/auth/authz.h"
 #include "controller/config/settings_alerts.h"
+#include "controller/config/settings_jobs.h"
+#include "controller/config/settings_page.h"
 #include "controller/store/retention.h"
 #include "lib/base/macro.h"
 
@@ -66,6 +68,8 @@ struct settings {
 	struct retention keep;
 	struct settings_collectives collectives;
 	struct settings_alerts alerts;
+	struct settings_page page;
+	struct settings_jobs jobs;
 	char *external_url; /* of the controller, for links in alerts; or NULL */
 	uint64_t db_max;    /* bytes in use of the store above which less is kept; 0: no limit */
 };
@@ -79,10 +83,17 @@ int settings_read(const char *path, struct settings *s, struct err *err);
 
 /*
  * Take what can change while it runs from `fresh`: report-rate, report-burst, nodes-max,
- * keep, db-max, collectives, metrics-nodes. The others stay as they are; the names of those that
- * `fresh` has otherwise come back as new memory, "listen, tokens", or NULL when there is none.
+ * keep, db-max, jobs, collectives, metrics-nodes, page but for its proxy. The others stay as they
+ * are; the names of those that `fresh` has otherwise come back as new memory, "listen, tokens", or
+ * NULL when there is none.
  */
 char *settings_renew(struct settings *s, struct settings *fresh);
+
+/*
+ * Does the page of `fresh` wait for a restart, since what runs lacks the TLS or the tokens that
+ * `fresh` has for it?
+ */
+bool settings_page_waits(const struct settings *s, const struct settings *fresh);
 
 /* Names of values, NULL-terminated. */
 extern const char *const cluster_names[];

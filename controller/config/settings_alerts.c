@@ -26,14 +26,15 @@ int settings_alerts_decode_url(const struct jval *v, void *member, struct err *e
 
 	if (!text || length > ALERTMANAGER_URL_MAX ||
 	    !(starts_with(text, "http://") || starts_with(text, "https://")))
-		return jval_fail(v, err, "want an address as http://HOST:PORT or https://HOST");
+		return jval_fail(v, err,
+				 "expected an address such as http://HOST:PORT or https://HOST");
 	host = strstr(text, "://") + strlen("://");
 	if (strchr(host, '@'))
-		return jval_fail(v, err,
-				 "a password in an address is seen by all who see the address: "
-				 "want basic-auth-file");
+		return jval_fail(
+			v, err,
+			"everyone who sees the address sees a password in it: use basic-auth-file");
 	if (!*host || *host == '/' || *host == ':' || host[strspn(host, url_letters)])
-		return jval_fail(v, err, "want a host, and behind it at most a port and a path");
+		return jval_fail(v, err, "expected a host, followed by at most a port and a path");
 	while (length > 0 && text[length - 1] == '/')
 		length--;
 	free(*(char **)member);
@@ -62,9 +63,9 @@ static void release_one(struct settings_alertmanager *one)
 static int check_one(const struct jval *v, const struct settings_alertmanager *one, struct err *err)
 {
 	if (one->token_file && one->basic_auth_file)
-		return jval_fail(v, err, "want token-file or basic-auth-file, not both");
+		return jval_fail(v, err, "expected token-file or basic-auth-file, not both");
 	if ((one->token_file || one->basic_auth_file) && url_is_open(one->url))
-		return jval_fail(v, err, "others could read %s along: want https",
+		return jval_fail(v, err, "others could read %s in transit: use https",
 				 one->token_file ? "the token" : "the password");
 	if (one->cacert && !starts_with(one->url, "https://"))
 		return jval_fail(v, err, "cacert: is for an address with https");
@@ -81,7 +82,7 @@ static int decode_one(const struct jval *v, struct settings_alerts *alerts, stru
 		r = check_one(v, one, err);
 	for (i = 0; r == 0 && i + 1 < alerts->n; i++) {
 		if (streq(alerts->of[i].url, one->url))
-			r = jval_fail(v, err, "url: %s is there already", one->url);
+			r = jval_fail(v, err, "url: %s is listed twice", one->url);
 	}
 	return r;
 }
@@ -138,7 +139,7 @@ int settings_alerts_read_password(const char *path, char **ret, struct err *err)
 	while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
 		line[--length] = '\0';
 	if (strlen(line) != length || strpbrk(line, "\r\n") || line[0] == ':' || !strchr(line, ':'))
-		return err_set(err, EINVAL, "%s: want one line, NAME:PASSWORD", path);
+		return err_set(err, EINVAL, "%s: expected one line, NAME:PASSWORD", path);
 	*ret = TAKE(line);
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/report/report.h"
+#include "lib/sys/file.h"
 #include "lib/sys/paths.h"
 
 /* What it says, not how it is laid out. */
@@ -66,12 +67,6 @@ static int read_sku(const char *path, struct rules *out, struct err *err)
 	out->skus = xrealloc(out->skus, out->n_skus + 1, sizeof(*out->skus));
 	out->skus[out->n_skus++] = sku;
 	return 0;
-}
-
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		(void)closedir(*dir);
 }
 
 static bool is_yaml(const char *name)

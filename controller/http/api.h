@@ -23,6 +23,7 @@
 
 #include "lib/base/duration.h"
 #include "lib/base/macro.h"
+#include "lib/base/sha256.h"
 
 struct api;
 struct call;
@@ -37,6 +38,7 @@ enum {
 	API_CONNECTIONS_PEER_DEFAULT = API_CONNECTIONS_DEFAULT / 2, /* of one address */
 	CALL_ORIGIN_SIZE = 2 * 16 + 1,
 	CALL_SEGMENTS_MAX = 2,
+	CALL_HEADERS_MAX = 16, /* of call_add_header() */
 };
 
 /* A new connection says what it wants within this, an old one may rest so long. */
@@ -58,6 +60,7 @@ struct identity {
 	const char *node; /* ROLE_NODE: the only host it may speak for; borrowed */
 	const char *name; /* of a person or program, for the records; NULL: not told; borrowed */
 	const char *jobs; /* ROLE_SUBMIT: a pattern of the jobs it may speak for; borrowed */
+	bool session;	  /* of a browser: it sent a cookie and no token */
 };
 
 /* Is it known who sent a request? */
@@ -73,6 +76,8 @@ struct route {
 	int role;	  /* enum role: at least */
 	size_t body_max;  /* bytes of the body; 0: none */
 	void (*handle)(void *context, struct call *call);
+	bool (*is_there)(const void *context); /* NULL: always; else it is as if it had no row */
+	bool rest; /* the last "{}" stands for all that is left of the path */
 };
 
 struct api_options {
@@ -92,6 +97,11 @@ struct api_options {
 	 * Whoever asks ends that before the API is closed.
 	 */
 	void (*ask)(void *context, struct call *call, const char *token);
+	/*
+	 * Who sent a call, by the rest of its header; or NULL. KNOWN_NOT: that says nothing, and
+	 * it is for identify() to say, unless the call was refused.
+	 */
+	enum known (*session)(void *context, struct call *call, struct identity *ret);
 	unsigned connections_max;
 	unsigned connections_per_peer; /* of one address: nobody takes them all */
 	bool open_to_host; /* nobody here needs a token: pages of other sites are refused */
@@ -141,6 +151,35 @@ const char *call_argument(const struct call *call, const char *name);
 /* A line of the header, or NULL. Names ignore case. */
 const char *call_header(const struct call *call, const char *name);
 
+/* The first cookie of that name, or NULL. */
+const char *api_cookie(const struct call *call, const char *name);
+
+/* "GET", "POST", ... */
+const char *api_method(const struct call *call);
+
+/* Is the connection TLS? */
+bool api_is_tls(const struct call *call);
+
+/* How often is a line in the header? Names ignore case. */
+unsigned api_header_count(const struct call *call, const char *name);
+
+/* The name in the verified client certificate, or NULL. */
+const char *api_peer_name(const struct call *call);
+
+/* Was a bearer token sent? */
+bool api_has_token(struct call *call);
+
+/* The SHA-256 of the bearer token that was sent; false: there is none. */
+bool api_token_sum(struct call *call, char ret_hex[static SHA256_HEX_SIZE]);
+
+/*
+ * Whose page has sent this? A browser says it in Sec-Fetch-Site (W3C, Fetch Metadata Request
+ * Headers), an older one in Origin (RFC 6454); what its user typed, and what is no browser, is
+ * API_PAGE_UNTOLD. Over TLS a page that came without it is another one.
+ */
+enum api_page { API_PAGE_OURS, API_PAGE_OTHER, API_PAGE_UNTOLD };
+enum api_page api_page_of(const struct call *call);
+
 /* The body; `ret_gzip` when it is said to be gzip. */
 const void *call_body(const struct call *call, size_t *ret_length, bool *ret_gzip);
 
@@ -162,6 +201,16 @@ void call_reply(struct call *call, unsigned status, json_t *value);
 
 /* Takes `text`. `type` is static. */
 void call_reply_text(struct call *call, unsigned status, const char *type, char *text);
+
+/* Bytes, which are copied. `type` is static; NULL: none. */
+void api_reply_bytes(struct call *call, unsigned status, const char *type, const void *bytes,
+		     size_t length);
+
+/*
+ * A line for the header of the answer to come, a refusal too; of CALL_HEADERS_MAX. `name` is
+ * static, `value` is copied.
+ */
+void api_add_header(struct call *call, const char *name, const char *value);
 
 /* problem+json with a sentence. 429 and 503 carry Retry-After. */
 void call_refuse(struct call *call, unsigned status, const char *fmt, ...) PRINTF(3, 4);

@@ -3,8 +3,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <sys/epoll.h>
 
+#include "controller/http/api_accepts.h"
+#include "controller/http/api_body.h"
+#include "controller/http/api_gzip.h"
 #include "controller/http/api_inside.h"
 #include "lib/base/clock.h"
 #include "lib/base/random.h"
@@ -16,6 +20,48 @@ enum { RETRY_WITHIN_S = 8 };
 const char *call_header(const struct call *call, const char *name)
 {
 	return MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, name);
+}
+
+struct counting {
+	const char *name;
+	unsigned n;
+};
+
+static enum MHD_Result count_line(void *context, enum MHD_ValueKind kind UNUSED, const char *name,
+				  const char *value UNUSED)
+{
+	struct counting *c = context;
+
+	c->n += strcasecmp(name, c->name) == 0;
+	return MHD_YES;
+}
+
+unsigned api_header_count(const struct call *call, const char *name)
+{
+	struct counting c = { .name = name };
+
+	(void)MHD_get_connection_values(call->connection, MHD_HEADER_KIND, count_line, &c);
+	return c.n;
+}
+
+const char *api_peer_name(const struct call *call)
+{
+	return call->link->peer;
+}
+
+const char *api_cookie(const struct call *call, const char *name)
+{
+	return MHD_lookup_connection_value(call->connection, MHD_COOKIE_KIND, name);
+}
+
+const char *api_method(const struct call *call)
+{
+	return call->method;
+}
+
+bool api_is_tls(const struct call *call)
+{
+	return call->api->options.tls_cert != NULL;
 }
 
 const char *call_segment(const struct call *call)
@@ -70,13 +116,39 @@ void call_go_on(struct call *call)
 		end_hold(call);
 }
 
-/* Takes `response`. */
-static void set_answer(struct call *call, unsigned status, struct MHD_Response *response)
+void api_add_header(struct call *call, const char *name, const char *value)
+{
+	if (!call->lines)
+		call->lines = xcalloc(CALL_HEADERS_MAX, sizeof(*call->lines));
+	if (call->n_lines < CALL_HEADERS_MAX)
+		call->lines[call->n_lines++] = (struct call_line){ name, xstrdup(value) };
+}
+
+void api_drop_lines(struct call *call)
+{
+	size_t i;
+
+	for (i = 0; i < call->n_lines; i++)
+		free(call->lines[i].value);
+	free(TAKE(call->lines));
+	call->n_lines = 0;
+}
+
+static void add_lines(const struct call *call, struct MHD_Response *response)
+{
+	size_t i;
+
+	for (i = 0; i < call->n_lines; i++)
+		(void)MHD_add_response_header(response, call->lines[i].name, call->lines[i].value);
+}
+
+void api_set_answer(struct call *call, unsigned status, struct MHD_Response *response)
 {
 	if (call->answer) { /* only the first counts */
 		MHD_destroy_response(response);
 		return;
 	}
+	add_lines(call, response);
 	call->answer = response;
 	call->status = status;
 	call->api->counts.answers[MIN(status / 100, 5U)]++;
@@ -96,9 +168,36 @@ static struct MHD_Response *response_of(char *text, size_t length, const char *t
 	return response;
 }
 
+/* Packed, for who takes that and where it is worth it. */
+static struct MHD_Response *response_for(const struct call *call, char *text, const char *type)
+{
+	const size_t length = strlen(text);
+	size_t packed_length = 0;
+	struct MHD_Response *response;
+	char *packed = NULL;
+
+	if (length >= API_GZIP_LEAST &&
+	    api_accepts_gzip(call_header(call, MHD_HTTP_HEADER_ACCEPT_ENCODING)))
+		packed = api_gzip(text, length, API_GZIP_ONE, &packed_length);
+	if (!packed)
+		return response_of(text, length, type);
+	free(text);
+	response = response_of(packed, packed_length, type);
+	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_VARY,
+				      MHD_HTTP_HEADER_ACCEPT_ENCODING);
+	return response;
+}
+
 void call_reply_text(struct call *call, unsigned status, const char *type, char *text)
 {
-	set_answer(call, status, response_of(text, strlen(text), type));
+	api_set_answer(call, status, response_for(call, text, type));
+}
+
+void api_reply_bytes(struct call *call, unsigned status, const char *type, const void *bytes,
+		     size_t length)
+{
+	api_set_answer(call, status, response_of(xalloc_copy(bytes, length), length, type));
 }
 
 void call_reply(struct call *call, unsigned status, json_t *value)
@@ -114,7 +213,7 @@ void call_reply(struct call *call, unsigned status, json_t *value)
 
 void call_reply_empty(struct call *call, unsigned status)
 {
-	set_answer(call, status, response_of(xstrdup(""), 0, NULL));
+	api_set_answer(call, status, response_of(xstrdup(""), 0, NULL));
 }
 
 static const char *title_of(unsigned status)
@@ -189,7 +288,7 @@ void call_refuse_with(struct call *call, unsigned status, json_t *more, const ch
 		(void)MHD_add_response_header(response, "Allow", call->allow);
 	if (status == 401)
 		(void)MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
-	set_answer(call, status, response);
+	api_set_answer(call, status, response);
 }
 
 void call_refuse(struct call *call, unsigned status, const char *fmt, ...)

@@ -70,11 +70,11 @@ static const char *fault_of(const struct framing *f, const char *version)
 	if (f->lengths > 1)
 		return "Content-Length: given more than once";
 	if (f->lengths > 0 && f->encodings > 0)
-		return "Content-Length and Transfer-Encoding: want only one of them";
+		return "Content-Length and Transfer-Encoding: expected only one of them";
 	if (f->bad_length)
-		return "Content-Length: want digits";
+		return "Content-Length: expected digits";
 	if (f->encodings > 1 || f->bad_encoding)
-		return "Transfer-Encoding: want chunked, once, or none";
+		return "Transfer-Encoding: expected chunked, once, or none";
 	if (f->encodings > 0 && !streq(version, MHD_HTTP_VERSION_1_1))
 		return "Transfer-Encoding: needs HTTP/1.1";
 	return NULL;
@@ -135,6 +135,27 @@ static const char *stranger_of(const struct call *call)
 	if (site && (strcasecmp(site, "cross-site") == 0 || strcasecmp(site, "same-site") == 0))
 		return "Sec-Fetch-Site: without tokens, requests from web pages are refused";
 	return NULL;
+}
+
+/* The same with its scheme: over TLS what came without it is not ours. */
+static bool is_our_origin(const struct call *call, const char *origin)
+{
+	const bool https = starts_with(origin, "https://");
+
+	return (https || !call->api->options.tls_cert) &&
+	       is_own_page(origin, call_header(call, "Host"));
+}
+
+enum api_page api_page_of(const struct call *call)
+{
+	const char *site = call_header(call, "Sec-Fetch-Site"),
+		   *origin = call_header(call, "Origin");
+
+	if (site && strcasecmp(site, "same-origin") != 0 && strcasecmp(site, "none") != 0)
+		return API_PAGE_OTHER;
+	if (origin && !is_our_origin(call, origin))
+		return API_PAGE_OTHER;
+	return origin || (site && strcasecmp(site, "none") != 0) ? API_PAGE_OURS : API_PAGE_UNTOLD;
 }
 
 void api_header_check(struct call *call, const char *version)

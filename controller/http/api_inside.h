@@ -33,6 +33,12 @@ struct link {
 	LIST_ENTRY(link) links;
 };
 
+/* A line for the header of an answer. */
+struct call_line {
+	const char *name; /* static */
+	char *value;
+};
+
 struct call {
 	struct api *api;
 	struct link *link;
@@ -58,9 +64,11 @@ struct call {
 	void *data;
 	struct MHD_Response *answer; /* NULL: not answered yet */
 	unsigned status;
-	unsigned retry_within_s;     /* 0: as usual */
-	char allow[API_ALLOW_SIZE];  /* with 405: the methods that the path takes */
-	bool close;		     /* the connection ends with the answer */
+	unsigned retry_within_s;    /* 0: as usual */
+	char allow[API_ALLOW_SIZE]; /* with 405: the methods that the path takes */
+	bool close;		    /* the connection ends with the answer */
+	struct call_line *lines;    /* CALL_HEADERS_MAX; NULL: none */
+	size_t n_lines;
 	LIST_ENTRY(call) calls;	     /* while held */
 	TAILQ_ENTRY(call) questions; /* while it waits for its turn */
 };
@@ -91,6 +99,12 @@ struct api {
 
 /* Of api_call.c: let go of its body. */
 void call_drop_body(struct call *call);
+
+/* Likewise: of what api_add_header() was given. */
+void api_drop_lines(struct call *call);
+
+/* Answer it; takes `response`. Only the first counts. */
+void api_set_answer(struct call *call, unsigned status, struct MHD_Response *response);
 
 /* It is known who sent it: if it waited for that, it goes on. */
 void call_go_on(struct call *call);

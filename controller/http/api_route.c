@@ -15,10 +15,17 @@ static void drop_segments(char *segments[static CALL_SEGMENTS_MAX])
 		free(TAKE(segments[i]));
 }
 
-/* Does `path` fit `pattern`? The segments at "{}" go to `ret_segments`, new memory. */
-static bool fits(const char *pattern, const char *path, char *ret_segments[static CALL_SEGMENTS_MAX])
+/* How much of `path` a hole takes: a segment, or where `rest` says so and it is the last, all. */
+static size_t hole_length(const char *path, bool last, bool rest)
 {
-	const char *hole;
+	return last && rest ? strlen(path) : strcspn(path, "/");
+}
+
+/* Does `path` fit the route? The segments at "{}" go to `ret_segments`, new memory. */
+static bool fits(const struct route *route, const char *path,
+		 char *ret_segments[static CALL_SEGMENTS_MAX])
+{
+	const char *pattern = route->path, *hole;
 	size_t n = 0, length;
 
 	while ((hole = strstr(pattern, "{}")) && n < CALL_SEGMENTS_MAX) {
@@ -27,7 +34,7 @@ static bool fits(const char *pattern, const char *path, char *ret_segments[stati
 		if (strncmp(pattern, path, before) != 0)
 			return false;
 		path += before;
-		length = strcspn(path, "/");
+		length = hole_length(path, hole[2] == '\0', route->rest);
 		if (length == 0)
 			return false;
 		ret_segments[n++] = xstrndup(path, length);
@@ -69,7 +76,8 @@ void call_find_route(struct call *call, const char *method, const char *url)
 	for (i = 0; i < o->n_routes; i++) {
 		char *segments[CALL_SEGMENTS_MAX] = { NULL };
 
-		if (!fits(o->routes[i].path, url, segments)) {
+		if ((o->routes[i].is_there && !o->routes[i].is_there(o->context)) ||
+		    !fits(&o->routes[i], url, segments)) {
 			drop_segments(segments);
 			continue;
 		}
@@ -115,6 +123,20 @@ const char *call_token(struct call *call)
 	return call->token;
 }
 
+bool api_has_token(struct call *call)
+{
+	return call_token(call) != NULL;
+}
+
+bool api_token_sum(struct call *call, char ret_hex[static SHA256_HEX_SIZE])
+{
+	const char *token = call_token(call);
+
+	if (token)
+		sha256_of_text(token, ret_hex);
+	return token != NULL;
+}
+
 /* What is for hosts is not for those who only look, whatever else they may. */
 static bool has_role(const struct identity *who, int role)
 {
@@ -151,6 +173,11 @@ void call_identify(struct call *call)
 		call->link->peer = tls_peer(call->connection);
 		call->link->peer_known = true;
 	}
+	known = o->session ? o->session(o->context, call, &who) : KNOWN_NOT;
+	if (known == KNOWN_YES)
+		call_identified(call, &who);
+	if (known == KNOWN_YES || call->answer)
+		return;
 	known = o->identify(o->context, call_token(call), call->link->peer, &who);
 	if (known == KNOWN_YES)
 		call_identified(call, &who);
@@ -169,7 +196,8 @@ void call_identified(struct call *call, const struct identity *who)
 	call->node = xstrdup(who->node);
 	call->name = xstrdup(who->name);
 	call->jobs = xstrdup(who->jobs);
-	call->identity = (struct identity){ who->role, call->node, call->name, call->jobs };
+	call->identity =
+		(struct identity){ who->role, call->node, call->name, call->jobs, who->session };
 	if (!has_role(who, call->route->role))
 		call_refuse(call, 403, "%s (it has: %s)", role_lacks[call->route->role],
 			    role_has[who->role]);

@@ -25,7 +25,7 @@ static bool says_gzip(struct call *call)
 	const char *coding = call_header(call, "Content-Encoding");
 
 	if (coding && strcasecmp(coding, "gzip") != 0 && strcasecmp(coding, "identity") != 0)
-		call_refuse(call, 415, "Content-Encoding '%.40s': want gzip or none", coding);
+		call_refuse(call, 415, "Content-Encoding '%.40s': expected gzip or none", coding);
 	return coding && strcasecmp(coding, "gzip") == 0;
 }
 
@@ -197,6 +197,7 @@ void api_step_done(void *context, struct MHD_Connection *connection, void **stat
 		call->link->since_us = clock_mono_us();
 	}
 	call_drop_body(call);
+	api_drop_lines(call);
 	if (call->answer)
 		MHD_destroy_response(call->answer);
 	for (i = 0; i < CALL_SEGMENTS_MAX; i++)

@@ -60,7 +60,7 @@ int listen_address_read(const char *text, struct listen_address *ret, struct err
 	if (!colon || !read_port(colon + 1, &port) || !read_host(host, port, &out))
 		return err_set(err, EINVAL,
 			       "'%.80s' is not ADDR:PORT, such as 127.0.0.1:9470 or [::]:9470: "
-			       "want a numeric address and a port from 0 to %d",
+			       "expected a numeric address and a port from 0 to %d",
 			       text, PORT_MAX);
 	*ret = out;
 	return 0;

@@ -124,8 +124,8 @@ bool host_identity_two(const struct host *host, uint64_t now_us)
 
 char *host_identity_two_sentence(const struct host *host)
 {
-	return xasprintf("two machines report as %s: give each its own name (host name, node in "
-			 "assayd.yaml); until then neither is judged",
+	return xasprintf("two machines report as %s: give each its own name (its host name, or "
+			 "node in assayd.yaml); until then neither is judged",
 			 host->node);
 }
 

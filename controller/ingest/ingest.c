@@ -32,15 +32,15 @@ static int check_meaning(const struct report *report, struct err *err)
 		const char *want;
 	} rows[] = {
 		{ "node", node_name_ok(report->node),
-		  "want a host name of letters, digits, '.', '-', '_'" },
+		  "expected a host name of letters, digits, '.', '-', '_'" },
 		{ "boot_id", node_name_letters_ok(report->boot_id, BOOT_ID_MAX),
-		  "want the host's boot ID, such as d1f6c2f0-..." },
-		{ "seq", report->seq >= 1 && report->seq <= INT64_MAX, "want a number from 1" },
+		  "expected the host's boot ID, such as d1f6c2f0-..." },
+		{ "seq", report->seq >= 1 && report->seq <= INT64_MAX, "expected a number from 1" },
 		{ "profile", node_name_letters_ok(report->profile, PROFILE_NAME_MAX),
-		  "want the name of a profile" },
-		{ "time", time_ok(report->time), "want UTC as 2026-11-22T12:00:00.000Z" },
-		{ "env", object_or_none(report->env), "want an object of strings" },
-		{ "order", object_or_none(report->order), "want an object" },
+		  "expected the name of a profile" },
+		{ "time", time_ok(report->time), "expected UTC as 2026-11-22T12:00:00.000Z" },
+		{ "env", object_or_none(report->env), "expected an object of strings" },
+		{ "order", object_or_none(report->order), "expected an object" },
 	};
 	size_t i;
 

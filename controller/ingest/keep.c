@@ -145,8 +145,8 @@ static void say_too_few(const struct rules_view *view, struct verdict *merged)
 	free(merged->sentence);
 	if (sku)
 		merged->sentence =
-			xasprintf("%s; too few to compare: %zu other host%s of %s, want %d", alone,
-				  others, others == 1 ? "" : "s", sku, REFERENCE_N_MIN);
+			xasprintf("%s; too few to compare: %zu other host%s of %s, %d are needed",
+				  alone, others, others == 1 ? "" : "s", sku, REFERENCE_N_MIN);
 	else
 		merged->sentence =
 			xasprintf("%s; not compared with other hosts: it has no SKU", alone);

@@ -245,7 +245,7 @@ static void look_at(void *context, void *item)
 		b->still++;
 		act(b, job);
 	} else if (before == STANDSTILL_STILL) {
-		log_info("%s no longer stands still: %s", job->name,
+		log_info("%s no longer hangs: %s", job->name,
 			 standstill_state_names[job->found.state]);
 	}
 	if (job->found.state == STANDSTILL_ENDED && !job->kept.ended) {

@@ -379,8 +379,9 @@ static int tell_to_stop(const struct work *w)
 	if (r < 0)
 		return r;
 	diagnosis_record_put(w->inv->diagnosis, "stop", json_integer(id));
-	diagnosis_record_note(w->inv, w->in->now_us,
-			      xasprintf("advice %" PRId64 " to stop waits to be acknowledged", id));
+	diagnosis_record_note(
+		w->inv, w->in->now_us,
+		xasprintf("advice %" PRId64 " to stop is waiting to be acknowledged", id));
 	return 0;
 }
 
@@ -391,7 +392,7 @@ static int runs_on(const struct work *w, const struct stop *stop)
 	if (w->in->now_us < stop->expires_us)
 		return 0;
 	return withdraw(w, xasprintf("nobody acknowledged advice %" PRId64
-				     " to stop, and %s runs on: nothing was tested",
+				     " to stop, and %s is still running: nothing was tested",
 				     stop_number(w->inv), w->inv->job_name));
 }
 

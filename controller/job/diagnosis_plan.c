@@ -39,11 +39,11 @@ static int refuse(const json_t *row, const char *what, struct err *err)
 	const json_int_t id = json_integer_value(json_object_get(row, "id"));
 	const char *job = json_string_value(json_object_get(row, "job"));
 
-	return err_set(err, EALREADY,
-		       "investigation %" JSON_INTEGER_FORMAT " of %s looks into %s: wait for it to "
-		       "end, or withdraw it (assayctl investigation %" JSON_INTEGER_FORMAT
-		       " cancel)",
-		       id, job ? job : "a job", what, id);
+	return err_set(
+		err, EALREADY,
+		"investigation %" JSON_INTEGER_FORMAT " of %s is investigating %s: wait for it to "
+		"end, or withdraw it (assayctl investigation %" JSON_INTEGER_FORMAT " cancel)",
+		id, job ? job : "a job", what, id);
 }
 
 static int check_job(const struct job_judging_input *in, struct err *err)
@@ -104,8 +104,8 @@ static int add_host(const struct job_judging_input *in, const char *name, json_t
 
 static json_t *sentence_of(int mode, const char *job, size_t n, bool busy)
 {
-	const char *stop = busy ? mode == MODE_ENFORCE ? "advises to stop it, and "
-						       : "would advise to stop it, and "
+	const char *stop = busy ? mode == MODE_ENFORCE ? "advises stopping it, and "
+						       : "would advise stopping it, and "
 				: "";
 
 	return json_sprintf("diagnosis of %s %s%s %zu host%s, then those that pass with each other "

@@ -69,8 +69,8 @@ char *diagnosis_rerun_words(int64_t run, const json_t *excluded, double before_s
 	CLEANUP(freep) char *what = NULL;
 
 	if (outcome == DIAGNOSIS_RERUN_UNKNOWN)
-		return xasprintf("run %" PRId64 " without %s: %.3g s a step; what it took before "
-				 "is not known",
+		return xasprintf("run %" PRId64
+				 " without %s: %.3g s a step; what it took before is unknown",
 				 run, names, after_s);
 	if (outcome == DIAGNOSIS_RERUN_FASTER)
 		what = xasprintf("faster by %.1f %%", percent);
@@ -99,13 +99,6 @@ static double number(const json_t *object, const char *key)
 	return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-/* To the microsecond: what is kept as text is the same when it is read again. */
-static json_t *real(double value)
-{
-	return isfinite(value) ? json_real(round(value * USEC_PER_SEC) / USEC_PER_SEC)
-			       : json_null();
-}
-
 /* --- before --- */
 
 void diagnosis_rerun_note(struct investigation *inv, const struct job_judging_input *in)
@@ -120,11 +113,11 @@ void diagnosis_rerun_note(struct investigation *inv, const struct job_judging_in
 		shape = run_pace_shape(in->windows[0].summary);
 		pace = run_pace_of(in, &shape, in->now_us);
 		if (pace.mean.steps > 0)
-			before = json_pack("{s:I, s:o, s:I, s:I, s:I, s:I}", "run",
-					   (json_int_t)pace.run, "step_s", real(pace.mean.seconds),
-					   "steps", (json_int_t)pace.mean.steps, "ranks",
-					   (json_int_t)shape.ranks, "dp", (json_int_t)shape.dp,
-					   "pp", (json_int_t)shape.pp);
+			before = json_pack(
+				"{s:I, s:o, s:I, s:I, s:I, s:I}", "run", (json_int_t)pace.run,
+				"step_s", json_seconds(pace.mean.seconds), "steps",
+				(json_int_t)pace.mean.steps, "ranks", (json_int_t)shape.ranks, "dp",
+				(json_int_t)shape.dp, "pp", (json_int_t)shape.pp);
 	}
 	diagnosis_record_put(inv->diagnosis, "before", before);
 	diagnosis_record_put(inv->diagnosis, "next", json_null());
@@ -168,14 +161,15 @@ static int keep(const struct rerun *w, json_t *row, const struct run_pace *pace)
 		.body = row,
 	};
 
-	diagnosis_record_put(
-		diagnosis, "next",
-		json_pack("{s:I, s:o, s:I, s:o, s:s, s:s, s:o}", "run", (json_int_t)pace->run,
-			  "step_s", real(after_s), "steps", (json_int_t)pace->mean.steps, "gain",
-			  outcome == DIAGNOSIS_RERUN_UNKNOWN ? json_null()
-							     : real(1 - after_s / before_s),
-			  "outcome", diagnosis_rerun_outcomes[outcome], "sentence", words, "at",
-			  json_stamp(w->in->now_us)));
+	diagnosis_record_put(diagnosis, "next",
+			     json_pack("{s:I, s:o, s:I, s:o, s:s, s:s, s:o}", "run",
+				       (json_int_t)pace->run, "step_s", json_seconds(after_s),
+				       "steps", (json_int_t)pace->mean.steps, "gain",
+				       outcome == DIAGNOSIS_RERUN_UNKNOWN
+					       ? json_null()
+					       : json_seconds(1 - after_s / before_s),
+				       "outcome", diagnosis_rerun_outcomes[outcome], "sentence",
+				       words, "at", json_stamp(w->in->now_us)));
 	service_touch(w->s);
 	return store_put_investigation(w->in->store, &one, w->err);
 }

@@ -32,7 +32,7 @@ enum diagnosis_rerun_outcome {
 	DIAGNOSIS_RERUN_FASTER,
 	DIAGNOSIS_RERUN_SAME, /* within what runs differ by */
 	DIAGNOSIS_RERUN_SLOWER,
-	DIAGNOSIS_RERUN_UNKNOWN, /* what it took before is not known */
+	DIAGNOSIS_RERUN_UNKNOWN, /* what it took before is unknown */
 };
 
 /* "faster" "same" "slower" "unknown", up to NULL. */

@@ -285,8 +285,8 @@ static json_t *words_of_quiet(const struct hang_job *job, uint64_t now_us)
 {
 	const struct hung *h = &job->hung;
 
-	return json_sprintf("nothing of it is seen to move for %" PRIu64
-			    " s; a pause may be as long, up to %" PRIu64 " s",
+	return json_sprintf("none of its ranks has made progress for %" PRIu64
+			    " s; a pause may take up to %" PRIu64 " s",
 			    since(h->still_us, now_us) / USEC_PER_SEC,
 			    hung_limit_us(h, false) / USEC_PER_SEC);
 }

@@ -112,11 +112,11 @@ static int check_room(const struct hangs *h, const struct hang_job *job, const c
 
 	map_each(&h->jobs, add_up, &sums);
 	if (had == 0 && sums.jobs >= HANGS_NODE_JOBS)
-		return err_set(err, EDQUOT, "'%.80s' speaks of %d jobs already", node,
+		return err_set(err, EDQUOT, "'%.80s' has already reported %d jobs", node,
 			       HANGS_NODE_JOBS);
 	if (sums.bytes - had + length > HANGS_BYTES_MAX ||
 	    job->docs.bytes - had + length > HANGS_JOB_BYTES_MAX)
-		return err_set(err, EDQUOT, "hosts have said too much of jobs that stand still");
+		return err_set(err, EDQUOT, "hosts have sent too much about hung jobs");
 	return 0;
 }
 
@@ -155,7 +155,7 @@ static int find_job(struct hangs *h, const char *name, const char *node, struct 
 		return r;
 	job = need(h, name);
 	if (!job)
-		return err_set(err, EDQUOT, "too many jobs stand still");
+		return err_set(err, EDQUOT, "too many jobs hang");
 	r = read_places(h, job, PLACES_EVERY_US, err);
 	if (r == 0 && !hang_places_has(&job->places, node))
 		r = read_places(h, job, 0, err);
@@ -286,7 +286,7 @@ static void tell(struct hangs *h, struct hang_job *job)
 		job->still_words
 			? xasprintf("%s stands still: %s; %s. %s", job->name, job->still_words,
 				    sentence, act)
-			: xasprintf("%s hangs: no rank of it is seen to move for %" PRIu64
+			: xasprintf("%s hangs: none of its ranks is making progress for %" PRIu64
 				    "m; %s. %s",
 				    job->name,
 				    (h->now_us - MIN(h->now_us, job->hung.still_us)) / USEC_PER_MIN,

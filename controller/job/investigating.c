@@ -52,7 +52,7 @@ static int put_away(struct service *s, const json_t *row, int64_t job, const str
 						 .ended_us = clock_real_us(),
 						 .body = row };
 
-	log_warning("investigation %" PRId64 " is put away: %s", one.id, why->msg);
+	log_warning("investigation %" PRId64 " is dropped: %s", one.id, why->msg);
 	service_touch(s);
 	return store_put_investigation(s->store, &one, err);
 }
@@ -144,8 +144,9 @@ static bool bar(const struct records *records, const struct job_judging_input *i
 			return true;
 		}
 		leave_alone(item,
-			    xasprintf("%s: investigation %" PRId64 " was withdrawn (%s); for %s it "
-				      "is not looked into until jobs.acquit.for has passed",
+			    xasprintf("%s: investigation %" PRId64
+				      " was withdrawn (%s); for %s it is not investigated until "
+				      "jobs.acquit.for has passed",
 				      host->name, records->all[i].id, host->sentence, in->job));
 		return true;
 	}
@@ -164,7 +165,8 @@ static int leave_to_others(const struct job_judging_input *in, int64_t job,
 		return r;
 	name = json_string_value(json_object_get(other, "job"));
 	leave_alone(item,
-		    xasprintf("%s: investigation %" JSON_INTEGER_FORMAT " of %s looks into it",
+		    xasprintf("%s: investigation %" JSON_INTEGER_FORMAT
+			      " of %s is investigating it",
 			      item->host->name, json_integer_value(json_object_get(other, "id")),
 			      name ? name : "another job"));
 	return 0;

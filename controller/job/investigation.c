@@ -23,7 +23,7 @@ const char *const investigation_state_names[] = {
 const char *const investigation_kind_names[] = { "suspects", "diagnosis", NULL };
 
 /* Who gave a host back is in the records of its actions. */
-static const char by_hand[] = "whoever gave it back";
+static const char by_hand[] = "whoever released it";
 
 static void host_release(struct investigation_host *host)
 {

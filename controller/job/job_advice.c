@@ -272,8 +272,8 @@ static char *reason_of(const struct job_judging_input *in, const struct last *la
 	case ADVICE_PAYS_NOT:
 		return xasprintf("a restart without %s would not pay off within a day", who);
 	case ADVICE_NO_SPARE:
-		return xasprintf("no spare for %s: no idle host of that model passed the profile "
-				 "full within a day; nothing is stopped",
+		return xasprintf("no spare for %s: no idle host of that model passed the full "
+				 "profile within the last day; nothing is stopped",
 				 who);
 	case ADVICE_EXPIRED:
 		return xasprintf("advice %" PRId64 " to stop expired: nobody acknowledged it, and "

@@ -493,13 +493,14 @@ static uint64_t last_asked_us(const struct job_facts_source *source)
 
 static void take_node(const struct job_facts_source *source, struct job_facts *facts)
 {
+	const struct fleet_unlike unlike = fleet_differs(source->fleet, source->node);
 	struct job_judge_host *host = &facts->host;
 	const struct finding *f;
 
 	host->idle = is_idle(source);
 	host->heard_us = source->node->reported_us;
 	host->asked_us = last_asked_us(source);
-	host->differs = fleet_differs(source->fleet, source->node);
+	memcpy(host->differs, source->group ? unlike.group : unlike.alone, sizeof(host->differs));
 	for (f = source->node->findings; f; f = f->next) {
 		if (f->shared || windows_bad(&f->windows, 1) == 0)
 			continue;

@@ -19,6 +19,7 @@
 #include "controller/job/job_loads.h"
 #include "controller/job/job_prediction.h"
 #include "controller/job/job_view.h"
+#include "controller/job/plan_gains.h"
 #include "controller/store/store.h"
 #include "controller/store/store_advices.h"
 #include "controller/store/store_investigations.h"
@@ -70,6 +71,8 @@ struct job_live {
 	struct accusers accusers; /* of all jobs of the store */
 	struct job_speeds *speeds;
 	struct job_loads loads;
+	const struct trace_files *files;
+	struct plan_gains gains;
 	bool distrusted[BLAME_CLASSES]; /* of all jobs: job_prediction_distrusted() */
 	bool read;			/* the jobs of the store are among them */
 	bool found;			/* `hosts` is news, and durable with the next commit */
@@ -84,11 +87,13 @@ struct job_live_counts job_live_counts(const struct job_live *live)
 	return live->counts;
 }
 
-struct job_live *job_live_new(struct service *s, struct job_speeds *speeds)
+struct job_live *job_live_new(struct service *s, struct job_speeds *speeds,
+			      const struct trace_files *files)
 {
 	struct job_live *live = xcalloc(1, sizeof(*live));
 
 	live->s = s;
+	live->files = files;
 	live->speeds = speeds;
 	return live;
 }
@@ -119,6 +124,7 @@ void job_live_free(struct job_live *live)
 	free(live->news);
 	accusers_release(&live->accusers);
 	job_loads_release(&live->loads);
+	plan_gains_release(&live->gains);
 	map_release(&live->hosts, host_release);
 	map_release(&live->told, host_release);
 	free(live->jobs);
@@ -130,6 +136,7 @@ void job_live_failed(struct job_live *live)
 	forget_news(live);
 	accusers_release(&live->accusers);
 	job_loads_release(&live->loads);
+	plan_gains_release(&live->gains);
 	map_release(&live->hosts, host_release);
 	map_release(&live->told, host_release);
 	live->n = live->left = 0;
@@ -168,6 +175,7 @@ static void leave(struct job_live *live, int64_t job)
 	struct live_job *one = find(live, job);
 
 	job_loads_take(&live->loads, job, &none, 0);
+	plan_gains_forget(&live->gains, job);
 	if (one)
 		*one = live->jobs[--live->n];
 }
@@ -243,6 +251,26 @@ static void add_blame(struct job_live *live, const char *node, const struct blam
 	host->blame.job = xstrdup(blame->job);
 }
 
+/* Once for each window: what the job's plan says of whom it blames. */
+static void learn_gains(struct job_live *live, const struct job_judging_input *in,
+			const struct job_judged *judged)
+{
+	CLEANUP(json_freep) json_t *hosts = json_array();
+	struct blame blame;
+	size_t i;
+
+	for (i = 0; i < judged->result.n; i++) {
+		const struct job_judge_item *item = &judged->result.items[i];
+
+		if (job_judging_blame(in, judged, item, &blame))
+			json_insert_text(hosts, item->host->name);
+	}
+	for (i = 0; i < judged->n_owed; i++)
+		json_insert_text(hosts, judged->owed[i].host);
+	if (in->n > 0)
+		plan_gains_learn(&live->gains, live->files, in->id, in->windows[0].id, hosts);
+}
+
 static void add_blames(struct job_live *live, const struct job_judging_input *in,
 		       const struct job_judged *judged, json_t *diagnosed)
 {
@@ -251,14 +279,20 @@ static void add_blames(struct job_live *live, const struct job_judging_input *in
 	json_t *asked;
 	size_t i;
 
+	learn_gains(live, in, judged);
 	for (i = 0; i < judged->result.n; i++) {
 		const struct job_judge_item *item = &judged->result.items[i];
 
-		if (job_judging_blame(in, judged, item, &blame))
-			add_blame(live, item->host->name, &blame);
+		if (!job_judging_blame(in, judged, item, &blame))
+			continue;
+		blame.gain = plan_gains_of(&live->gains, in->id, item->host->name);
+		add_blame(live, item->host->name, &blame);
 	}
-	for (i = 0; i < judged->n_owed; i++)
-		add_blame(live, judged->owed[i].host, &judged->owed[i].blame);
+	for (i = 0; i < judged->n_owed; i++) {
+		blame = judged->owed[i].blame;
+		blame.gain = plan_gains_of(&live->gains, in->id, judged->owed[i].host);
+		add_blame(live, judged->owed[i].host, &blame);
+	}
 	json_object_foreach(diagnosed, node, asked)
 	{
 		blame = diagnosing_blame(in, asked);
@@ -478,17 +512,27 @@ int job_live_show(struct job_live *live, int64_t job, bool rejected, struct err 
 	int r = learn_trust(live, err);
 
 	live->due_us = 0; /* what it says of hosts is told soon, beside what others say */
-	return r < 0 ? r : show(live, job, &rejected, err);
+	if (r == 0)
+		r = show(live, job, &rejected, err);
+	if (r == -ENOENT)
+		leave(live, job); /* a window of it was left behind */
+	return r == -ENOENT ? 0 : r;
 }
 
 /* --- all of them --- */
+
+static bool gains_same(const struct blame_gain *a, const struct blame_gain *b)
+{
+	return a->known == b->known && (!a->known || (a->part <= b->part && a->part >= b->part &&
+						      a->gpus <= b->gpus && a->gpus >= b->gpus));
+}
 
 static bool is_same(const struct blame *a, const struct blame *b)
 {
 	return a->class == b->class && a->reach == b->reach && a->since_us == b->since_us &&
 	       a->until_us == b->until_us && a->answered_us == b->answered_us &&
 	       a->climbs == b->climbs && streq(a->rung, b->rung) && a->diagnosed == b->diagnosed &&
-	       a->group == b->group && streq(a->job, b->job);
+	       a->group == b->group && gains_same(&a->gain, &b->gain) && streq(a->job, b->job);
 }
 
 /* What the actor does not know yet. Hosts may have come, and come again, since they were told of. */

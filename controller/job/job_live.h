@@ -20,6 +20,7 @@ struct err;
 struct job_live;
 struct job_speeds;
 struct service;
+struct trace_files;
 
 /* Jobs that have suspects are judged at least so often. */
 #define JOB_LIVE_EVERY_US USEC_PER_SEC
@@ -27,11 +28,15 @@ struct service;
 /* So many at once, some 0.4 ms each; whoever else waits for the loop comes between. */
 enum { JOB_LIVE_AT_ONCE = 16 };
 
-/* `speeds` stays borrowed. */
-struct job_live *job_live_new(struct service *s, struct job_speeds *speeds);
+/* `speeds` and `files` stay borrowed. */
+struct job_live *job_live_new(struct service *s, struct job_speeds *speeds,
+			      const struct trace_files *files);
 void job_live_free(struct job_live *live);
 
-/* A window of the job has ended, `rejected` or not: what it comes to is shown from now on. */
+/*
+ * A window of the job has ended, `rejected` or not: what it comes to is shown from now on. Of a job
+ * that is not there nothing is.
+ */
 int job_live_show(struct job_live *live, int64_t job, bool rejected, struct err *err);
 
 /* A commit is about to be: where a test was answered since the last round, with it goes what jobs

@@ -156,13 +156,6 @@ static json_t *parsed(const char *text)
 	return value ? value : json_null();
 }
 
-/* To the microsecond: what is kept of a job as text is the same when it is read again. */
-static json_t *real(double value)
-{
-	return isfinite(value) ? json_real(round(value * USEC_PER_SEC) / USEC_PER_SEC)
-			       : json_null();
-}
-
 /* One that is not kept has no number. */
 static json_t *show(const struct store_prediction *row, uint64_t now_us)
 {
@@ -173,10 +166,10 @@ static json_t *show(const struct store_prediction *row, uint64_t now_us)
 		"{s:o, s:I, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "id",
 		row->id ? json_integer(row->id) : json_null(), "run", (json_int_t)row->run,
 		"window", (json_int_t)row->window, "class", row->class, "hosts", parsed(row->hosts),
-		"before_s", real(p.before_s), "after_s", real(p.after_s), "low_s", real(p.low_s),
-		"high_s", real(p.high_s), "restart_s", real(p.restart_s), "pays_steps",
-		real(p.pays_steps), "pays_s", real(p.pays_s), "made",
-		json_stamp(row->id ? row->made_us : 0), "state",
+		"before_s", json_seconds(p.before_s), "after_s", json_seconds(p.after_s), "low_s",
+		json_seconds(p.low_s), "high_s", json_seconds(p.high_s), "restart_s",
+		json_seconds(p.restart_s), "pays_steps", json_seconds(p.pays_steps), "pays_s",
+		json_seconds(p.pays_s), "made", json_stamp(row->id ? row->made_us : 0), "state",
 		over ? "unchecked" : (row->id ? prediction_state_names[row->state] : "shown"));
 
 	return shown;
@@ -411,7 +404,7 @@ static void show_one(void *context, const struct store_prediction *p)
 		return;
 	s->verified = show(p, s->now_us);
 	(void)json_object_set_new(s->verified, "by_run", json_integer(p->by_run));
-	(void)json_object_set_new(s->verified, "measured_s", real(p->measured_s));
+	(void)json_object_set_new(s->verified, "measured_s", json_seconds(p->measured_s));
 	(void)json_object_set_new(s->verified, "steps", json_integer(p->steps));
 	(void)json_object_set_new(s->verified, "instead", parsed(p->instead));
 	(void)json_object_set_new(s->verified, "checked", json_stamp(p->checked_us));

@@ -49,7 +49,7 @@ static struct verdict judge_job(const json_t *summary)
 	if (slow && (class == BLAME_JOB || class == BLAME_UNCLEAR))
 		return (struct verdict){ INFORMED, "owner", xstrdup(blame_decide(&in).reason) };
 	return (struct verdict){
-		SLOW, "watch", xstrdup("it is slow, and no host explains it: no host is blamed")
+		SLOW, "watch", xstrdup("it is slow, but no host explains that: no host is blamed")
 	};
 }
 
@@ -162,10 +162,10 @@ static struct verdict tell_lapsed(const char *name, bool lapsed)
 						 "%s: the last window that blamed it ended longer "
 						 "ago than jobs.windows.fresh",
 						 name) };
-	return (struct verdict){ HEALTHY, "watch",
-				 xasprintf("%s: the window is too short or beside another "
-					   "to count",
-					   name) };
+	return (struct verdict){
+		HEALTHY, "watch",
+		xasprintf("%s: the window is too short, or too close to another one, to count", name)
+	};
 }
 
 /* --- all of it --- */

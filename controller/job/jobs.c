@@ -212,13 +212,13 @@ static int check_part(struct service *s, const struct jobs_window *w,
 
 	if (open->row.parts != w->of)
 		return err_set(err, EEXIST,
-			       "window %" PRId64 " of this run waits for the rest of %" PRId64
-			       " parts: send one of these, or wait until it is over",
+			       "window %" PRId64 " of this run is waiting for the rest of %" PRId64
+			       " parts: send one of those, or wait until it is closed",
 			       open->row.id, open->row.parts);
 	r = store_has_part(s->store, open->row.id, w->part, &there, err);
 	if (r == 0 && there)
 		r = err_set(err, EEXIST,
-			    "part %" PRId64 " of window %" PRId64 " has come, and is another",
+			    "part %" PRId64 " of window %" PRId64 " exists with other content",
 			    w->part, open->row.id);
 	if (r == 0 && open->row.bytes + (int64_t)w->length > TRACE_JOINED_MAX)
 		r = err_set(err, E2BIG, "the parts of a window are larger than %d MiB together",
@@ -376,7 +376,7 @@ static int place(struct jobs *j, json_t *summary, struct err *err)
 	return r < 0 ? r : placing_settle(j->s->store, &window, summary, err);
 }
 
-/* What a list needs of it: the heat map, and who comes late, are in the file alone. */
+/* What a list needs of it: what a picture does, and who comes late, are in the file alone. */
 static void found(struct jobs *j, json_t *summary)
 {
 	CLEANUP(freep) char *whole = NULL;
@@ -395,6 +395,7 @@ static void found(struct jobs *j, json_t *summary)
 	}
 	(void)json_object_del(summary, "heat");
 	(void)json_object_del(summary, "lateness");
+	(void)json_object_del(summary, "detail");
 	brief = json_line(summary);
 	end(j, WINDOW_ANALYSED, NULL, brief);
 }
@@ -531,7 +532,7 @@ static void end_late(struct jobs *j, uint64_t now_us)
 		r = store_trace_parts(j->s->store, j->window, add_missing, &missing, &err);
 	if (r == 0 && j->under_way) {
 		add_missing(&missing, j->parts + 1);
-		reason = xasprintf("these of its %" PRId64 " parts never came: %s", j->parts,
+		reason = xasprintf("these of its %" PRId64 " parts never arrived: %s", j->parts,
 				   strbuf_text(&missing.words));
 		end(j, WINDOW_REJECTED, reason, NULL);
 	} else if (r < 0) {
@@ -659,7 +660,7 @@ static int open_jobs(struct service *s, struct err *err)
 	}
 	j->analysis = analysis_new(s->loop, on_analysis, j);
 	j->pods = job_pods_new(on_pods, j);
-	j->live = job_live_new(s, &j->speeds);
+	j->live = job_live_new(s, &j->speeds, &j->files);
 	j->looking = true;
 	trace_files_sweep(&j->files, wanted_by, j);
 	s->jobs = j;
@@ -767,7 +768,7 @@ int jobs_analysis(struct service *s, int64_t job, int64_t window, char **ret_tex
 	/* Until it is, a file of that number is of one before it. */
 	r = of == job ? trace_files_analysis(&s->jobs->files, window, ret_text, err) : -ENOENT;
 	return r == -ENOENT ? err_set(err, ESTALE,
-				      "the analysis of window %" PRId64 " is not kept (any more): "
+				      "the analysis of window %" PRId64 " is not stored (now): "
 				      "the window is %s",
 				      window, json_string_value(json_object_get(row, "state")))
 			    : r;

@@ -40,17 +40,12 @@ static uint64_t stamp_of(const json_t *object, const char *key)
 	return json_stamp_us(json_object_get(object, key));
 }
 
-static void put(json_t *object, const char *key, json_t *value)
-{
-	(void)json_object_set_new(object, key, value);
-}
-
 /* --- how an entry ends --- */
 
 static void end(const struct link_pairs_of *w, json_t *entry, char *text)
 {
-	put(entry, "campaign", json_null());
-	put(entry, "over", json_stamp(w->in->now_us));
+	json_put(entry, "campaign", json_null());
+	json_put(entry, "over", json_stamp(w->in->now_us));
 	pair_record_note(entry, text);
 }
 
@@ -140,7 +135,7 @@ static bool is_told_alone(const struct link_pairs_of *w, json_t *entry)
 	}
 	end(w, entry,
 	    xasprintf("%s failed by itself: no pair is measured%s", names,
-		      json_array_size(bad) > 0 ? "" : ", for it would tell nothing"));
+		      json_array_size(bad) > 0 ? "" : ", as that would tell nothing"));
 	return true;
 }
 
@@ -222,7 +217,7 @@ static int start(const struct link_pairs_of *w, json_t *entry, const json_t *run
 		ask.kind = CAMPAIGN_ALLREDUCE;
 		ask.plan = PAIRING_BISECT;
 	} else {
-		reason = xasprintf("%s is slow by its transfers: which end of the link?",
+		reason = xasprintf("%s has slow transfers: which end of the link?",
 				   w->inv->job_name);
 	}
 	ask.nodes = names;
@@ -238,8 +233,8 @@ static int start(const struct link_pairs_of *w, json_t *entry, const json_t *run
 		give_up(w, entry, tells);
 		return 0;
 	}
-	put(entry, "campaign", json_integer(id));
-	put(entry, "began", json_stamp(w->in->now_us));
+	json_put(entry, "campaign", json_integer(id));
+	json_put(entry, "began", json_stamp(w->in->now_us));
 	(void)json_object_set(entry, "thirds", thirds);
 	pair_record_note(entry, xasprintf("campaign %" PRId64 " measures %s with %s%s", id, ends,
 					  others, group ? "" : ", every two"));
@@ -268,7 +263,7 @@ static int begin_run(const struct link_pairs_of *w, json_t *entry)
 		give_up(w, entry,
 			pair_record_kind(entry) == PAIR_RECORD_GROUP
 				? "a campaign with a third host of its model that is idle, not of "
-				  "the job, and passed the profile full within a day"
+				  "the job, and passed the full profile within the last day"
 				: pair_rungs_tells(PAIR_WHY_NO_THIRD));
 		return 0;
 	}
@@ -404,19 +399,19 @@ static int take_run(const struct link_pairs_of *w, json_t *entry, const json_t *
 	else
 		read_pairs(campaign, run, json_object_get(entry, "thirds"), &says);
 	for (i = 0; i < says.n; i++)
-		put(said, name_at(run, i), json_string(pair_record_ends[says.ends[i]]));
+		json_put(said, name_at(run, i), json_string(pair_record_ends[says.ends[i]]));
 	(void)json_array_append_new(
 		json_object_get(entry, "runs"),
 		json_pack("{s:O, s:O, s:o, s:o, s:s}", "campaign",
 			  json_object_get(entry, "campaign"), "at", json_object_get(entry, "began"),
 			  "done", json_stamp(w->in->now_us), "ends", said, "text", says.text));
-	put(entry, "campaign", json_null());
+	json_put(entry, "campaign", json_null());
 	for (i = 0; i < says.n; i++)
 		take_end(entry, name_at(run, i), says.ends[i], says.tells[i]);
 	pair_record_note(entry, xstrdup(says.text));
 	if (is_over(w, entry) ||
 	    json_array_size(json_object_get(entry, "runs")) == PAIR_RECORD_RUNS_MAX)
-		put(entry, "over", json_stamp(w->in->now_us));
+		json_put(entry, "over", json_stamp(w->in->now_us));
 	return tell_between(w, entry, &says);
 }
 
@@ -490,7 +485,7 @@ static bool stands(const struct link_pairs_of *w, json_t *entry)
 			return false;
 	}
 	if (i == 0 && !json_is_integer(json_object_get(entry, "campaign")))
-		put(entry, "over", json_stamp(w->in->now_us));
+		json_put(entry, "over", json_stamp(w->in->now_us));
 	return true;
 }
 
@@ -564,7 +559,7 @@ int link_pairs_step(const struct link_pairs_of *w)
 	if (entry && !stands(w, entry)) {
 		link_pairs_withdraw(
 			w->s, w->inv->pairs,
-			"an end of the link has booted, or is not looked into any more");
+			"an end of the link has rebooted, or is no longer investigated");
 		(void)json_array_remove(w->inv->pairs, place);
 		entry = NULL;
 	}

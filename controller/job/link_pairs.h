@@ -3,9 +3,9 @@
  * Suspects that are measured with others. The second rung of those of a slow link: once each end
  * was tested by itself and shows nothing, a campaign measures every two of the ends and of third
  * hosts that are known to be good (spares as job_advice.h has them: idle, of their model, in
- * nobody's hands, passed the profile full within a day; not of the job; those of a rack of the ends
- * first). lib/policy/pair_rungs.h says what that tells. All of it is kept with the investigation
- * (pair_record.h), before it is done.
+ * nobody's hands, passed the full profile within the last day; not of the job; those of a rack of
+ * the ends first). lib/policy/pair_rungs.h says what that tells. All of it is kept with the
+ * investigation (pair_record.h), before it is done.
  *
  *  - what shows an end to be bad is repeated as any failure is (retest.times, retest_spacing);
  *  - a run that brings nothing is tried again, LINK_PAIRS_TRIES in all; one that cannot begin waits

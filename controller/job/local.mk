@@ -12,10 +12,10 @@ libcontroller_a_SOURCES += controller/job/accused.c controller/job/accused.h con
 	controller/job/group_brought.c controller/job/group_brought.h controller/job/job_loads.c controller/job/job_loads.h controller/job/link_pairs.c controller/job/link_pairs.h \
 	controller/job/link_thirds.c controller/job/link_thirds.h controller/job/pair_brought.c controller/job/pair_brought.h controller/job/pair_record.c controller/job/pair_record.h controller/job/run_pace.c controller/job/run_pace.h \
 	controller/job/job_facts.h controller/job/job_judging.c controller/job/job_judging.h controller/job/job_live.c \
-	controller/job/job_live.h controller/job/job_pods.c controller/job/job_pods.h controller/job/job_prediction.c \
+	controller/job/job_live.h controller/job/job_plan.c controller/job/job_plan.h controller/job/plan_check.c controller/job/plan_check.h controller/job/plan_facts.c controller/job/plan_facts.h controller/job/plan_gains.c controller/job/plan_gains.h controller/job/plan_view.c controller/job/plan_view.h controller/job/summary_remedies.c controller/job/summary_remedies.h controller/job/job_pods.c controller/job/job_pods.h controller/job/job_prediction.c \
 	controller/job/job_prediction.h controller/job/job_restarts.c controller/job/job_restarts.h controller/job/job_speeds.c controller/job/job_speeds.h controller/job/job_suspects.c \
 	controller/job/job_suspects.h controller/job/job_view.c controller/job/job_view.h \
 	controller/job/jobs.c controller/job/jobs.h controller/job/placement.c controller/job/placement.h \
 	controller/job/placing.c controller/job/placing.h controller/job/prediction.c controller/job/prediction.h controller/job/summary.c \
-	controller/job/summary.h controller/job/summary_late.c controller/job/summary_late.h controller/job/summary_place.c \
+	controller/job/summary.h controller/job/summary_detail.c controller/job/summary_detail.h controller/job/summary_late.c controller/job/summary_late.h controller/job/summary_place.c \
 	controller/job/summary_place.h controller/job/tested_alone.c controller/job/tested_alone.h controller/job/trace_files.c controller/job/trace_files.h

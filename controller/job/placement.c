@@ -15,9 +15,9 @@ const char *const placement_doubt_words[PLACEMENT_DOUBTS] = {
 	[PLACEMENT_PARTLY] = "where some of its ranks ran is unknown",
 	[PLACEMENT_OTHER] = "the trace names other hosts than its ranks were on",
 	[PLACEMENT_MANY] = "its ranks were on more hosts than a suspect has",
-	[PLACEMENT_UNPROVEN] = "only the trace names its hosts, and who sent it speaks for some "
-			       "jobs alone",
-	[PLACEMENT_NOWHERE] = "neither the trace nor anybody else says on which host it was",
+	[PLACEMENT_UNPROVEN] =
+		"only the trace names its hosts, and its sender may speak for some jobs only",
+	[PLACEMENT_NOWHERE] = "neither the trace nor anything else says which host it was on",
 };
 
 /* --- a rank --- */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "controller/job/summary.h"
+#include "controller/job/summary_detail.h"
 #include "controller/job/summary_late.h"
 #include "controller/store/store_placements.h"
 #include "lib/base/err.h"
@@ -296,6 +297,26 @@ static int settle_lateness(struct store *store, const struct placing_window *win
 	return r;
 }
 
+static void name_worker(void *context, int64_t rank, const char *node)
+{
+	summary_detail_name(context, rank, node);
+}
+
+/* Whose host each worker of its map has. */
+static int settle_workers(struct store *store, const struct placing_window *window, json_t *detail,
+			  struct err *err)
+{
+	struct summary_detail_hosts hosts;
+	int r;
+
+	if (!json_object_get(detail, "ranks"))
+		return 0;
+	summary_detail_begin(&hosts, detail);
+	r = placing_ranks(store, window, name_worker, &hosts, err);
+	summary_detail_end(&hosts, detail, !window->bound);
+	return r;
+}
+
 static void say(json_t *summary, const struct telling *telling)
 {
 	const char *text = strbuf_text(&telling->text);
@@ -324,6 +345,8 @@ int placing_settle(struct store *store, const struct placing_window *window, jso
 		r = settle(store, &checked, json_array_get(suspects, i), &telling, err);
 	if (r == 0)
 		r = settle_lateness(store, &checked, json_object_get(summary, "lateness"), err);
+	if (r == 0)
+		r = settle_workers(store, &checked, json_object_get(summary, "detail"), err);
 	if (r == 0) {
 		summary_name_suspect(summary);
 		say(summary, &telling);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "controller/job/summary_detail.h"
 #include "controller/job/summary_late.h"
 #include "controller/job/summary_place.h"
 #include "lib/base/err.h"
@@ -100,13 +101,14 @@ static int decode_spans(const struct jval *v, void *member, struct err *err)
 	if (json_is_null(v->value))
 		return 0;
 	if (n == 0 || n > SUMMARY_SPANS_MAX)
-		return jval_fail(v, err, "want 1 to %d spans of ranks", SUMMARY_SPANS_MAX);
+		return jval_fail(v, err, "expected 1 to %d spans of ranks", SUMMARY_SPANS_MAX);
 	for (i = 0; i < n; i++) {
 		const json_t *ends = json_array_get(v->value, i);
 
 		if (!is_span(ends, least))
 			return jval_fail(
-				v, err, "span %zu: want the first and the last rank, ascending", i);
+				v, err, "span %zu: expected the first and the last rank, ascending",
+				i);
 		least = json_integer_value(json_array_get(ends, 1)) + 1;
 		(void)json_array_append_new(spans, json_pack("[O, O]", json_array_get(ends, 0),
 							     json_array_get(ends, 1)));
@@ -245,11 +247,11 @@ static int decode_heat(const struct jval *v, void *member, struct err *err)
 		return 0;
 	if (!is_axis(row) || !is_axis(column) || rows == 0 || columns == 0 ||
 	    rows > SUMMARY_CELLS_MAX || columns > SUMMARY_CELLS_MAX / rows)
-		return jval_fail(v, err, "want row, column and values of at most %d cells",
+		return jval_fail(v, err, "expected row, column and values of at most %d cells",
 				 SUMMARY_CELLS_MAX);
 	for (i = 0; i < rows; i++) {
 		if (!is_row(json_array_get(values, i), columns))
-			return jval_fail(v, err, "row %zu of values: want %zu slowdowns", i,
+			return jval_fail(v, err, "row %zu of values: expected %zu slowdowns", i,
 					 columns);
 	}
 	json_decref(*(json_t **)member);
@@ -267,7 +269,7 @@ struct found {
 	double step_s;
 	struct range slowdown;
 	bool enough;
-	json_t *suspects, *heat, *lateness;
+	json_t *suspects, *heat, *lateness, *detail;
 };
 
 static void found_release(struct found *f)
@@ -279,6 +281,7 @@ static void found_release(struct found *f)
 	json_decref(f->suspects);
 	json_decref(f->heat);
 	json_decref(f->lateness);
+	json_decref(f->detail);
 }
 
 #define FOUND(member) offsetof(struct found, member)
@@ -300,6 +303,8 @@ static const struct jfield fields[] = {
 	  .encode = summary_place_json },
 	{ "heat", J_CUSTOM, FOUND(heat), 0, .decode = decode_heat, .encode = summary_place_json },
 	{ "lateness", J_CUSTOM, FOUND(lateness), 0, .decode = summary_late_decode,
+	  .encode = summary_place_json },
+	{ "detail", J_CUSTOM, FOUND(detail), 0, .decode = summary_detail_decode,
 	  .encode = summary_place_json },
 	{ "sentence", J_STRING, FOUND(sentence), J_REQUIRED },
 };

@@ -17,7 +17,7 @@ int summary_place_ranks(const struct jval *v, void *member, struct err *err)
 	for (i = 0; i < 2; i++) {
 		if (!json_is_integer(ends[i]) || json_integer_value(ends[i]) < 0 ||
 		    json_integer_value(ends[i]) >= SUMMARY_RANKS_MAX)
-			return jval_fail(v, err, "want the first and the last rank");
+			return jval_fail(v, err, "expected the first and the last rank");
 	}
 	json_decref(*(json_t **)member);
 	*(json_t **)member = json_pack("[O, O]", ends[0], ends[1]);

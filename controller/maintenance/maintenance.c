@@ -33,7 +33,7 @@ static void squeeze(struct service *s, bool hour)
 		return;
 	next = retention_squeeze_next(t->squeeze, size.used, t->max_bytes);
 	if (next > t->squeeze)
-		log_warning("the store is above db-max: less of the past is kept halved=%u "
+		log_warning("the store is above db-max: history is kept for shorter halved=%u "
 			    "bytes=%" PRIu64 " db-max=%" PRIu64,
 			    next, size.used, t->max_bytes);
 	if (next > t->squeeze || hour)

@@ -60,7 +60,7 @@ static const char *const by_kind[] = {
 	[PAIRING_BLAME_NODE] = "",
 	[PAIRING_BLAME_LINK] = ": its NIC or the link to the switch",
 	[PAIRING_BLAME_UPLINK] = ": the link to the switch, as the NIC's loopback passed",
-	[PAIRING_BLAME_LEAF] = ": the switch, as the nodes below it are slow together",
+	[PAIRING_BLAME_LEAF] = ": the switch, as the nodes below it are all slow",
 	[PAIRING_UNDECIDED] = "",
 };
 

@@ -83,7 +83,7 @@ void background_job_begin(struct service *s, struct call *call,
 	call_hold(call, on_gone, p);
 	if (sd_event_add_time_relative(s->loop, &p->timer, CLOCK_MONOTONIC, 0, USEC_PER_MSEC,
 				       on_slice, p) < 0) {
-		call_refuse(call, 503, "cannot make a timer");
+		call_refuse(call, 503, "cannot create a timer");
 		background_job_free(p);
 	}
 }

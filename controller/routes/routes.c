@@ -10,10 +10,13 @@
 #include "controller/http/api.h"
 #include "controller/job/trace_files.h"
 #include "controller/routes/routes_advice.h"
+#include "controller/routes/routes_changes.h"
 #include "controller/routes/routes_investigations.h"
 #include "controller/routes/routes_jobs.h"
 #include "controller/routes/routes_join.h"
 #include "controller/routes/routes_metrics.h"
+#include "controller/routes/routes_page.h"
+#include "controller/routes/routes_session.h"
 #include "controller/store/store.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
@@ -98,11 +101,16 @@ static const struct route routes[] = {
 	{ "POST", "/v1/reports/batch", ROLE_NODE, REPORT_MAX, post_reports },
 	{ "PUT", "/v1/topologies/{}", ROLE_NODE, TOPOLOGY_TEXT_MAX, put_topology },
 	{ "GET", "/v1/topologies/{}", ROLE_READ, 0, get_topology },
+	{ "GET", "/v1/fleet", ROLE_READ, 0, routes_changes_get_fleet },
+	{ "GET", "/v1/changes", ROLE_READ, 0, routes_changes_get },
 	{ "GET", "/v1/nodes", ROLE_READ, 0, get_nodes },
 	{ "GET", "/v1/nodes/{}", ROLE_READ, 0, get_node },
 	{ "GET", "/v1/nodes/{}/why", ROLE_READ, 0, get_why },
 	{ "GET", "/v1/nodes/{}/samples", ROLE_READ, 0, get_samples },
 	{ "GET", "/v1/nodes/{}/verdicts", ROLE_READ, 0, get_verdicts },
+	{ "GET", "/v1/nodes/{}/matrices", ROLE_READ, 0, routes_matrices_get },
+	{ "GET", "/v1/nodes/{}/parts", ROLE_READ, 0, routes_parts_get },
+	{ "GET", "/v1/nodes/{}/series", ROLE_READ, 0, routes_series_get },
 	{ "GET", "/v1/nodes/{}/orders", ROLE_NODE, 0, get_orders },
 	{ "PUT", "/v1/nodes/{}/processes", ROLE_NODE, PROCESSES_MAX, routes_put_processes },
 	{ "PUT", "/v1/nodes/{}/hang", ROLE_NODE, HANG_SAID_MAX, routes_put_hang },
@@ -132,6 +140,7 @@ static const struct route routes[] = {
 	{ "GET", "/v1/jobs", ROLE_READ, 0, routes_jobs_list },
 	{ "GET", "/v1/jobs/{}", ROLE_READ, 0, routes_jobs_show },
 	{ "GET", "/v1/jobs/{}/ranks", ROLE_READ, 0, routes_jobs_ranks },
+	{ "GET", "/v1/jobs/{}/plan", ROLE_READ, 0, routes_jobs_plan },
 	{ "GET", "/v1/jobs/{}/windows", ROLE_READ, 0, routes_jobs_windows },
 	{ "POST", "/v1/jobs/{}/diagnose", ROLE_OPERATE, ORDER_MAX, routes_jobs_diagnose },
 	{ "GET", "/v1/jobs/{}/windows/{}", ROLE_READ, 0, routes_jobs_window },
@@ -151,10 +160,22 @@ static const struct route routes[] = {
 	{ "POST", "/v1/nodes/{}/reset-token", ROLE_ADMIN, ORDER_MAX, routes_join_reset },
 	{ "POST", "/v1/backup", ROLE_ADMIN, ORDER_MAX, post_backup },
 	{ "GET", "/v1/backup", ROLE_READ, 0, get_backup },
+	{ "GET", "/", ROLE_ANYBODY, 0, routes_page_top, routes_page_is_on, false },
+	{ "GET", "/page", ROLE_ANYBODY, 0, routes_page_top, routes_page_is_on, false },
+	{ "GET", "/page/", ROLE_ANYBODY, 0, routes_page_index, routes_page_is_on, false },
+	{ "POST", "/v1/session", ROLE_READ, ORDER_MAX, routes_session_post, routes_page_is_on,
+	  false },
+	{ "DELETE", "/v1/session", ROLE_READ, 0, routes_session_delete, routes_page_is_on, false },
+	{ "GET", "/v1/self", ROLE_READ, 0, routes_session_self, routes_page_is_on, false },
+	{ "GET", "/v1/sessions", ROLE_READ, 0, routes_session_list, routes_page_is_on, false },
+	{ "POST", "/v1/sessions/{}/end", ROLE_ADMIN, ORDER_MAX, routes_session_end,
+	  routes_page_is_on, false },
+	{ "GET", "/page/{}/{}", ROLE_ANYBODY, 0, routes_page_file, routes_page_is_on, true },
 };
 
 void routes_set(struct api_options *options)
 {
 	options->routes = routes;
 	options->n_routes = ARRAY_SIZE(routes);
+	options->session = routes_session_identify;
 }

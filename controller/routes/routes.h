@@ -37,6 +37,12 @@ void get_why(void *context, struct call *call);
 void get_samples(void *context, struct call *call);
 void get_verdicts(void *context, struct call *call);
 
+/* What a host measured between its parts, and those (routes_matrices.c). */
+void routes_matrices_get(void *context, struct call *call);
+void routes_parts_get(void *context, struct call *call);
+/* One of its checks over time (routes_series.c). */
+void routes_series_get(void *context, struct call *call);
+
 /* The verdict over the last runs of a host; the texts of its items are in `pool`. Of the store. */
 int routes_merge_runs(struct service *s, const char *node, struct pool *pool, struct verdict *ret,
 		      struct err *err);
@@ -87,6 +93,8 @@ void get_actions(void *context, struct call *call);
 void routes_silences(void *context, struct call *call);
 void routes_overrides(void *context, struct call *call);
 void get_breaker(void *context, struct call *call);
+/* What that is answered; new reference. */
+json_t *routes_breaker(const struct service *s);
 void get_coverage(void *context, struct call *call);
 void get_policy(void *context, struct call *call);
 void routes_whoami(void *context, struct call *call);
@@ -130,6 +138,13 @@ char *operator_name(const struct identity *who, const char *by);
 /* What the cursor of a list is made of. */
 enum cursor_kind { CURSOR_NUMBER, CURSOR_NODE };
 
+/*
+ * A whole number of the query, which stays as it is when it is not asked for; false: it is bad, and
+ * the call is refused. `unit`: what is expected, "" or "seconds, ".
+ */
+bool routes_argument(struct call *call, const char *name, const char *unit, unsigned long least,
+		     unsigned long most, unsigned long *value);
+
 /* ?limit and ?cursor; false: they were bad, and the call is refused. */
 bool range_of(struct call *call, enum cursor_kind kind, struct store_range *ret);
 
@@ -141,6 +156,9 @@ void reply_page(struct call *call, struct store_page *page);
 
 /* The number that the path names, of a `what`. -ENOENT: it is none. */
 int routes_number(const struct call *call, const char *what, int64_t *ret, struct err *err);
+
+/* -ENOENT with a sentence for a host that never reported; others of the store. */
+int routes_need_node(struct service *s, const char *node, struct err *err);
 
 /* 404 or 503 for what the store said. */
 void refuse_store(struct call *call, int r, const struct err *err);

@@ -30,7 +30,10 @@ enum order_key {
 	KEY_BREAK_GLASS = 2,
 	KEY_UNTIL = 4,
 	KEY_FOR = 8,
-	KEY_DRY_RUN = 16
+	KEY_DRY_RUN = 16,
+	KEY_IF_SINCE = 32,
+	KEY_ONCE = 64,
+	KEYS_OF_NODE = KEY_IF_SINCE | KEY_ONCE, /* of each that is about a host */
 };
 
 struct order {
@@ -39,12 +42,14 @@ struct order {
 	unsigned one_of;       /* just one of these */
 };
 
-static const struct order order_cordon = { ACT_CORDON, KEY_BREAK_GLASS, KEY_REASON, 0 };
-static const struct order order_uncordon = { ACT_UNCORDON, 0, KEY_REASON, 0 };
-static const struct order order_repair_done = { ACT_REPAIR_DONE, 0, 0, 0 };
-static const struct order order_override = { ACT_OVERRIDE, KEY_UNTIL | KEY_FOR, 0,
+static const struct order order_cordon = { ACT_CORDON, KEY_BREAK_GLASS | KEYS_OF_NODE, KEY_REASON,
+					   0 };
+static const struct order order_uncordon = { ACT_UNCORDON, KEYS_OF_NODE, KEY_REASON, 0 };
+static const struct order order_repair_done = { ACT_REPAIR_DONE, KEYS_OF_NODE, 0, 0 };
+static const struct order order_override = { ACT_OVERRIDE, KEY_UNTIL | KEY_FOR | KEYS_OF_NODE, 0,
 					     KEY_UNTIL | KEY_FOR };
-static const struct order order_silence = { ACT_SILENCE, KEY_FOR, KEY_REASON | KEY_FOR, 0 };
+static const struct order order_silence = { ACT_SILENCE, KEY_FOR | KEYS_OF_NODE,
+					    KEY_REASON | KEY_FOR, 0 };
 static const struct order order_reset = { ACT_BREAKER_RESET, 0, KEY_REASON, 0 };
 
 /* --- what is asked --- */
@@ -53,6 +58,8 @@ static const struct order order_reset = { ACT_BREAKER_RESET, 0, KEY_REASON, 0 };
 
 struct body {
 	char *reason, *by, *until;
+	char *if_since; /* a stamp; "": it had none */
+	char *key;
 	uint64_t for_us; /* NOT_SAID: not said; 0: it ends now */
 	int break_glass; /* tristate: -1 not said */
 	int dry_run;	 /* likewise */
@@ -63,6 +70,8 @@ static void body_release(struct body *b)
 	free(b->reason);
 	free(b->by);
 	free(b->until);
+	free(b->if_since);
+	free(b->key);
 }
 
 static const struct jfield body_fields[] = {
@@ -72,6 +81,8 @@ static const struct jfield body_fields[] = {
 	{ "dry_run", J_TRISTATE, offsetof(struct body, dry_run), 0 },
 	{ "until", J_STRING, offsetof(struct body, until), 0 },
 	{ "for", J_DURATION, offsetof(struct body, for_us), 0 },
+	{ "if_since", J_STRING, offsetof(struct body, if_since), 0 },
+	{ "key", J_STRING, offsetof(struct body, key), 0 },
 };
 
 static const struct {
@@ -80,7 +91,8 @@ static const struct {
 } keys[] = {
 	{ "reason", KEY_REASON },   { "break_glass", KEY_BREAK_GLASS },
 	{ "dry_run", KEY_DRY_RUN }, { "until", KEY_UNTIL },
-	{ "for", KEY_FOR },
+	{ "for", KEY_FOR },	    { "if_since", KEY_IF_SINCE },
+	{ "key", KEY_ONCE },
 };
 
 static int check_one_of(const struct order *order, const struct jval *root, struct err *err)
@@ -118,7 +130,7 @@ int check_reason(const struct jval *root, const char *reason, struct err *err)
 	if (!member.value)
 		return 0;
 	if (length == 0 || length > REASON_MAX || strspn(reason, " \t\r\n") == length)
-		return jval_fail(&member, err, "want a reason of 1 to %d bytes", REASON_MAX);
+		return jval_fail(&member, err, "expected a reason of 1 to %d bytes", REASON_MAX);
 	return 0;
 }
 
@@ -211,6 +223,20 @@ static int end_of(const struct body *b, uint64_t now_us, uint64_t *ret_us, struc
 	return 0;
 }
 
+/* Of the life that was seen, and of the request: into `ask`. */
+static int guards_of(const struct body *b, struct actor_request *ask, struct err *err)
+{
+	if (b->key && !tokens_name_ok(b->key))
+		return err_set(err, EINVAL, "key: expected 1 to 64 letters, digits, '.', '_', '-'");
+	ask->key = b->key;
+	ask->if_since = b->if_since != NULL;
+	if (b->if_since && b->if_since[0] && clock_parse_stamp(b->if_since, &ask->since_us) < 0)
+		return err_set(err, EINVAL,
+			       "if_since: '%.40s' is not a time in UTC like 2026-11-22T08:00:00Z",
+			       b->if_since);
+	return 0;
+}
+
 char *operator_name(const struct identity *who, const char *by)
 {
 	const char *role = who->role == ROLE_ADMIN ? "admin" : "operate";
@@ -294,9 +320,16 @@ static void on_gone(void *context UNUSED, struct call *call)
 	pending_free(p);
 }
 
-static bool may_break_glass(struct call *call, const struct body *b)
+static bool may_break_glass(struct call *call, const struct body *b, bool open)
 {
-	if (b->break_glass != 1 || call_identity(call)->role == ROLE_ADMIN)
+	if (b->break_glass != 1)
+		return true;
+	if (call_identity(call)->session && !open) {
+		call_refuse(call, 403,
+			    "break_glass requires the token again: a cookie is not enough");
+		return false;
+	}
+	if (call_identity(call)->role == ROLE_ADMIN)
 		return true;
 	call_refuse(call, 403, "break_glass needs the role admin");
 	return false;
@@ -308,18 +341,19 @@ static void obey(struct service *s, struct call *call, const struct order *order
 	CLEANUP(freep) char *who = NULL;
 	CLEANUP(freep) char *reason = NULL;
 	struct pending *p;
-	struct actor_request ask;
-	uint64_t until_us = 0;
+	struct actor_request ask = { 0 };
 	struct err err = ERR_INIT;
 	int r = read_body(order, call, &body, &err);
 
 	if (r == 0)
-		r = end_of(&body, clock_real_us(), &until_us, &err);
+		r = end_of(&body, clock_real_us(), &ask.until_us, &err);
+	if (r == 0)
+		r = guards_of(&body, &ask, &err);
 	if (r < 0) {
 		call_refuse(call, status_of_content(r), "%s", err.msg);
 		return;
 	}
-	if (!may_break_glass(call, &body))
+	if (!may_break_glass(call, &body, s->tokens.open))
 		return;
 	who = operator_name(call_identity(call), body.by);
 	reason = utf8_clean(body.reason ? body.reason : "no reason given");
@@ -327,9 +361,11 @@ static void obey(struct service *s, struct call *call, const struct order *order
 	*p = (struct pending){ .service = s, .call = call, .kind = order->kind };
 	if (order->kind != ACT_BREAKER_RESET)
 		p->node = xstrdup(call_segment(call));
-	ask = (struct actor_request){ p->node,	who,
-				      reason,	body.break_glass == 1,
-				      until_us, body.dry_run == 1 };
+	ask.node = p->node;
+	ask.who = who;
+	ask.reason = reason;
+	ask.break_glass = body.break_glass == 1;
+	ask.dry_run = body.dry_run == 1;
 	actor_ask(s->act, order->kind, &ask, on_told, p);
 	if (p->told) {
 		pending_free(p);

@@ -35,26 +35,26 @@ static json_t *stamp_at(const json_t *object, const char *key)
 	return json_stamp((uint64_t)MAX(us, 0));
 }
 
-void get_breaker(void *context, struct call *call)
+json_t *routes_breaker(const struct service *s)
 {
-	struct service *s = context;
 	CLEANUP(json_freep) json_t *kept = actor_breaker_json(s->act);
 
 	/* Of a breaker that never opened the ledger holds the first of all causes, for nothing. */
 	if (json_integer_value(json_object_get(kept, "opened_us")) == 0)
 		(void)json_object_set_new(kept, "cause", json_null());
-	call_reply(
-		call, 200,
-		json_pack("{s:O?, s:O?, s:O?, s:o, s:o, s:O?, s:O?, s:O?, s:O?, s:O?, s:O?, s:O?}",
-			  "open", json_object_get(kept, "open"), "cause",
-			  json_object_get(kept, "cause"), "reason",
-			  json_object_get(kept, "sentence"), "opened", stamp_at(kept, "opened_us"),
-			  "reset", stamp_at(kept, "reset_us"), "reset_by",
-			  json_object_get(kept, "reset_by"), "mode", json_object_get(kept, "mode"),
-			  "epoch", json_object_get(kept, "epoch"), "fenced",
-			  json_object_get(kept, "fenced"), "stale", json_object_get(kept, "stale"),
-			  "stopped", json_object_get(kept, "stopped"), "budget",
-			  json_object_get(kept, "budget")));
+	return json_pack(
+		"{s:O?, s:O?, s:O?, s:o, s:o, s:O?, s:O?, s:O?, s:O?, s:O?, s:O?, s:O?}", "open",
+		json_object_get(kept, "open"), "cause", json_object_get(kept, "cause"), "reason",
+		json_object_get(kept, "sentence"), "opened", stamp_at(kept, "opened_us"), "reset",
+		stamp_at(kept, "reset_us"), "reset_by", json_object_get(kept, "reset_by"), "mode",
+		json_object_get(kept, "mode"), "epoch", json_object_get(kept, "epoch"), "fenced",
+		json_object_get(kept, "fenced"), "stale", json_object_get(kept, "stale"), "stopped",
+		json_object_get(kept, "stopped"), "budget", json_object_get(kept, "budget"));
+}
+
+void get_breaker(void *context, struct call *call)
+{
+	call_reply(call, 200, routes_breaker(context));
 }
 
 void get_coverage(void *context, struct call *call)

@@ -136,7 +136,7 @@ static bool number_of(struct call *call, const char *name, int64_t usual, int64_
 	*ret = strtoll(text, &end_of, 10);
 	if (!errno && isdigit((unsigned char)text[0]) && !*end_of && *ret <= most)
 		return true;
-	call_refuse(call, 400, "%s: want a number, 0 to %" PRId64, name, most);
+	call_refuse(call, 400, "%s: expected a number, 0 to %" PRId64, name, most);
 	return false;
 }
 
@@ -220,7 +220,7 @@ static bool id_of(struct call *call, int64_t *ret)
 	}
 	id = json_object_get(body, "id");
 	if (!json_is_integer(id) || json_integer_value(id) < 0) {
-		call_refuse(call, 400, "id: want the number of the advice");
+		call_refuse(call, 400, "id: expected the number of the advice");
 		return false;
 	}
 	*ret = json_integer_value(id);
@@ -246,7 +246,7 @@ void routes_advice_post(void *context, struct call *call)
 		call_refuse(call, r == -ETIME ? 410 : 409, "%s", err.msg);
 	} else if (r < 0) {
 		service_failed(s, &err);
-		call_refuse(call, 503, "the answer could not be kept: %s", err.msg);
+		call_refuse(call, 503, "the answer could not be stored: %s", err.msg);
 	} else {
 		service_wait(s, &waiting);
 	}

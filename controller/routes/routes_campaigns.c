@@ -45,13 +45,13 @@ static int decode_nodes(const struct jval *v, void *member, struct err *err)
 	int r = jval_need_array(v, err);
 
 	if (r == 0 && (n < 2 || n > CAMPAIGN_HOSTS_MAX))
-		return jval_fail(v, err, "want 2 to %d hosts", CAMPAIGN_HOSTS_MAX);
+		return jval_fail(v, err, "expected 2 to %d hosts", CAMPAIGN_HOSTS_MAX);
 	for (i = 0; r == 0 && i < n; i++) {
 		struct jval item = jval_at(v, i);
 		const char *name = json_string_value(item.value);
 
 		if (!name || !node_name_ok(name))
-			r = jval_fail(&item, err, "want the name of a host");
+			r = jval_fail(&item, err, "expected the name of a host");
 	}
 	if (r == 0)
 		*(json_t **)member = json_deep_copy(v->value);
@@ -83,9 +83,9 @@ static int read_body(struct call *call, struct body *ret, struct err *err)
 		r = check_reason(&root, ret->reason, err);
 	domain = jval_get(&root, "domain");
 	if (r == 0 && !ret->domain == !ret->nodes)
-		r = jval_fail(&root, err, "want either domain or nodes");
+		r = jval_fail(&root, err, "expected either domain or nodes");
 	if (r == 0 && ret->domain && (!ret->domain[0] || strlen(ret->domain) > DOMAIN_MAX))
-		r = jval_fail(&domain, err, "want 1 to %d bytes", DOMAIN_MAX);
+		r = jval_fail(&domain, err, "expected 1 to %d bytes", DOMAIN_MAX);
 	return r;
 }
 

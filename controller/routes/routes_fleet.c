@@ -25,7 +25,7 @@ void get_incidents(void *context, struct call *call)
 	int r;
 
 	if (state && !streq(state, "open") && !streq(state, "all")) {
-		call_refuse(call, 400, "state: want open or all");
+		call_refuse(call, 400, "state: expected open or all");
 		return;
 	}
 	if (!range_of(call, CURSOR_NUMBER, &range))

@@ -41,7 +41,7 @@ static int number_of(const struct call *call, const char *name, int64_t usual, i
 	errno = 0;
 	value = strtoll(text, &end, 10);
 	if (errno || end == text || *end || value < 1 || value > most)
-		return err_set(err, EINVAL, "%s: want a number from 1 to %" PRId64, name, most);
+		return err_set(err, EINVAL, "%s: expected a number from 1 to %" PRId64, name, most);
 	*ret = value;
 	return 0;
 }
@@ -61,7 +61,8 @@ static int time_of(const struct call *call, const char *name, uint64_t now_us, u
 	age_s = strtod(text, &end);
 	if (errno || end == text || *end || !(age_s >= 0) ||
 	    age_s > (double)AGE_MAX_US / USEC_PER_SEC)
-		return err_set(err, EINVAL, "%s: want an age in seconds, of at most 7 days", name);
+		return err_set(err, EINVAL, "%s: expected an age in seconds, of at most 7 days",
+			       name);
 	*ret = now_us - (uint64_t)(age_s * USEC_PER_SEC);
 	return 0;
 }
@@ -75,7 +76,7 @@ static int read_times(const struct call *call, struct jobs_window *w, struct err
 	if (r == 0)
 		r = time_of(call, last, now_us, &w->until_us, err);
 	if (r == 0 && (!w->from_us != !w->until_us || w->until_us < w->from_us))
-		r = err_set(err, EINVAL, "want %s and %s, the first at least as old, or neither",
+		r = err_set(err, EINVAL, "expected %s and %s, the first at least as old, or neither",
 			    first, last);
 	return r;
 }
@@ -92,9 +93,9 @@ int routes_jobs_of(const struct call *call, const char **ret_job, int64_t *ret_r
 	const char *job = call_argument(call, "job");
 
 	if (!job || !jobs_name_ok(job))
-		return err_set(
-			err, EINVAL,
-			"job: want a name of 1 to %d letters, digits and ._-/:@+=", JOB_NAME_MAX);
+		return err_set(err, EINVAL,
+			       "job: expected a name of 1 to %d letters, digits and ._-/:@+=",
+			       JOB_NAME_MAX);
 	*ret_job = job;
 	return number_of(call, "run", 1, JOB_RUN_MAX, ret_run, err);
 }
@@ -111,10 +112,11 @@ static int read_window(const struct call *call, struct jobs_window *ret, struct 
 	if (r < 0)
 		return r;
 	if (meta && (!*meta || strlen(meta) > TRACE_META_MAX))
-		return err_set(err, EINVAL, "meta: want YAML of at most %d bytes", TRACE_META_MAX);
+		return err_set(err, EINVAL, "meta: expected YAML of at most %d bytes",
+			       TRACE_META_MAX);
 	ret->bytes = call_body(call, &ret->length, &gzip);
 	if (ret->length == 0)
-		return err_set(err, EINVAL, "the body is empty: want a trace");
+		return err_set(err, EINVAL, "the body is empty: expected a trace");
 	r = read_parts(call, ret, err);
 	return r < 0 ? r : read_times(call, ret, err);
 }

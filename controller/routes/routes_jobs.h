@@ -22,6 +22,9 @@ void routes_jobs_show(void *context, struct call *call);
 void routes_jobs_windows(void *context, struct call *call);
 void routes_jobs_window(void *context, struct call *call);
 
+/* GET /v1/jobs/ID/plan (routes_plan.c). */
+void routes_jobs_plan(void *context, struct call *call);
+
 /* GET /v1/jobs/ID/ranks (routes_hang.c). */
 void routes_jobs_ranks(void *context, struct call *call);
 

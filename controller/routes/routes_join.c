@@ -93,11 +93,13 @@ static int read_joining(struct call *call, struct joining *ret, struct err *err)
 		return r;
 	node = jval_get(&root, "node");
 	if (!node_name_ok(ret->node))
-		return jval_fail(&node, err, "want a host name of letters, digits, '.', '-', '_'");
+		return jval_fail(&node, err,
+				 "expected a host name of letters, digits, '.', '-', '_'");
 	sum = jval_get(&root, "sha256");
 	if (!join_sum_ok(ret->sha256))
-		return jval_fail(&sum, err,
-				 "want the SHA-256 of the host's own token, 64 hexadecimal digits");
+		return jval_fail(
+			&sum, err,
+			"expected the SHA-256 of the host's own token, 64 hexadecimal digits");
 	return 0;
 }
 
@@ -269,12 +271,13 @@ static int read_making(struct call *call, struct making *ret, struct err *err)
 	if (!ret->names)
 		ret->names = xstrdup("*");
 	if (ret->for_us < USEC_PER_SEC || ret->for_us > JOIN_FOR_MOST_US)
-		return err_set(err, EINVAL, "for: want 1s to 24h");
+		return err_set(err, EINVAL, "for: expected 1s to 24h");
 	if (!ret->names[0] || !glob_ok(ret->names))
-		return err_set(err, EINVAL,
-			       "names: want a pattern like gpu-*, of at most %d characters besides "
-			       "*",
-			       GLOB_STEPS_MAX);
+		return err_set(
+			err, EINVAL,
+			"names: expected a pattern like gpu-*, of at most %d characters besides "
+			"*",
+			GLOB_STEPS_MAX);
 	return 0;
 }
 

@@ -50,6 +50,33 @@ int routes_number(const struct call *call, const char *what, int64_t *ret, struc
 	return 0;
 }
 
+int routes_need_node(struct service *s, const char *node, struct err *err)
+{
+	bool known = false;
+	int r = store_has_node(s->store, node, &known, err);
+
+	return r == 0 && !known ? err_set(err, ENOENT, "unknown host '%.80s'", node) : r;
+}
+
+bool routes_argument(struct call *call, const char *name, const char *unit, unsigned long least,
+		     unsigned long most, unsigned long *value)
+{
+	const char *text = call_argument(call, name);
+	char *end = NULL;
+	unsigned long number;
+
+	if (!text)
+		return true;
+	errno = 0;
+	number = strtoul(text, &end, 10);
+	if (errno || !isdigit((unsigned char)text[0]) || *end || number < least || number > most) {
+		call_refuse(call, 400, "%s: expected %s%lu to %lu", name, unit, least, most);
+		return false;
+	}
+	*value = number;
+	return true;
+}
+
 /* Only what a page gave as its `next`: another one would begin anywhere. */
 static bool cursor_ok(const char *cursor, enum cursor_kind kind)
 {
@@ -64,21 +91,13 @@ static bool cursor_ok(const char *cursor, enum cursor_kind kind)
 
 bool range_of(struct call *call, enum cursor_kind kind, struct store_range *ret)
 {
-	const char *limit = call_argument(call, "limit"), *cursor = call_argument(call, "cursor");
-	char *end = NULL;
+	const char *cursor = call_argument(call, "cursor");
 	unsigned long value = LIMIT_DEFAULT;
 
-	if (limit) {
-		errno = 0;
-		value = strtoul(limit, &end, 10);
-		if (errno || !isdigit((unsigned char)limit[0]) || *end || value < 1 ||
-		    value > STORE_PAGE_MAX) {
-			call_refuse(call, 400, "limit: want 1 to %d", STORE_PAGE_MAX);
-			return false;
-		}
-	}
+	if (!routes_argument(call, "limit", "", 1, STORE_PAGE_MAX, &value))
+		return false;
 	if (cursor && !cursor_ok(cursor, kind)) {
-		call_refuse(call, 400, "cursor: want the value of next from the previous page");
+		call_refuse(call, 400, "cursor: expected the value of next from the previous page");
 		return false;
 	}
 	*ret = (struct store_range){ cursor, value };
@@ -353,14 +372,11 @@ void get_samples(void *context, struct call *call)
 	struct store_range range;
 	struct store_page page;
 	struct err err = ERR_INIT;
-	bool known = false;
 	int n, i;
 
 	if (!range_of(call, CURSOR_NUMBER, &range))
 		return;
-	n = store_has_node(s->store, call_segment(call), &known, &err);
-	if (n == 0 && !known)
-		n = err_set(&err, ENOENT, "unknown host '%.80s'", call_segment(call));
+	n = routes_need_node(s, call_segment(call), &err);
 	if (n == 0)
 		n = store_bodies(s->store, call_segment(call), bodies, STORE_PROFILES_MAX, &err);
 	if (n < 0) {
@@ -381,14 +397,11 @@ void get_verdicts(void *context, struct call *call)
 	struct store_range range;
 	struct store_page page = { 0 };
 	struct err err = ERR_INIT;
-	bool known = false;
 	int r;
 
 	if (!range_of(call, CURSOR_NUMBER, &range))
 		return;
-	r = store_has_node(s->store, call_segment(call), &known, &err);
-	if (r == 0 && !known)
-		r = err_set(&err, ENOENT, "unknown host '%.80s'", call_segment(call));
+	r = routes_need_node(s, call_segment(call), &err);
 	if (r == 0)
 		r = store_verdicts(s->store, call_segment(call), &range, &page, &err);
 	if (r < 0)

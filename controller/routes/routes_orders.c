@@ -5,7 +5,6 @@
  * to be told, the test that the policy wants of it, one with other hosts, and to look at ranks of a
  * job that stands still.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <search.h>
@@ -217,18 +216,10 @@ void orders_wake(struct service *s, const char *node)
 
 static bool wait_of(struct call *call, uint64_t *ret_us)
 {
-	const char *text = call_argument(call, "wait");
-	char *end_of = NULL;
 	unsigned long value = WAIT_DEFAULT_S;
 
-	if (text) {
-		errno = 0;
-		value = strtoul(text, &end_of, 10);
-		if (errno || !isdigit((unsigned char)text[0]) || *end_of || value > WAIT_MAX_S) {
-			call_refuse(call, 400, "wait: want seconds, 0 to %d", WAIT_MAX_S);
-			return false;
-		}
-	}
+	if (!routes_argument(call, "wait", "seconds, ", 0, WAIT_MAX_S, &value))
+		return false;
 	*ret_us = value * USEC_PER_SEC;
 	return true;
 }

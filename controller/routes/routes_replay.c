@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * POST /v1/policy/replay?since=D: the store's past through a policy, a slice at a time
- * (background_job.h). One at a time.
+ * (background_job.h). One at a time. The policy is JSON, or YAML as its file is.
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "controller/actions/actor_views.h"
 #include "controller/controller.h"
@@ -153,11 +154,21 @@ static bool since_of(struct call *call, uint64_t *ret_us)
 	uint64_t now_us = clock_real_us(), us = 0;
 
 	if (!text || duration_parse(text, &us, NULL) < 0 || us == 0) {
-		call_refuse(call, 400, "since: want a duration like 7d");
+		call_refuse(call, 400, "since: expected a duration like 7d");
 		return false;
 	}
 	*ret_us = now_us - MIN(us, now_us);
 	return true;
+}
+
+/* A JSON object begins with a brace; a file as people write it does not: it is YAML. */
+static bool is_json(const char *bytes, size_t length)
+{
+	size_t i = 0;
+
+	while (i < length && strchr(" \t\r\n", bytes[i]) && bytes[i])
+		i++;
+	return i == length || bytes[i] == '{';
 }
 
 static int read_policy(struct call *call, struct policy *ret, struct err *err)
@@ -167,10 +178,13 @@ static int read_policy(struct call *call, struct policy *ret, struct err *err)
 	size_t length = 0;
 	const void *bytes = call_body(call, &length, &gzip);
 	struct jval root;
+	int r;
 
 	if (gzip)
 		return err_set(err, EBADMSG, "policy: must not be compressed");
-	if (json_parse(bytes, length, "policy", &value, err) < 0)
+	r = is_json(bytes, length) ? json_parse(bytes, length, "policy", &value, err)
+				   : yaml_parse(bytes, length, "policy", &value, err);
+	if (r < 0)
 		return -EBADMSG;
 	root = jval_root(value, "policy");
 	return policy_decode(&root, ret, err);

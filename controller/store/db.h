@@ -104,3 +104,12 @@ bool db_ask_one(struct db_batch *b, int statement, const void *in, void *ret_row
 /* The same, when only its being there counts. */
 #define db_any(batch, name, ...) \
 	db_ask_one(batch, db_id_##name, &(struct db_##name){ .db_ = 0, __VA_ARGS__ }, NULL)
+
+/* Of a row that is written: its table, and its number there. Nothing may be asked of the database. */
+typedef void db_change_fn(void *context, const char *table, int64_t number);
+
+/*
+ * Call `change` for each row that is added, changed or deleted from now on, of a table that
+ * numbers its rows; also for one that is taken back later, though not when it is. NULL: for none.
+ */
+void db_watch(struct db *db, db_change_fn *change, void *context);

@@ -13,6 +13,8 @@
 struct db {
 	sqlite3 *file;
 	sqlite3_stmt *prepared[DB_STATEMENTS];
+	db_change_fn *change; /* or NULL */
+	void *change_context;
 };
 
 /* An errno for what a person or a retry can do about it. */
@@ -189,6 +191,23 @@ bool db_ask_one(struct db_batch *b, int statement, const void *in, void *ret_row
 		*(uint64_t *)ret_row = (uint64_t)sqlite3_changes(b->db->file);
 	let_go(st);
 	return r == 1 || (r == 0 && s->gives != DB_GIVES_ROWS);
+}
+
+/* --- who wants to know what is written --- */
+
+static void on_update(void *context, int operation UNUSED, const char *file UNUSED,
+		      const char *table, sqlite3_int64 number)
+{
+	const struct db *db = context;
+
+	db->change(db->change_context, table, number);
+}
+
+void db_watch(struct db *db, db_change_fn *change, void *context)
+{
+	db->change = change;
+	db->change_context = context;
+	(void)sqlite3_update_hook(db->file, change ? on_update : NULL, db);
 }
 
 /* --- its life --- */

@@ -8,14 +8,15 @@ libcontroller_a_SOURCES += controller/store/coverage_codec.c controller/store/co
 	controller/store/store_alerts.c controller/store/store_alerts.h \
 	controller/store/store_backup.c controller/store/store_backup.h controller/store/store_baselines.c \
 	controller/store/store_campaigns.c controller/store/store_campaigns.h controller/store/store_cluster.c \
-	controller/store/store_cluster.h controller/store/store_findings.c \
+	controller/store/store_cluster.h controller/store/store_findings.c controller/store/store_fleet.c controller/store/store_fleet.h \
 	controller/store/store_investigations.c controller/store/store_investigations.h controller/store/store_jobs.c \
 	controller/store/store_jobs.h controller/store/store_joins.c controller/store/store_joins.h controller/store/store_list.c \
 	controller/store/store_metrics.c controller/store/store_metrics.h controller/store/store_open.c controller/store/store_part_names.c \
 	controller/store/store_part_names.h controller/store/store_past.c controller/store/store_placements.c controller/store/store_placements.h \
 	controller/store/store_places.c controller/store/store_places.h controller/store/store_predictions.c \
 	controller/store/store_predictions.h controller/store/store_read.c controller/store/store_restore.c \
-	controller/store/store_restore.h controller/store/store_sql.h controller/store/store_sums.c \
+	controller/store/store_restore.h controller/store/store_series.c controller/store/store_series.h controller/store/store_sessions.c controller/store/store_sessions.h \
+	controller/store/store_sql.h controller/store/store_sums.c \
 	controller/store/store_sums.h controller/store/store_thin.c controller/store/store_topology.c \
 	controller/store/store_topology.h controller/store/store_write.c
 nodist_libcontroller_a_SOURCES += controller/store/sql/schema.h controller/store/sql/statements.c \
@@ -45,7 +46,8 @@ SCHEMAS = controller/store/sql/schema-1.sql controller/store/sql/schema-2.sql co
 	controller/store/sql/schema-10.sql controller/store/sql/schema-11.sql controller/store/sql/schema-12.sql \
 	controller/store/sql/schema-13.sql controller/store/sql/schema-14.sql controller/store/sql/schema-15.sql \
 	controller/store/sql/schema-16.sql controller/store/sql/schema-17.sql controller/store/sql/schema-18.sql \
-	controller/store/sql/schema-19.sql controller/store/sql/schema-20.sql controller/store/sql/schema-21.sql
+	controller/store/sql/schema-19.sql controller/store/sql/schema-20.sql controller/store/sql/schema-21.sql \
+	controller/store/sql/schema-22.sql controller/store/sql/schema-23.sql
 
 controller/store/sql/schema.h: $(SCHEMAS) Makefile
 	$(AM_V_GEN)$(MKDIR_P) controller/store/sql && { \
@@ -60,7 +62,7 @@ STATEMENTS = controller/store/sql/actions.sql controller/store/sql/alerts.sql co
 	controller/store/sql/jobs.sql controller/store/sql/joins.sql controller/store/sql/nodes.sql \
 	controller/store/sql/part_names.sql controller/store/sql/placements.sql \
 	controller/store/sql/predictions.sql \
-	controller/store/sql/reports.sql controller/store/sql/store.sql controller/store/sql/thin.sql \
+	controller/store/sql/reports.sql controller/store/sql/sessions.sql controller/store/sql/store.sql controller/store/sql/thin.sql \
 	controller/store/sql/topology.sql
 MAKE_STATEMENTS = $(MKDIR_P) controller/store/sql && ( cd $(srcdir) && \
 	$(AWK) -v what=$(@:controller/store/sql/statements.%=%) -f controller/store/sql/statements.awk $(STATEMENTS) ) \

@@ -3,6 +3,13 @@
 
 #include "controller/store/sql/statements.h"
 #include "controller/store/store_sql.h"
+#include "lib/sys/clock_pair.h"
+
+bool store_is_stale(uint64_t seen_us, uint64_t now_us)
+{
+	return (now_us > seen_us && now_us - seen_us > STORE_STALE_US) ||
+	       seen_us > now_us + CLOCK_PAIR_FUTURE_US;
+}
 
 /* --- the transaction that gathers what is added --- */
 

@@ -30,8 +30,11 @@ struct verdict_item;
 /* A host whose newest report was measured so long ago is not judged: three passive runs. */
 #define STORE_STALE_US (16 * USEC_PER_MIN)
 
+/* That, or measured in a time that has not come yet: our clock was set back since. */
+bool store_is_stale(uint64_t seen_us, uint64_t now_us);
+
 enum {
-	STORE_VERSION = 21,	/* PRAGMA user_version of what this program writes */
+	STORE_VERSION = 23,	/* PRAGMA user_version of what this program writes */
 	STORE_PAGE_MAX = 1000,	/* most items of one page of a list */
 	STORE_ITEMS_MAX = 1000, /* not-pass items kept of one report, worst first */
 	STORE_PROFILES_MAX = 8, /* profiles of one host whose newest run is kept */

@@ -49,8 +49,9 @@ int64_t store_add_action(struct store *s, const struct store_action *a, struct e
 		     .who = a->who, .rule = a->rule, .incident = a->incident, .reason = a->reason,
 		     .evidence = a->evidence, .undo = a->undo, .break_glass = a->break_glass,
 		     .until_us = a->until_us, .epoch = a->epoch, .decided_us = a->decided_us,
-		     .finding_check = a->check, .finding_subject = a->subject, .partner = a->partner,
-		     .sticky = a->sticky, .decision = a->decision, .profile = a->profile);
+		     .finding_check = a->check, .finding_subject = a->subject,
+		     .partner = a->partner, .sticky = a->sticky, .decision = a->decision,
+		     .profile = a->profile, .request_key = a->key);
 	db_add(&b, actions_drop, .kept = STORE_ACTIONS_MAX);
 	return db_end(&b) < 0 ? db_end(&b) : added.id;
 }
@@ -206,6 +207,21 @@ int store_action(struct store *s, int64_t id, json_t **ret_action, struct err *e
 		return db_end(&b);
 	if (!action)
 		return err_set(err, ENOENT, "there is no action %" PRId64, id);
+	*ret_action = action;
+	return 0;
+}
+
+int store_action_of_key(struct store *s, const char *node, const char *key, json_t **ret_action,
+			struct err *err)
+{
+	struct db_batch b = store_ask(s, err);
+	json_t *action = NULL;
+
+	db_each(&b, action_of_key, take_action, &action, .node = node, .request_key = key);
+	if (db_end(&b) < 0)
+		return db_end(&b);
+	if (!action)
+		return err_set(err, ENOENT, "no request of this key is kept");
 	*ret_action = action;
 	return 0;
 }

@@ -62,6 +62,7 @@ struct store_action {
 	int decision;		     /* enum decision_action; 0: a person's, or clean-up */
 	const char *profile;	     /* of a test of a whole host: by what; NULL: full */
 	const char *undo, *result;
+	const char *key; /* of a person's request, written and not read; or NULL */
 	bool break_glass;
 	uint64_t until_us, epoch, decided_us;
 	uint64_t done_us; /* 0: it is under way */
@@ -88,6 +89,10 @@ int store_actions(struct store *s, const char *node, const struct store_range *r
 
 /* One as the API gives it, new reference. -ENOENT. */
 int store_action(struct store *s, int64_t id, json_t **ret_action, struct err *err);
+
+/* The newest of a host that was asked for with this key, likewise. -ENOENT. */
+int store_action_of_key(struct store *s, const char *node, const char *key, json_t **ret_action,
+			struct err *err);
 
 /* Where a host is in its life; texts are JSON. All borrowed. */
 struct store_life {

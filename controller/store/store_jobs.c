@@ -696,6 +696,20 @@ int store_analysed_windows(struct store *s, int64_t job, size_t n,
 	return db_end(&b);
 }
 
+int store_window_before(struct store *s, int64_t job, int64_t run, size_t n, int64_t *ret_window,
+			int64_t *ret_run, struct err *err)
+{ /* lint: allow parameters: of which windows, and the two numbers that are asked for */
+	struct db_batch b = store_ask(s, err);
+	struct db_trace_window_before_row row = { 0 };
+
+	(void)db_one(&b, trace_window_before, &row, .job = job, .run = run, .limit = n);
+	if (db_end(&b) == 0) {
+		*ret_window = row.id;
+		*ret_run = row.run;
+	}
+	return db_end(&b);
+}
+
 /* The members of its summary that a list of windows has. */
 static void add_summary(json_t *item, const char *summary)
 {

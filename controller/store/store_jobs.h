@@ -198,6 +198,13 @@ int store_analysed_windows(struct store *s, int64_t job, size_t n,
 			   void (*each)(void *context, const struct store_trace_window *window),
 			   void *context, struct err *err);
 
+/*
+ * The newest analysed window of an earlier run than `run` among the job's last `n`: its id, 0 where
+ * there is none, and its run.
+ */
+int store_window_before(struct store *s, int64_t job, int64_t run, size_t n, int64_t *ret_window,
+			int64_t *ret_run, struct err *err);
+
 /* Newest first, as the API gives them. */
 int store_trace_windows(struct store *s, int64_t job, const struct store_range *range,
 			struct store_page *ret, struct err *err);

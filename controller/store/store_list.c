@@ -38,8 +38,7 @@ static json_t *node_of_row(const void *p, uint64_t now_us)
 {
 	const struct db_nodes_row *n = p;
 	const uint64_t age_us = now_us > n->seen_us ? now_us - n->seen_us : 0;
-	/* Measured tomorrow: the controller's own clock was set back since. */
-	const bool stale = age_us > STORE_STALE_US || n->seen_us > now_us + CLOCK_PAIR_FUTURE_US;
+	const bool stale = store_is_stale(n->seen_us, now_us);
 
 	return json_pack(
 		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:f, s:b, s:o, s:o, s:o, s:o, "

@@ -4,7 +4,6 @@
 #include "controller/store/sql/statements.h"
 #include "controller/store/store_sql.h"
 #include "lib/judge/verdict.h"
-#include "lib/sys/clock_pair.h"
 
 struct host_reader {
 	void (*host)(void *context, const struct store_host_brief *h);
@@ -16,8 +15,7 @@ static int read_host(void *context, const void *p)
 {
 	const struct db_hosts_brief_row *row = p;
 	const struct host_reader *reader = context;
-	const bool stale = row->seen_us + STORE_STALE_US < reader->now_us ||
-			   row->seen_us > reader->now_us + CLOCK_PAIR_FUTURE_US;
+	const bool stale = store_is_stale(row->seen_us, reader->now_us);
 	const struct store_host_brief host = {
 		.node = row->node,
 		.sku = row->sku,

@@ -14,6 +14,7 @@
 #include "controller/store/db_sqlite.h"
 #include "controller/store/sql/schema.h"
 #include "controller/store/store_backup.h"
+#include "controller/store/store_fleet.h"
 #include "controller/store/store_sql.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
@@ -100,10 +101,9 @@ static void tell_migrated(struct store *s, int from)
 			 "%s.before-%d",
 			 from, STORE_VERSION, sqlite3_db_filename(s->file, "main"), STORE_VERSION);
 	if (from > 0 && from < 12 && read_numbers(s, sql, &n, 1, NULL) == 1 && n > 0)
-		log_warning(
-			"the store: %lld actions of before do not say which finding or decision "
-			"they are of: their evidence is kept as text",
-			(long long)n);
+		log_warning("the store: %lld earlier actions do not say which finding or decision "
+			    "they belong to: their evidence is kept as text",
+			    (long long)n);
 }
 
 /* --- is it as it was left? --- */
@@ -322,6 +322,7 @@ void store_close(struct store *s)
 	if (!s)
 		return;
 	store_backup_end(s);
+	store_fleet_watch(s, false);
 	db_sqlite_free(s->db);
 	(void)sqlite3_close(s->file);
 	sums_close(s->sums);

@@ -78,7 +78,7 @@ static int find_host(struct db_batch *b, const struct store_placed *placed, uint
 	if (!db_one(b, placement_host, &host, .node = placed->node)) {
 		(void)db_one(b, placement_hosts_count, &count);
 		if (db_end(b) == 0 && count.n >= placed->hosts_max)
-			return err_set(b->err, EDQUOT, "%zu hosts have said which ranks they have",
+			return err_set(b->err, EDQUOT, "%zu hosts have already reported their ranks",
 				       placed->hosts_max);
 	}
 	*ret_seen_us = host.seen_us;

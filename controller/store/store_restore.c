@@ -169,8 +169,11 @@ static int work_on(const char *path, const char *from, const char *work, bool re
 	if (ret->carried)
 		number_of(s, "SELECT coalesce(max(id), 0) FROM old.reports", &before);
 	ret->lost = before > last ? before - last : 0;
-	/* It is a store of its own from here on: nothing that is noted of another is about it. */
-	return run(s, "UPDATE seal SET store = 0, commits = 0")
+	/*
+	 * It is a store of its own from here on: nothing that is noted of another is about it. A
+	 * session that was ended since the copy was made must not begin again.
+	 */
+	return run(s, "UPDATE seal SET store = 0, commits = 0; DELETE FROM sessions")
 		       ? 0
 		       : err_set(err, EIO, "%s: %s", work, sqlite3_errmsg(s->file));
 }

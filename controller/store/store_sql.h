@@ -18,6 +18,7 @@ struct store {
 	struct store_health health;
 	struct backup *backup;	   /* of store_backup.c, or NULL */
 	uint64_t incident_changes; /* counts up with each */
+	struct store_watch *watch; /* of store_fleet.c, or NULL */
 };
 
 /* A batch that only reads. */

@@ -49,7 +49,7 @@ const char *sums_vfs(const struct sums *s);
 bool sums_there(const struct sums *s);
 struct sums_note sums_last(const struct sums *s);
 
-/* Forget all that is known: it is of another store. */
+/* Forget all that is known: it belongs to another store. */
 void sums_forget(struct sums *s);
 
 /* The store is good and ours: from now on it is kept, beginning with this note. Durable. */

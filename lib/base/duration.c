@@ -94,8 +94,8 @@ int clock_parse_stamp(const char *text, uint64_t *ret_real_us)
 static int bad_duration(const char *text, struct err *err)
 {
 	return err_set(
-		err, EINVAL,
-		"'%.40s' is not a duration: want a whole number and ms, s, m, h or d, such as 45s",
+		err,
+		EINVAL, "'%.40s' is not a duration: expected a whole number with ms, s, m, h or d, such as 45s",
 		text);
 }
 

@@ -173,7 +173,7 @@ int hang_case_rank(struct hang_case *c, int64_t rank, struct hang_rank **ret, st
 	int r;
 
 	if (rank < 0)
-		return err_set(err, EINVAL, "rank %" PRId64 ": a rank is not negative", rank);
+		return err_set(err, EINVAL, "rank %" PRId64 ": a rank cannot be negative", rank);
 	if (rank >= HANG_RANKS_MAX)
 		return err_set(err, E2BIG, "rank %" PRId64 ": the limit is %d ranks", rank,
 			       HANG_RANKS_MAX);
@@ -415,7 +415,8 @@ static int check_place(struct hang_case *c, uint32_t rank, uint32_t group, struc
 	struct hang_rank *made;
 
 	if (group >= c->n_groups)
-		return err_set(err, EINVAL, "group %u: there are %zu", group, c->n_groups);
+		return err_set(err, EINVAL, "group %u: there are only %zu groups", group,
+			       c->n_groups);
 	return hang_case_rank(c, rank, &made, err);
 }
 

@@ -32,7 +32,7 @@ size_t hang_chain_unknown(const struct hang_facts *facts, struct hang_verdict *v
 				hang_verdict_suspect(verdict, c->groups[i].ranks[k]);
 		hang_verdict_say(&verdict->evidence,
 				 "%s: rank %u and %zu more wait at operation %" PRId64
-				 "; of %zu of its %zu members nothing is known",
+				 "; nothing is known of %zu of its %zu members",
 				 hang_facts_group(c, (uint32_t)i), front->waiter,
 				 front->pending - 1, front->seq, front->unknown, c->groups[i].size);
 	}
@@ -190,7 +190,7 @@ int64_t hang_chain_equal(const struct hang_facts *facts)
 
 /* --- proxies ------------------------------------------------------------------------ */
 
-/* Have all members begun the operation and none ended it? */
+/* Have all members begun the operation and none finished it? */
 static bool is_under_way(const struct hang_facts *facts, uint32_t at, int64_t seq)
 {
 	const struct hang_group *group = &facts->c->groups[at];
@@ -212,15 +212,15 @@ static const char *wait_words(unsigned wait)
 {
 	switch (wait) {
 	case RING_WAIT_SEND_GPU:
-		return "its GPU to fill what is to be sent";
+		return "its GPU to fill the send buffer";
 	case RING_WAIT_SEND:
-		return "the network to take what it sent";
+		return "the network to accept what it sent";
 	case RING_WAIT_RECV:
-		return "the network to bring what it receives";
+		return "the network to deliver what it receives";
 	case RING_WAIT_RECV_FLUSH:
 		return "what it received to reach its GPU's memory";
 	case RING_WAIT_RECV_GPU:
-		return "its GPU to take what it received";
+		return "its GPU to consume what it received";
 	case RING_WAIT_SEND_PEER:
 		return "room at the receiver";
 	default:
@@ -288,7 +288,7 @@ size_t hang_chain_proxies(const struct hang_facts *facts, struct hang_verdict *v
 		n += guilty;
 		hang_verdict_say(&verdict->evidence,
 				 "rank %u: all members of %s have started operation %" PRId64
-				 " and none has ended it; its proxy waits for %s",
+				 " and none has finished it; its proxy waits for %s",
 				 op->rank, hang_facts_group(facts->c, op->group), op->seq,
 				 wait_words(op->wait));
 	}

@@ -131,8 +131,8 @@ static void drop_named(struct hang_fr *fr, struct hang_case *c)
 		if (fr->dumps[i].rank >= 0 || fr->dumps[i].taken < 0)
 			continue;
 		hang_case_missing(c,
-				  "%s: its contents do not prove its rank, and names of files are "
-				  "wrong here: left out",
+				  "%s: its contents do not prove its rank, and file names are "
+				  "unreliable here: left out",
 				  fr->dumps[i].file);
 		fr->dumps[i].taken = -1;
 	}

@@ -27,7 +27,7 @@ size_t hang_hosts_xid(const struct hang_facts *facts, struct hang_verdict *verdi
 			continue;
 		hang_verdict_blame(verdict, (uint32_t)i);
 		hang_verdict_say(&verdict->evidence,
-				 "rank %zu: the driver reported Xid %" PRId64 " of its GPU%s%s", i,
+				 "rank %zu: the driver reported Xid %" PRId64 " for its GPU%s%s", i,
 				 rank->xid, rank->node[0] ? " on " : "", rank->node);
 		n++;
 	}

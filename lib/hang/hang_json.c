@@ -98,7 +98,7 @@ static int take_number(const struct jval *v, int64_t *number, struct err *err)
 	if (is_absent(v))
 		return 0;
 	if (!json_is_integer(v->value) || json_integer_value(v->value) < HANG_NONE)
-		return jval_fail(v, err, "must be a whole number from -1 up");
+		return jval_fail(v, err, "must be a whole number, at least -1");
 	*number = json_integer_value(v->value);
 	return 0;
 }
@@ -128,7 +128,7 @@ static int take_reals(const struct jval *object, const struct number_row *rows, 
 		if (is_absent(&v))
 			continue;
 		if (!json_is_number(v.value) || json_number_value(v.value) < 0)
-			return jval_fail(&v, err, "must be a number that is not negative");
+			return jval_fail(&v, err, "must be a non-negative number");
 		*(double *)(void *)((char *)out + rows[i].offset) = json_number_value(v.value);
 	}
 	return 0;
@@ -182,7 +182,7 @@ static int take_members(const struct jval *group, uint32_t *members, size_t size
 	if (is_absent(&list))
 		return 0;
 	if (!json_is_array(list.value) || json_array_size(list.value) != size)
-		return jval_fail(&list, err, "must be a list of as many as its size");
+		return jval_fail(&list, err, "must be a list as long as its size");
 	for (i = 0; i < size; i++) {
 		v = jval_at(&list, i);
 		rank = HANG_UNKNOWN;
@@ -272,7 +272,7 @@ static int group_of(const struct reading *reading, const struct jval *v, size_t 
 	int r = take_number(&number, &group, err);
 
 	if (r == 0 && (group < 0 || (size_t)group >= reading->n_groups))
-		r = jval_fail(&number, err, "must be the place of a group: there are %zu",
+		r = jval_fail(&number, err, "must be the index of a group: there are %zu",
 			      reading->n_groups);
 	if (r == 0)
 		*ret = (size_t)group;
@@ -477,8 +477,8 @@ static int take_rank(struct reading *reading, const struct jval *v, struct err *
 		return r;
 	if (rank->node[0] && !streq(rank->node, reading->head.node)) {
 		hang_case_missing(reading->c,
-				  "rank %" PRId64 ": both %s and %s say that they have it; what "
-				  "%s says of it is left out",
+				  "rank %" PRId64
+				  ": both %s and %s claim it; what %s says of it is left out",
 				  number, rank->node, reading->head.node, reading->head.node);
 		return 0;
 	}

@@ -100,17 +100,16 @@ static void say_tell(const struct hang_facts *facts, struct hang_verdict *verdic
 	if (verdict->class == HANG_HOST_STALLED && !has_source(c, HANG_STACK))
 		hang_verdict_say(&verdict->tell,
 				 "stacks of the ranks named (py-spy dump --nonblocking) "
-				 "say where their programs stand");
+				 "would show where their programs are");
 	if (verdict->class == HANG_OWN_GPU_STOPPED && verdict->act != HANG_ACT_EVICT)
-		hang_verdict_say(&verdict->tell,
-				 "the kernel log of their hosts: an Xid would prove the "
-				 "GPU; without one a test of the host does");
+		hang_verdict_say(&verdict->tell, "the kernel log of their hosts: an Xid would "
+						 "convict the GPU; without one, test the host");
 	if (verdict->class != HANG_CANNOT_SAY && verdict->class != HANG_EQUAL_COUNT)
 		return;
 	if (verdict->missing.n > 0)
-		hang_verdict_say(&verdict->tell,
-				 "what is missing: dumps, or what their hosts say of the "
-				 "processes");
+		hang_verdict_say(
+			&verdict->tell,
+			"what is missing: dumps, or what their hosts report about the processes");
 	if (!has_source(c, HANG_RING))
 		hang_verdict_say(&verdict->tell,
 				 "rings of the NCCL plug-in: who has started, and what "
@@ -186,7 +185,7 @@ static void judge_waits(const struct hang_facts *facts, struct hang_verdict *ver
 	conclude(verdict, HANG_EQUAL_COUNT, HANG_ACT_COLLECT);
 	hang_verdict_say(&verdict->evidence,
 			 "%s: all %zu members have launched operation %" PRId64
-			 ", and none has ended it",
+			 ", and none has finished it",
 			 hang_facts_group(facts->c, (uint32_t)equal), facts->c->groups[equal].size,
 			 facts->groups[equal].counts_only ? facts->groups[equal].enqueued_most
 							  : facts->groups[equal].seq);

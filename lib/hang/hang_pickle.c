@@ -177,7 +177,7 @@ static int take_stop(struct reading *reading, struct err *err)
 {
 	reading->stopped = true;
 	if (reading->n_stack != 1 || !reading->stack[0])
-		return fail(reading, EINVAL, "finds not just one value", err);
+		return fail(reading, EINVAL, "finds more or fewer values than one", err);
 	if (reading->at != reading->n)
 		return fail(reading, EINVAL, "is not the last byte", err);
 	return 0;
@@ -418,7 +418,7 @@ static int put_memo(struct reading *reading, size_t width, struct err *err)
 	if (r < 0)
 		return r;
 	if (reading->n_stack == 0 || !reading->stack[reading->n_stack - 1])
-		return fail(reading, EINVAL, "finds nothing to remember", err);
+		return fail(reading, EINVAL, "finds nothing to memoize", err);
 	if (place >= HANG_PICKLE_MEMO_MAX)
 		return fail(reading, E2BIG, "remembers too much", err);
 	if (place >= reading->memo_alloc) {
@@ -446,7 +446,7 @@ static int get_memo(struct reading *reading, size_t width, struct err *err)
 		return r;
 	v = place < reading->memo_alloc ? reading->memo[place] : NULL;
 	if (!v)
-		return fail(reading, EINVAL, "asks for what was not remembered", err);
+		return fail(reading, EINVAL, "asks for what was not memoized", err);
 	/* What is still being filled would end in itself. */
 	if (!v->closed && v->depth > 0)
 		return fail(reading, EINVAL, "asks for what is not finished", err);
@@ -564,7 +564,7 @@ static int take_next(struct reading *reading, struct err *err)
 		return r;
 	opcode = &opcodes[*at];
 	if (!opcode->name)
-		return err_set(err, EINVAL, "%s: byte %zu: 0x%02x is no opcode: refused",
+		return err_set(err, EINVAL, "%s: byte %zu: 0x%02x is not an opcode: refused",
 			       reading->name, reading->opcode_at, *at);
 	reading->opcode = opcode->name;
 	return opcode->take ? opcode->take(reading, err)

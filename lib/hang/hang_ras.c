@@ -258,9 +258,9 @@ static void say_state(const struct reading *r, const struct hang_ras_comm *comm,
 		      const struct hang_ras_member *m, int64_t rank)
 {
 	static const char *const words[] = {
-		[HANG_RAS_RUNNING] = "NCCL reports an error of it",
+		[HANG_RAS_RUNNING] = "NCCL reports an error for it",
 		[HANG_RAS_UNREADY] = "",
-		[HANG_RAS_LEFT] = "its process answers and is not of the communicator any more",
+		[HANG_RAS_LEFT] = "its process answers, but has left the communicator",
 		[HANG_RAS_UNRESPONSIVE] = "its process did not answer RAS",
 		[HANG_RAS_DEAD] = "RAS cannot reach its process any more",
 	};
@@ -269,8 +269,7 @@ static void say_state(const struct reading *r, const struct hang_ras_comm *comm,
 	if (m->state == HANG_RAS_RUNNING && !m->failed)
 		return;
 	if (rank == HANG_UNKNOWN)
-		(void)snprintf(who, sizeof(who), "a rank nobody knows (%u of %.64s)", m->rank,
-			       comm->id);
+		(void)snprintf(who, sizeof(who), "an unknown rank (%u of %.64s)", m->rank, comm->id);
 	else
 		(void)snprintf(who, sizeof(who), "rank %" PRId64, rank);
 	if (m->pid == HANG_UNKNOWN)
@@ -361,7 +360,7 @@ static int put_odd(const struct reading *r, const struct front *f, const struct 
 	if (op.seq < f->sum) {
 		hang_case_missing(r->c,
 				  "rank %u has launched more %s than ranks that are ahead of it: "
-				  "it went another way",
+				  "it took another path",
 				  rank, hang_ras_operations[odd]);
 		return 0;
 	}
@@ -420,7 +419,7 @@ static int put_group(const struct reading *r, const struct hang_ras_comm *comm, 
 	(void)snprintf(desc, sizeof(desc), "communicator of %zu ranks", comm->size);
 	result = hang_case_group(r->c, name, desc, ranks, comm->size, ret, err);
 	if (result == -EINVAL)
-		hang_case_missing(r->c, "RAS: two ranks of %.64s are one: left out", comm->id);
+		hang_case_missing(r->c, "RAS: two ranks of %.64s are the same: left out", comm->id);
 	return result;
 }
 
@@ -473,20 +472,17 @@ static void say_left_out(const struct reading *r)
 	const struct hang_ras_told *told = &r->told;
 
 	if (told->strangers)
-		hang_case_missing(r->c,
-				  "RAS: %zu communicators are of another job, or of nobody "
-				  "known: left out",
-				  told->strangers);
+		hang_case_missing(
+			r->c, "RAS: %zu communicators belong to another job, or to nobody known: left out",
+			told->strangers);
 	if (told->unready)
 		hang_case_missing(r->c,
-				  "RAS: %zu communicators are being made or taken down: left "
-				  "out",
+				  "RAS: %zu communicators are being created or destroyed: left out",
 				  told->unready);
 	if (told->unplaced)
-		hang_case_missing(r->c,
-				  "RAS: %zu ranks have no number that is known: no "
-				  "communicator has all ranks",
-				  told->unplaced);
+		hang_case_missing(
+			r->c, "RAS: %zu ranks have no known number: no communicator has all ranks",
+			told->unplaced);
 	if (r->answer.timeouts)
 		hang_case_missing(r->c, "RAS: %u of its questions were not answered in time",
 				  r->answer.timeouts);

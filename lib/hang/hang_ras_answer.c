@@ -37,7 +37,7 @@ int hang_ras_answer_comm(struct hang_ras_answer *a, const char *id, uint64_t siz
 	uint32_t *places;
 
 	if (size == 0)
-		return err_set(err, EINVAL, "a communicator of no rank");
+		return err_set(err, EINVAL, "a communicator without ranks");
 	if (size > HANG_RANKS_MAX)
 		return err_set(err, E2BIG, "a communicator of more than %d ranks", HANG_RANKS_MAX);
 	if (a->n_comms == HANG_RAS_COMMS_MAX)

@@ -40,7 +40,7 @@ struct hang_ras_member {
 	uint8_t state;			    /* enum hang_ras_state */
 	bool counted;			    /* `counts` were said */
 	bool unclear;			    /* ... and not all of them */
-	bool failed;			    /* NCCL reports an error of it that came later */
+	bool failed;			    /* NCCL reports an error for it that came later */
 	char host[HANG_RAS_HOST_SIZE];	    /* "" where nobody said */
 	int64_t pid;			    /* as the process itself knows it; HANG_UNKNOWN */
 	int64_t gpu;			    /* by NVML; HANG_UNKNOWN */

@@ -173,7 +173,7 @@ static int read_counts(const struct jval *v, const json_t *counts, struct hang_r
 		const json_int_t n = json_integer_value(value);
 
 		if (!json_is_integer(value) || n < 0 || (double)n > COUNT_MAX)
-			return jval_fail(v, err, "collective_counts.%s: want a whole number",
+			return jval_fail(v, err, "collective_counts.%s: expected a whole number",
 					 hang_ras_functions[i]);
 		m->counts[i] = n;
 	}
@@ -194,7 +194,7 @@ static int read_member(const struct jval *v, struct hang_ras_answer *a, struct h
 	if (r < 0)
 		return r;
 	if (comm->n == before)
-		return jval_fail(v, err, "rank %llu is there twice", (unsigned long long)said.rank);
+		return jval_fail(v, err, "rank %llu appears twice", (unsigned long long)said.rank);
 	m->pid = whole(said.pid);
 	m->gpu = whole(said.gpu);
 	if (said.host && strlen(said.host) < sizeof(m->host) && !streq(said.host, "unknown"))
@@ -233,10 +233,10 @@ static int read_comm(const struct jval *v, struct hang_ras_answer *a, struct err
 	if (size == 0 && json_is_integer(json_object_get(v->value, "size")))
 		return 0; /* as 2.29.7 prints one that is being made (nccl issue 2346) */
 	if (size <= 0)
-		return jval_fail(v, err, "size: want a whole number");
+		return jval_fail(v, err, "size: expected a whole number");
 	n = snprintf(id, sizeof(id), "%s%s%s", hash, more ? ":" : "", more ? more : "");
 	if (n < 0 || (size_t)n >= sizeof(id))
-		return jval_fail(v, err, "hash: longer than any is");
+		return jval_fail(v, err, "hash: too long");
 	r = hang_ras_answer_comm(a, id, (uint64_t)size, &comm, err);
 	if (r == 0)
 		r = read_members(v, "ranks", a, comm, err);

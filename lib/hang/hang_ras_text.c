@@ -191,7 +191,8 @@ static int spend(struct reader *r, size_t steps, struct err *err)
 	r->steps += steps;
 	return r->steps <= STEPS_MAX
 		       ? 0
-		       : err_set(err, E2BIG, "RAS: line %u: it says more than any job has", r->line);
+		       : err_set(err, E2BIG, "RAS: line %u: its counts are larger than any job has",
+				 r->line);
 }
 
 static int open_counts(struct reader *r, const char *what, struct err *err)
@@ -404,9 +405,14 @@ static int take_line(struct reader *r, const char *line, struct err *err)
 	return take_subject(r, line, err);
 }
 
-static void take_version(struct hang_ras_answer *a, const char *at)
+/* The answer came over a socket: no NUL ends it. */
+static void take_version(struct hang_ras_answer *a, const char *at, size_t size)
 {
-	(void)snprintf(a->version, sizeof(a->version), "%.*s", (int)strcspn(at, "+ \r\n"), at);
+	const size_t n = MIN(size, sizeof(a->version) - 1);
+
+	memcpy(a->version, at, n);
+	a->version[n] = '\0';
+	a->version[strcspn(a->version, "+ \r\n")] = '\0';
 }
 
 static int take_lines(struct reader *r, const char *text, size_t size, struct err *err)
@@ -439,12 +445,12 @@ int hang_ras_text_read(const char *text, size_t size, struct hang_ras_answer *a,
 
 	if (size <= strlen(first) || memcmp(text, first, strlen(first)) != 0)
 		return err_set(err, EINVAL,
-			       "RAS: it is neither its JSON nor its text, which begins "
+			       "RAS: this is neither its JSON nor its text, which begins "
 			       "with \"NCCL version\"");
 	r = xcalloc(1, sizeof(*r));
 	r->a = a;
 	a->text = true;
-	take_version(a, text + strlen(first));
+	take_version(a, text + strlen(first), size - strlen(first));
 	result = take_lines(r, text, size, err);
 	free(r->named);
 	free(r);

@@ -33,7 +33,7 @@ static void suspect_outrun(const struct hang_facts *facts, uint32_t rank,
 
 	hang_verdict_suspect(verdict, rank);
 	hang_verdict_say(&verdict->missing,
-			 "rank %u: what is known of it is of another time: rank %u has ended "
+			 "rank %u: what is known of it is from another time: rank %u has finished "
 			 "operation %" PRId64 " of %s, far beyond what it has launched",
 			 rank, of->waiter, of->seq, hang_facts_group(facts->c, of->group));
 }
@@ -52,7 +52,7 @@ size_t hang_rules_idle(const struct hang_facts *facts, struct hang_verdict *verd
 		hang_verdict_blame(verdict, (uint32_t)i);
 		hang_verdict_say(
 			&verdict->evidence,
-			"rank %zu: all that it launched has ended, in each of its %zu groups, "
+			"rank %zu: all that it launched has finished, in each of its %zu groups, "
 			"while rank %u waits for it in %s at operation %" PRId64,
 			i, rank->n_groups, rank->waiter, hang_facts_group(facts->c, rank->group),
 			rank->seq);
@@ -107,12 +107,13 @@ static void say_behind(const struct hang_facts *facts, const struct behind *behi
 {
 	const struct hang_position *own = hang_case_find(facts->c, rank, (uint32_t)behind->group);
 
-	hang_verdict_say(
-		&verdict->evidence,
-		"rank %u: on its side operation %" PRId64 " of %s has not ended, though rank "
-		"%u has ended %" PRId64 ", which needed this rank",
-		rank, own->completed + 1, hang_facts_group(facts->c, (uint32_t)behind->group),
-		behind->by, facts->groups[behind->group].completed);
+	hang_verdict_say(&verdict->evidence,
+			 "rank %u: on its side operation %" PRId64
+			 " of %s has not finished, though rank %u has finished %" PRId64
+			 ", which needed this rank",
+			 rank, own->completed + 1,
+			 hang_facts_group(facts->c, (uint32_t)behind->group), behind->by,
+			 facts->groups[behind->group].completed);
 }
 
 int hang_rules_own_gpu(const struct hang_facts *facts, struct hang_verdict *verdict, struct err *err)
@@ -193,7 +194,7 @@ size_t hang_rules_stream(const struct hang_facts *facts, struct hang_verdict *ve
 			continue;
 		hang_verdict_blame(verdict, (uint32_t)rank);
 		hang_verdict_say(&verdict->evidence,
-				 "rank %" PRId64 ": of %s it alone has launched operation %" PRId64
+				 "rank %" PRId64 ": of %s, it alone has launched operation %" PRId64
 				 " and not started it, and nothing else of it runs",
 				 rank, hang_facts_group(facts->c, (uint32_t)i),
 				 facts->groups[i].seq);

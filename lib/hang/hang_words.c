@@ -75,11 +75,13 @@ static void put_ranks(const struct hang_case *c, const uint32_t *ranks, size_t n
 
 static const char *const said[HANG_CLASSES] = {
 	[HANG_HOST_STALLED] = "stopped on the host: what the others wait for was never launched",
-	[HANG_OWN_GPU_STOPPED] = "stopped on the GPU: it does not end what the others have ended",
+	[HANG_OWN_GPU_STOPPED] =
+		"stopped on the GPU: it does not finish what the others have finished",
 	[HANG_FABRIC] = "wait for the network: all are at the same operation and nothing moves",
-	[HANG_MISMATCH] = "called something else than the others",
-	[HANG_EQUAL_COUNT] = "All ranks launched the same and nothing ends: nobody is behind",
-	[HANG_CANNOT_SAY] = "Who has stopped cannot be said",
+	[HANG_MISMATCH] = "called something other than the others did",
+	[HANG_EQUAL_COUNT] =
+		"All ranks launched the same operations and none finishes: nobody is behind",
+	[HANG_CANNOT_SAY] = "It cannot be said who has stopped",
 };
 
 void hang_words_sentence(const struct hang_case *c, const struct hang_verdict *verdict,
@@ -98,7 +100,7 @@ void hang_words_sentence(const struct hang_case *c, const struct hang_verdict *v
 }
 
 static const char *const acts[HANG_ACTS] = {
-	[HANG_ACT_COLLECT] = "Nobody can be blamed: get what is missing.",
+	[HANG_ACT_COLLECT] = "Nobody can be blamed yet: collect what is missing.",
 	[HANG_ACT_STACKS] =
 		"Look at the stacks of these ranks, then restart; no host is to be evicted.",
 	[HANG_ACT_OWNER] = "The job's owner: no host is to be evicted.",

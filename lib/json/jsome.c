@@ -10,7 +10,7 @@
 static int text_of(const struct jval *v, const char **ret_text, struct err *err)
 {
 	*ret_text = json_string_value(v->value);
-	return *ret_text ? 0 : jval_fail(v, err, "want a string, not %s", jval_type_name(v));
+	return *ret_text ? 0 : jval_fail(v, err, "expected a string, not %s", jval_type_name(v));
 }
 
 int jsome_text(const struct jval *v, void *member, struct err *err)

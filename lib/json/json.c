@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -86,6 +87,33 @@ char *json_line(const json_t *value)
 char *json_pretty(const json_t *value)
 {
 	return dump(value, JSON_INDENT(2));
+}
+
+void json_put(json_t *object, const char *key, json_t *value)
+{
+	(void)json_object_set_new(object, key, value);
+}
+
+json_t *json_number(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *json_seconds(double value)
+{
+	return json_number(round(value * USEC_PER_SEC) / USEC_PER_SEC);
+}
+
+json_t *json_count(size_t value)
+{
+	return json_integer((json_int_t)value);
+}
+
+json_t *json_text(const char *text)
+{
+	json_t *made = text ? json_string(text) : NULL;
+
+	return made ? made : json_null();
 }
 
 json_t *json_stamp(uint64_t real_us)

@@ -56,6 +56,21 @@ int json_read_file(const char *path, size_t limit, json_t **ret_value, struct er
  */
 int yaml_read_file(const char *path, json_t **ret_value, struct err *err);
 
+/* Where each list, object, text and number of a YAML file begins. Zeroes are none. */
+struct yaml_lines {
+	const json_t **values; /* owned; what they point to is not */
+	size_t *lines;	       /* owned, from 1 */
+	size_t n, room;
+};
+
+/* As yaml_read_file(), with its lines. Release them even after a failure. */
+int yaml_read_file_lines(const char *path, json_t **ret_value, struct yaml_lines *ret_lines,
+			 struct err *err);
+
+/* The line that a value begins in; 0 when it is none of them. */
+size_t yaml_line(const struct yaml_lines *lines, const json_t *value);
+void yaml_lines_release(struct yaml_lines *lines);
+
 /* Parse YAML text; `name` is for the sentence, which gives line and column. */
 int yaml_parse(const char *text, size_t len, const char *name, json_t **ret_value, struct err *err);
 
@@ -66,6 +81,20 @@ char *json_line(const json_t *value);
 
 /* Indented JSON for people, new memory. */
 char *json_pretty(const json_t *value);
+
+/* Set a member, and take the value; of one that could not be made the member is not there. */
+void json_put(json_t *object, const char *key, json_t *value);
+
+/* A number, new reference; null where it is not finite, as NAN is what is not known. */
+json_t *json_number(double value);
+
+/* The same of seconds, to the microsecond: what is kept as text is the same when read again. */
+json_t *json_seconds(double value);
+
+json_t *json_count(size_t value);
+
+/* A text, new reference; null for NULL and for what is no UTF-8. */
+json_t *json_text(const char *text);
 
 /* A time of the real clock as clock_stamp() writes it, new reference; null for 0. */
 json_t *json_stamp(uint64_t real_us);

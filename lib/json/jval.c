@@ -83,20 +83,20 @@ int jval_need_object(const struct jval *v, struct err *err)
 {
 	return json_is_object(v->value)
 		       ? 0
-		       : jval_fail(v, err, "want an object, not %s", jval_type_name(v));
+		       : jval_fail(v, err, "expected an object, not %s", jval_type_name(v));
 }
 
 int jval_need_array(const struct jval *v, struct err *err)
 {
 	return json_is_array(v->value)
 		       ? 0
-		       : jval_fail(v, err, "want a list, not %s", jval_type_name(v));
+		       : jval_fail(v, err, "expected a list, not %s", jval_type_name(v));
 }
 
 static int decode_string(const struct jval *v, char **member, struct err *err)
 {
 	if (!json_is_string(v->value))
-		return jval_fail(v, err, "want a string, not %s", jval_type_name(v));
+		return jval_fail(v, err, "expected a string, not %s", jval_type_name(v));
 	free(*member);
 	*member = xstrdup(json_string_value(v->value));
 	return 0;
@@ -121,7 +121,7 @@ static int decode_u64(const struct jval *v, const struct jfield *f, uint64_t *me
 		return jval_fail(v, err, "%.15g is not a whole number (or too large for one)",
 				 json_real_value(v->value));
 	if (!json_is_integer(v->value))
-		return jval_fail(v, err, "want a whole number, not %s", jval_type_name(v));
+		return jval_fail(v, err, "expected a whole number, not %s", jval_type_name(v));
 	if (value < 0)
 		return jval_fail(v, err, "%" JSON_INTEGER_FORMAT " is negative", value);
 	r = check_range(v, f, (double)value, err);
@@ -136,7 +136,7 @@ static int decode_real(const struct jval *v, const struct jfield *f, double *mem
 	int r;
 
 	if (!json_is_number(v->value))
-		return jval_fail(v, err, "want a number, not %s", jval_type_name(v));
+		return jval_fail(v, err, "expected a number, not %s", jval_type_name(v));
 	r = check_range(v, f, json_number_value(v->value), err);
 	if (r < 0)
 		return r;
@@ -149,7 +149,8 @@ static int decode_duration(const struct jval *v, uint64_t *member, struct err *e
 	struct err why = ERR_INIT;
 
 	if (!json_is_string(v->value))
-		return jval_fail(v, err, "want a duration such as 45s, not %s", jval_type_name(v));
+		return jval_fail(v, err, "expected a duration such as 45s, not %s",
+				 jval_type_name(v));
 	if (duration_parse(json_string_value(v->value), member, &why) < 0)
 		return jval_fail(v, err, "%s", why.msg);
 	return 0;
@@ -173,7 +174,7 @@ static int decode_enum(const struct jval *v, const struct jfield *f, int *member
 					f->names[i]);
 	if (text)
 		return jval_fail(v, err, "'%.40s' is none of %s", text, known);
-	return jval_fail(v, err, "want one of %s, not %s", known, jval_type_name(v));
+	return jval_fail(v, err, "expected one of %s, not %s", known, jval_type_name(v));
 }
 
 static int decode_reals(const struct jval *v, const struct jfield *f, struct jreals *member,
@@ -193,7 +194,8 @@ static int decode_reals(const struct jval *v, const struct jfield *f, struct jre
 		struct jval item = jval_at(v, i);
 
 		if (!json_is_number(item.value))
-			return jval_fail(&item, err, "want a number, not %s", jval_type_name(&item));
+			return jval_fail(&item, err, "expected a number, not %s",
+					 jval_type_name(&item));
 		member->v[i] = json_number_value(item.value);
 	}
 	return 0;
@@ -221,7 +223,7 @@ static int decode_strv(const struct jval *v, const struct jfield *f, char ***mem
 static int decode_bool(const struct jval *v, bool *member, struct err *err)
 {
 	if (!json_is_boolean(v->value))
-		return jval_fail(v, err, "want true or false, not %s", jval_type_name(v));
+		return jval_fail(v, err, "expected true or false, not %s", jval_type_name(v));
 	*member = json_is_true(v->value);
 	return 0;
 }

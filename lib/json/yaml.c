@@ -26,8 +26,25 @@ struct reader {
 	struct err *err;
 	struct frame frames[JSON_DEPTH_MAX];
 	size_t depth;
-	json_t *root; /* owned; set when the document is complete */
+	json_t *root;		  /* owned; set when the document is complete */
+	struct yaml_lines *lines; /* of the caller; NULL: nobody asks */
 };
+
+/* Remember where a value begins. */
+static void note(struct reader *in, const json_t *value, const yaml_mark_t *at)
+{
+	struct yaml_lines *lines = in->lines;
+
+	if (!lines || !value)
+		return;
+	if (lines->n == lines->room) {
+		lines->room = 2 * lines->room + 64;
+		lines->values = xrealloc(lines->values, lines->room, sizeof(*lines->values));
+		lines->lines = xrealloc(lines->lines, lines->room, sizeof(*lines->lines));
+	}
+	lines->values[lines->n] = value;
+	lines->lines[lines->n++] = at->line + 1;
+}
 
 static int fail(struct reader *in, const yaml_mark_t *at, const char *what)
 {
@@ -149,22 +166,23 @@ static int on_scalar(struct reader *in, const yaml_event_t *e)
 {
 	const char *text = (const char *)e->data.scalar.value;
 	bool plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+	json_t *value;
 
 	/* "! 12" has no tag by its event, only a style that is not resolved. */
 	if (e->data.scalar.anchor || e->data.scalar.tag || (plain && !e->data.scalar.plain_implicit))
-		return fail(in, &e->start_mark, "anchors and tags are not taken");
+		return fail(in, &e->start_mark, "anchors and tags are not supported");
 	if (strlen(text) != e->data.scalar.length)
 		return fail(in, &e->start_mark, "a NUL byte in a string");
 	if (wants_key(in))
 		return on_key(in, text, &e->start_mark);
-	if (plain)
-		return put(in, plain_value(text), &e->start_mark);
-	return put(in, json_string(text), &e->start_mark);
+	value = plain ? plain_value(text) : json_string(text);
+	note(in, value, &e->start_mark);
+	return put(in, value, &e->start_mark);
 }
 
 static int on_open(struct reader *in, const yaml_event_t *e, json_t *collection, bool decorated)
 {
-	const char *what = decorated			 ? "anchors and tags are not taken"
+	const char *what = decorated			 ? "anchors and tags are not supported"
 			   : wants_key(in)		 ? "a key must be plain text"
 			   : in->depth >= JSON_DEPTH_MAX ? "nested too deep"
 							 : NULL;
@@ -173,6 +191,7 @@ static int on_open(struct reader *in, const yaml_event_t *e, json_t *collection,
 		json_decref(collection);
 		return fail(in, &e->start_mark, what);
 	}
+	note(in, collection, &e->start_mark);
 	in->frames[in->depth++] = (struct frame){ .collection = collection };
 	return 0;
 }
@@ -201,7 +220,7 @@ static int on_event(struct reader *in, const yaml_event_t *e)
 	case YAML_MAPPING_END_EVENT:
 		return on_close(in, e);
 	case YAML_ALIAS_EVENT:
-		return fail(in, &e->start_mark, "anchors and tags are not taken");
+		return fail(in, &e->start_mark, "anchors and tags are not supported");
 	case YAML_DOCUMENT_START_EVENT:
 		return in->root ? fail(in, &e->start_mark, "a second document") : 0;
 	case YAML_NO_EVENT:
@@ -240,9 +259,10 @@ static int read_events(struct reader *in)
 	return r;
 }
 
-int yaml_parse(const char *text, size_t len, const char *name, json_t **ret_value, struct err *err)
+static int parse(const char *text, size_t len, const char *name, json_t **ret_value,
+		 struct yaml_lines *lines, struct err *err)
 {
-	struct reader in = { .name = name, .err = err };
+	struct reader in = { .name = name, .err = err, .lines = lines };
 	size_t i;
 	int r;
 
@@ -265,11 +285,45 @@ int yaml_parse(const char *text, size_t len, const char *name, json_t **ret_valu
 	return 0;
 }
 
-int yaml_read_file(const char *path, json_t **ret_value, struct err *err)
+int yaml_parse(const char *text, size_t len, const char *name, json_t **ret_value, struct err *err)
+{
+	return parse(text, len, name, ret_value, NULL, err);
+}
+
+static int read_file(const char *path, json_t **ret_value, struct yaml_lines *lines, struct err *err)
 {
 	CLEANUP(freep) char *text = NULL;
 	size_t len;
 	int r = file_read(AT_FDCWD, path, JSON_PEOPLE_FILE_MAX, &text, &len, err);
 
-	return r < 0 ? r : yaml_parse(text, len, path, ret_value, err);
+	return r < 0 ? r : parse(text, len, path, ret_value, lines, err);
+}
+
+int yaml_read_file(const char *path, json_t **ret_value, struct err *err)
+{
+	return read_file(path, ret_value, NULL, err);
+}
+
+int yaml_read_file_lines(const char *path, json_t **ret_value, struct yaml_lines *ret_lines,
+			 struct err *err)
+{
+	*ret_lines = (struct yaml_lines){ .n = 0 };
+	return read_file(path, ret_value, ret_lines, err);
+}
+
+size_t yaml_line(const struct yaml_lines *lines, const json_t *value)
+{
+	size_t i;
+
+	for (i = 0; i < lines->n; i++)
+		if (lines->values[i] == value)
+			return lines->lines[i];
+	return 0;
+}
+
+void yaml_lines_release(struct yaml_lines *lines)
+{
+	free(lines->values);
+	free(lines->lines);
+	*lines = (struct yaml_lines){ .n = 0 };
 }

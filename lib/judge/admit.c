@@ -106,7 +106,7 @@ static bool usable(const struct verdict *v, const char *node, const char *machin
 		return false;
 	}
 	if (!v->time || clock_parse_stamp(v->time, &then.real_us) < 0) {
-		unknown(a, xstrdup("the verdict carries no readable time"));
+		unknown(a, xstrdup("the verdict has no readable time"));
 		return false;
 	}
 	if (!clock_pair_age(&then, now, &age_us)) {
@@ -151,7 +151,8 @@ static void from_opinion(const json_t *opinion, int answer, const char *else_why
 static void from_fatal(const struct verdict *v, const json_t *opinion, struct admit *a)
 {
 	if (streq(says(opinion, "admit"), "degraded"))
-		from_opinion(opinion, ADMIT_DEGRADED, "too many hosts refuse jobs for this", a);
+		from_opinion(opinion, ADMIT_DEGRADED, "too many hosts refuse jobs for this reason",
+			     a);
 	else
 		a->answer = ADMIT_BAD;
 	add_items(a, v, VERDICT_FAIL, true);

@@ -17,7 +17,7 @@ static const struct row {
 	const char *before, *after;
 } rows[] = {
 	{ "gpu:", "nvswitch", KIND_NVLINK, "NVLinks of GPU ", "" },
-	{ "gpu:", "gpu:", KIND_GPUS, "way between GPUs ", "" },
+	{ "gpu:", "gpu:", KIND_GPUS, "path between GPUs ", "" },
 	{ "gpu:", "", KIND_PCIE, "GPU ", "'s PCIe link" },
 	{ "rnic:", "", KIND_PCIE, "NIC ", "'s PCIe link" },
 	{ "switch:", "", KIND_PCIE, "PCIe switch ", " uplink" },
@@ -78,7 +78,7 @@ char *link_name(const char *id)
 		return xasprintf("interconnect of NUMA nodes %.*s and %s", length, own,
 				 upper + strlen(row->upper));
 	case KIND_GPUS:
-		return xasprintf("way between GPUs %.*s and %s", length, own,
+		return xasprintf("path between GPUs %.*s and %s", length, own,
 				 upper + strlen(row->upper));
 	case KIND_ROOT:
 		return xasprintf("root port %.*s to NUMA node %s", length, own,

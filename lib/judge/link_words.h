@@ -10,7 +10,7 @@ struct topo_link;
 
 /*
  * "PCIe switch 0000:3f:00.0 uplink", "NIC mlx5_0's PCIe link", "GPU 0000:1b:00.0's PCIe
- * link", "NVLinks of GPU 0000:1b:00.0" (to all others, through switches), "way between GPUs
+ * link", "NVLinks of GPU 0000:1b:00.0" (to all others, through switches), "path between GPUs
  * 0000:1b:00.0 and 0000:43:00.0", "interconnect of NUMA nodes 0 and 1", "memory of NUMA node 0".
  * New memory.
  */

@@ -156,7 +156,8 @@ const struct expectation *expectations_worst(const struct expectation *e, size_t
 
 /*
  * The text that stands for everything that must be equal in `params` for two
- * values to be compared: its canonical JSON. New memory. Key of own history.
+ * values to be compared: its canonical JSON, without settings that are found by
+ * comparing (power_limit_w). New memory. Key of own history.
  */
 char *params_key(const struct sample *s);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "lib/judge/sensitivity.h"
 #include "lib/judge/stats.h"
 #include "lib/judge/verdict.h"
@@ -155,17 +156,12 @@ char *sensitivity_needs(const struct sensitivity_row *row)
 	if (!row->mild)
 		return NULL;
 	what = missing_reference(row->mild);
-	return xasprintf("to fail, a second reference: %s", what);
-}
-
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
+	return xasprintf("for a failure, a second reference: %s", what);
 }
 
 static json_t *percent(double part)
 {
-	return number(100 * part);
+	return json_number(100 * part);
 }
 
 static json_t *encode_sources(unsigned sources)
@@ -183,8 +179,8 @@ static json_t *encode_sources(unsigned sources)
 static json_t *encode_loss(const struct sensitivity *s, const struct loss *loss)
 {
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "subject", s->sample->subject, "value",
-			 number(s->sample->value), "percent", percent(loss->part), "amount",
-			 number(loss->amount), "limit", number(loss->limit), "by",
+			 json_number(s->sample->value), "percent", percent(loss->part), "amount",
+			 json_number(loss->amount), "limit", json_number(loss->limit), "by",
 			 encode_sources(loss->sources));
 }
 
@@ -193,9 +189,10 @@ static json_t *encode_reference(const struct expectation *e)
 {
 	return json_pack("{s:s, s:I, s:o, s:o, s:o, s:o, s:o}", "source",
 			 verdict_source_names[e->source], "n", (json_int_t)e->n, "expected",
-			 number(e->expected), "floor", number(e->floor), "far", number(e->limit),
-			 "margin_percent", percent(fabs(e->expected - e->floor) / e->expected),
-			 "spread_percent", percent(e->sigma / e->expected));
+			 json_number(e->expected), "floor", json_number(e->floor), "far",
+			 json_number(e->limit), "margin_percent",
+			 percent(fabs(e->expected - e->floor) / e->expected), "spread_percent",
+			 percent(e->sigma / e->expected));
 }
 
 static json_t *encode_references(const struct sensitivity *s)

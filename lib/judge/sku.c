@@ -79,7 +79,9 @@ static int decode_ids(const struct jval *v, void *member, struct err *err)
 		struct jval at = jval_at(v, i);
 
 		if (!is_pci_glob(ids[i]))
-			r = jval_fail(&at, err, "want a PCI id as 10de:2330, or a glob as 10de:*");
+			r = jval_fail(
+				&at, err,
+				"expected a PCI id such as 10de:2330, or a glob such as 10de:*");
 	}
 	return r;
 }
@@ -90,8 +92,9 @@ static int take_count(const struct jval *v, uint64_t *ret, struct err *err)
 	const json_int_t count = json_integer_value(v->value);
 
 	if (!json_is_integer(v->value) || count < 1 || count > SKU_GPUS_MAX)
-		return jval_fail(v, err, "want a number of GPUs from 1 to %d, or a list of such",
-				 SKU_GPUS_MAX);
+		return jval_fail(
+			v, err, "expected a number of GPUs from 1 to %d, or a list of such numbers",
+			SKU_GPUS_MAX);
 	*ret = (uint64_t)count;
 	return 0;
 }
@@ -105,7 +108,8 @@ static int decode_gpus(const struct jval *v, void *member, struct err *err)
 	int r = 0;
 
 	if (n == 0 || n > SKU_IDS_MAX)
-		return jval_fail(v, err, "want 1 to %d numbers of GPUs", SKU_IDS_MAX);
+		return jval_fail(v, err, "expected 1 to %d numbers of GPUs in the list",
+				 SKU_IDS_MAX);
 	*counts = xcalloc(n + 1, sizeof(**counts));
 	for (i = 0; r == 0 && i < n; i++) {
 		const struct jval one = json_is_array(v->value) ? jval_at(v, i) : *v;
@@ -120,7 +124,7 @@ static int decode_virtual(const struct jval *v, void *member, struct err *err)
 	int *is_virtual = member;
 
 	if (!json_is_boolean(v->value))
-		return jval_fail(v, err, "want true or false, not %s", jval_type_name(v));
+		return jval_fail(v, err, "expected true or false, not %s", jval_type_name(v));
 	*is_virtual = json_is_true(v->value) ? SKU_VIRTUAL : SKU_BARE;
 	return 0;
 }
@@ -301,11 +305,11 @@ static int check_expect(const struct jval *v, const struct sku_expect *e, struct
 	size_t i;
 
 	if (!sample_unit_known(e->unit))
-		return jval_fail(
-			&unit, err,
-			"'%.40s': want B/s, s, FLOP/s or 1, and the numbers in it: 24.9 GB/s is "
-			"24.9e9",
-			e->unit);
+		return jval_fail(&unit, err,
+				 "'%.40s': expected B/s, s, FLOP/s or 1, and the numbers in it: "
+				 "24.9 GB/s is "
+				 "24.9e9",
+				 e->unit);
 	for (i = 0; e->localities && e->localities[i]; i++) {
 		if (!sample_class_possible(e->localities[i]))
 			return jval_fail(&class, err, "'%.40s' matches none of " SAMPLE_CLASSES,
@@ -341,7 +345,7 @@ static int decode_expects(const struct jval *v, void *member, struct err *err)
 static int decode_version(const struct jval *v, void *member UNUSED, struct err *err)
 {
 	if (!json_is_integer(v->value) || json_integer_value(v->value) != 1)
-		return jval_fail(v, err, "want 1: this program reads sku/1");
+		return jval_fail(v, err, "expected 1: this program reads sku/1");
 	return 0;
 }
 
@@ -364,7 +368,7 @@ static int check_name(const struct jval *v, const char *name, struct err *err)
 
 	if (length == 0 || length > SKU_NAME_MAX || strspn(name, allowed) != length ||
 	    name[0] == '.' || name[0] == '-')
-		return jval_fail(&at, err, "want a name of letters, digits, '.', '-', '_'");
+		return jval_fail(&at, err, "expected a name of letters, digits, '.', '-', '_'");
 	return 0;
 }
 

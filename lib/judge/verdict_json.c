@@ -89,7 +89,7 @@ static int check_kind(const struct jval *v, struct err *err)
 	if (json_integer_value(version.value) != 1)
 		return jval_fail(&version, err, "this program reads version 1");
 	if (!streq(json_string_value(kind.value), "verdict"))
-		return jval_fail(&kind, err, "want \"verdict\"");
+		return jval_fail(&kind, err, "expected \"verdict\"");
 	return 0;
 }
 

@@ -4,12 +4,16 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "lib/base/macro.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/peers.h"
 #include "lib/judge/verdict_counts.h"
 #include "lib/judge/verdict_item.h"
 #include "lib/report/report.h"
 #include "lib/sys/term.h"
+
+/* What a host has; the rest of such a check's name is of what. */
+#define INVENTORY "inventory."
 
 enum {
 	SUBJECT_MAX = 160, /* bytes of a subject or name in a sentence */
@@ -138,17 +142,19 @@ static size_t count_low(const struct expectation *e, size_t n)
 	return n_low;
 }
 
-/* "host counts 7 where the SKU file says 8 (inventory.gpus)" */
+/* "host has 7 gpus where the SKU file says 8 (inventory.gpus)"; of other checks "x counts 7 ..." */
 static char *counted(const struct sample *s, const struct expectation *e)
 {
 	CLEANUP(freep) char *subject = words_clean(s->subject, SUBJECT_MAX);
 	CLEANUP(freep) char *check = words_clean(s->check, SUBJECT_MAX);
 	CLEANUP(freep) char *by = basis(e);
+	const char *const parts = starts_with(check, INVENTORY) ? check + strlen(INVENTORY) : NULL;
 	char value[NUMBER_SIZE], expected[NUMBER_SIZE];
 
 	count_format(s->value, value);
 	count_format(e->expected, expected);
-	return xasprintf("%s counts %s where %s say%s %s (%s)", subject, value, by,
+	return xasprintf("%s %s %s%s%s where %s say%s %s (%s)", subject, parts ? "has" : "counts",
+			 value, parts ? " " : "", parts ? parts : "", by,
 			 e->source == SOURCE_SKU ? "s" : "", expected, check);
 }
 
@@ -170,7 +176,7 @@ char *words_low(const struct sample *s, const struct expectation *e, size_t n)
 		return xasprintf("%s: %s %s, but %s would let it pass", fact, side, against, for_it);
 	if (worst->source == SOURCE_PEERS && worst->n < REFERENCE_N_MIN)
 		return xasprintf("%s: %s %s; too few peers to be sure", fact, side, against);
-	return xasprintf("%s: %s %s; there is nothing else to confirm it yet", fact, side, against);
+	return xasprintf("%s: %s %s; nothing else confirms it yet", fact, side, against);
 }
 
 char *words_impossible(const struct sample *s, const struct expectation *worst)
@@ -215,9 +221,10 @@ char *words_incomparable(const struct sample *s)
 	CLEANUP(freep) char *check = words_clean(s->check, SUBJECT_MAX);
 	CLEANUP(freep) char *unit = words_clean(s->unit, SUBJECT_MAX);
 
-	return xasprintf("%s has %.15g '%s' in %s, a unit that this program does not compare: want "
-			 "B/s, s, FLOP/s or 1",
-			 subject, s->value, unit, check);
+	return xasprintf(
+		"%s has %.15g '%s' in %s, a unit that this program cannot compare: expected "
+		"B/s, s, FLOP/s or 1",
+		subject, s->value, unit, check);
 }
 
 char *words_not_ok(const struct sample *s)
@@ -298,7 +305,7 @@ char *words_problem(const struct problem *p)
 		[PROBLEM_NOT_EXECUTABLE] = "could not be started",
 		[PROBLEM_NOT_APPLICABLE] = "found nothing to measure here",
 		[PROBLEM_SET_UP] = "could not be set up",
-		[PROBLEM_BUSY] = "did not run: another run has the devices",
+		[PROBLEM_BUSY] = "did not run: another run is using the devices",
 	};
 	CLEANUP(freep) char *probe = words_clean(p->probe, SUBJECT_MAX);
 	CLEANUP(freep) char *detail = words_clean(p->detail, NOTE_MAX);
@@ -315,8 +322,8 @@ char *words_expected_device(const struct problem *p)
 
 char *words_uncounted(const char *check)
 {
-	return xasprintf("%s: the SKU file expects a count, and the host could not be counted: "
-			 "run as root, or take it out of the SKU file",
+	return xasprintf("%s: the SKU file expects a count, but the parts of this host could not "
+			 "be counted: run as root, or remove it from the SKU file",
 			 check);
 }
 
@@ -327,8 +334,8 @@ char *words_missing(const struct verdict_item *before, const char *profile)
 	CLEANUP(freep) char *check = words_clean(before->check, SUBJECT_MAX);
 
 	return xasprintf("%s is missing from %s, where the run before had it; if that is intended, "
-			 "remove the file 'last/%s.json' of the state directory, and tell the "
-			 "controller by `assayctl repair-done`",
+			 "remove the file 'last/%s.json' from the state directory, and tell the "
+			 "controller with `assayctl repair-done`",
 			 subject, check, name);
 }
 

@@ -64,7 +64,7 @@ static const struct failure {
 	{ CURLE_SSL_CERTPROBLEM, EINVAL, "the client certificate cannot be used" },
 	{ CURLE_SSL_CONNECT_ERROR, EPROTO, "TLS cannot be set up" },
 	{ CURLE_GOT_NOTHING, ECONNRESET, "the connection was closed before an answer" },
-	{ CURLE_PARTIAL_FILE, ECONNRESET, "the connection was closed within the answer" },
+	{ CURLE_PARTIAL_FILE, ECONNRESET, "the connection was closed during the answer" },
 	{ CURLE_RECV_ERROR, ECONNRESET, "the connection was closed" },
 	{ CURLE_SEND_ERROR, ECONNRESET, "the connection was closed" },
 	{ CURLE_WEIRD_SERVER_REPLY, EPROTO, "the answer is not HTTP" },
@@ -626,7 +626,7 @@ int http_new(struct sd_event *event, const struct http_options *options, struct 
 
 	if (!options->cert_file != !options->key_file || !options->cert_pem != !options->key_pem)
 		return err_set(err, EINVAL,
-			       "a client certificate needs its key, and the other way round");
+			       "a client certificate needs its key, and a key its certificate");
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
 		return err_set(err, EIO, "libcurl cannot be initialised");
 	http = xcalloc(1, sizeof(*http));

@@ -88,7 +88,7 @@ int http_loop_init(struct http_loop *loop, struct sd_event *event, struct err *e
 	if (r >= 0)
 		r = sd_event_source_set_enabled(loop->timer, SD_EVENT_OFF);
 	if (r < 0)
-		return err_errno(err, -r, "cannot make a timer");
+		return err_errno(err, -r, "cannot create a timer");
 	loop->event = sd_event_ref(event);
 	loop->multi = curl_multi_init();
 	if (!loop->multi)

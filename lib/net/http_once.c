@@ -57,7 +57,7 @@ int http_once(const struct http_options *options, const struct http_call *call,
 	int r = sd_event_new(&event);
 
 	if (r < 0)
-		return err_errno(err, -r, "cannot make an event loop");
+		return err_errno(err, -r, "cannot create an event loop");
 	asking = (struct asking){ event, ret, clock_real_us() };
 	what.done = on_answer;
 	what.context = &asking;

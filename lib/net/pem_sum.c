@@ -24,7 +24,7 @@ int pem_sum(const char *text, char ret_hex[static SHA256_HEX_SIZE], struct err *
 	if (!end)
 		return err_set(err, EINVAL, "is not a PEM certificate");
 	if (strstr(text, BEGIN_ANY) != begin || strstr(end, BEGIN_ANY))
-		return err_set(err, EINVAL, "want one PEM certificate and nothing else");
+		return err_set(err, EINVAL, "expected one PEM certificate and nothing else");
 	begin += strlen(BEGIN);
 	base64 = xstrndup(begin, (size_t)(end - begin));
 	if (base64_decode(base64, &der, &n) < 0 || n == 0)

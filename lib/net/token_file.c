@@ -34,7 +34,7 @@ int token_file_refresh(struct token_file *t, struct err *err)
 		return r;
 	token_len = strspn(text, b64token);
 	if (token_len == 0 || token_len + strspn(text + token_len, " \t\r\n") != len)
-		return err_set(err, EINVAL, "%s: want one line with a token", t->path);
+		return err_set(err, EINVAL, "%s: expected one line with a token", t->path);
 	text[token_len] = '\0';
 	free(t->header);
 	t->header = xasprintf("Authorization: Bearer %s", text);

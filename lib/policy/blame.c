@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/policy/blame.h"
 
+#include <math.h>
+
 const char *const blame_class_names[] = {
 	[BLAME_NOTHING] = "none",    [BLAME_COMPUTE] = "compute",
 	[BLAME_LINK] = "link",	     [BLAME_FABRIC] = "fabric",
@@ -86,7 +88,8 @@ static const struct row {
 	  .ends = BIT(END_BAD),
 	  .limits = BIT(LIMIT_NONE),
 	  .action = BLAME_EVICT,
-	  .reason = "this end of the link is slow by itself, or with a third host too: take it out "
+	  .reason = "this end of the link is slow by itself, or with a third host as well: take it "
+		    "out "
 		    "of service" },
 	{ .classes = ACCUSING,
 	  .counts = REACHED,
@@ -94,8 +97,7 @@ static const struct row {
 	  .ladders = EXHAUSTED,
 	  .action = BLAME_WATCH,
 	  .incident = BLAME_CANNOT_TELL,
-	  .reason = "all of its tests ran, and they neither show nor rule out what the job "
-		    "suffers from" },
+	  .reason = "all of its tests ran, but they neither show nor rule out what slows the job" },
 	{ .classes = ACCUSING,
 	  .counts = REACHED,
 	  .evidence = DIFFERS,
@@ -116,12 +118,12 @@ static const struct row {
 	  .action = BLAME_WATCH,
 	  .incident = BLAME_SILICON,
 	  .reason = "its tests pass, but show it as slow as the job says: good hosts are rarely "
-		    "that slow, and no test can tell it from one" },
+		    "that slow, but no test can tell it apart from one" },
 	{ .classes = OF_HOST,
 	  .counts = REACHED,
 	  .evidence = CLEAN,
 	  .action = BLAME_ACQUIT,
-	  .reason = "every test that would show it passed: the host is not to blame" },
+	  .reason = "every test that would have shown it passed: the host is not to blame" },
 	{ .classes = BIT(BLAME_LINK),
 	  .counts = REACHED,
 	  .evidence = CLEAN,
@@ -152,7 +154,8 @@ static const struct row {
 	  .evidence = CLEAN,
 	  .action = BLAME_ACQUIT,
 	  .incident = BLAME_OF_DOMAIN,
-	  .reason = "every test that would show it passed: check what lies between the hosts" },
+	  .reason =
+		  "every test that would have shown it passed: check what lies between the hosts" },
 	{ .classes = ACCUSING,
 	  .counts = BIT(BLAME_ONE_WINDOW),
 	  .evidence = BAD,
@@ -163,10 +166,10 @@ static const struct row {
 	{ .classes = BIT(BLAME_UNCLEAR),
 	  .slow = MUCH,
 	  .action = BLAME_OWNER,
-	  .reason = "the job is slow and its trace does not tell why" },
+	  .reason = "the job is slow, but its trace does not show why" },
 	{ .classes = BIT(BLAME_UNCLEAR),
 	  .action = BLAME_WATCH,
-	  .reason = "its trace does not tell why the job is slow, and it is only a little slow" },
+	  .reason = "its trace does not show why the job is slow, and it is only slightly slow" },
 	{ .classes = ACCUSING,
 	  .counts = BIT(BLAME_ONE_WINDOW),
 	  .action = BLAME_WATCH,
@@ -230,7 +233,7 @@ static const char *const shown_by[BLAME_CLASSES][PREFIXES] = {
 	[BLAME_COMPUTE] = { "gemm.", "memory.", "gpu." },
 	[BLAME_LINK] = { "rnic.", "loopback.", "rnic_pair.", "all_reduce." },
 	[BLAME_FABRIC] = { "rnic.", "loopback.", "rnic_pair.", "all_reduce." },
-	[BLAME_LAUNCH] = { "host.", "gemm.chain", "memory." },
+	[BLAME_LAUNCH] = { "host.", "gemm.chain", "gemm.launch", "memory." },
 };
 
 static bool is_of_data(const char *check)
@@ -273,6 +276,72 @@ bool blame_clears(int class, const char *check)
 	       starts_with(check, cleared_by[class].prefix);
 }
 
+/*
+ * What a setting can slow where it is another one than that of its like; 0: no job. By the
+ * beginning of its key, the first row that fits. What is here for no class has its effect, if
+ * any, in another setting (the power limit of a VBIOS is gpu.power_limit), or in what measures it
+ * (light and errors of a module).
+ */
+#define COMPUTES BIT(BLAME_COMPUTE)
+#define LAUNCHES BIT(BLAME_LAUNCH)
+static const struct {
+	const char *prefix;
+	unsigned classes;
+} slowed_by[] = {
+	{ "gpu.vbios", 0 },
+	{ "gpu.inforom", 0 },
+	{ "gpu.compute_mode", 0 },  /* who may use it, not how fast */
+	{ "gpu.persistence", 0 },   /* a job keeps its GPUs started */
+	{ "gpu.bar1", OF_NETWORK }, /* how an RNIC reaches its memory */
+	{ "gpu.gsp_firmware", OF_HOST },
+	{ "gpu.cc", ACCUSING }, /* copies go through a bounce buffer */
+	{ "gpu.", COMPUTES },	/* power limit, ECC, MIG */
+	{ "rnic.module_type", 0 },
+	{ "rnic.", OF_NETWORK },
+	{ "host.cpu_governor", LAUNCHES },
+	{ "host.cpu_idle", LAUNCHES },
+	{ "host.smt", LAUNCHES },
+	{ "host.numa_balancing", LAUNCHES },
+	/* NVLinks between the GPUs of a group, which a trace has as their computing, or of a rack. */
+	{ "host.fabric_manager", COMPUTES | OF_NETWORK },
+	{ "host.nvlsm", COMPUTES | OF_NETWORK },
+	{ "host.imex", COMPUTES | OF_NETWORK },
+	/* PCIe: what is launched and read, and what RNICs move. */
+	{ "host.iommu", LAUNCHES | OF_NETWORK },
+	{ "host.acs", LAUNCHES | OF_NETWORK },
+	{ "host.ats", LAUNCHES | OF_NETWORK },
+	{ "host.pcie_", LAUNCHES | OF_NETWORK },
+	{ "driver.mlx5", OF_NETWORK },
+	{ "vendor", 0 }, /* the same as its product, or a name of it */
+	{ "cpu", LAUNCHES },
+	{ "microcode", LAUNCHES },
+	{ "kernel", LAUNCHES | OF_NETWORK },
+	/* bios (what it has set is not to be read), product (air, power), driver.nvidia, and what
+	 * is not known here: all. */
+};
+
+bool blame_may_slow(int class, const char *setting)
+{
+	const size_t key = strcspn(setting, "=");
+	size_t i;
+
+	if (!blame_may_accuse(class))
+		return false;
+	for (i = 0; i < ARRAY_SIZE(slowed_by); i++) {
+		const size_t length = strlen(slowed_by[i].prefix);
+
+		if (length <= key && strncmp(setting, slowed_by[i].prefix, length) == 0)
+			return slowed_by[i].classes & BIT((unsigned)class);
+	}
+	return true;
+}
+
+bool blame_may_slow_group(int class, const char *setting)
+{
+	return blame_may_slow(class, setting) ||
+	       (blame_of_host(class) && blame_may_slow(BLAME_LINK, setting));
+}
+
 const char *blame_clearing(int class)
 {
 	return blame_may_accuse(class) ? cleared_by[class].words : NULL;
@@ -301,6 +370,16 @@ bool blame_is_harder(const struct blame *a, const struct blame *b)
 bool blame_holds(const struct blame *blame, uint64_t now_us)
 {
 	return blame_may_accuse(blame->class) && now_us < blame->until_us;
+}
+
+double blame_worth(const struct blame *blame, uint64_t now_us)
+{
+	const struct blame_gain *gain = &blame->gain;
+
+	return gain->known && blame_holds(blame, now_us) && gain->part >= 0 && gain->part <= 1 &&
+			       gain->gpus >= 1 && isfinite(gain->gpus)
+		       ? gain->part * gain->gpus
+		       : -1;
 }
 
 bool blame_agrees(const struct blame *blame, const char *check, uint64_t seen_us, uint64_t now_us)

@@ -50,7 +50,7 @@ enum blame_evidence {
 	EVIDENCE_CLEAN,	  /* every rung that shows the class: idle, all GPUs, against a reference */
 	EVIDENCE_SLOW,	  /* they pass, and it is slower than good ones are but for one in 200 */
 	EVIDENCE_NONE,	  /* nothing, or not all of them */
-	EVIDENCE_DIFFERS, /* it is set up otherwise than the others: a value of it compares to none */
+	EVIDENCE_DIFFERS, /* it is set up otherwise, in what can slow it so: nothing compares to it */
 	EVIDENCE_OTHER,	  /* a check failed that cannot show the class */
 	EVIDENCE_BAD,	  /* one that can failed freshly: job_judge.h says when that counts */
 	EVIDENCE_FATAL,
@@ -154,6 +154,14 @@ bool blame_clears(int class, const char *check);
 /* What such checks are called, for people; NULL: none is known. Static. */
 const char *blame_clearing(int class);
 
+/*
+ * Can a host be slow in this way because this setting, "gpu.ecc_mode=off" or only its key, is
+ * another one than that of its like? True of a setting that nobody knows: it may. `_group`: or a
+ * host of a group that is accused as a whole, as above.
+ */
+bool blame_may_slow(int class, const char *setting);
+bool blame_may_slow_group(int class, const char *setting);
+
 /* The tests that a suspect of this class gets, as words for people; NULL: none. Static. */
 const char *blame_rungs(int class);
 
@@ -164,6 +172,17 @@ enum blame_reach {
 	BLAME_TO_TEST,	/* it is tested, and no more */
 	BLAME_TO_HOLD,	/* it waits for its test, and no job is to start on it: of a group alone */
 	BLAME_TO_TELL,	/* that it would be tested is told */
+};
+
+/*
+ * What a good host in its place would give the job that blames it, as the plan of the job has it
+ * (docs/jobs.md). It decides nothing by itself: of hosts that wait for the same budget those go
+ * first that gain most (decide.h).
+ */
+struct blame_gain {
+	bool known;  /* false: the job has no plan, or that says nothing of the host */
+	double part; /* of a step, 0 to 1 */
+	double gpus; /* of the job: so many save that part of their time */
 };
 
 /* What a job says of a host that was judged; zero: nothing. */
@@ -182,6 +201,7 @@ struct blame {
 	uint64_t until_us; /* it holds before then */
 	bool diagnosed;	   /* nobody accuses it: all hosts of the job are tested */
 	uint64_t group;	   /* equal for the hosts that are accused as a whole; 0: it is alone */
+	struct blame_gain gain;
 };
 
 /* Evidence counts from so long before the window on: the fault was there when the job felt it. */
@@ -192,6 +212,12 @@ bool blame_is_harder(const struct blame *a, const struct blame *b);
 
 /* Does it accuse the host now? */
 bool blame_holds(const struct blame *blame, uint64_t now_us);
+
+/*
+ * The GPUs' worth of work that its job gains once a good host is in its place: comparable between
+ * jobs. Negative: nobody knows, as of what holds no more and of numbers that are none.
+ */
+double blame_worth(const struct blame *blame, uint64_t now_us);
 
 /* ... of what this check measured at `seen_us`? */
 bool blame_agrees(const struct blame *blame, const char *check, uint64_t seen_us, uint64_t now_us);

@@ -28,7 +28,7 @@ static int decode_cordons(const struct jval *v, void *member, struct err *err)
 		struct jval item = jval_at(v, i);
 
 		if (!json_is_integer(item.value) || json_integer_value(item.value) < 0)
-			r = jval_fail(&item, err, "want microseconds");
+			r = jval_fail(&item, err, "expected microseconds");
 		else
 			stored->cordons_us[i] = (uint64_t)json_integer_value(item.value);
 	}

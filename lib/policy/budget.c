@@ -218,11 +218,10 @@ static bool is_slow_enough(const struct budget *b, const struct finding *finding
 	*ret = (struct refusal){ 0 };
 	if (part < b->policy->jobs.born_below)
 		return true;
-	(void)snprintf(
-		ret->sentence, sizeof(ret->sentence),
-		"jobs.born: %.60s of %.60s always was so, and is at %.2f of what is expected: "
-		"told, and cordoned for a job only below %.2f",
-		finding->check, finding->subject, part, b->policy->jobs.born_below);
+	(void)snprintf(ret->sentence, sizeof(ret->sentence),
+		       "jobs.born: %.60s of %.60s has always been so, and is at %.2f of what is "
+		       "expected: reported, and cordoned for a job only below %.2f",
+		       finding->check, finding->subject, part, b->policy->jobs.born_below);
 	return refuse_born(ret, "a larger jobs.born.below, or assayctl cordon NODE");
 }
 
@@ -256,8 +255,8 @@ static bool has_born_place(const struct budget *b, const struct fleet_node *node
 	duration_format(jobs->born_per_us, per);
 	(void)snprintf(
 		ret->sentence, sizeof(ret->sentence),
-		"jobs.born: of %llu host%s of %.60s %llu %s cordoned in the last %s for a "
-		"part that always was slow, and %llu may be (%g %%, rounded down): told alone",
+		"jobs.born: of %llu host%s of %.60s %llu %s cordoned in the last %s for a part "
+		"that has always been slow, and %llu may be (%g %%, rounded down): reported only",
 		(ull)hosts, hosts == 1 ? "" : "s",
 		known ? names_text(&b->fleet->skus, node->sku) : "a SKU that is not known",
 		(ull)born, born == 1 ? "was" : "were", per, (ull)most, jobs->born_percent);
@@ -276,7 +275,7 @@ bool budget_born_allows(const struct budget *b, const struct fleet_node *node,
 		return has_born_place(b, node, ret);
 	clock_stamp(node->record.born_us, stamp);
 	(void)snprintf(ret->sentence, sizeof(ret->sentence),
-		       "jobs.born: %.200s was cordoned for it at %s, and came back: told alone",
+		       "jobs.born: %.200s was cordoned for it at %s, and came back: reported only",
 		       node->name, stamp);
 	ret->again_us = node->record.born_us + b->policy->jobs.born_per_us;
 	return refuse_born(ret, "a shorter jobs.born.per, or assayctl cordon NODE");
@@ -338,7 +337,7 @@ bool hands_allow(const struct fleet_node *node, struct refusal *ret)
 	(void)snprintf(ret->sentence, sizeof(ret->sentence),
 		       "hands-off: Assay does not touch %.150s: %.150s", node->name,
 		       node->hands_off);
-	(void)snprintf(ret->allow, sizeof(ret->allow), "the end of that; it is decided anew then");
+	(void)snprintf(ret->allow, sizeof(ret->allow), "the end of that; it is decided again then");
 	return false;
 }
 
@@ -359,7 +358,7 @@ bool node_allows(const struct fleet_node *node, struct refusal *ret)
 			       "other-cordon: %.200s is already cordoned by somebody else",
 			       node->name);
 		(void)snprintf(ret->allow, sizeof(ret->allow),
-			       "the end of that cordon; it is decided anew then");
+			       "the end of that cordon; it is decided again then");
 		return false;
 	}
 	return true;
@@ -372,7 +371,7 @@ bool facts_allow(const struct fleet *fleet, struct refusal *ret)
 	refuse(ret, REFUSED_BY_STALE);
 	(void)snprintf(ret->sentence, sizeof(ret->sentence), "stale: %.300s", fleet->stale);
 	(void)snprintf(ret->allow, sizeof(ret->allow),
-		       "knowing the cluster's nodes again; it is decided anew then");
+		       "knowing the cluster's nodes again; it is decided again then");
 	return false;
 }
 

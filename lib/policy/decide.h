@@ -50,7 +50,10 @@
  *
  * Order: cordons first: fatal, then the oldest, then by name, and those that people
  * refuse after the others; then what findings ask for, in the same order; then the
- * rest by name. Budgets are given in that order, and what was granted counts for those
+ * rest by name. Where the plan of a job says what a good host in place of one gains (blame.h),
+ * such hosts swap their turns among themselves so that the largest gain goes first, to be cordoned
+ * and to be drained: neither what is fatal nor whoever has no plan has more hosts before him for it.
+ * Budgets are given in that order, and what was granted counts for those
  * after it. So executing every decision of one call keeps every budget.
  *
  * The answer is a level, not an edge: until the fleet has changed (policy_begun(),

@@ -81,7 +81,7 @@ int policy_applied(const struct policy *policy UNUSED, struct fleet *fleet, stru
 	int r;
 
 	if (!decision->effect || decision->refused)
-		return err_set(err, EINVAL, "%s: %s was refused, or is only told",
+		return err_set(err, EINVAL, "%s: %s was refused, or is only reported",
 			       decision->node->name, decision_action_names[decision->action]);
 	if (is_order_only(decision)) {
 		decision->node->record.ordered_us = now_us;

@@ -5,6 +5,7 @@
 
 #include "lib/base/duration.h"
 #include "lib/judge/reference.h"
+#include "lib/policy/decide_gain.h"
 #include "lib/policy/decide_inside.h"
 
 /* ---- what a finding asks for ------------------------------------------------ */
@@ -196,9 +197,10 @@ static void decide_cordon(struct deciding *d, const struct candidate *c)
 	one->evidence = decide_evidence(d, c);
 	one->sticky = fleet_repeats(c->node, d->now_us - window_us) + 1 >= p->sticky_after;
 	one->reason = deciding_text(
-		d, "%s: %s%s%s%s", c->node->name,
+		d, "%s: %s%s%s%s%s", c->node->name,
 		c->finding->sentence ? c->finding->sentence : c->finding->check,
 		c->born ? "; it has always been so" : "", job_agrees(d, c),
+		decide_gain_text(d, c->node),
 		one->sticky ? "; cordoned too often: only a person can release it" : "");
 	if (is_allowed(d, c, &refusal)) {
 		grant(d, c);
@@ -220,7 +222,7 @@ static void decide_those(struct deciding *d, bool withheld)
 	for (i = 0; i < out->n_candidates; i++) {
 		const struct candidate *c = &out->candidates[i];
 
-		if (c->want != WANT_CORDON || c->node->scratch ||
+		if (c->want != WANT_CORDON || c->waits || c->node->scratch ||
 		    life_holds(c->node->record.life.state) || may_stand(d, c, &refusal) == withheld)
 			continue;
 		c->node->scratch = HAS_CORDON;
@@ -228,10 +230,19 @@ static void decide_those(struct deciding *d, bool withheld)
 	}
 }
 
+static bool waits_for_budget(struct deciding *d, const struct candidate *c)
+{
+	struct refusal refusal;
+
+	return c->want == WANT_CORDON && !life_holds(c->node->record.life.state) &&
+	       decide_stands_allow(d, c, &refusal);
+}
+
 void decide_cordons(struct deciding *d)
 {
 	size_t i;
 
+	decide_gain_order(d, waits_for_budget);
 	for (i = 0; i < d->fleet->n; i++)
 		d->fleet->nodes[i]->scratch = 0;
 	decide_those(d, false);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "lib/base/duration.h"
+#include "lib/policy/decide_gain.h"
 #include "lib/policy/decide_inside.h"
 
 /* Between the end of one drain of a job and the next: time for the gang to place itself. */
@@ -105,7 +106,7 @@ static bool siblings_allow(const struct deciding *d, const struct fleet_node *no
 		       "could restart there",
 		       bad->name);
 	(void)snprintf(ret->allow, sizeof(ret->allow),
-		       "the cordon of %.120s, or the end of what is bad there", bad->name);
+		       "the cordon of %.120s, or the end of the fault there", bad->name);
 	return false;
 }
 
@@ -174,19 +175,25 @@ static void decide_drain(struct deciding *d, const struct candidate *c, int step
 		c->node->scratch |= IS_DRAINED_NOW;
 }
 
+static bool waits_for_drain(struct deciding *d, const struct candidate *c)
+{
+	return wants_drain(c) && step_of(d, &c->node->record) != STEP_NONE;
+}
+
 void decide_drains(struct deciding *d)
 {
 	size_t i;
 
 	if (d->policy->drain_mode == DRAIN_OFF)
 		return;
+	decide_gain_order(d, waits_for_drain);
 	for (i = 0; i < d->fleet->n; i++)
 		d->fleet->nodes[i]->scratch = 0;
 	for (i = 0; i < d->out->n_candidates; i++) {
 		const struct candidate *c = &d->out->candidates[i];
 		int step = wants_drain(c) ? step_of(d, &c->node->record) : STEP_NONE;
 
-		if (step == STEP_NONE || c->node->scratch & WAS_SEEN)
+		if (step == STEP_NONE || c->waits || c->node->scratch & WAS_SEEN)
 			continue;
 		c->node->scratch |= WAS_SEEN;
 		if (step == STEP_ASK || !sibling_drains(d, c->node))

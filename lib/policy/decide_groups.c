@@ -88,7 +88,7 @@ static void hold(struct deciding *d, const struct fleet_node *first)
 		one->rule = DECIDE_BLAMED_RULE;
 		one->until_us = d->now_us + d->policy->hold_ttl_us;
 		one->reason = deciding_text(
-			d, "%s: its group slowed %s, and tests are to tell which host of it",
+			d, "%s: its group slowed %s, and tests will show which of its hosts",
 			node->name, node->blame.job ? node->blame.job : "a job");
 		node->scratch |= HAS_TEST | HAS_HOLD;
 		budget_take(&d->out->budget, node, false);

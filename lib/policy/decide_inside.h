@@ -28,6 +28,8 @@ struct candidate {
 	bool born;    /* one part of several that was slow since it was first measured */
 	bool told;    /* what it shares is told: a domain, a setting, a job, half of the fleet */
 	int want;     /* enum want; after what is shared is known */
+	/* Of decide_gain_order(): it has another's turn; it has none, as another of its node has. */
+	bool moves, waits;
 	/* The kind of notice that says whose it is, a setting or a job; 0: none. */
 	int explained;
 };

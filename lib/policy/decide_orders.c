@@ -74,9 +74,9 @@ static void decide_release(struct deciding *d, struct fleet_node *node)
 	struct refusal refusal;
 
 	duration_format(d->policy->release_delay_us, delay);
-	one->reason = deciding_text(d, "%s: nothing is bad since %s, and %u active test%s passed",
-				    node->name, delay, node->record.passes,
-				    node->record.passes == 1 ? "" : "s");
+	one->reason = deciding_text(
+		d, "%s: nothing has been bad since %s, and %u active test%s passed", node->name,
+		delay, node->record.passes, node->record.passes == 1 ? "" : "s");
 	if (!hands_allow(node, &refusal) || !facts_allow(d->fleet, &refusal))
 		deciding_refuse(d, one, &refusal);
 }
@@ -89,7 +89,7 @@ static void decide_held(struct deciding *d, struct fleet_node *node)
 	bool waited = clear && deciding_reached(d, record->clear_us, p->release_delay_us);
 
 	if (record->life.state == LIFE_VERIFYING && !clear)
-		deciding_step(d, node, EVENT_VERIFY_FAILED, "something is bad again", NULL);
+		deciding_step(d, node, EVENT_VERIFY_FAILED, "something has failed again", NULL);
 	if (!clear || record->life.state == LIFE_IN_REPAIR || is_quiet(d, node))
 		return;
 	if (record->life.state == LIFE_STICKY || record->life.manual) {
@@ -198,7 +198,8 @@ static void decide_in_service(struct deciding *d)
 		decide_alert(d, c);
 		if (node->record.life.state == LIFE_HEALTHY ||
 		    node->record.life.state == LIFE_RELEASED)
-			deciding_step(d, node, EVENT_SUSPECTED, "K of N, or fatal",
+			deciding_step(d, node, EVENT_SUSPECTED,
+				      "bad in enough of its last runs, or fatal",
 				      c->finding->incident ? deciding_incident(d, c->finding)
 							   : NULL);
 		if (c->want == WANT_RETEST && is_on_ladder(d, c))
@@ -431,8 +432,8 @@ static void decide_coverage(struct deciding *d, size_t busy)
 			continue;
 		busy++;
 		if (is_idle(node))
-			order(d, node, DECIDE_DEEP, "coverage")->reason =
-				deciding_text(d, "%s: its last full test is too old", node->name);
+			order(d, node, DECIDE_DEEP, "coverage")->reason = deciding_text(
+				d, "%s: its last full test was too long ago", node->name);
 		else if (d->policy->hold_at_once > 0)
 			decide_hold(d, node, "coverage");
 	}

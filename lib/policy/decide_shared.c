@@ -468,8 +468,8 @@ static void tell_trait(struct deciding *d, const struct trait_search *s, size_t 
 		return;
 	sku = names_text(&d->fleet->skus, example->node->sku);
 	say(notice, s->bad[trait], s->of[trait],
-	    xasprintf("%s: %zu of %zu hosts %s %s are not good in %s, and %zu of %zu others, as "
-		      "%s; so many are not sick: look at what they have in common",
+	    xasprintf("%s: %zu of %zu hosts %s %s are not good in %s, and %zu of %zu others, such "
+		      "as %s; so many are unlikely to be sick: look at what they have in common",
 		      sku ? sku : "all", s->bad[trait], s->of[trait],
 		      s->kind == NOTICE_JOB ? "of job" : "with", names_text(s->names, (int)trait),
 		      example->finding->check, s->hosts - s->bad[trait], s->all - s->of[trait],

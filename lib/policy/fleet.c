@@ -386,18 +386,30 @@ static bool is_outvoted(const struct fleet *f, const size_t *counts, int setting
 	return hosts >= FLEET_ALIKE_MIN && 2 * most > hosts && 2 * counts[setting] <= hosts;
 }
 
-bool fleet_differs(const struct fleet *f, const struct fleet_node *node)
+static void add_unlike(const char *setting, struct fleet_unlike *unlike)
+{
+	int class;
+
+	for (class = 0; class < BLAME_CLASSES; class ++) {
+		unlike->alone[class] |= blame_may_slow(class, setting);
+		unlike->group[class] |= blame_may_slow_group(class, setting);
+	}
+}
+
+struct fleet_unlike fleet_differs(const struct fleet *f, const struct fleet_node *node)
 {
 	CLEANUP(freep) size_t *counts = NULL;
-	bool differs = false;
+	struct fleet_unlike unlike = { .alone = { false } };
 	size_t i;
 
 	if (node->sku == NAME_NONE)
-		return false;
+		return unlike;
 	counts = count_settings(f, node->sku);
-	for (i = 0; !differs && i < node->n_settings; i++)
-		differs = is_outvoted(f, counts, node->settings[i]);
-	return differs;
+	for (i = 0; i < node->n_settings; i++) {
+		if (is_outvoted(f, counts, node->settings[i]))
+			add_unlike(names_text(&f->settings, node->settings[i]), &unlike);
+	}
+	return unlike;
 }
 
 static int finding_order(const struct finding *finding, const char *check, const char *subject)

@@ -213,11 +213,17 @@ void fleet_set_settings(struct fleet *f, struct fleet_node *node, const char *co
 /* The same from an object of texts as reports have it; what names the machine is left out. */
 void fleet_set_env(struct fleet *f, struct fleet_node *node, const json_t *env);
 
+/* By enum blame_class: one of its settings differs that can slow it so. */
+struct fleet_unlike {
+	bool alone[BLAME_CLASSES];
+	bool group[BLAME_CLASSES]; /* a host of a group that is accused as a whole */
+};
+
 /*
- * Is one of its settings another one than more than half of the hosts of its SKU have, of those
+ * Which of its settings are others than more than half of the hosts of its SKU have, of those
  * that have the key, at least FLEET_ALIKE_MIN? O(hosts of the SKU).
  */
-bool fleet_differs(const struct fleet *f, const struct fleet_node *node);
+struct fleet_unlike fleet_differs(const struct fleet *f, const struct fleet_node *node);
 
 /*
  * The serials of its GPUs and NICs, at most FLEET_PARTS_MAX. A part that comes

@@ -107,7 +107,7 @@ static int evidence_of(const struct judging *j, const struct suspicion_found *su
 	}
 	if (*ret_check)
 		return EVIDENCE_OTHER;
-	if (host->differs)
+	if (host->differs[suspect->class])
 		return EVIDENCE_DIFFERS;
 	if (host->slow[suspect->class] && !failed)
 		return EVIDENCE_SLOW;
@@ -295,7 +295,7 @@ static char *tells_of(const struct job_judge_item *item)
 	const char *missing = item->host->missing[class];
 
 	if (item->evidence == EVIDENCE_OTHER)
-		return xasprintf("a test that passes, once %s is mended", item->check);
+		return xasprintf("a test that passes, once %s is fixed", item->check);
 	if (item->limit == LIMIT_COARSE && item->evidence == EVIDENCE_BAD)
 		return xstrdup("windows that say when their steps were (--ages)");
 	if (item->limit == LIMIT_BOOTED && item->host->n_failures > 0)

@@ -67,7 +67,6 @@ struct job_judge_host {
 	bool placed;	       /* the job runs on it, by one sure placement, all the time */
 	bool booted;	       /* since the windows that blame it */
 	bool fatal;	       /* it has a fatal finding */
-	bool differs;	       /* it is set up otherwise than its like */
 	bool idle;	       /* no job runs on it now */
 	uint64_t suspected_us; /* K of N blame it since then; 0: they do not */
 	uint64_t acquitted_us; /* this job's suspicion was dropped then; 0: never */
@@ -86,6 +85,8 @@ struct job_judge_host {
 	/* By enum blame_class. */
 	int ladders[BLAME_CLASSES]; /* enum blame_ladder */
 	struct job_judge_rung rungs[BLAME_CLASSES];
+	/* It is set up otherwise than its like, in what can slow it so (fleet_differs()). */
+	bool differs[BLAME_CLASSES];
 	/* Every rung that can show the class was measured in this boot: idle, all GPUs, against a
 	 * reference, and it was good. */
 	bool clean[BLAME_CLASSES];

@@ -73,7 +73,7 @@ static const struct life_row {
 	{ HELD, EVENT_REPAIR_DONE, LIFE_VERIFYING, UNDO_CORDON },
 	/* A part that was taken out for good, a cable that was changed while jobs ran elsewhere. */
 	{ AT(LIFE_HEALTHY) | AT(LIFE_SUSPECTED) | AT(LIFE_RELEASED), EVENT_REPAIR_DONE,
-	  LIFE_HEALTHY, "whatever is still wrong is found again" },
+	  LIFE_HEALTHY, "whatever is still wrong will be found again" },
 	{ AT(LIFE_CORDONED) | AT(LIFE_DRAINED), EVENT_VERIFY, LIFE_VERIFYING, UNDO_CORDON },
 	{ AT(LIFE_VERIFYING), EVENT_VERIFY_FAILED, LIFE_CORDONED, UNDO_CORDON },
 	{ HELD, EVENT_RELEASED, LIFE_RELEASED, UNDO_RELEASE },

@@ -148,7 +148,7 @@ const char *pair_rungs_tells(int why)
 {
 	static const char *const tells[PAIR_WHYS] = {
 		[PAIR_WHY_NO_THIRD] = "pairs with a third host of its model that is idle, not of "
-				      "the job, and passed the profile full within a day",
+				      "the job, and passed the full profile within the last day",
 		[PAIR_WHY_NOT_MEASURED] = "pairs that run to their end, with nothing else on "
 					  "the hosts",
 		[PAIR_WHY_THIRD] = "pairs with another third host: one that there was is slow "

@@ -41,7 +41,7 @@ static int decode_severity(const struct jval *v, void *member, struct err *err)
 		*(char **)member = xstrdup(text);
 		return 0;
 	}
-	return jval_fail(v, err, "want info, warn or fatal");
+	return jval_fail(v, err, "expected info, warn or fatal");
 }
 
 /* Each is held against each other one, and against what hosts name as they like. */
@@ -51,7 +51,7 @@ static int decode_glob(const struct jval *v, void *member, struct err *err)
 
 	if (glob && !glob_ok(glob))
 		return jval_fail(v, err,
-				 "want at most %d characters besides *, %d [...] and %d bytes",
+				 "expected at most %d characters besides *, %d [...] and %d bytes",
 				 GLOB_STEPS_MAX, GLOB_SETS_MAX, GLOB_BYTES_MAX);
 	return jsome_text(v, member, err);
 }
@@ -303,7 +303,7 @@ NESTED(decode_budget, budget_fields);
 static int decode_version(const struct jval *v, void *member UNUSED, struct err *err)
 {
 	if (!json_is_integer(v->value) || json_integer_value(v->value) != 1)
-		return jval_fail(v, err, "want 1: this program reads policy/1");
+		return jval_fail(v, err, "expected 1: this program reads policy/1");
 	return 0;
 }
 

@@ -591,11 +591,11 @@ static json_t *lacks(const struct replay *r)
 
 	if (r->bare > 0)
 		(void)json_array_append_new(
-			list,
-			json_sprintf("of %" PRIu64 " report%s it is not kept what each reference "
-				     "said: all that was bad counts, which is more than would "
-				     "be acted on",
-				     r->bare, r->bare == 1 ? "" : "s"));
+			list, json_sprintf("of %" PRIu64
+					   " report%s what each reference said is not stored: all "
+					   "that was bad counts, which is more than would "
+					   "be acted on",
+					   r->bare, r->bare == 1 ? "" : "s"));
 	return list;
 }
 

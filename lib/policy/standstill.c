@@ -31,21 +31,22 @@ static int check_values(const struct standstill_beat *beat, struct err *err)
 	size_t i;
 
 	if (beat->step > STANDSTILL_STEP_MAX)
-		return err_set(err, EINVAL, "step: want a number of at most %" PRIu64,
+		return err_set(err, EINVAL, "step: expected a number of at most %" PRIu64,
 			       STANDSTILL_STEP_MAX);
 	if (!(beat->age_s >= 0) || beat->age_s > STANDSTILL_AGE_MAX_S)
 		return err_set(err, EINVAL,
-			       "age: want the seconds since the step ended, of at "
+			       "age: expected the seconds since the step ended, of at "
 			       "most 7 days");
 	if (beat->n > STANDSTILL_BLOCK)
-		return err_set(err, EINVAL, "seconds: want the durations of at most %d steps",
+		return err_set(err, EINVAL, "seconds: expected the durations of at most %d steps",
 			       STANDSTILL_BLOCK);
 	for (i = 0; i < beat->n; i++) {
 		if (!(beat->seconds[i] > 0) || beat->seconds[i] > STANDSTILL_SECONDS_MAX)
-			return err_set(err, EINVAL,
-				       "seconds[%zu]: want the duration of a step, more than 0 and "
-				       "at most %.0f",
-				       i, STANDSTILL_SECONDS_MAX);
+			return err_set(
+				err, EINVAL,
+				"seconds[%zu]: expected the duration of a step, more than 0 and "
+				"at most %.0f",
+				i, STANDSTILL_SECONDS_MAX);
 	}
 	return 0;
 }
@@ -63,8 +64,8 @@ int standstill_check(const struct standstill *s, const struct standstill_beat *b
 	if (beat->run == s->run && beat->step < s->step)
 		return err_set(err, EEXIST,
 			       "step %" PRIu64 " of run %" PRId64
-			       " has come, and steps of a run do "
-			       "not fall: what starts again is run %" PRId64,
+			       " has been reported, and steps never go back within a run: a "
+			       "restart is run %" PRId64,
 			       s->step, s->run, s->run + 1);
 	return 0;
 }
@@ -283,12 +284,13 @@ char *standstill_words(const struct standstill_found *found)
 		return xasprintf("no step for %s%s%s%s: step %" PRIu64 "%s", quiet,
 				 known ? "; its steps took " : "", known ? step : "",
 				 known ? " s" : "", found->step,
-				 found->ceased ? "; no beat comes, and its ranks run" : "");
+				 found->ceased ? "; no beat arrives, but its ranks run" : "");
 	case STANDSTILL_UNKNOWN:
 		if (found->restored && !found->ceased)
-			return xasprintf("no beat came since the controller began: step %" PRIu64,
-					 found->step);
-		return xasprintf("no step for %s, no beat comes, and no agent says whether its "
+			return xasprintf(
+				"no beat has arrived since the controller started: step %" PRIu64,
+				found->step);
+		return xasprintf("no step for %s, no beat arrives, and no agent says whether its "
 				 "ranks run: step %" PRIu64,
 				 quiet, found->step);
 	case STANDSTILL_ENDED:

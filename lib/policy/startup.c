@@ -51,16 +51,16 @@ void startup_decide(const struct policy *policy, struct denials *denials, size_t
 	if (tested && f->level == VERDICT_PASS && !f->bad) {
 		ret->answer = STARTUP_PASSED;
 		(void)snprintf(ret->sentence, sizeof(ret->sentence),
-			       "its run %.40s passed since it joined and booted", f->profile);
+			       "its %.40s run has passed since it joined and booted", f->profile);
 		return;
 	}
 	if (tested)
 		(void)snprintf(ret->sentence, sizeof(ret->sentence),
-			       "its run %.40s since it joined and booted was %s: %.200s",
+			       "its %.40s run since it joined and booted was %s: %.200s",
 			       f->profile, verdict_level_names[f->level], signature);
 	else
 		(void)snprintf(ret->sentence, sizeof(ret->sentence),
-			       "no active run of this boot has come since it joined");
+			       "no active run of this boot has been reported since it joined");
 	deny_ask(denials, policy, nodes, &(struct deny_question){ f->node, signature }, now_us,
 		 &deny);
 	if (deny.denied)

@@ -71,13 +71,14 @@ static int check_suspect(const struct suspicion_suspect *s, int64_t id, struct e
 	int r = 0;
 
 	if (s->n_hosts == 0 || s->n_hosts > SUSPICION_HOSTS_MAX)
-		return err_set(err, EINVAL, "window %lld: a suspect of %zu hosts: want 1 to %d",
+		return err_set(err, EINVAL, "window %lld: a suspect of %zu hosts: expected 1 to %d",
 			       (long long)id, s->n_hosts, SUSPICION_HOSTS_MAX);
 	if (!blame_may_accuse(s->class))
 		return err_set(err, EINVAL, "window %lld: a suspect of a class that accuses nobody",
 			       (long long)id);
 	if (!isfinite(s->share))
-		return err_set(err, EINVAL, "window %lld: a share that is no number", (long long)id);
+		return err_set(err, EINVAL, "window %lld: a share that is not a number",
+			       (long long)id);
 	for (i = 0; r == 0 && i < s->n_hosts; i++)
 		r = check_host(s->hosts[i], id, err);
 	return r;
@@ -164,7 +165,8 @@ int suspicion_add(struct suspicion *s, const struct suspicion_window *window, st
 	kept->coarse = window->coarse;
 	for (i = 0; i < s->n; i++) {
 		if (s->windows[i]->id == window->id)
-			return err_set(err, EEXIST, "window %lld is there", (long long)window->id);
+			return err_set(err, EEXIST, "window %lld is already there",
+				       (long long)window->id);
 	}
 	if (window->from_us >= window->until_us)
 		return err_set(err, EINVAL, "window %lld ends before it begins",

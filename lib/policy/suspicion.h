@@ -71,7 +71,7 @@ void suspicion_release(struct suspicion *s);
 /*
  * One more window. -EEXIST when its id is there (nothing changes), -EINVAL with a sentence when it
  * is none: it ends before it begins, has too many suspects or hosts, a host without a name or twice
- * in a suspect, a suspect twice, a class that accuses nobody, a share that is no number.
+ * in a suspect, a suspect twice, a class that accuses nobody, a share that is not a number.
  */
 int suspicion_add(struct suspicion *s, const struct suspicion_window *window, struct err *err);
 

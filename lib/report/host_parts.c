@@ -70,7 +70,7 @@ char *host_part_line(const struct host_part *part)
 	if (part->rail >= 0)
 		(void)strbuf_printf(&line, ", rail %d", part->rail);
 	if (part->gone)
-		(void)strbuf_puts(&line, "; not there in the last run");
+		(void)strbuf_puts(&line, "; absent from the last run");
 	return xstrdup(strbuf_text(&line));
 }
 

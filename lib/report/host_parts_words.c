@@ -273,7 +273,7 @@ int host_parts_find(const struct host_parts *parts, const char *words,
 		return err_set(err, EINVAL, "'%.80s' may be %s: say which", words, names);
 	if (parts->n == 0)
 		return err_set(err, ENOENT,
-			       "'%.80s': this host has not said yet what its parts are called",
+			       "'%.80s': this host has not reported the names of its parts yet",
 			       words);
 	return err_set(err, ENOENT, "this host has no '%.80s'; it has %s", words, names);
 }

@@ -190,9 +190,9 @@ static int decode_kind(const struct jval *v, struct err *err)
 	struct jval version = jval_get(v, "v");
 
 	if (!streq(json_string_value(kind.value), "report"))
-		return jval_fail(&kind, err, "want \"report\"");
+		return jval_fail(&kind, err, "expected \"report\"");
 	if (json_integer_value(version.value) != 1)
-		return jval_fail(&version, err, "want 1: this program reads report/1 only");
+		return jval_fail(&version, err, "expected 1: this program reads report/1 only");
 	return 0;
 }
 

@@ -174,7 +174,7 @@ int sample_decode(const struct jval *v, struct sample *ret, struct err *err)
 	int r;
 
 	if (version.value && json_integer_value(version.value) != 1)
-		return jval_fail(&version, err, "want 1: this program reads sample/1 only");
+		return jval_fail(&version, err, "expected 1: this program reads sample/1 only");
 	r = jval_decode(v, fields, ARRAY_SIZE(fields), 0, &s, err);
 
 	if (r == 0)

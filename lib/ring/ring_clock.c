@@ -141,10 +141,9 @@ int ring_clock_host(const struct ring_view *rings, size_t n, uint64_t base, uint
 		}
 	}
 	if (n_points == 0)
-		return err_set(
-			err, ENODATA,
-			"no operation has stamps of the GPU and of the host: its NCCL tells of "
-			"no kernels");
+		return err_set(err, ENODATA,
+			       "no operation has time stamps of both the GPU and the host: its "
+			       "NCCL does not report kernels");
 	*ret = ring_line_fit(points, least_delays(points, n_points), RING_CLOCK_SLOPE_MOST);
 	return 0;
 }

@@ -31,10 +31,10 @@ int ring_kind_check_shape(const struct ring_shape *s, struct err *err)
 	const uint64_t world = (uint64_t)s->dp * s->pp * s->tp;
 
 	if (!sizes || world > RANKS_MAX)
-		return err_set(err, EINVAL, "dp%u-pp%u-tp%u is no shape of 1 to %d ranks", s->dp,
+		return err_set(err, EINVAL, "dp%u-pp%u-tp%u is not a shape of 1 to %d ranks", s->dp,
 			       s->pp, s->tp, RANKS_MAX);
 	if (s->rank < 0 || (uint64_t)s->rank >= world)
-		return err_set(err, EINVAL, "rank %" PRId64 " is none of dp%u-pp%u-tp%u", s->rank,
+		return err_set(err, EINVAL, "rank %" PRId64 " is not in dp%u-pp%u-tp%u", s->rank,
 			       s->dp, s->pp, s->tp);
 	return 0;
 }
@@ -190,7 +190,7 @@ int ring_kind_find(const struct ring_view *rings, size_t n, const struct ring_sh
 	if (s->dp > 1 && count(kinds, n, RING_KIND_DATA) == 0)
 		return err_set(err, ENODATA,
 			       "none of %zu communicators is that of the %u replicas, in which it "
-			       "were number %u",
+			       "would be number %u",
 			       n, s->dp, ring_shape_replica(s));
 	if (s->pp > 1 && count(kinds, n, RING_KIND_PIPELINE) == 0)
 		return err_set(err, ENODATA, "none of %zu communicators is of the %u stages", n,
@@ -221,10 +221,11 @@ static int transfer(const struct ring_comm *comm, const struct ring_op *op,
 		return op->func == RING_SEND ? RING_WORK_FORWARD_SEND : RING_WORK_BACKWARD_RECV;
 	if (peer >= 0 && peer == stage - 1)
 		return op->func == RING_SEND ? RING_WORK_BACKWARD_SEND : RING_WORK_FORWARD_RECV;
-	return err_set(err, ENODATA,
-		       "stage %" PRId64 " meets stage %" PRId64
-		       ", no neighbour: stages with several model chunks cannot be told from rings",
-		       stage, peer);
+	return err_set(
+		err, ENODATA,
+		"stage %" PRId64 " meets stage %" PRId64
+		", no neighbour: stages with several model chunks cannot be recognized from rings",
+		stage, peer);
 }
 
 static enum ring_work collective(enum ring_kind kind, const struct ring_op *op)

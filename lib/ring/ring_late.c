@@ -298,7 +298,7 @@ int ring_late_find(const struct ring_job *job, const struct ring_lateness_option
 	size_t i, n_parts;
 
 	if (n == 0 || n != (uint64_t)o->dp * o->pp * o->tp)
-		return err_set(err, EINVAL, "%zu ranks are not dp%u-pp%u-tp%u", n, o->dp, o->pp,
+		return err_set(err, EINVAL, "%zu ranks do not make dp%u-pp%u-tp%u", n, o->dp, o->pp,
 			       o->tp);
 	for (i = 0; i < n; i++)
 		stage[i] = (uint32_t)(i / ((size_t)o->dp * o->tp));

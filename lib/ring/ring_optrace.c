@@ -22,10 +22,10 @@ static int check(const struct ring_shape *shape, const struct ring_optrace_optio
 	if (r < 0)
 		return r;
 	if (o->steps < RING_STEPS_MIN || o->steps > RING_OPTRACE_STEPS_MAX)
-		return err_set(err, EINVAL, "%u steps of a part: want %d to %d", o->steps,
+		return err_set(err, EINVAL, "%u steps of a part: expected %d to %d", o->steps,
 			       RING_STEPS_MIN, RING_OPTRACE_STEPS_MAX);
 	if (o->every && o->every < o->steps)
-		return err_set(err, EINVAL, "a part of %u steps each %u steps", o->steps, o->every);
+		return err_set(err, EINVAL, "a part of %u steps every %u steps", o->steps, o->every);
 	if (ring_shape_tensor(shape) != 0)
 		return err_set(err, ENOTUNIQ,
 			       "rank %" PRId64 " is a peer within a tensor-parallel group",
@@ -186,7 +186,7 @@ static int put_window(struct writer *w, const struct ring_spans_job *job, struct
 		put_step(w, spans, steps[i].number);
 	}
 	if (!strbuf_ok(&w->part->text))
-		return err_set(err, ENODATA, "%zu steps are more than %d bytes", window.n,
+		return err_set(err, ENODATA, "%zu steps take more than %d bytes", window.n,
 			       RING_OPTRACE_PART_MAX);
 	w->part->step = steps[0].number;
 	w->part->last_step = steps[window.n - 1].number;

@@ -39,7 +39,7 @@ static int check_layout(const struct ring_head *h, struct err *err)
 		return err_set(err, EPROTO, "it is not a ring of version %d", RING_VERSION);
 	if (h->head_size != RING_HEAD_SIZE || h->slot_size != RING_SLOT_SIZE ||
 	    h->n_slots != RING_SLOTS)
-		return err_set(err, EPROTO, "its parts have other sizes than a ring's");
+		return err_set(err, EPROTO, "the sizes of its parts are not those of a ring");
 	/* Of version 3 of the interface nobody says how many there are, and at first nothing. */
 	if (h->n_ranks < 0 || h->n_ranks > RING_READ_RANKS_MAX || h->rank < -1 ||
 	    h->rank >= (h->n_ranks ? h->n_ranks : RING_READ_RANKS_MAX) || h->n_nodes < 0 ||

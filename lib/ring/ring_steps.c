@@ -344,7 +344,7 @@ static int number_steps(const struct ring_view *rings, struct ring_steps *s, str
 	for (i = 1; i < s->n_steps; i++) {
 		if (s->steps[i].number <= s->steps[i - 1].number)
 			return err_set(err, ENODATA,
-				       "NCCL's numbers of this job's collectives do not grow");
+				       "NCCL's numbers of this job's collectives do not increase");
 	}
 	return 0;
 }
@@ -375,11 +375,10 @@ static int keep_whole(const struct ring_view *rings, const struct place *cuts, s
 			(struct ring_step){ 0, candidates[i].first, candidates[i].n };
 	}
 	if (s->n_steps < RING_STEPS_MIN)
-		return err_set(
-			err, ENODATA,
-			"of %zu steps %zu are alike and %zu have all stamps of the GPU: %d are "
-			"the least",
-			n, alike, s->n_steps, RING_STEPS_MIN);
+		return err_set(err, ENODATA,
+			       "of %zu steps %zu are alike and %zu have all stamps of the GPU: at "
+			       "least %d are needed",
+			       n, alike, s->n_steps, RING_STEPS_MIN);
 	s->left_out = last - first + 1 - s->n_steps;
 	return number_steps(rings, s, err);
 }

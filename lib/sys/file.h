@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <dirent.h>
 #include <stdint.h>
 
 #include "lib/base/macro.h"
@@ -15,6 +16,9 @@ struct strbuf;
 
 /* For CLEANUP(): close a descriptor unless negative. */
 void closep(int *fd);
+
+/* For CLEANUP(): close a directory unless NULL. */
+DEFINE_CLEANUP(DIR *, closedir, closedirp);
 
 /*
  * Read a whole regular file of at most `limit` bytes into new memory, NUL

@@ -14,7 +14,7 @@ char *host_name(void);
  * controller's: 1 to 253 (RFC 1035) letters, digits, '.', '-', '_', and neither '.' nor '-' first.
  */
 bool host_name_ok(const char *name);
-#define HOST_NAME_WANTED "want a host name: letters, digits, '.', '-', '_'"
+#define HOST_NAME_WANTED "expected a host name: letters, digits, '.', '-', '_'"
 
 /* /proc/sys/kernel/random/boot_id under the sysroot, "" when not readable. New memory. */
 char *host_boot_id(void);

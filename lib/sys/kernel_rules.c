@@ -67,7 +67,7 @@ static int check_code(const struct jval *v, const struct kernel_pattern *p, stru
 		struct jval code = jval_get(v, "code");
 
 		if (at[1] < '1' || at[1] > '9')
-			return jval_fail(&code, err, "want \\1 to \\9 behind a backslash");
+			return jval_fail(&code, err, "expected \\1 to \\9 after a backslash");
 		r = check_group(v, "code", (uint64_t)(at[1] - '0'), p, err);
 	}
 	return r;
@@ -125,7 +125,7 @@ static int compile(const struct jval *v, struct kernel_pattern *p, struct err *e
 	int r;
 
 	if (!p->match[0] || strlen(p->match) > MATCH_MAX)
-		return jval_fail(&match, err, "want 1 to %d bytes", MATCH_MAX);
+		return jval_fail(&match, err, "expected 1 to %d bytes", MATCH_MAX);
 	if (copies_of(p->match) > COPIES_MAX)
 		return jval_fail(&match, err, "too many repetitions: '+' and '{n}' multiply");
 	r = regcomp(&p->regex, p->match, REG_EXTENDED);
@@ -200,7 +200,7 @@ static int open_rows(const struct jval *root, const char *key, size_t max, struc
 	if (r < 0)
 		return r;
 	if (d->version != 1)
-		return jval_fail(&version, err, "want 1, this program knows no other");
+		return jval_fail(&version, err, "expected 1: this program reads no other version");
 	r = jval_need_array(&list, err);
 	if (r < 0)
 		return r;

@@ -108,6 +108,11 @@ char *paths_policy(void)
 	return env_or_beside("ASSAY_POLICY_DIR", "/policies", ASSAY_DEFAULT_POLICY_DIR);
 }
 
+char *paths_page(void)
+{
+	return env_or_beside("ASSAY_PAGE_DIR", "/page", ASSAY_DEFAULT_PAGE_DIR);
+}
+
 char *paths_probes(void)
 {
 	return env_or_beside("ASSAY_PROBE_DIR", "", ASSAY_DEFAULT_PROBE_DIR);

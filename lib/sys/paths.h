@@ -2,7 +2,7 @@
 /*
  * Where things are: each directory is an environment variable (read with
  * secure_getenv), else a default. A program that runs from its build directory
- * (policies/profiles.yaml lies beside it) finds policies and probes beside
+ * (policies/profiles.yaml lies beside it) finds policies, page and probes beside
  * itself; one in a tree of `make install DESTDIR=` finds them in that tree.
  */
 #pragma once
@@ -14,6 +14,7 @@ char *paths_state(void);  /* ASSAY_STATE_DIR, /var/lib/assay */
 char *paths_run(void);	  /* ASSAY_RUN_DIR, /run/assay */
 char *paths_conf(void);	  /* ASSAY_CONF_DIR, /etc/assay */
 char *paths_policy(void); /* ASSAY_POLICY_DIR, beside the program, $pkgdatadir/policies */
+char *paths_page(void);	  /* ASSAY_PAGE_DIR, beside the program, $pkgdatadir/page */
 char *paths_probes(void); /* ASSAY_PROBE_DIR, beside the program, $libexecdir/assay */
 
 /* Where `assay` is: beside the program, $bindir. No environment variable changes it. */

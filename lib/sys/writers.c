@@ -53,8 +53,9 @@ static int check(const char *path, struct err *err)
 	if (S_ISDIR(st.st_mode) && st.st_mode & S_ISVTX)
 		open = 0;
 	if (!is_trusted(st.st_uid))
-		return err_set(err, EACCES, "%s is of user %u, who may change it: chown root %s",
-			       path, (unsigned)st.st_uid, path);
+		return err_set(err, EACCES,
+			       "%s belongs to user %u, who may change it: chown root %s", path,
+			       (unsigned)st.st_uid, path);
 	if (open)
 		return err_set(err, EACCES, "%s can be changed by %s: chmod go-w %s", path,
 			       open & S_IWOTH ? "everybody" : "its group", path);

@@ -111,7 +111,7 @@ static int check_link(const struct jval *item, const struct topology *t,
 	if (r == 0)
 		r = check_end(item, t, "b", link->b, err);
 	if (r == 0 && streq(link->a, link->b) && topology_find(t, link->a)->type != TOPO_NUMA)
-		r = jval_fail(&end, err, "a link of '%s' with itself", link->a);
+		r = jval_fail(&end, err, "a link from '%s' to itself", link->a);
 	return r;
 }
 
@@ -200,7 +200,7 @@ static int decode_virtual(const struct jval *v, struct topology *t, struct err *
 		return 0;
 	}
 	if (!json_is_boolean(is_virtual.value))
-		return jval_fail(&is_virtual, err, "want true or false, not %s",
+		return jval_fail(&is_virtual, err, "expected true or false, not %s",
 				 jval_type_name(&is_virtual));
 	t->is_virtual = json_is_true(is_virtual.value);
 	return 0;
@@ -214,9 +214,9 @@ static int check_header(const struct jval *v, struct err *err)
 	if (r < 0)
 		return r;
 	if (!json_is_integer(version.value) || json_integer_value(version.value) != 1)
-		return jval_fail(&version, err, "want 1");
+		return jval_fail(&version, err, "expected 1");
 	if (!streq(json_string_value(kind.value), "topology"))
-		return jval_fail(&kind, err, "want \"topology\"");
+		return jval_fail(&kind, err, "expected \"topology\"");
 	return 0;
 }
 

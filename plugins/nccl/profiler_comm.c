@@ -339,15 +339,16 @@ static void tell_once(const struct comm_who *who, uint32_t nccl,
 		snprintf(text, sizeof(text), "NCCL %u.%u.%u is not recorded: %s", nccl / 10000,
 			 nccl / 100 % 100, nccl % 100, version->why);
 	else if (r == -ENOENT || r == -ECONNREFUSED)
-		snprintf(text, sizeof(text), "nothing is recorded: no assayd at its socket");
+		snprintf(text, sizeof(text),
+			 "nothing is recorded: no assayd is listening on its socket");
 	else if (r < 0)
 		snprintf(text, sizeof(text), "nothing is recorded: %s",
 			 strerrordesc_np(-r) ? strerrordesc_np(-r) : "?");
 	else
 		snprintf(text, sizeof(text),
-			 "NCCL %u.%u.%u by interface v%d: assayd has the ring%s%s", nccl / 10000,
-			 nccl / 100 % 100, nccl % 100, who->api, version->why ? "; " : "",
-			 version->why ? version->why : "");
+			 "NCCL %u.%u.%u through interface v%d: assayd has the ring%s%s",
+			 nccl / 10000, nccl / 100 % 100, nccl % 100, who->api,
+			 version->why ? "; " : "", version->why ? version->why : "");
 	tell(who, text);
 }
 

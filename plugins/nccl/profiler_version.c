@@ -17,9 +17,9 @@ enum {
  * The numbers of issues are those of github.com/NVIDIA/nccl.
  */
 static const struct profiler_version versions[] = {
-	{ 20000, 22599, 0, "older than 2.26: too old, it has no events of kernels" },
+	{ 20000, 22599, 0, "older than 2.26: it has no kernel events" },
 	{ 22602, 22606, RECORD,
-	  "no steps of proxies: their starts and stops do not match (#1658, #1682)" },
+	  "no proxy steps: their starts and stops do not match (#1658, #1682)" },
 	{ 22703, 22706, RECORD_PROXIES, NULL },
 	{ 22707, 22707, 0,
 	  "with a profiler it has failed with 'Proxy append out of bounds' (#2039)" },

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/sys/file.h"
@@ -26,6 +27,19 @@ const char *const accel_dtype_names[] = {
 	[ACCEL_F32] = "f32",   [ACCEL_F64] = "f64", [ACCEL_BF16] = "bf16",
 	[ACCEL_TF32] = "tf32", [ACCEL_FP8] = "fp8", NULL,
 };
+
+uint64_t accel_mono_us(const struct accel *a UNUSED)
+{
+	return clock_mono_us();
+}
+
+uint64_t accel_mono_ns(const struct accel *a UNUSED)
+{
+	struct timespec t = { 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
 
 size_t accel_dtype_size(enum accel_dtype dtype)
 {
@@ -146,7 +160,7 @@ int accel_choose(const char *name, const struct accel_ops *const *engines,
 		return err_set(err, EINVAL, "--engine: '%s' is not auto, cpu or cuda", name);
 	if (streq(wanted, "cuda") && !gpu)
 		return err_set(err, ENODEV,
-			       "no NVIDIA GPU on the PCI bus of this host, and no driver of one");
+			       "no NVIDIA GPU on the PCI bus of this host, and no driver for one");
 	for (i = 0; engines[i]; i++) {
 		if (!streq(engines[i]->name, wanted))
 			continue;

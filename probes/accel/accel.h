@@ -157,6 +157,8 @@ struct accel_ops {
 
 	/* Monotonic microseconds; a simulation has its own clock. */
 	uint64_t (*now_us)(const struct accel *a);
+	/* The same in nanoseconds: what a call took. */
+	uint64_t (*now_ns)(const struct accel *a);
 
 	int (*region_new)(struct accel *a, unsigned device, const struct accel_memory *memory,
 			  struct accel_region *ret, struct err *err);
@@ -224,6 +226,10 @@ extern const struct accel_ops accel_host_ops; /* host.c */
 extern const struct accel_ops accel_cuda_ops; /* cuda.c */
 /* The same without products, for who only copies: needs no cuBLASLt and does not load it. */
 extern const struct accel_ops accel_cuda_copy_ops;
+
+/* now_us() and now_ns() of engines whose clock is the host's. */
+uint64_t accel_mono_us(const struct accel *a);
+uint64_t accel_mono_ns(const struct accel *a);
 
 /* Bytes of one element. */
 size_t accel_dtype_size(enum accel_dtype dtype);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/sys/file.h"
@@ -222,18 +221,13 @@ static const char *cuda_asked(const struct accel *a)
 	return subject ? subject : "";
 }
 
-static uint64_t cuda_now_us(const struct accel *a UNUSED)
-{
-	return clock_mono_us();
-}
-
 #define OPS(open_)                                                                                 \
 	{                                                                                          \
 		.open = open_, .name = "cuda", .queue_max = CUDA_QUEUE_MAX, .threads = true,       \
 		.close = cuda_close, .n_devices = cuda_n_devices, .device_info = cuda_device_info, \
 		.device_params = cuda_params, .condition = cuda_condition,                         \
 		.device_enter = cuda_device_enter, .version = cuda_version, .asked = cuda_asked,   \
-		.now_us = cuda_now_us, .region_new = cuda_region_new,                              \
+		.now_us = accel_mono_us, .now_ns = accel_mono_ns, .region_new = cuda_region_new,   \
 		.region_free = cuda_region_free, .region_export = cuda_region_export,              \
 		.stream_new = cuda_stream_new, .stream_free = cuda_stream_free,                    \
 		.stream_handle = cuda_stream_handle, .stream_wait = cuda_stream_wait,              \

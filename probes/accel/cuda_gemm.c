@@ -52,7 +52,7 @@ static int lt_check(struct cuda *c, unsigned device, unsigned status, const char
 	} meanings[] = {
 		{ LT_NOT_INITIALIZED, EIO, "not initialized" },
 		{ LT_ALLOC_FAILED, ENOMEM, "out of memory" },
-		{ LT_INVALID_VALUE, ENOTSUP, "not with such values" },
+		{ LT_INVALID_VALUE, ENOTSUP, "not with these values" },
 		{ LT_ARCH_MISMATCH, ENOTSUP, "not on this GPU" },
 		{ LT_EXECUTION_FAILED, EIO, "execution failed" },
 		{ LT_INTERNAL_ERROR, EIO, "internal error" },

@@ -19,7 +19,7 @@ static int map_on_node(struct cuda *c, unsigned device, const struct accel_memor
 	int r;
 
 	if (at == MAP_FAILED)
-		return err_errno(err, errno, "%s: cannot map %zu MiB of the host", subject,
+		return err_errno(err, errno, "%s: cannot map %zu MiB of host memory", subject,
 				 memory->size >> 20);
 	r = membind(at, memory->size, (unsigned)memory->numa);
 	if (r < 0)
@@ -28,7 +28,7 @@ static int map_on_node(struct cuda *c, unsigned device, const struct accel_memor
 	if (r == 0)
 		r = cuda_check(c, device,
 			       c->libs.driver.host_register(at, memory->size, CUDA_HOST_PORTABLE),
-			       "cannot pin memory of the host", err);
+			       "cannot pin host memory", err);
 	if (r < 0)
 		(void)munmap(at, memory->size);
 	else

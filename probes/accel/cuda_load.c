@@ -27,9 +27,9 @@ static const char *advice(unsigned result)
 	case CUDA_STUB_LIBRARY:
 		return ": this libcuda.so.1 is the stub to link with, not the driver's";
 	case CUDA_NO_DEVICE:
-		return ": this host has a GPU and the driver sees none; look into the kernel log";
+		return ": this host has a GPU and the driver sees none; check the kernel log";
 	case CUDA_SYSTEM_NOT_READY:
-		return ": does nvidia-fabricmanager run?";
+		return ": is nvidia-fabricmanager running?";
 	case CUDA_SYSTEM_DRIVER_MISMATCH:
 		return ": libcuda and the kernel's driver are of different versions; reboot after "
 		       "an "
@@ -57,7 +57,7 @@ static int load_driver(struct cuda_libs *libs, struct err *err)
 	result = table->driver_version(&libs->driver_version);
 	if (result == CUDA_OK && libs->driver_version < CUDA_DRIVER_MIN)
 		return err_set(err, ENOTSUP,
-			       "the GPU driver knows CUDA %d.%d only; at least %d.%d is needed",
+			       "the GPU driver supports only CUDA %d.%d; at least %d.%d is needed",
 			       libs->driver_version / 1000, libs->driver_version % 1000 / 10,
 			       CUDA_DRIVER_MIN / 1000, CUDA_DRIVER_MIN % 1000 / 10);
 	if (result == CUDA_OK)

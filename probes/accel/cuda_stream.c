@@ -50,7 +50,7 @@ static int wait_for(struct cuda *c, unsigned device, const struct wait *w, struc
 		result = w->query(c, w->object);
 	}
 	if (result == CUDA_NOT_READY)
-		return err_set(err, ETIMEDOUT, "%s: its work did not end in time",
+		return err_set(err, ETIMEDOUT, "%s: its work did not finish in time",
 			       c->devices[device].info.subject);
 	return cuda_check(c, device, result, w->what, err);
 }
@@ -132,7 +132,7 @@ int cuda_event_new(struct accel *a, unsigned device, struct accel_event **ret, s
 
 	if (r == 0)
 		r = cuda_check(c, device, c->libs.driver.event_create(&handle, CUDA_EVENT_DEFAULT),
-			       "cannot make an event", err);
+			       "cannot create an event", err);
 	if (r < 0)
 		return r;
 	e = xcalloc(1, sizeof(*e));

@@ -41,7 +41,7 @@ static int take_row(const struct jval *v, struct gpu_users *users, struct err *e
 	if (r < 0)
 		return r;
 	if (!row->command[0] || strlen(row->command) > COMMAND_MAX || strchr(row->command, '/'))
-		return jval_fail(&command, err, "want the name of a program of 1 to %d bytes",
+		return jval_fail(&command, err, "expected the name of a program of 1 to %d bytes",
 				 COMMAND_MAX);
 	for (i = 0; i + 1 < users->n; i++) {
 		if (strncmp(users->rows[i].command, row->command, GPU_USER_COMM_MAX) == 0)
@@ -66,7 +66,7 @@ int gpu_users_take(const json_t *doc, const char *file, struct gpu_users *ret, s
 	size_t i, n;
 
 	if (r == 0 && d.version != 1)
-		r = jval_fail(&version, err, "want 1: this program reads version 1 only");
+		r = jval_fail(&version, err, "expected 1: this program reads version 1 only");
 	if (r == 0)
 		r = jval_need_array(&list, err);
 	n = r == 0 ? json_array_size(list.value) : 0;

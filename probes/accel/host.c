@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/sys/file.h"
@@ -112,11 +111,6 @@ static const char *host_asked(const struct accel *a UNUSED)
 	return "";
 }
 
-static uint64_t host_now_us(const struct accel *a UNUSED)
-{
-	return clock_mono_us();
-}
-
 /* Every core reaches all memory of the host. */
 static int host_peer_open(struct accel *a UNUSED, unsigned device UNUSED, unsigned peer UNUSED,
 			  struct err *err UNUSED)
@@ -136,7 +130,8 @@ const struct accel_ops accel_host_ops = {
 	.device_enter = host_device_enter,
 	.version = host_version,
 	.asked = host_asked,
-	.now_us = host_now_us,
+	.now_us = accel_mono_us,
+	.now_ns = accel_mono_ns,
 	.region_new = host_region_new,
 	.region_free = host_region_free,
 	.region_export = host_region_export,

@@ -90,7 +90,7 @@ int host_event_wait(struct accel_event *e, uint64_t deadline_us, struct err *err
 	if (!recorded)
 		return err_set(err, EINVAL, "waiting for an event that was never recorded");
 	if (!passed)
-		return err_set(err, ETIMEDOUT, "the event did not come in time");
+		return err_set(err, ETIMEDOUT, "the event did not complete in time");
 	return 0;
 }
 

@@ -29,10 +29,10 @@ void host_blas_init(char *ret_version, size_t size)
 static int check_shape(const struct accel_gemm_shape *shape, struct err *err)
 {
 	if (shape->dtype != ACCEL_F32 && shape->dtype != ACCEL_F64)
-		return err_set(err, ENOTSUP, "%s: the CPU engine multiplies f32 and f64",
+		return err_set(err, ENOTSUP, "%s: the CPU engine multiplies only f32 and f64",
 			       accel_dtype_names[shape->dtype]);
 	if (shape->out != shape->dtype)
-		return err_set(err, ENOTSUP, "the CPU engine gives the type it takes");
+		return err_set(err, ENOTSUP, "the CPU engine's output has the type of its input");
 	if (!shape->m || !shape->n || !shape->k || shape->m > INT_MAX || shape->n > INT_MAX ||
 	    shape->k > INT_MAX)
 		return err_set(err, EINVAL, "%u x %u x %u is not a valid shape of a product",

@@ -140,7 +140,7 @@ int host_find_cores(struct host *h, struct err *err)
 		if (add_core(h, fd, cpu) < 0)
 			return err_set(err, ENOMEM, "no memory for core %u", cpu);
 	}
-	return h->n_cores ? 0 : err_set(err, ENODEV, "no CPU that this process may use");
+	return h->n_cores ? 0 : err_set(err, ENODEV, "there is no CPU that this process may use");
 }
 
 void host_free_cores(struct host *h)

@@ -13,7 +13,7 @@ static const struct argp_option option_table[] = {
 	{ "peers", OPT_PEERS, "HOST:PORT,...", 0, "All ranks, by rank; rank 0 listens", 0 },
 	{ "rank", OPT_RANK, "N", 0, "The rank of this host, from 0", 0 },
 	{ "token-file", OPT_TOKEN_FILE, "FILE", 0,
-	  "A token that all know, then a line \"passed HOST:PORT\" for each that passed", 0 },
+	  "A token shared by all, then a line \"passed HOST:PORT\" for each that passed", 0 },
 	{ "force", OPT_FORCE, NULL, 0, "Include hosts that are not known to have passed", 0 },
 	{ 0 },
 };
@@ -24,7 +24,7 @@ static void set_rank(struct reduce_options *o, const char *arg, struct argp_stat
 	const unsigned long rank = strtoul(arg, &end, DECIMAL);
 
 	if (end == arg || *end || rank >= COLL_RANKS_MAX)
-		argp_error(state, "--rank: want 0 to %d", COLL_RANKS_MAX - 1);
+		argp_error(state, "--rank: expected 0 to %d", COLL_RANKS_MAX - 1);
 	o->rank = (unsigned)rank;
 	o->rank_given = true;
 }
@@ -77,7 +77,7 @@ static const struct probe_check checks[] = {
 	  "a slow host, port or switch among neighbours: all are as slow as the slowest" },
 	{ "all_reduce.link_bw", "B/s", BETTER_HIGHER,
 	  "the link from this host to the next in the ring, whatever the others do" },
-	{ "all_reduce.skew", "s", BETTER_LOWER, "a host that comes late to every operation" },
+	{ "all_reduce.skew", "s", BETTER_LOWER, "a host that is late for every operation" },
 	{ "all_reduce.correct", "1", BETTER_HIGHER, "wrong data from the fabric or a host" },
 	{ "all_reduce.gpu_busbw", "B/s", BETTER_HIGHER,
 	  "the same between memories of GPUs, without sums (--memory gpu), and a slow way from "

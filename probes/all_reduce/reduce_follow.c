@@ -54,7 +54,7 @@ static bool look(void *context, int *ret_suspect, char ret_why[static COLL_WHY_S
 	else if (m.kind == REDUCE_STOP)
 		(void)told_to_stop(s, &m, &err);
 	else
-		set_stopped(s, 0, "rank 0 sent something else while it must wait");
+		set_stopped(s, 0, "rank 0 sent something else while it should have waited");
 	*ret_suspect = s->suspect;
 	(void)snprintf(ret_why, COLL_WHY_SIZE, "%.*s", COLL_WHY_SIZE - 1, s->why);
 	return true;
@@ -130,7 +130,7 @@ static int on_result(struct reduce_session *s, struct reduce_message *m,
 	(void)answer;
 	if (!s->ring || m->rates.n != s->n || m->late.n != s->n ||
 	    m->behind.n != s->n * s->n_windows)
-		return err_set(err, EPROTO, "rank 0 sent results of what was not measured");
+		return err_set(err, EPROTO, "rank 0 sent results that were not measured");
 	r = reduce_emit(s, m);
 	reduce_shut(s);
 	return r;

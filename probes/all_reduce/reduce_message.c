@@ -162,10 +162,10 @@ static int check_names(const struct jval *root, const struct reduce_message *m, 
 	size_t i;
 
 	if (m->node && !pair_is_name(m->node, PAIR_NAME_MAX))
-		return jval_fail(&node, err, "want the name of a node");
+		return jval_fail(&node, err, "expected the name of a node");
 	for (i = 0; m->nodes && m->nodes[i]; i++) {
 		if (!pair_is_name(m->nodes[i], PAIR_NAME_MAX))
-			return jval_fail(&nodes, err, "want names of nodes");
+			return jval_fail(&nodes, err, "expected names of nodes");
 	}
 	if (m->why && strlen(m->why) >= PAIR_NOTE_SIZE)
 		return jval_fail(&why, err, "longer than %d bytes", PAIR_NOTE_SIZE - 1);
@@ -182,7 +182,7 @@ static int check_again(const struct jval *root, const struct reduce_message *m, 
 
 	for (i = 0; i < m->again.n; i++) {
 		if (!(m->again.v[i] >= 0 && m->again.v[i] <= WHOLE_MAX))
-			return jval_fail(&again, err, "want numbers that are not negative");
+			return jval_fail(&again, err, "expected non-negative numbers");
 	}
 	return 0;
 }

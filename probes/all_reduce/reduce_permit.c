@@ -39,7 +39,7 @@ static int take_line(struct reduce_permit *p, size_t number, char *line, const c
 		return 0;
 	}
 	if (number == 1 || strncmp(line, passed_word, sizeof(passed_word) - 1) != 0 || !*peer)
-		return err_set(err, EINVAL, "%s: line %zu: want %s", path, number,
+		return err_set(err, EINVAL, "%s: line %zu: expected %s", path, number,
 			       number == 1 ? "a token" : "\"passed HOST:PORT\"");
 	if (n == COLL_RANKS_MAX)
 		return err_set(err, EINVAL, "%s: line %zu: more than %d hosts", path, number,
@@ -65,7 +65,7 @@ int reduce_permit_read(const char *path, struct reduce_permit *ret, struct err *
 		r = take_line(&p, ++number, line, path, err);
 	}
 	if (r == 0 && !p.token)
-		r = err_set(err, EINVAL, "%s: want a line with a token", path);
+		r = err_set(err, EINVAL, "%s: expected a line with a token", path);
 	if (r < 0) {
 		reduce_permit_release(&p);
 		return r;
@@ -89,7 +89,7 @@ int reduce_permit_check(const struct reduce_permit *p, char *const *peers, struc
 		if (!has(p->passed, peers[i]))
 			return err_set(err, EPERM,
 				       "%s is not known to have passed its own tests: the token "
-				       "file has no line \"passed %s\" (--force runs all the same)",
+				       "file has no line \"passed %s\" (--force runs anyway)",
 				       peers[i], peers[i]);
 	}
 	return 0;
@@ -113,7 +113,7 @@ int reduce_peers_parse(const char *text, char ***ret_peers, struct err *err)
 			peers[n++] = xstrdup(peer);
 	}
 	if (r == 0 && n < 2)
-		r = err_set(err, EINVAL, "--peers: want two or more, HOST:PORT,HOST:PORT");
+		r = err_set(err, EINVAL, "--peers: expected two or more, HOST:PORT,HOST:PORT");
 	if (r < 0) {
 		strv_free(peers);
 		return r;

@@ -92,20 +92,20 @@ static int run(struct probe *probe, struct err *err)
 
 static const struct probe_check checks[] = {
 	{ "all_to_all.busbw", "B/s", BETTER_HIGHER,
-	  "NVLink or NVSwitch slower than it was, or than its kind is" },
+	  "NVLink or NVSwitch slower than it was, or than others of its kind" },
 	{ "all_to_all.size_bw", "B/s", BETTER_NONE,
 	  "the same for smaller sizes: where launches take longer than they did" },
 	{ "all_to_all.pair_bw", "B/s", BETTER_HIGHER,
 	  "the GPU or the pair of GPUs whose links are slow" },
 	{ "all_to_all.nvlinks", "1", BETTER_NONE, "a GPU with fewer NVLinks up than its peers" },
 	{ "all_to_all.correct", "1", BETTER_LOWER,
-	  "data damaged on its way: elements that are wrong" },
+	  "data damaged in transit: elements that are wrong" },
 	{ "all_to_all.rnic_busbw", "B/s", BETTER_HIGHER,
 	  "an RDMA port or switch that is slow when all send to all (--engine verbs)" },
 	{ "all_to_all.rnic_size_bw", "B/s", BETTER_NONE, "the same for smaller sizes" },
 	{ "all_to_all.rnic_pair_bw", "B/s", BETTER_HIGHER,
-	  "the port, or the way between two ports, that is slow" },
-	{ "all_to_all.rnic_correct", "1", BETTER_LOWER, "data damaged on its way over the fabric" },
+	  "the port, or the path between two ports, that is slow" },
+	{ "all_to_all.rnic_correct", "1", BETTER_LOWER, "data damaged in transit over the fabric" },
 };
 
 int main(int argc, char **argv)

@@ -197,8 +197,8 @@ static void note_slow(struct all_to_all *t)
 	int slow = all_to_all_slow(t->pairs, t->n, &part);
 
 	if (slow != COLL_NOBODY)
-		words = xasprintf("the pairs of %s do %.0f %% of the others", t->ends[slow].subject,
-				  100 * part);
+		words = xasprintf("the pairs of %s reach %.0f %% of the others",
+				  t->ends[slow].subject, 100 * part);
 	else if (all_to_all_slow_pair(t->pairs, t->n, &pair, &part))
 		words = pair_words(t, &pair, part);
 	if (!words)

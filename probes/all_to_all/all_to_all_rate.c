@@ -57,7 +57,7 @@ static void tell_end(struct all_to_all *t, const char *check, uint64_t bytes, in
 	CLEANUP(freep) char *why = NULL;
 
 	if (failed == -ETIMEDOUT)
-		why = xasprintf("an all-to-all of %" PRIu64 " bytes did not end in %.3g s: %s",
+		why = xasprintf("an all-to-all of %" PRIu64 " bytes did not finish in %.3g s: %s",
 				bytes, (double)once_us(t) / USEC_PER_SEC, result->why);
 	else if (end && end->pci[0] && !strstr(result->why, end->pci))
 		why = xasprintf("%s (%s)", result->why, end->pci);
@@ -246,7 +246,7 @@ static void note_total(struct all_to_all *t)
 	if (t->busy[0])
 		t->total.note = xasprintf("measured although %s", t->busy);
 	if (value < suspect_part * plan->known && !t->suspect[0])
-		(void)snprintf(t->suspect, sizeof(t->suspect), "it did %.1f GB/s here before",
+		(void)snprintf(t->suspect, sizeof(t->suspect), "it reached %.1f GB/s here before",
 			       plan->known * 1e-9);
 	if (!(plan->known >= value))
 		plan->known = value;

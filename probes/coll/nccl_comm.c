@@ -237,7 +237,7 @@ static int init_ranks(struct nccl_group *g, nccl_config *config, struct err *err
 			r = nccl_check(
 				g, rank,
 				g->call.init_rank(&rank->comm, (int)g->coll.n, id, (int)i, config),
-				"cannot make its communicator", err);
+				"cannot create its communicator", err);
 	}
 	result = g->call.group_end();
 	return r < 0 ? r : nccl_check(g, first, result, "cannot make communicators", err);

@@ -138,7 +138,7 @@ void nccl_hang_look(struct nccl_group *g)
 	if (is_some(ranks, all)) {
 		suspect(g, ranks);
 		(void)snprintf(result->why, sizeof(result->why),
-			       "NCCL did not begin it on %s, on %u others it did", names,
+			       "NCCL did not start it on %s, but did on %u others", names,
 			       count(all & ~ranks));
 		return;
 	}
@@ -147,12 +147,12 @@ void nccl_hang_look(struct nccl_group *g)
 	if (is_some(ranks, all)) {
 		suspect(g, ranks);
 		(void)snprintf(result->why, sizeof(result->why),
-			       "%s ended %u of %u operations, the others %u", names, fewest,
+			       "%s finished %u of %u operations, the others %u", names, fewest,
 			       g->coll.times, others);
 		return;
 	}
 	(void)snprintf(result->why, sizeof(result->why),
-		       "all %u GPUs began operation %u of %u and none ended it", count(all),
+		       "all %u GPUs began operation %u of %u and none finished it", count(all),
 		       MIN(fewest + 1, g->coll.times), g->coll.times);
 }
 

@@ -47,8 +47,8 @@ int nccl_load(struct nccl_library *ret, struct err *err)
 	/* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): library_find() set all or failed */
 	if (table->get_version(&version) != NCCL_OK || version < NCCL_VERSION_MIN)
 		return err_set(err, ENOTSUP,
-			       "libnccl.so.2 is version %d; at least %d (2.14) is needed, whose "
-			       "communicators need not block",
+			       "libnccl.so.2 is version %d; at least %d (2.14) is needed, for "
+			       "communicators that do not block",
 			       version, NCCL_VERSION_MIN);
 	(void)snprintf(library.version, sizeof(library.version), "nccl %d.%d.%d", version / 10000,
 		       version % 10000 / 100, version % 100);

@@ -23,7 +23,7 @@ static int ring_start(struct coll *c, const struct coll_op *op, struct err *err)
 			"host only");
 	g->adds = op->kind == COLL_ALL_REDUCE;
 	if (op->bytes == 0 || op->bytes > c->bytes || op->bytes % (c->n * sizeof(float)) != 0)
-		return err_set(err, EINVAL, "%llu bytes: want a multiple of %zu, at most %llu",
+		return err_set(err, EINVAL, "%llu bytes: expected a multiple of %zu, at most %llu",
 			       (unsigned long long)op->bytes, c->n * sizeof(float),
 			       (unsigned long long)c->bytes);
 	g->chunk = op->bytes / c->n;
@@ -145,10 +145,10 @@ int coll_ring_open(const struct pair_side *side, const struct coll_ring_want *wa
 	int r;
 
 	if (want->n < 2 || want->n > COLL_RANKS_MAX || want->rank >= want->n)
-		return err_set(err, EINVAL, "rank %u of %u: want 2 to %d ranks, from 0", want->rank,
-			       want->n, COLL_RANKS_MAX);
+		return err_set(err, EINVAL, "rank %u of %u: expected 2 to %d ranks, from 0",
+			       want->rank, want->n, COLL_RANKS_MAX);
 	if (want->qps == 0 || want->qps > FLOW_QUEUES_MAX)
-		return err_set(err, EINVAL, "%u queue pairs: want 1 to %d", want->qps,
+		return err_set(err, EINVAL, "%u queue pairs: expected 1 to %d", want->qps,
 			       FLOW_QUEUES_MAX);
 	g = xcalloc(1, sizeof(*g));
 	g->coll = (struct coll){ .ops = &ops,

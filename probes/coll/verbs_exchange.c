@@ -321,7 +321,7 @@ static void tell_failed(struct exchange *g)
 	if (!s.first)
 		return;
 	words = rdma_done_words(&s.first->why);
-	what = xasprintf("does not get there: %s", words);
+	what = xasprintf("does not arrive: %s", words);
 	g->error = rdma_status_is_sick(s.first->why.status) ? -EIO : -EINVAL;
 	g->coll.result.state = COLL_FAILED;
 	tell(g, &s, what);
@@ -334,7 +334,7 @@ static void exchange_tell_late(struct exchange *g)
 
 	g->error = -ETIMEDOUT;
 	if (s.n > 0)
-		tell(g, &s, "had not arrived when its time was up");
+		tell(g, &s, "had not arrived when the time was up");
 }
 
 /*
@@ -513,7 +513,7 @@ static int exchange_start(struct coll *c, const struct coll_op *op, struct err *
 	if (op->kind != COLL_ALL_TO_ALL)
 		return err_set(err, EOPNOTSUPP, "an exchange over RDMA does all-to-all only");
 	if (op->bytes == 0 || op->bytes > c->bytes || op->bytes % (c->n * sizeof(float)) != 0)
-		return err_set(err, EINVAL, "%llu bytes: want a multiple of %zu, at most %llu",
+		return err_set(err, EINVAL, "%llu bytes: expected a multiple of %zu, at most %llu",
 			       (unsigned long long)op->bytes, c->n * sizeof(float),
 			       (unsigned long long)c->bytes);
 	exchange_cut(g, op->bytes / c->n);
@@ -681,7 +681,7 @@ int coll_exchange_open(const struct pair_side *sides, const struct coll_exchange
 
 	if (want->n < 2 || want->n > COLL_RANKS_MAX || want->n_here == 0 ||
 	    want->first >= want->n || want->n_here > want->n - want->first)
-		return err_set(err, EINVAL, "ranks %u and %u more of %u: want 2 to %d in all",
+		return err_set(err, EINVAL, "ranks %u and %u more of %u: expected 2 to %d in all",
 			       want->first, want->n_here, want->n, COLL_RANKS_MAX);
 	g = xcalloc(1, sizeof(*g));
 	g->coll = (struct coll){ .ops = want->n_here == want->n ? &ops_whole : &ops,

@@ -5,7 +5,7 @@
  * are exactly right (gemm.correct).
  *
  *	gemm_run    look who else is there -> set up -> gemm_rate -> gemm_check (and gemm_vote)
- *	            -> gemm_chain -> gemm_overlap
+ *	            -> gemm_launch -> gemm_chain -> gemm_overlap
  *
  * Everything but gemm_main.c knows only the operations of accel.h (gemm_overlap
  * those of coll.h too) and a sink for samples, so that tests run it on a
@@ -19,6 +19,8 @@
 #include "lib/report/report.h"
 #include "probes/accel/accel.h"
 #include "probes/coll/nccl.h"
+
+struct numa_host; /* probes/memory/numa.h */
 
 enum {
 	GEMM_EDGE_MAX = 65536, /* rows, columns and depth of --shape */
@@ -44,15 +46,18 @@ struct gemm_plan {
 	struct accel_gemm_shape check_shape; /* of what is verified; m = 0: the same products */
 	bool gpu; /* GPUs: clocks are watched, and who computes on one has it whole */
 	uint64_t seed;
-	bool chain;	   /* measure gemm.chain too */
-	bool run_busy;	   /* measure devices that others use too, and say so */
-	uint64_t warm_us;  /* warm-up of the rate: clocks and power settle */
-	uint64_t rate_us;  /* measuring the rate */
-	uint64_t check_us; /* verifying products */
-	uint64_t vote_us;  /* comparing those of random data between devices; 0: not at all */
-	bool burn;	   /* in place of rate, chain and overlap: gemm_burn.h, for rate_us */
-	double burn_s;	   /* what was asked for, in seconds */
-	bool overlap;	   /* measure gemm.overlap too, with `nccl` */
+	bool launch;		      /* measure gemm.launch too */
+	bool chain;		      /* measure gemm.chain too */
+	const struct numa_host *numa; /* where threads may run; borrowed; NULL unknown */
+	const char *cpu;	      /* model of the processor; borrowed; NULL unknown */
+	bool run_busy;		      /* measure devices that others use too, and say so */
+	uint64_t warm_us;	      /* warm-up of the rate: clocks and power settle */
+	uint64_t rate_us;	      /* measuring the rate */
+	uint64_t check_us;	      /* verifying products */
+	uint64_t vote_us; /* comparing those of random data between devices; 0: not at all */
+	bool burn;	  /* in place of all but gemm.correct, for rate_us: gemm_burn.h */
+	double burn_s;	  /* what was asked for, in seconds */
+	bool overlap;	  /* measure gemm.overlap too, with `nccl` */
 	uint64_t overlap_us;
 	struct nccl_library nccl;
 	_Atomic(const char *) check; /* what is being measured, for who waits; NULL: gemm.rate */
@@ -93,6 +98,7 @@ struct gemm_device {
 	struct accel_stream *stream;
 	struct gemm_job job;
 	struct gemm_job check; /* of plan->check_shape; empty when that is not set */
+	struct gemm_job hung;  /* of what did not end in the stream, which is freed before it */
 	struct gemm_clock clock;
 	struct gemm_window ring[GEMM_IN_FLIGHT];
 	unsigned n_put, n_taken;    /* windows put and taken; their difference is in flight */
@@ -244,13 +250,11 @@ int gemm_overlap(struct gemm_run *run);
 uint64_t gemm_random(uint64_t *state);
 
 /*
- * What gemm_fill_random() fills with, in params: how much power a product takes depends on it, and
- * with that its rate. "uniform" in [-1, 1), cut to the type; FP8, which has few values, "integers"
- * from -2 to 2.
+ * Fill `n` elements with seeded values, uniform in [-1, 1): zeros, and integers, would draw less
+ * power than real data. FP8 takes what it has nearest. What they are is GEMM_DATA of the params:
+ * two rates are compared when it is the same, so that whoever changes the values changes the word.
  */
-const char *gemm_data_name(enum accel_dtype dtype);
-
-/* Fill `n` elements with seeded values in [-1, 1): zeros would draw less power than real data. */
+#define GEMM_DATA "uniform"
 void gemm_fill_random(enum accel_dtype dtype, size_t n, uint64_t seed, void *out);
 
 /* Element `i` as a number. Not of FP8. */

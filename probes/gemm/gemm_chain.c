@@ -6,10 +6,14 @@
  * alone (MegaScale, NSDI'24, section 5.2): there the launches run ahead of the
  * GPU. Here a launch that takes long leaves the GPU without work.
  *
- * The GPU's own time is that of the chain put behind work long enough for all
- * of it to be launched meanwhile; the time in earnest that of a chain put on an
- * idle stream. Both are read from the GPU's clock. One GPU at a time, from one
- * thread: what each rank of a job has.
+ * The GPU's own time is that of the chain put behind copies that last until all
+ * of it is launched; the time in earnest that of a chain put on an idle stream.
+ * Both are read from the GPU's clock, and both at the same one: copies draw too
+ * little power to be throttled for, which products of that time did (30 ms, so
+ * that the chain behind them had the clock of full load, and its own time was so
+ * much too long that launches of a host 20 % late were not seen). One GPU at a
+ * time, from one thread bound near it: what each rank of a job has. Where the host
+ * has another node with cores, the same from there: gemm.chain_far.
  */
 #include <errno.h>
 #include <math.h>
@@ -17,14 +21,18 @@
 
 #include "lib/base/xalloc.h"
 #include "probes/gemm/gemm_device.h"
+#include "probes/gemm/gemm_place.h"
 
 enum {
 	PRODUCTS = 4, /* of a layer */
 	LAYERS = 8,
-	LAUNCHES = 10 * LAYERS, /* of a chain */
-	ALONE_RUNS = 3,		/* the shortest is the GPU's own time */
-	BEHIND_US = 30000,	/* work before a chain: 375 us for each launch */
-	BEHIND_MAX = 400,	/* products of it: what a stream holds beside the chain */
+	LAUNCHES = 10 * LAYERS,	 /* of a chain */
+	ALONE_RUNS = 3,		 /* the shortest is the GPU's own time */
+	SETTLE_US = 100000,	 /* of chains alone: the clock comes back from that of full load */
+	BEHIND_TIMES = 4,	 /* copies before a chain last so many times its launches */
+	BEHIND_MAX = 400,	 /* copies: what a stream holds beside the chain */
+	BEHIND_BYTES = 32 << 20, /* of one: ten times as long as it takes to launch, or more */
+	BEHIND_SOME = 2,	 /* to see how long one takes */
 	TOKENS_MAX = 512,
 	HIDDEN_MAX = 2048,
 };
@@ -44,11 +52,12 @@ static const struct {
 
 struct chain {
 	struct gemm_device *device;
+	enum gemm_side side;
 	unsigned tokens, hidden;
 	struct gemm_job jobs[PRODUCTS];
-	struct accel_region scratch;
-	struct accel_event *from, *to;
-	double alone_s;		      /* of a layer, the GPU by itself */
+	struct accel_region scratch, behind;
+	struct accel_event *first, *from, *to;
+	double alone_s; /* of a layer, the GPU by itself; INFINITY: it cannot be told */
 	double windows[GEMM_WINDOWS]; /* of a layer, in earnest */
 	size_t n;
 };
@@ -67,6 +76,9 @@ static void release_chain(struct chain *c)
 		gemm_job_release(c->device, &c->jobs[i]);
 	if (c->scratch.ptr)
 		ops->region_free(&c->scratch);
+	if (c->behind.ptr)
+		ops->region_free(&c->behind);
+	ops->event_free(c->first);
 	ops->event_free(c->from);
 	ops->event_free(c->to);
 }
@@ -100,9 +112,12 @@ static int set_up_chain(struct chain *c, struct err *err)
 	struct gemm_device *d = c->device;
 	const struct accel_ops *ops = d->plan->ops;
 	struct accel_memory memory = { ACCEL_DEVICE, -1, copied(c) };
+	struct accel_memory behind = { ACCEL_DEVICE, -1, (size_t)2 * BEHIND_BYTES };
 	size_t i;
 	int r = ops->region_new(d->plan->accel, d->index, &memory, &c->scratch, err);
 
+	if (r == 0)
+		r = ops->region_new(d->plan->accel, d->index, &behind, &c->behind, err);
 	for (i = 0; r == 0 && i < PRODUCTS; i++) {
 		struct accel_gemm_shape shape = d->plan->shape;
 
@@ -111,6 +126,8 @@ static int set_up_chain(struct chain *c, struct err *err)
 		shape.k = layer[i].k * c->hidden;
 		r = gemm_job_init(d, &shape, &c->jobs[i], err);
 	}
+	if (r == 0)
+		r = ops->event_new(d->plan->accel, d->index, &c->first, err);
 	if (r == 0)
 		r = ops->event_new(d->plan->accel, d->index, &c->from, err);
 	if (r == 0)
@@ -135,61 +152,125 @@ static int put_layer(struct chain *c, struct err *err)
 	return r;
 }
 
-/* Launch a chain, wait for it and tell how long a layer took on the GPU's clock. */
-static int run_chain(struct chain *c, double *ret_s, struct err *err)
+/* What a chain took: copies before it and a layer of it on the GPU's clock, all launches on the
+ * host's. */
+struct took {
+	double behind_s, layer_s, launch_s;
+};
+
+static int put_copies(struct chain *c, unsigned n, struct err *err)
+{
+	struct accel_at from = { &c->behind, 0 }, to = { &c->behind, BEHIND_BYTES };
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < n; i++)
+		r = c->device->plan->ops->copy(c->device->stream, to, from, BEHIND_BYTES, err);
+	return r;
+}
+
+/* Put a chain behind so many copies, wait for it and tell how long it took. */
+static int run_chain(struct chain *c, unsigned copies, struct took *ret, struct err *err)
 {
 	const struct gemm_plan *plan = c->device->plan;
 	const struct accel_ops *ops = plan->ops;
-	double seconds = 0;
+	const uint64_t start_ns = ops->now_ns(plan->accel);
+	struct took took = { 0 };
 	unsigned i;
-	int r = ops->event_record(c->from, c->device->stream, err);
+	int r = ops->event_record(c->first, c->device->stream, err);
 
+	if (r == 0)
+		r = put_copies(c, copies, err);
+	if (r == 0)
+		r = ops->event_record(c->from, c->device->stream, err);
 	for (i = 0; r == 0 && i < LAYERS; i++)
 		r = put_layer(c, err);
 	if (r == 0)
 		r = ops->event_record(c->to, c->device->stream, err);
+	took.launch_s = (double)(ops->now_ns(plan->accel) - start_ns) * 1e-9;
 	if (r == 0)
 		r = ops->stream_wait(c->device->stream, plan->deadline_us, err);
 	if (r == 0)
-		r = ops->event_seconds(c->from, c->to, &seconds, err);
+		r = ops->event_seconds(c->first, c->from, &took.behind_s, err);
 	if (r == 0)
-		*ret_s = seconds / LAYERS;
+		r = ops->event_seconds(c->from, c->to, &took.layer_s, err);
+	took.layer_s /= LAYERS;
+	if (r == 0)
+		*ret = took;
 	return r;
 }
 
-/* Work that keeps the GPU busy while a chain is launched behind it. */
-static int put_before(struct chain *c, struct err *err)
+/* Copies that last so long that a chain is launched meanwhile, as far as can be told before. */
+static int count_copies(struct chain *c, unsigned *ret, struct err *err)
 {
-	struct gemm_device *d = c->device;
-	double n = BEHIND_US * 1e-6 / d->seconds_per_product;
-	unsigned i, products = n < 1 ? 1 : n > BEHIND_MAX ? BEHIND_MAX : (unsigned)ceil(n);
-	int r = 0;
+	struct took took;
+	double n;
+	int r = run_chain(c, BEHIND_SOME, &took, err); /* the first one loads kernels */
 
-	for (i = 0; r == 0 && i < products; i++)
-		r = d->plan->ops->gemm_run(d->job.gemm, d->stream, &d->job.x, &d->job.y,
-					   &d->job.out, err);
+	if (r == 0)
+		r = run_chain(c, BEHIND_SOME, &took, err);
+	if (r < 0)
+		return r;
+	n = ceil(BEHIND_TIMES * took.launch_s * BEHIND_SOME / fmax(took.behind_s, 1e-9));
+	*ret = n > BEHIND_MAX ? (unsigned)BEHIND_MAX : MAX((unsigned)n, 1U);
+	return 0;
+}
+
+/* The shortest of some that were launched before the GPU came to them. */
+static int measure_alone(struct chain *c, struct err *err)
+{
+	unsigned copies, runs = 0;
+	int r = count_copies(c, &copies, err);
+
+	c->alone_s = (double)INFINITY;
+	while (r == 0 && runs < ALONE_RUNS) {
+		struct took took = { 0 };
+
+		r = run_chain(c, copies, &took, err);
+		if (r == 0 && took.launch_s < took.behind_s) {
+			c->alone_s = fmin(c->alone_s, took.layer_s);
+			runs++;
+		} else if (r == 0 && copies == BEHIND_MAX) {
+			break;
+		} else {
+			copies = MIN(2 * copies, (unsigned)BEHIND_MAX);
+		}
+	}
 	return r;
 }
 
 static int measure_chain(struct chain *c, struct err *err)
 {
-	double seconds = 0;
+	struct took took;
+	const struct gemm_plan *plan = c->device->plan;
+	const uint64_t settled_us = plan->ops->now_us(plan->accel) + SETTLE_US;
 	unsigned i;
-	int r = run_chain(c, &seconds, err); /* the first one loads kernels */
+	int r = 0;
 
-	c->alone_s = INFINITY;
-	for (i = 0; r == 0 && i < ALONE_RUNS; i++) {
-		r = put_before(c, err);
-		if (r == 0)
-			r = run_chain(c, &seconds, err);
-		c->alone_s = fmin(c->alone_s, seconds);
-	}
+	while (r == 0 && plan->ops->now_us(plan->accel) < settled_us)
+		r = run_chain(c, 0, &took, err);
+	if (r == 0)
+		r = measure_alone(c, err);
+
 	for (i = 0; r == 0 && i < GEMM_WINDOWS; i++) {
-		r = run_chain(c, &seconds, err);
+		r = run_chain(c, 0, &took, err);
 		if (r == 0)
-			c->windows[c->n++] = seconds;
+			c->windows[c->n++] = took.layer_s;
 	}
 	return r;
+}
+
+static char *chain_words(double layer_s, double alone_s, double share)
+{
+	if (!isfinite(alone_s))
+		return xasprintf("host-bound: a layer of %d launches takes %.1f us, the GPU alone "
+				 "cannot be told: launches take longer than copies of %d MiB",
+				 LAUNCHES / LAYERS, 1e6 * layer_s, BEHIND_BYTES >> 20);
+	return xasprintf(
+		"%s: a layer of %d launches takes %.1f us, the GPU alone %.1f us: it waits "
+		"for the host %.0f %% of the time",
+		share >= host_bound ? "host-bound" : "not host-bound", LAUNCHES / LAYERS,
+		1e6 * layer_s, 1e6 * alone_s, 100 * share);
 }
 
 static void set_chain(struct sample *s, const struct chain *c)
@@ -197,40 +278,42 @@ static void set_chain(struct sample *s, const struct chain *c)
 	double share;
 
 	(void)json_object_set_new(s->params, "chain", json_sprintf("%ux%u", c->tokens, c->hidden));
+	gemm_place_params(c->device, c->side, s->params);
 	if (s->state != SAMPLE_MEASURED || c->n < SAMPLE_WINDOWS_MIN)
 		return;
 	sample_set_windows(s, c->windows, c->n);
-	share = fmax(0, 1 - c->alone_s / s->value);
-	s->note = xasprintf(
-		"%s: a layer of %d launches takes %.1f us, the GPU alone %.1f us: it waits "
-		"for the host %.0f %% of the time",
-		share >= host_bound ? "host-bound" : "not host-bound", LAUNCHES / LAYERS,
-		1e6 * s->value, 1e6 * c->alone_s, 100 * share);
+	share = isfinite(c->alone_s) ? fmax(0, 1 - c->alone_s / s->value) : 1;
+	s->note = chain_words(s->value, c->alone_s, share);
 	if (share >= host_bound)
 		s->code = xstrdup("host-bound");
 }
 
-static int chain_of(struct gemm_run *run, struct gemm_device *d)
+static int chain_of(struct gemm_run *run, struct gemm_device *d, enum gemm_side side)
 {
 	const struct gemm_plan *plan = run->plan;
 	/* Of the products that draw full power: large enough to hide a launch of 5 us. */
 	struct chain c = {
 		.device = d,
+		.side = side,
 		.tokens = MAX(MIN(plan->shape.m / 16, (unsigned)TOKENS_MAX), 1U),
 		.hidden = MAX(MIN(plan->shape.k / 4, (unsigned)HIDDEN_MAX), 1U),
 	};
 	uint64_t start_us = plan->ops->now_us(plan->accel);
+	struct gemm_place place = { .moved = false };
 	struct err err = ERR_INIT;
 	struct sample s;
 	int r = 0;
 
-	if (gemm_live(d))
+	if (gemm_live(d)) {
+		gemm_place_enter(d, side, &place);
 		r = set_up_chain(&c, &err);
-	if (r == 0 && gemm_live(d))
-		r = measure_chain(&c, &err);
+		if (r == 0)
+			r = measure_chain(&c, &err);
+		gemm_place_leave(&place);
+	}
 	if (r < 0)
 		gemm_fail(d, r, &err);
-	s = gemm_sample(d, "gemm.chain");
+	s = gemm_sample(d, side == GEMM_FAR ? "gemm.chain_far" : "gemm.chain");
 	s.unit = xstrdup("s");
 	s.better = BETTER_LOWER;
 	gemm_sample_time(&s, plan, start_us, plan->ops->now_us(plan->accel));
@@ -246,7 +329,12 @@ int gemm_chain(struct gemm_run *run)
 	unsigned i;
 	int r = 0;
 
-	for (i = 0; r == 0 && run->plan->chain && i < run->n; i++)
-		r = chain_of(run, &run->devices[i]);
+	for (i = 0; r == 0 && run->plan->chain && i < run->n; i++) {
+		struct gemm_device *d = &run->devices[i];
+
+		r = chain_of(run, d, GEMM_NEAR);
+		if (r == 0 && gemm_live(d) && gemm_place_has(d, GEMM_FAR))
+			r = chain_of(run, d, GEMM_FAR);
+	}
 	return r;
 }

@@ -178,8 +178,9 @@ static int try_again(struct gemm_device *d, struct finding *f, struct err *err)
 	}
 	if (f->again)
 		f->count += f->second.count;
-	/* A hung stream is freed, and with it the engine's claim, before its memory. */
-	if (r != -ETIMEDOUT)
+	if (r == -ETIMEDOUT)
+		d->hung = job;
+	else
 		gemm_job_release(d, &job);
 	return r;
 }

@@ -14,7 +14,7 @@ uint64_t gemm_random(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
-enum { FP8_MANTISSA = 3 };
+enum { FP8_MANTISSA = 3, FP8_BIAS = 7 };
 
 /* Small integers as E4M3 (OCP 8-bit floating point, revision 1.0): bias 7, three mantissa bits. */
 static uint8_t fp8_of(int value)
@@ -34,6 +34,21 @@ static uint16_t bf16_of(double value)
 	return (uint16_t)(bits >> 16);
 }
 
+/* The nearest of E4M3 to a value of at most 448; ties go up. */
+static uint8_t fp8_nearest(double value)
+{
+	const uint8_t sign = value < 0 ? 0x80 : 0;
+	const double magnitude = fabs(value);
+	int exponent = 0, steps;
+
+	/* In steps of an eighth of the power of two below it; below 2^-6 they are those of that. */
+	(void)frexp(magnitude, &exponent);
+	exponent = magnitude > 0 ? MAX(exponent - 1, 1 - FP8_BIAS) : 1 - FP8_BIAS;
+	steps = (int)floor(ldexp(magnitude, FP8_MANTISSA - exponent) + 0.5);
+	/* Without the hidden bit the steps of one power go on in those of the next. */
+	return (uint8_t)(sign | (((exponent + FP8_BIAS - 1) * (1 << FP8_MANTISSA)) + steps));
+}
+
 static void put(enum accel_dtype dtype, void *out, size_t i, double value)
 {
 	switch (dtype) {
@@ -48,7 +63,7 @@ static void put(enum accel_dtype dtype, void *out, size_t i, double value)
 		((uint16_t *)out)[i] = bf16_of(value);
 		return;
 	case ACCEL_FP8:
-		((uint8_t *)out)[i] = fp8_of((int)value);
+		((uint8_t *)out)[i] = fp8_nearest(value);
 		return;
 	}
 }
@@ -73,19 +88,12 @@ double gemm_value(enum accel_dtype dtype, const void *elements, size_t i)
 	return (double)((const float *)elements)[i];
 }
 
-const char *gemm_data_name(enum accel_dtype dtype)
-{
-	return dtype == ACCEL_FP8 ? "integers" : "uniform";
-}
-
 void gemm_fill_random(enum accel_dtype dtype, size_t n, uint64_t seed, void *out)
 {
-	/* f8 has few values: the integers -2 to 2 do. */
-	double scale = dtype == ACCEL_FP8 ? 2.999 : 1.0;
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		put(dtype, out, i, scale * ((double)(gemm_random(&seed) >> 11) * 0x1p-52 - 1.0));
+		put(dtype, out, i, (double)(gemm_random(&seed) >> 11) * 0x1p-52 - 1.0);
 }
 
 int gemm_power(enum accel_dtype dtype, uint64_t seed)

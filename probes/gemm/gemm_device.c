@@ -26,8 +26,7 @@ static json_t *params(const struct gemm_device *d)
 	char *shape = xasprintf("%ux%ux%u", plan->shape.m, plan->shape.n, plan->shape.k);
 	json_t *p = json_pack("{s:s, s:s, s:s, s:s, s:s}", "engine", plan->ops->name, "dtype",
 			      accel_dtype_names[plan->shape.dtype], "shape", shape, "data",
-			      gemm_data_name(plan->shape.dtype), "version",
-			      plan->ops->version(plan->accel));
+			      GEMM_DATA, "version", plan->ops->version(plan->accel));
 
 	if (d->job.gemm)
 		json_object_set_new(p, "algorithm",

@@ -4,10 +4,14 @@
 
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
+#include "lib/sys/host.h"
+#include "lib/sys/paths.h"
 #include "probes/accel/watch.h"
 #include "probes/gemm/gemm.h"
 #include "probes/gemm/gemm_engines.h"
 #include "probes/harness/probe.h"
+#include "probes/memory/numa.h"
 
 /*
  * Products of a few milliseconds on a core of today, in factors that stay in
@@ -70,7 +74,7 @@ static const struct argp_option argp_options[] = {
 	{ "dtype", OPT_DTYPE, "TYPE", 0,
 	  "cpu: f32 or f64 (the default); cuda: bf16 (the default), fp8, tf32, f32, f64", 0 },
 	{ "overlap", OPT_OVERLAP, NULL,
-	  0, "Also measure the rate beside an all-reduce (GPUs; always with a --budget of 30s or more)",
+	  0, "Also measure the rate during an all-reduce (GPUs; always with a --budget of 30s or more)",
 	  0 },
 	{ "chain", OPT_CHAIN, NULL, 0,
 	  "Also measure a chain of small kernels as in a forward pass (GPUs; always with a "
@@ -252,6 +256,7 @@ static void set_times(struct gemm_plan *plan, const struct probe *probe)
 	plan->check_us = (uint64_t)(check_part * budget_us);
 	if (!plan->gpu)
 		return;
+	plan->launch = true;
 	plan->chain = o->chain || probe->budget_us >= LONG_BUDGET_US;
 	plan->leaves = true;
 	plan->ready_us = probe->deadline_us - (uint64_t)((1 - ready_part) * budget_us);
@@ -262,6 +267,21 @@ static void set_times(struct gemm_plan *plan, const struct probe *probe)
 	plan->spare_us = (uint64_t)(spare_part * budget_us);
 	if (o->burn)
 		set_burn_times(plan, probe);
+}
+
+/* Nothing of it is freed: threads that are late may have it when the process ends. */
+static void read_host(struct gemm_plan *plan)
+{
+	CLEANUP(closep) int sys_fd = paths_open_sys("/sys/devices/system");
+	CLEANUP(cpu_list_release) struct cpu_list allowed = { 0 };
+	struct numa_host *numa = xcalloc(1, sizeof(*numa));
+
+	plan->cpu = host_cpu_model();
+	if (sys_fd >= 0 && cpu_list_allowed(&allowed, NULL) == 0 &&
+	    numa_read(sys_fd, &allowed, numa, NULL) == 0)
+		plan->numa = numa;
+	else
+		free(numa);
 }
 
 static int run(struct probe *probe, struct err *err)
@@ -286,8 +306,10 @@ static int run(struct probe *probe, struct err *err)
 	if (plan.gpu)
 		accel_leave_at_once(); /* ending contexts takes seconds, and nobody waits for it */
 	set_shape(&plan, o);
-	if (plan.gpu)
+	if (plan.gpu) {
+		read_host(&plan);
 		r = set_overlap(&plan, probe, err);
+	}
 	if (r < 0)
 		return r;
 	set_times(&plan, probe);
@@ -308,12 +330,22 @@ int main(int argc, char **argv)
 		  "a GPU slow at a normal clock: memory, ECC, settings, another process" },
 		{ "gemm.host_rate", "FLOP/s", BETTER_HIGHER,
 		  "a host whose slowest GPU is slower than that of others" },
+		{ "gemm.launch", "s", BETTER_LOWER,
+		  "a host whose launches take longer: a slow core, its clock or settings (GPU)" },
+		{ "gemm.launch_p99", "s", BETTER_NONE,
+		  "a host that is disturbed while it launches: interrupts, other threads (GPU)" },
+		{ "gemm.launch_far", "s", BETTER_LOWER,
+		  "the same from a core of the other socket: the link between them (GPU)" },
 		{ "gemm.chain", "s", BETTER_LOWER,
-		  "a host that launches late: a slow core, wrong NUMA node, interrupts (GPU)" },
+		  "a host that launches kernels late: a slow core, wrong NUMA node, interrupts "
+		  "(GPU)" },
+		{ "gemm.chain_far", "s", BETTER_LOWER,
+		  "the same from a core of the other socket (GPU)" },
 		{ "gemm.overlap", "FLOP/s", BETTER_HIGHER,
 		  "a GPU that slows down more than its peers during an all-reduce (GPU)" },
 		{ "gemm.overlap_busbw", "B/s", BETTER_NONE,
-		  "the all-reduce itself: its rate beside the products, or which GPU hung in it" },
+		  "the all-reduce itself: its rate during the products, or the GPU that hung in "
+		  "it" },
 		{ "gemm.burn_rate", "FLOP/s", BETTER_HIGHER,
 		  "with --burn: a GPU slower than its peers after minutes of load (GPU)" },
 		{ "gemm.burn_kept", "1", BETTER_HIGHER,

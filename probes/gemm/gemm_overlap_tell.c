@@ -44,7 +44,7 @@ static void set_overlap(struct sample *s, const struct overlap *o, const struct 
 		s->note = compare(d, s->value);
 	} else if (o->failed) {
 		s->state = o->failed == -ETIMEDOUT ? SAMPLE_TIMEOUT : SAMPLE_SET_UP;
-		s->note = xasprintf("the all-reduce beside it did not end: %s", o->why);
+		s->note = xasprintf("the concurrent all-reduce did not finish: %s", o->why);
 	} else {
 		s->state = SAMPLE_TIMEOUT;
 		s->note = xasprintf("%zu of at least %d windows in time", n, SAMPLE_WINDOWS_MIN);

@@ -7,6 +7,7 @@
 #include "probes/gemm/gemm_burn.h"
 #include "probes/gemm/gemm_busy.h"
 #include "probes/gemm/gemm_device.h"
+#include "probes/gemm/gemm_launch.h"
 
 /* Part of a device's memory that its three matrices may take. */
 static const double memory_part = 0.25;
@@ -37,6 +38,7 @@ static void release_device(struct gemm_device *d)
 	}
 	gemm_job_release(d, &d->job);
 	gemm_job_release(d, &d->check);
+	gemm_job_release(d, &d->hung);
 }
 
 /* What the thread of one device needs, for as long as it runs. */
@@ -195,6 +197,7 @@ struct part {
 static const struct part usual[] = {
 	{ "gemm.rate", gemm_rate },
 	{ "gemm.correct", gemm_check },
+	{ "gemm.launch", gemm_launch },
 	{ "gemm.chain", gemm_chain },
 	/* Last: what hangs in it may be left hanging. */
 	{ "gemm.overlap", gemm_overlap },

@@ -18,7 +18,8 @@ static const struct {
 } units[] = {
 	{ "gemm.rate", "FLOP/s", BETTER_HIGHER }, /* also before any */
 	{ "gemm.overlap", "FLOP/s", BETTER_HIGHER }, { "gemm.burn_rate", "FLOP/s", BETTER_HIGHER },
-	{ "gemm.correct", "1", BETTER_LOWER },	     { "gemm.chain", "s", BETTER_LOWER },
+	{ "gemm.correct", "1", BETTER_LOWER },	     { "gemm.launch", "s", BETTER_LOWER },
+	{ "gemm.chain", "s", BETTER_LOWER },
 };
 
 /*

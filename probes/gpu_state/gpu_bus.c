@@ -74,12 +74,11 @@ static int tell_one(struct gpu_state *state, const char *address)
 			"on the PCI bus but not in this container (NVIDIA_VISIBLE_DEVICES)");
 	if (driver[0] && !starts_with(driver, "nvidia"))
 		return gpu_tell(state, subject, &elsewhere, FINDING_NOTE,
-				"on the PCI bus and left to the driver %s", driver);
+				"on the PCI bus and bound to the driver %s", driver);
 	return gpu_tell(state, subject, &words, FINDING_FAIL,
 			"a GPU is on the PCI bus at %s and the driver does not show it (%s): it "
-			"failed to start, or is hidden from this container; look into the kernel "
-			"log",
-			address, driver[0] ? "it has it" : "no driver has it");
+			"failed to start, or is hidden from this container; check the kernel log",
+			address, driver[0] ? "it has it" : "no driver is bound to it");
 }
 
 int gpu_bus(struct gpu_state *state, const struct known *lost, size_t n_lost)

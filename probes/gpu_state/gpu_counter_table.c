@@ -7,7 +7,7 @@ static const char ours[] = "a threshold of Assay's own";
 
 static const char throttled[] = "the GPU ran slower than it could";
 static const char hot[] = "the GPU was too hot: check cooling and airflow";
-static const char bus[] = "the PCIe link has to send again: reseat the GPU, check riser and slot";
+static const char bus[] = "the PCIe link had to retransmit: reseat the GPU, check riser and slot";
 static const char link_lost[] = "the link was lost for a moment: check cable, bridge or baseboard";
 static const char link_bits[] = "the link has bit errors: check cable, bridge or baseboard";
 
@@ -36,20 +36,20 @@ static const char link_bits[] = "the link has bit errors: check cable, bridge or
 /* Told and never a finding by itself: FINDING_NOTE. */
 const struct gpu_counter_row gpu_counter_rows[] = {
 	ECC("uncorrected", GPU_FIELD_ECC_UNCORRECTED, FINDING_FAIL,
-	    "memory of the GPU lost data: the job that met it is wrong or dead", nvml),
+	    "GPU memory lost data: the job that used it is wrong or dead", nvml),
 	{ .check = "gpu.ecc_errors",
 	  .name = "uncorrected-before",
 	  .field = GPU_FIELD_ECC_UNCORRECTED_EVER,
 	  .ever_of = GPU_FIELD_ECC_UNCORRECTED,
 	  .finding = FINDING_FAIL,
-	  .words = "memory of the GPU lost data, and its driver began to count anew since: at a "
+	  .words = "GPU memory lost data, and the driver has restarted its counters since: at a "
 		   "reboot, or when the program that met it left the GPU",
 	  .source = nvml },
 	ECC("corrected", GPU_FIELD_ECC_CORRECTED, FINDING_NOTE,
-	    "errors in memory of the GPU were corrected", nvml),
+	    "errors in GPU memory were corrected", nvml),
 	THROTTLE("hw-thermal", 270, FINDING_WARN, hot),
 	THROTTLE("power-brake", 271, FINDING_WARN,
-		 "the power supply asked the GPU to slow down: check power feeds and limits"),
+		 "the power supply made the GPU slow down: check power feeds and limits"),
 	{ .check = "gpu.throttle",
 	  .name = "sw-thermal",
 	  .field = 269,
@@ -60,7 +60,7 @@ const struct gpu_counter_row gpu_counter_rows[] = {
 	  .words = "the GPU was too hot, and the others of this host were not: check its cooling",
 	  .source = ours },
 	THROTTLE("sw-power-cap", 74, FINDING_NOTE,
-		 "the GPU kept to its power limit, as it does under load"),
+		 "the GPU was held to its power limit, which is normal under load"),
 	THROTTLE("sync-boost", 76, FINDING_NOTE, throttled),
 	THROTTLE("board-limit", 77, FINDING_NOTE, throttled),
 	THROTTLE("reliability", 79, FINDING_NOTE, throttled),

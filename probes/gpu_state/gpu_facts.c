@@ -49,7 +49,7 @@ static int tell_ecc(struct gpu_state *state, const struct gpu_reading *gpu)
 	words.code = "ecc-off";
 	if (!on)
 		return gpu_tell(state, gpu->subject, &words, FINDING_INFO,
-				"ECC is off: errors of its memory are not seen");
+				"ECC is off: errors in its memory go unnoticed");
 	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "ECC is on");
 }
 
@@ -69,8 +69,9 @@ static int tell_rows(struct gpu_state *state, const struct gpu_reading *gpu)
 	}
 	if (gpu->facts[FACT_ROWS_PENDING]) {
 		words.code = "remap-pending";
-		return gpu_tell(state, gpu->subject, &words, FINDING_WARN,
-				"memory rows wait to be replaced: reset the GPU when it is idle");
+		return gpu_tell(
+			state, gpu->subject, &words, FINDING_WARN,
+			"memory rows are waiting to be replaced: reset the GPU when it is idle");
 	}
 	words.code = "no-spare-rows";
 	if (gpu->facts[FACT_BANKS_WITHOUT_ROWS])
@@ -203,8 +204,8 @@ static int tell_speed(struct gpu_state *state, const struct gpu_reading *gpu)
 			"the PCIe link at %s runs at generation %u of %u though %s: "
 			"reseat it, check riser and slot",
 			gpu->pci, now, most,
-			works(gpu) ? "the GPU works"
-				   : "others, idle too, keep theirs at full speed");
+			works(gpu) ? "the GPU is busy"
+				   : "other idle GPUs keep theirs at full speed");
 }
 
 /* --- clocks and power ------------------------------------------------------------------------ */
@@ -236,14 +237,14 @@ static int tell_clocks(struct gpu_state *state, const struct gpu_reading *gpu)
 	} reasons[] = {
 		{ NVML_REASON_HW_THERMAL, FINDING_WARN, "hw-thermal", "it is too hot" },
 		{ NVML_REASON_HW_POWER_BRAKE, FINDING_WARN, "power-brake",
-		  "the power supply asked for it" },
+		  "the power supply requested it" },
 		{ NVML_REASON_HW_SLOWDOWN, FINDING_WARN, "hw-slowdown",
-		  "its hardware asked for it: heat or power" },
+		  "its hardware requested it: heat or power" },
 		{ NVML_REASON_SW_THERMAL, FINDING_WARN, "sw-thermal", "it is too hot", true },
 		{ NVML_REASON_APP_CLOCKS, FINDING_NOTE, "app-clocks", "an operator set its clock" },
 		{ NVML_REASON_SYNC_BOOST, FINDING_NOTE, "sync-boost", "it follows another GPU" },
 		{ NVML_REASON_SW_POWER_CAP, FINDING_NOTE, "sw-power-cap",
-		  "it keeps to its power limit, as under load" },
+		  "it is held to its power limit, which is normal under load" },
 	};
 	const uint64_t bits = gpu->facts[FACT_REASONS];
 	struct gpu_words words = { .check = "gpu.clocks", .value = (double)bits };
@@ -389,8 +390,8 @@ static int tell_persistence(struct gpu_state *state, const struct gpu_reading *g
 	if (on)
 		return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "persistence mode is on");
 	return gpu_tell(state, gpu->subject, &words, FINDING_NOTE,
-			"persistence mode is off: the driver starts it again for each program that "
-			"is alone on it (nvidia-persistenced keeps it started)");
+			"persistence mode is off: the driver initializes it anew for each program "
+			"that has it to itself (nvidia-persistenced avoids that)");
 }
 
 static int tell_recovery(struct gpu_state *state, const struct gpu_reading *gpu)
@@ -416,8 +417,7 @@ static int tell_recovery(struct gpu_state *state, const struct gpu_reading *gpu)
 	words.code = "unknown";
 	if (action >= NVML_RECOVERIES)
 		return gpu_tell(state, gpu->subject, &words, FINDING_WARN,
-				"the driver asks for action %" PRIu64 ", which we do not know",
-				action);
+				"the driver asks for action %" PRIu64 ", which is unknown", action);
 	words.code = actions[action].code;
 	return gpu_tell(state, gpu->subject, &words, actions[action].finding,
 			"the driver asks for %s", actions[action].words);

@@ -129,12 +129,12 @@ static const struct {
 	const char *code, *words;
 } healths[] = {
 	/* Values: 0 not supported, 1 yes, 2 no; configuration: 1 right, above wrong. */
-	{ 8, 0xf, 1, 0, FINDING_WARN, "fabric-configuration", "its fabric is set up wrongly" },
+	{ 8, 0xf, 1, 0, FINDING_WARN, "fabric-configuration", "its fabric is misconfigured" },
 	{ 4, 0x3, 0, 1, FINDING_WARN, "fabric-route", "a route of its fabric is unhealthy" },
 	{ 0, 0x3, 0, 1, FINDING_WARN, "fabric-bandwidth",
 	  "the bandwidth of its fabric is degraded" },
-	{ 2, 0x3, 0, 1, FINDING_INFO, "fabric-recovery", "a route of its fabric recovers" },
-	{ 6, 0x3, 0, 1, FINDING_INFO, "fabric-timeout", "its fabric recovers from a timeout" },
+	{ 2, 0x3, 0, 1, FINDING_INFO, "fabric-recovery", "a route of its fabric is recovering" },
+	{ 6, 0x3, 0, 1, FINDING_INFO, "fabric-timeout", "its fabric is recovering from a timeout" },
 };
 
 static bool is_bad(uint64_t health, size_t i)
@@ -178,15 +178,14 @@ static int tell_fabric(struct gpu_state *state, const struct gpu_reading *gpu)
 				fabric == NVML_FABRIC_IN_PROGRESS ? "in progress" : "not started");
 	if (fabric != NVML_FABRIC_COMPLETED)
 		return gpu_tell(state, gpu->subject, &words, FINDING_FAIL,
-				"it is not part of the NVLink fabric (%s): does "
-				"nvidia-fabricmanager run?",
+				"it is not part of the NVLink fabric (%s): is nvidia-fabricmanager "
+				"running?",
 				fabric == NVML_FABRIC_IN_PROGRESS ? "in progress" : "not started");
 	words.code = "fabric-failed";
 	if (gpu->facts[FACT_FABRIC_STATUS] != NVML_OK)
-		return gpu_tell(
-			state, gpu->subject, &words, FINDING_FAIL,
-			"it could not become part of the NVLink fabric: NVML error %" PRIu64,
-			gpu->facts[FACT_FABRIC_STATUS]);
+		return gpu_tell(state, gpu->subject, &words, FINDING_FAIL,
+				"it could not join the NVLink fabric: NVML error %" PRIu64,
+				gpu->facts[FACT_FABRIC_STATUS]);
 	for (i = 0; i < ARRAY_SIZE(healths); i++) {
 		words.code = healths[i].code;
 		if (is_bad(health, i))

@@ -172,11 +172,11 @@ static int tell_gone(struct gpu_state *state, const struct known *lost)
 
 	if (on_bus && *text_at(was, "pci"))
 		return gpu_tell(state, lost->id, &hidden, FINDING_FAIL,
-				"seen at an earlier run, on the PCI bus at %s, and not shown by "
+				"seen in an earlier run, on the PCI bus at %s, and not shown by "
 				"the driver: it failed to start, or is hidden from this container",
 				text_at(was, "pci"));
 	return gpu_tell(state, lost->id, &words, FINDING_FATAL,
-			"lost, seen at an earlier run at %s and absent now; if it was removed on "
+			"lost, seen in an earlier run at %s and absent now; if it was removed on "
 			"purpose, delete %s/probe/gpu-state.json",
 			*text_at(was, "pci") ? text_at(was, "pci") : "an unknown address", dir);
 }

@@ -30,8 +30,6 @@ enum { FIELD_UTIME = 11, FIELD_STIME = 12, FIELD_PROCESSOR = 36 };
 /* Columns of a cpu line of /proc/stat. */
 enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, COLUMNS };
 
-DEFINE_CLEANUP(DIR *, closedir, closedirp);
-
 static uint64_t ticks_to_ns(uint64_t ticks)
 {
 	long hz = sysconf(_SC_CLK_TCK);

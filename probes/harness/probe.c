@@ -30,8 +30,9 @@ struct settings {
 
 static const struct argp_option common_options[] = {
 	{ "describe", OPT_DESCRIBE, NULL, 0, "Print what this probe can check, as JSON", 0 },
-	{ "budget", OPT_BUDGET, "DURATION", 0, "Time it may take, such as 10s", 0 },
-	{ "busy", OPT_BUSY, "skip|run", 0, "What to do if others use the device (default skip)", 0 },
+	{ "budget", OPT_BUDGET, "DURATION", 0, "Time limit, such as 10s", 0 },
+	{ "busy", OPT_BUSY, "skip|run", 0, "What to do while others use the device (default skip)",
+	  0 },
 	{ "seed", OPT_SEED, "N", 0, "Seed of pseudo-random data (default 1)", 0 },
 	{ 0 },
 };
@@ -125,7 +126,7 @@ static int print_description(const struct probe *probe)
  */
 static void on_overrun(int signal_number UNUSED)
 {
-	static const char words[] = "probe: budget passed, ending\n";
+	static const char words[] = "probe: the budget is used up, ending\n";
 
 	(void)!write(STDERR_FILENO, words, sizeof(words) - 1);
 	_exit(PROBE_COULD_NOT);

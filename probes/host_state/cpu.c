@@ -79,7 +79,7 @@ static int check_offline(struct host *h)
 	if (wanted)
 		return host_emit(h, &s, FINDING_NOTE, "%d CPUs are off because SMT is off", off);
 	return host_emit(h, &s, FINDING_WARN,
-			 "%d of %d CPUs are offline: %s; switch them on, or find out why the "
+			 "%d of %d CPUs are offline: %s; bring them online, or find out why the "
 			 "kernel did not",
 			 off, n_present, strbuf_text(&names));
 }

@@ -5,7 +5,7 @@
 
 const struct probe_check host_checks[] = {
 	{ "host.cpu_frequency", "1", BETTER_NONE,
-	  "A frequency limit below what the processor can do." },
+	  "A frequency limit below the processor's maximum." },
 	{ "host.cpu_governor", "1", BETTER_NONE, "Cores with different frequency governors." },
 	{ "host.cpu_throttle", "1", BETTER_NONE, "A package that throttles because it is hot." },
 	{ "host.cpu_offline", "1", BETTER_NONE, "CPUs that are present and not used." },

@@ -48,7 +48,7 @@ static int emit_lost(struct host *h, struct sample *s, const struct count *c,
 	name_lost(&names, lost, n);
 	s->code = xstrdup("device-lost");
 	return host_emit(h, s, FINDING_FATAL,
-			 "%zu %s lost, seen at an earlier run and absent now: %s; if it was "
+			 "%zu %s lost, seen in an earlier run and absent now: %s; if it was "
 			 "removed on purpose, delete %s/probe/host-state.json",
 			 n, c->words, strbuf_text(&names), state);
 }

@@ -189,8 +189,8 @@ static int emit_summary(struct scan *scan)
 	s.n = scan->n_new;
 	s.params = json_pack("{s:s}", "pattern", "any");
 	return host_emit(scan->h, &s, scan->n_bad ? FINDING_NOTE : FINDING_GOOD,
-			 "%" PRIu64 " of %" PRIu64 " new lines tell of a fault%s%s", scan->n_bad,
-			 scan->n_new, scan->stopped ? "; the rest is read by the next run" : "",
+			 "%" PRIu64 " of %" PRIu64 " new lines report a fault%s%s", scan->n_bad,
+			 scan->n_new, scan->stopped ? "; the next run reads the rest" : "",
 			 scan->n_untold ? "; too many kinds to name them all" : "");
 }
 

@@ -226,12 +226,11 @@ static char *say_nobody(const struct rdma_port *port, size_t tried)
 	return xasprintf(
 		"not one request was ever answered, from %zu address%s, nor in an earlier run, nor "
 		"does another port here answer itself: a faulty port, or loopback that is not set "
-		"up; check that the RNIC may loop back what it sends to itself%s",
+		"up; check that the RNIC may loop its own traffic back%s",
 		1 + tried, tried ? "es" : "",
-		port->layer == RDMA_ETHERNET
-			? ", that its address has a network and VLAN that are there, and "
-			  "that a switch which gets it sends it back (hairpin)"
-			: "");
+		port->layer == RDMA_ETHERNET ? ", that its address has an existing network and "
+					       "VLAN, and that a switch sends it back (hairpin)"
+					     : "");
 }
 
 /* Why a port does not answer, whatever the memory. New memory. */
@@ -266,8 +265,8 @@ void answers_explain(struct answers *a, const struct rdma_port *port, const stru
 	if (a->of[i].said == UNKNOWN)
 		a->of[i].said = ask(a, port, gid->index) ? ANSWERS : SILENT;
 	if (a->of[i].said == ANSWERS) {
-		scene->known = "not one request was ever answered, though at other memory the port "
-			       "answers: the path to this one is faulty";
+		scene->known = "not one request was ever answered, though the port answers at "
+			       "other memory: the path to this memory is faulty";
 		return;
 	}
 	if (!a->of[i].words)

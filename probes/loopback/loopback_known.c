@@ -48,5 +48,5 @@ void known_save(const struct probe *probe, const struct loopback_options *option
 	struct err err = ERR_INIT;
 
 	if (probe_save(probe, kept, &err) < 0)
-		log_warning("%s; what the cells reached is not kept", err.msg);
+		log_warning("%s; the results of the cells are not kept", err.msg);
 }

@@ -53,7 +53,7 @@ static json_t *params_of(const struct cell *cell, unsigned check)
 static char *rate_note(const struct ready *ready)
 {
 	if (ready->cached)
-		return xstrdup("the caches hold much of such small arrays: there is too little "
+		return xstrdup("caches hold much of such small arrays: there is too little "
 			       "free memory for larger ones");
 	if (!ready->settled)
 		return xstrdup("no two array sizes agreed within 3 %: caches may have helped");

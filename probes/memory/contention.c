@@ -77,7 +77,7 @@ char *contention_before(const struct contention *c, const struct numa_node *node
 	if (most <= CPU_USE_BUSY_MAX || all <= CONTENTION_NODE_MAX * (double)node->cpus.n)
 		return NULL;
 	who = name_user(c, &c->second, &cpu, 1);
-	return xasprintf("CPU %u of numa:%u is %.0f %% busy with others: %s", cpu, node->id,
+	return xasprintf("CPU %u of numa:%u is %.0f %% busy with other work: %s", cpu, node->id,
 			 100 * most, who);
 }
 

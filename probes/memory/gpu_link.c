@@ -32,8 +32,9 @@ void gpu_link_look(struct gpu_device *d)
 	/* Copies over C2C cross none. */
 	if (d->info.c2c || (!is_below(speed, speed_max) && !is_below(width, width_max)))
 		return;
-	(void)snprintf(d->link, sizeof(d->link),
-		       "meanwhile its PCIe link ran at %.20s x%.4s, and can run at %.20s x%.4s",
-		       speed ? speed : "?", width ? width : "?", speed_max ? speed_max : "?",
-		       width_max ? width_max : "?");
+	(void)snprintf(
+		d->link, sizeof(d->link),
+		"its PCIe link ran at %.20s x%.4s during the test, and can run at %.20s x%.4s",
+		speed ? speed : "?", width ? width : "?", speed_max ? speed_max : "?",
+		width_max ? width_max : "?");
 }

@@ -11,20 +11,32 @@
 #include "probes/memory/pattern.h"
 
 enum {
-	STRIP_CHUNKS = 16,  /* written before the first of them is read: 512 MiB */
-	CHUNK_US = 5000000, /* longest wait for one of them */
-	PACE = 2000,	    /* bytes a microsecond that may be got through, at most */
+	STRIP_CHUNKS = 16,	  /* sent by the host, and copied on: 512 MiB, more than any L2 */
+	CHUNK_US = 5000000,	  /* longest wait for a copy, or a strip of them */
+	PACE = 2000,		  /* bytes a microsecond that the host gets through, at most */
+	SAMPLE_BYTES = 64 * 1024, /* of each strip that is read when all are written */
+	TAKES_MAX = 48,		  /* times that less memory is asked for */
+	PASSES = 2,		  /* the pattern, and its complement */
 };
 
-/* Part of a GPU's memory that is tried at most. */
-static const double tried_part = 0.5;
+/*
+ * Part of a GPU's memory that is tried at most: what the driver keeps, and some for who starts
+ * meanwhile, is left. Where others have work on it (--busy run), or the host its own memory there
+ * (NVLink-C2C), no more than half.
+ */
+static const double tried_part = 0.98, shared_part = 0.5;
+/* Of what is free, asked for next when it was too much. */
+static const double less_part = 0.875;
+/* Of the time of a pass, for copying on: the rest is for reading. */
+static const double spread_part = 0.8;
 
 struct pass {
 	struct gpu_device *d;
 	struct accel_region *memory;
 	struct accel_region *out, *back; /* of the host */
+	uint64_t strip;			 /* chunks that the host sends, 1 to STRIP_CHUNKS */
 	struct pattern pattern;
-	struct pattern_fault fault;
+	struct pattern_fault fault; /* index: words from the start of the memory */
 	struct err *err;
 };
 
@@ -33,12 +45,43 @@ static uint64_t now_us(const struct gpu_plan *plan)
 	return plan->ops->now_us(plan->accel);
 }
 
+static uint64_t words_of(const struct pass *p)
+{
+	return p->d->plan->copy_bytes / sizeof(uint64_t);
+}
+
+/* --- which chunk holds what --- */
+
+/*
+ * How far a strip is turned. No two strips that are a power of two apart (of 16 chunks: up to 128
+ * strips) hold the same in the same place, so that an address line which does not work brings
+ * another word.
+ */
+static uint64_t turn_of(const struct pass *p, uint64_t strip)
+{
+	return (strip + strip / p->strip) % p->strip;
+}
+
+/* Where the strip has the chunk `sent` of those that the host sent. */
+static uint64_t place_of(const struct pass *p, uint64_t strip, uint64_t sent)
+{
+	return strip * p->strip + (sent + turn_of(p, strip)) % p->strip;
+}
+
+/* The other way round: what the chunk holds. */
+static uint64_t sent_to(const struct pass *p, uint64_t chunk)
+{
+	return (chunk % p->strip + p->strip - turn_of(p, chunk / p->strip)) % p->strip;
+}
+
+/* --- copies --- */
+
 /* One copy, done when it returns. */
-static int move(struct pass *p, struct accel_at to, struct accel_at from)
+static int move(struct pass *p, struct accel_at to, struct accel_at from, uint64_t bytes)
 {
 	const struct gpu_plan *plan = p->d->plan;
 	struct accel_stream *stream = p->d->queues[0].stream;
-	int r = plan->ops->copy(stream, to, from, plan->copy_bytes, p->err);
+	int r = plan->ops->copy(stream, to, from, bytes, p->err);
 
 	if (r == 0)
 		r = plan->ops->stream_wait(stream, now_us(plan) + CHUNK_US, p->err);
@@ -47,95 +90,239 @@ static int move(struct pass *p, struct accel_at to, struct accel_at from)
 
 static int write_chunk(struct pass *p, uint64_t chunk)
 {
-	const uint64_t bytes = p->d->plan->copy_bytes, words = bytes / sizeof(uint64_t);
+	const uint64_t bytes = p->d->plan->copy_bytes;
 
-	pattern_fill(&p->pattern, p->out->ptr, words, chunk * words);
+	pattern_fill(&p->pattern, p->out->ptr, words_of(p), sent_to(p, chunk) * words_of(p));
 	return move(p, (struct accel_at){ p->memory, chunk * bytes },
-		    (struct accel_at){ p->out, 0 });
+		    (struct accel_at){ p->out, 0 }, bytes);
 }
 
-static int read_chunk(struct pass *p, uint64_t chunk)
+/* Its first `bytes`. */
+static int read_chunk(struct pass *p, uint64_t chunk, uint64_t bytes)
 {
-	const uint64_t bytes = p->d->plan->copy_bytes, words = bytes / sizeof(uint64_t);
+	const uint64_t first = sent_to(p, chunk) * words_of(p);
+	struct pattern_fault found = { 0 };
 	int r = move(p, (struct accel_at){ p->back, 0 },
-		     (struct accel_at){ p->memory, chunk * bytes });
+		     (struct accel_at){ p->memory, chunk * p->d->plan->copy_bytes }, bytes);
 
-	if (r == 0)
-		pattern_check(&p->pattern, p->back->ptr, words, chunk * words, &p->fault);
-	return r;
+	if (r < 0)
+		return r;
+	pattern_check(&p->pattern, p->back->ptr, bytes / sizeof(uint64_t), first, &found);
+	if (found.wrong && !p->fault.wrong) {
+		p->fault = found;
+		p->fault.index += chunk * words_of(p) - first;
+	} else {
+		p->fault.wrong += found.wrong;
+	}
+	return 0;
 }
 
-/* Chunks [first, end) with the pattern, then with its complement. */
-static int try_strip(struct pass *p, uint64_t first, uint64_t end)
+/* A strip, or what there is room for, out of the one before it. */
+static int copy_strip(struct pass *p, uint64_t strip, uint64_t end)
 {
-	static const uint64_t inverts[] = { 0, UINT64_MAX };
+	const struct gpu_plan *plan = p->d->plan;
+	struct accel_stream *stream = p->d->queues[0].stream;
 	uint64_t chunk;
-	size_t i;
 	int r = 0;
 
-	for (i = 0; r == 0 && i < ARRAY_SIZE(inverts); i++) {
-		p->pattern.invert = inverts[i];
-		for (chunk = first; r == 0 && chunk < end; chunk++)
-			r = write_chunk(p, chunk);
-		for (chunk = first; r == 0 && chunk < end; chunk++)
-			r = read_chunk(p, chunk);
+	for (chunk = strip * p->strip; r == 0 && chunk < end; chunk++) {
+		const uint64_t from = place_of(p, strip - 1, sent_to(p, chunk));
+
+		r = plan->ops->copy(stream, (struct accel_at){ p->memory, chunk * plan->copy_bytes },
+				    (struct accel_at){ p->memory, from * plan->copy_bytes },
+				    plan->copy_bytes, p->err);
+	}
+	return r == 0 ? plan->ops->stream_wait(stream, now_us(plan) + CHUNK_US, p->err) : r;
+}
+
+/* --- a pass --- */
+
+/* Write the first of `n` chunks and copy them on. `*ret` becomes how many hold the pattern then. */
+static int write_all(struct pass *p, uint64_t n, uint64_t end_us, uint64_t *ret)
+{
+	uint64_t done = 0, strip;
+	int r = 0;
+
+	for (; r == 0 && done < p->strip; done++)
+		r = write_chunk(p, done);
+	for (strip = 1; r == 0 && done < n && now_us(p->d->plan) < end_us; strip++) {
+		done = MIN(n, done + p->strip);
+		r = copy_strip(p, strip, done);
+	}
+	*ret = done;
+	return r;
+}
+
+/* The last of each chain of copies, which has what went wrong in any before it. */
+static int read_ends(struct pass *p, uint64_t n)
+{
+	const uint64_t whole = n / p->strip, bytes = p->d->plan->copy_bytes;
+	uint64_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < p->strip; i++)
+		r = read_chunk(p, place_of(p, whole - 1, i), bytes);
+	for (i = whole * p->strip; r == 0 && i < n; i++)
+		r = read_chunk(p, i, bytes);
+	return r;
+}
+
+/* A piece of each strip: what was written last may have gone to where others were. */
+static int read_samples(struct pass *p, uint64_t n)
+{
+	const uint64_t bytes = MIN(p->d->plan->copy_bytes, (uint64_t)SAMPLE_BYTES);
+	uint64_t strip;
+	int r = 0;
+
+	for (strip = 0; r == 0 && strip < n / p->strip; strip++)
+		r = read_chunk(p, strip * p->strip + strip % p->strip, bytes);
+	return r;
+}
+
+/* The first fault was copied on from somewhere: the first strip that has it. */
+static int find_source(struct pass *p)
+{
+	const uint64_t seen = p->fault.index / words_of(p), sent = sent_to(p, seen);
+	uint64_t low = 0, high = seen / p->strip;
+	int r = 0;
+
+	while (r == 0 && low < high) {
+		const uint64_t strip = (low + high) / 2, wrong = p->fault.wrong;
+		struct pass one = *p;
+
+		one.fault = (struct pattern_fault){ 0 };
+		r = read_chunk(&one, place_of(p, strip, sent), p->d->plan->copy_bytes);
+		if (!one.fault.wrong) {
+			low = strip + 1;
+			continue;
+		}
+		high = strip;
+		p->fault = one.fault;
+		p->fault.wrong = wrong;
 	}
 	return r;
+}
+
+/* `*ret` becomes how many of `n` chunks were tried. */
+static int try_pass(struct pass *p, uint64_t n, uint64_t end_us, uint64_t *ret)
+{
+	const uint64_t before = p->fault.wrong, now = now_us(p->d->plan);
+	const uint64_t left_us = end_us > now ? end_us - now : 0;
+	int r = write_all(p, n, now + (uint64_t)(spread_part * (double)left_us), ret);
+
+	if (r == 0)
+		r = read_ends(p, *ret);
+	if (r == 0 && p->fault.wrong == before)
+		r = read_samples(p, *ret);
+	return r == 0 && before == 0 && p->fault.wrong ? find_source(p) : r;
 }
 
 /* The chunk of the first fault, with other values and the buffers swapped. */
 static int try_again(const struct pass *first, uint64_t seed, bool *ret_wrong)
 {
-	const uint64_t words = first->d->plan->copy_bytes / sizeof(uint64_t);
-	const uint64_t chunk = first->fault.index / words;
+	static const uint64_t inverts[PASSES] = { 0, UINT64_MAX };
+	const uint64_t chunk = first->fault.index / words_of(first);
 	struct pass again = *first;
-	int r;
+	size_t i;
+	int r = 0;
 
 	again.out = first->back;
 	again.back = first->out;
 	again.pattern.key = pattern_key(~seed);
 	again.fault = (struct pattern_fault){ 0 };
-	r = try_strip(&again, chunk, chunk + 1);
+	for (i = 0; r == 0 && i < PASSES; i++) {
+		again.pattern.invert = inverts[i];
+		r = write_chunk(&again, chunk);
+		if (r == 0)
+			r = read_chunk(&again, chunk, first->d->plan->copy_bytes);
+	}
 	*ret_wrong = again.fault.wrong > 0;
 	return r;
 }
 
-/* As much as there is and the time does for; at least one chunk. */
-static int take_memory(struct gpu_device *d, uint64_t us, struct accel_region *ret, struct err *err)
+/* --- all of it --- */
+
+static double part_of(const struct gpu_device *d)
+{
+	return d->plan->run_busy || d->info.c2c ? shared_part : tried_part;
+}
+
+/* As much as there is, at least one chunk; what others have is not there. */
+static int take_memory(struct gpu_device *d, struct accel_region *ret, struct err *err)
 {
 	const struct gpu_plan *plan = d->plan;
-	const uint64_t most = MIN((uint64_t)(tried_part * (double)d->info.memory_bytes), us * PACE);
-	struct accel_memory memory = { ACCEL_DEVICE, -1,
-				       most / plan->copy_bytes * plan->copy_bytes };
+	double most = part_of(d) * (double)d->info.memory_bytes;
 	int r = -ENOMEM;
+	unsigned i;
 
-	memory.size = MAX(memory.size, (size_t)plan->copy_bytes);
-	while (r == -ENOMEM && memory.size >= plan->copy_bytes) {
+	for (i = 0; r == -ENOMEM && i < TAKES_MAX; i++) {
+		const uint64_t chunks = MAX((uint64_t)most / plan->copy_bytes, UINT64_C(1));
+		const struct accel_memory memory = { ACCEL_DEVICE, -1, chunks * plan->copy_bytes };
+
 		if (err)
 			*err = (struct err)ERR_INIT;
 		r = plan->ops->region_new(plan->accel, d->index, &memory, ret, err);
-		memory.size = memory.size / 2 / plan->copy_bytes * plan->copy_bytes;
+		if (chunks == 1)
+			break;
+		most *= less_part;
 	}
 	return r;
 }
 
-static void describe(const struct pass *p, uint64_t words, bool reproduced, struct sample *s)
+/* How much of its memory that was. New memory. */
+static char *share_words(const struct pass *p, uint64_t chunks)
+{
+	const struct gpu_device *d = p->d;
+	const double bytes = (double)(chunks * d->plan->copy_bytes);
+	const bool all = chunks == p->memory->size / d->plan->copy_bytes;
+
+	return xasprintf("%.1f GB, %.0f %% of its memory%s", bytes * 1e-9,
+			 100 * bytes / (double)MAX(d->info.memory_bytes, UINT64_C(1)),
+			 !all ? ": the time was over" : "");
+}
+
+static void describe(const struct pass *p, uint64_t chunks, bool reproduced, struct sample *s)
 {
 	const struct pattern_fault *f = &p->fault;
+	CLEANUP(freep) char *share = share_words(p, chunks);
 
 	s->value = (double)f->wrong;
 	s->ok = f->wrong ? TRI_NO : TRI_YES;
-	s->n = words;
-	if (!f->wrong)
+	s->n = chunks * words_of(p);
+	if (!f->wrong) {
+		s->note = TAKE(share);
 		return;
+	}
 	s->severity = reproduced ? SEVERITY_FATAL : SEVERITY_WARN;
 	s->code = xstrdup(reproduced ? "pattern:reproduced" : "pattern:once");
 	s->note = xasprintf("%" PRIu64 " of %" PRIu64
 			    " words were wrong; the first, at offset 0x%" PRIx64
-			    ": expected 0x%016" PRIx64 ", got 0x%016" PRIx64 "; %s",
-			    f->wrong, words, f->index * sizeof(uint64_t), f->expected, f->got,
+			    ": expected 0x%016" PRIx64 ", got 0x%016" PRIx64 "; %s; tried: %s",
+			    f->wrong, s->n, f->index * sizeof(uint64_t), f->expected, f->got,
 			    reproduced ? "wrong again with other values and buffers"
-				       : "right when tried again with other values and buffers");
+				       : "right when tried again with other values and buffers",
+			    share);
+}
+
+/* Both passes. `*ret` becomes how many of `n` chunks both tried. */
+static int try_all(struct pass *p, uint64_t n, uint64_t end_us, uint64_t *ret)
+{
+	static const uint64_t inverts[PASSES] = { 0, UINT64_MAX };
+	uint64_t tried = n;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < PASSES; i++) {
+		const uint64_t now = now_us(p->d->plan);
+		const uint64_t left_us = end_us > now ? end_us - now : 0;
+		uint64_t done = 0;
+
+		p->pattern.invert = inverts[i];
+		r = try_pass(p, tried, now + left_us / (PASSES - i), &done);
+		tried = MIN(tried, done);
+	}
+	*ret = tried;
+	return r;
 }
 
 static int try_memory(struct gpu_device *d, uint64_t end_us, struct sample *s, struct err *err)
@@ -151,21 +338,22 @@ static int try_memory(struct gpu_device *d, uint64_t end_us, struct sample *s, s
 		.pattern = { .key = pattern_key(plan->seed) },
 		.err = err,
 	};
-	const uint64_t now = now_us(plan);
-	uint64_t n, first = 0, end;
+	const uint64_t now = now_us(plan), us = end_us > now ? end_us - now : 0;
+	/* The host sends it and reads it back, in each pass. */
+	const uint64_t sent =
+		MIN(us * PACE / (2 * PASSES) / plan->copy_bytes, (uint64_t)STRIP_CHUNKS);
+	uint64_t n, tried = 0;
 	bool reproduced = false;
-	int r = take_memory(d, end_us > now ? end_us - now : 0, &memory, err);
+	int r = take_memory(d, &memory, err);
 
 	n = memory.size / plan->copy_bytes;
-	while (r == 0 && first < n && (first == 0 || now_us(plan) < end_us)) {
-		end = MIN(n, first + STRIP_CHUNKS);
-		r = try_strip(&p, first, end);
-		first = end;
-	}
+	p.strip = MAX(MIN(n, sent), UINT64_C(1));
+	if (r == 0)
+		r = try_all(&p, n, end_us, &tried);
 	if (r == 0 && p.fault.wrong)
 		r = try_again(&p, plan->seed, &reproduced);
 	if (r == 0)
-		describe(&p, first * (plan->copy_bytes / sizeof(uint64_t)), reproduced, s);
+		describe(&p, tried, reproduced, s);
 	if (memory.accel)
 		plan->ops->region_free(&memory);
 	return r;

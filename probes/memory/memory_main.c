@@ -84,7 +84,7 @@ static int run_gpus(struct probe *probe, const struct options *options, struct e
 
 	if (!accel_gpu_present())
 		return err_set(err, ENODEV,
-			       "no NVIDIA GPU on the PCI bus of this host, and no driver of one");
+			       "no NVIDIA GPU on the PCI bus of this host, and no driver for one");
 	r = gpu_start(probe, start_part, &accel, err);
 	if (r == 0)
 		return gpu_probe(probe, accel, options->copy_bytes, err);
@@ -154,7 +154,7 @@ static const struct probe_check checks[] = {
 	  "slow memory of a GPU: its clock, ECC, remapped rows, another process" },
 	{ "memory.p2p_bw", "B/s", BETTER_HIGHER,
 	  "a slow or missing NVLink, or a slow PCIe link between two GPUs" },
-	{ "memory.pattern", "1", BETTER_LOWER, "memory that does not keep what is written" },
+	{ "memory.pattern", "1", BETTER_LOWER, "memory that does not retain what is written" },
 };
 
 int main(int argc, char **argv)

@@ -130,7 +130,7 @@ static int read_list(int sys_fd, const char *path, struct cpu_list *ret, struct 
 	int r = file_read(sys_fd, path, LIST_TEXT_MAX, &text, NULL, err);
 
 	if (r == 0 && cpu_list_parse(text, ret) < 0)
-		r = err_set(err, EINVAL, "%s: not a list of numbers as 0-3,8", path);
+		r = err_set(err, EINVAL, "%s: not a list of numbers such as 0-3,8", path);
 	return r;
 }
 

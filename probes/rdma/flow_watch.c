@@ -71,7 +71,7 @@ int watch_start(struct watch *w, const struct core_keep *keep, struct err *err)
 	atomic_init(&w->mark, *w->at);
 	atomic_init(&w->stop, false);
 	r = start_on(w, &others);
-	return r != 0 ? err_errno(err, r, "a thread that watches memory") : 0;
+	return r != 0 ? err_errno(err, r, "cannot start a thread that watches memory") : 0;
 }
 
 void watch_stop(struct watch *w)

@@ -38,7 +38,7 @@ int oob_token_read(const char *path, char **ret_token, struct err *err)
 		return r;
 	end = strcspn(text, "\r\n");
 	if (end == 0 || end > OOB_TOKEN_MAX || strlen(text) != length || !is_of_a_permit(text + end))
-		return err_set(err, EINVAL, "%s: want one line with a token", path);
+		return err_set(err, EINVAL, "%s: expected one line with a token", path);
 	text[end] = '\0';
 	*ret_token = TAKE(text);
 	return 0;

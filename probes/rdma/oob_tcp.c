@@ -114,7 +114,7 @@ static int nobody_came(const struct err *last, struct err *err)
 {
 	if (!last->code)
 		return err_set(err, ETIMEDOUT, "nobody came");
-	return err_set(err, ETIMEDOUT, "nobody connected with the token; the last error: %s",
+	return err_set(err, ETIMEDOUT, "nobody connected with this token; the last error: %s",
 		       last->msg);
 }
 

@@ -14,7 +14,8 @@ enum { OPT_DEVICES = 0x380, OPT_PKEY_INDEX, OPT_SL, OPT_TCLASS };
 
 static const struct argp_option option_table[] = {
 	{ "cells", OPT_CELLS, "LIST", 0,
-	  "Only these subjects, such as mlx5_0:1>numa:0,mlx5_1:1>numa:1 or mlx5_0:1>mlx5_1:1", 0 },
+	  "Measure only these cells, such as mlx5_0:1>numa:0,mlx5_1:1>numa:1 or mlx5_0:1>mlx5_1:1",
+	  0 },
 	{ "gid-index", OPT_GID_INDEX, "N", 0,
 	  "Index of the GID to use on the ports (default: the best one)", 0 },
 	{ "mtu", OPT_MTU, "N", 0, "MTU in bytes: 256 to 4096, at most that of the ports", 0 },

@@ -72,10 +72,11 @@ static int check_name(const char *name, size_t length, struct err *err)
 	if (device == 0 || device >= RDMA_NAME_SIZE || digits == 0 || digits > 3 ||
 	    (colon && strspn(colon + 1, "0123456789") < digits) || memchr(name, ' ', length) ||
 	    memchr(name, '=', length) || memchr(name, '^', length))
-		return err_set(err, EINVAL,
-			       "'%.*s' is not a device such as mlx5_0 or mlx5_0:1; want a list as "
-			       "in NCCL_IB_HCA: [^][=]NAME[:PORT],...",
-			       (int)MIN(length, (size_t)40), name);
+		return err_set(
+			err, EINVAL,
+			"'%.*s' is not a device such as mlx5_0 or mlx5_0:1; expected a list as "
+			"in NCCL_IB_HCA: [^][=]NAME[:PORT],...",
+			(int)MIN(length, (size_t)40), name);
 	return 0;
 }
 
@@ -227,7 +228,7 @@ size_t ports_choose(struct rdma_port *ports, size_t n, const char *list,
 	}
 	say_left(n_left,
 		 list ? "not in the list of devices"
-		      : "not of the model and rate of the others; --devices names them",
+		      : "its model or rate differs from the others'; --devices would include it",
 		 ret_words);
 	return kept;
 }

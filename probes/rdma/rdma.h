@@ -96,8 +96,9 @@ struct rdma_end {
 #define RDMA_PKEY_DEFAULT 0xffff
 /* device, port */
 #define RDMA_PKEY_LIMITED_WORDS                                                                 \
-	"%s port %u is a limited member of each of its partitions, and such do not reach each " \
-	"other: ask for full membership of one (--pkey-index takes a limited one all the same)"
+	"%s port %u is a limited member of each of its partitions, and limited members do not " \
+	"reach each "                                                                           \
+	"other: ask for full membership of one (--pkey-index takes a limited one anyway)"
 
 struct rdma_queue_options {
 	unsigned port;

@@ -49,9 +49,9 @@ int region_add_accel(const struct rdma_ops *ops, struct rdma_device *d, struct a
 	else
 		r = err_set(&second, EOPNOTSUPP, "nvidia-peermem is not loaded");
 	if (r == 0) {
-		*ret_way =
-			(struct region_way){ "peermem", exported ? "the RNIC takes no dmabuf"
-								 : "the driver exports no dmabuf" };
+		*ret_way = (struct region_way){ "peermem",
+						exported ? "the RNIC does not support dmabuf"
+							 : "the driver exports no dmabuf" };
 		return 0;
 	}
 	return err_set(err, EOPNOTSUPP,

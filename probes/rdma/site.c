@@ -36,7 +36,7 @@ static void site_release(struct site *s)
 static int decode_version(const struct jval *v, void *member UNUSED, struct err *err)
 {
 	if (!json_is_integer(v->value) || json_integer_value(v->value) != 1)
-		return jval_fail(v, err, "want 1: this program reads rdma/1");
+		return jval_fail(v, err, "expected 1: this program reads rdma/1");
 	return 0;
 }
 
@@ -49,7 +49,7 @@ static int decode_number(const struct jval *v, void *member, struct err *err)
 	for (i = 0; i < ARRAY_SIZE(numbers); i++)
 		max = streq(numbers[i].key, v->key) ? numbers[i].max : max;
 	if (!json_is_integer(v->value) || value < 0 || value > max)
-		return jval_fail(v, err, "want a whole number from 0 to %d", max);
+		return jval_fail(v, err, "expected a whole number from 0 to %d", max);
 	*number = (int)value;
 	return 0;
 }
@@ -60,7 +60,8 @@ static int decode_devices(const struct jval *v, void *member, struct err *err)
 	char **devices = member;
 
 	if (!json_is_string(v->value))
-		return jval_fail(v, err, "want a list of devices in one text, as NCCL_IB_HCA");
+		return jval_fail(v, err,
+				 "expected a list of devices in one text, as in NCCL_IB_HCA");
 	if (ports_list_check(json_string_value(v->value), &why) < 0)
 		return jval_fail(v, err, "%s", why.msg);
 	*devices = xstrdup(json_string_value(v->value));

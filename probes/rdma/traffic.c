@@ -111,7 +111,7 @@ static void judge_wire(const struct traffic *before, const struct traffic *after
 	    (double)wire >= WIRE_SHARE * own_bytes) {
 		ret->wire = true;
 		(void)snprintf(ret->words, sizeof(ret->words),
-			       "%.0f MB went out by the wire: the switch sent them back, so the "
+			       "%.0f MB went out over the wire: the switch sent them back, so the "
 			       "cable was measured too",
 			       (double)wire / MEGA);
 	} else if (traffic_growth(before, after, TRAFFIC_INNER_BYTES, &inner) &&
@@ -136,8 +136,8 @@ static void judge(const struct traffic *before, const struct traffic *after, con
 		most > FOREIGN_SHARE * MAX(bytes_of(own), (double)own->mtu * (double)own->requests);
 	if (ret->foreign)
 		(void)snprintf(ret->words, sizeof(ret->words),
-			       "others sent about %.1f MB/s through the port meanwhile, beside our "
-			       "%.1f MB/s",
+			       "others sent about %.1f MB/s through the port during the test, in "
+			       "addition to our %.1f MB/s",
 			       ret->foreign_bytes / MEGA,
 			       seconds > 0 ? bytes_of(own) / seconds / MEGA : 0);
 }

@@ -29,7 +29,8 @@ static void find_ports(struct rhythm_set *set)
 				       "%s", ports.all[i].subject);
 	}
 	if (set->n_counters == 0)
-		(void)snprintf(set->why, sizeof(set->why), "this host has no RDMA port that counts");
+		(void)snprintf(set->why, sizeof(set->why),
+			       "this host has no RDMA port with counters");
 }
 
 /* Of "mlx5_0:1". */

@@ -18,7 +18,7 @@ static const struct {
 	{ RHYTHM_STOPPED_FIRST, "stopped before the others" },
 	{ RHYTHM_STOPPED_ALONE, "has stopped, and the others have not" },
 	{ RHYTHM_MOVES_ALONE, "goes on, and the others have stopped" },
-	{ RHYTHM_OTHER_PERIOD, "takes other steps than the others" },
+	{ RHYTHM_OTHER_PERIOD, "takes different steps from the others" },
 	{ RHYTHM_SENDS_LESS, "sends less in a step than the others" },
 	{ RHYTHM_SENDS_MORE, "sends more in a step than the others" },
 };
@@ -82,7 +82,7 @@ static int read_one(const char *path, struct rhythm *ret, struct err *err)
 		return r;
 	format = json_string_value(json_object_get(document, "format"));
 	if (!format || !streq(format, "assay-rhythm/1"))
-		return err_set(err, EINVAL, "%s: want what assay rhythm -o json printed", path);
+		return err_set(err, EINVAL, "%s: expected the output of assay rhythm -o json", path);
 	if (!sum_up(document, ret))
 		return err_set(err, EINVAL, "%s: no counter of an RNIC in it", path);
 	return 0;

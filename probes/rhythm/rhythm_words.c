@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probes/rhythm/rhythm_words.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "lib/base/duration.h"
@@ -14,22 +13,16 @@
 static const char *const kind_names[RHYTHM_KINDS] = { "rnic", "gpu" };
 static const char *const units[RHYTHM_KINDS] = { "B/s", "busy" };
 
-/* null: not known. */
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *row_of(enum rhythm_kind kind, const char *name, const struct rhythm *r)
 {
 	/* Time that is busy in a time is a part of it. */
 	const double rate = kind == RHYTHM_GPUS ? r->rate / USEC_PER_SEC : r->rate;
 
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:f, s:b, s:o, s:o}", "kind",
-			 kind_names[kind], "name", name, "unit", units[kind], "rate", number(rate),
-			 "period_s", number(r->period_s), "strength", number(r->strength),
-			 "still_s", r->still_s, "stopped", (int)r->stopped, "changed_s",
-			 number(r->changed_s), "change", number(r->change));
+			 kind_names[kind], "name", name, "unit", units[kind], "rate",
+			 json_number(rate), "period_s", json_number(r->period_s), "strength",
+			 json_number(r->strength), "still_s", r->still_s, "stopped", (int)r->stopped,
+			 "changed_s", json_number(r->changed_s), "change", json_number(r->change));
 }
 
 static void say_missing(json_t *missing, const char *fmt, ...) PRINTF(2, 3);
@@ -52,8 +45,7 @@ void rhythm_words_rows(enum rhythm_kind kind, const struct rhythm_set *set, json
 	size_t i, k;
 
 	if (!set) {
-		say_missing(missing, "%s: a read of its counters did not come back",
-			    kind_names[kind]);
+		say_missing(missing, "%s: a read of its counters did not return", kind_names[kind]);
 		return;
 	}
 	if (set->why[0])
@@ -68,7 +60,7 @@ void rhythm_words_rows(enum rhythm_kind kind, const struct rhythm_set *set, json
 		if (rhythm_of(samples, c->n, &rhythm) == 0)
 			(void)json_array_append_new(rows, row_of(kind, c->name, &rhythm));
 		if (c->lost)
-			say_missing(missing, "%s: its counter could be read %zu times only",
+			say_missing(missing, "%s: its counter could be read only %zu times",
 				    c->name, c->n);
 	}
 	free(samples);

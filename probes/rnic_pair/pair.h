@@ -57,7 +57,7 @@ enum { PAIR_SMALL_BYTES = 64, PAIR_TRY_BYTES = 4096, PAIR_TRY_RETRIES = 3 };
 /* bytes, from, to, bytes */
 #define PAIR_SMALLER_WORDS                                                                 \
 	"packets of %u bytes do not get from %s to %s, those of %u do: something between " \
-	"them has a smaller MTU; set that of all ports and switches alike"
+	"them has a smaller MTU; set the same MTU on all ports and switches"
 
 /* Queue pairs that its rates are measured with: as asked for, else as suits the slower port. */
 unsigned pair_job_queues(const struct pair_job *job);

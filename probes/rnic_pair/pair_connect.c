@@ -192,7 +192,7 @@ static bool arrives_smaller(struct attempt *t, unsigned mtu, uint64_t deadline_u
 		&job->verdict, SAMPLE_SET_UP, TRI_UNKNOWN,
 		"packets of %u bytes do not get from %s to %s, those of %u do: something between "
 		"them "
-		"has a smaller MTU; set that of all ports and switches alike",
+		"has a smaller MTU; set the same MTU on all ports and switches",
 		full, job->from->port->device, job->to->port->device, mtu);
 	return true;
 }

@@ -130,8 +130,8 @@ static int look_for_smaller(struct pair_session *s, const struct pair_step *step
 		if (r == 0 && again.verdict.ok == TRI_YES) {
 			pair_decide(&o->verdict, SAMPLE_SET_UP, TRI_UNKNOWN,
 				    "full packets do not get through, those of %u bytes do: "
-				    "something on the way has a smaller MTU; set that of all ports "
-				    "and switches alike",
+				    "something on the way has a smaller MTU; set the same MTU on "
+				    "all ports and switches",
 				    smaller.mtu);
 			o->lost_full = false;
 		}

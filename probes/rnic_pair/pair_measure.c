@@ -142,8 +142,8 @@ static void add_losses(const struct pair_side *side, const struct pair_lost *bef
 	if (!words || s->state != SAMPLE_MEASURED)
 		return;
 	note = TAKE(s->note);
-	s->note = note ? xasprintf("%s; packets had to be sent again: %s", note, words)
-		       : xasprintf("packets had to be sent again: %s", words);
+	s->note = note ? xasprintf("%s; packets had to be retransmitted: %s", note, words)
+		       : xasprintf("packets had to be retransmitted: %s", words);
 }
 
 /* Complete a sample whose flow ended with `r` and `result`. */

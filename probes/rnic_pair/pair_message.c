@@ -58,12 +58,12 @@ static int decode_hex(const struct jval *v, unsigned char *ret, size_t n, struct
 	size_t i;
 
 	if (!text || strlen(text) != 2 * n)
-		return jval_fail(v, err, "want %zu hexadecimal digits", 2 * n);
+		return jval_fail(v, err, "expected %zu hexadecimal digits", 2 * n);
 	for (i = 0; i < n; i++) {
 		int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
 
 		if (high < 0 || low < 0)
-			return jval_fail(v, err, "want %zu hexadecimal digits", 2 * n);
+			return jval_fail(v, err, "expected %zu hexadecimal digits", 2 * n);
 		ret[i] = (unsigned char)(high << 4 | low);
 	}
 	return 0;
@@ -139,7 +139,7 @@ int pair_offer_decode(const struct jval *v, struct pair_offer *ret, struct err *
 		return r;
 	ret->n = json_array_size(ends.value);
 	if (ret->n < 1 || ret->n > FLOW_QUEUES_MAX)
-		return jval_fail(&ends, err, "want 1 to %d", FLOW_QUEUES_MAX);
+		return jval_fail(&ends, err, "expected 1 to %d", FLOW_QUEUES_MAX);
 	for (i = 0; r == 0 && i < ret->n; i++) {
 		struct jval end = jval_at(&ends, i);
 
@@ -200,9 +200,9 @@ static int decode_rails(const struct jval *v, struct pair_message *m, struct err
 		json_int_t number = json_integer_value(port.value);
 
 		if (!name || !pair_is_name(name, RDMA_NAME_SIZE - 1))
-			return jval_fail(&device, err, "want the name of a device");
+			return jval_fail(&device, err, "expected the name of a device");
 		if (!json_is_integer(port.value) || number < 1 || number > PORT_MAX)
-			return jval_fail(&port, err, "want the number of a port");
+			return jval_fail(&port, err, "expected the number of a port");
 		(void)snprintf(m->rails[i].device, RDMA_NAME_SIZE, "%s", name);
 		m->rails[i].port = (unsigned)number;
 	}
@@ -230,7 +230,8 @@ static int decode_samples(const struct jval *v, size_t least, struct pair_messag
 		return r;
 	n = json_array_size(v->value);
 	if (n < least || n > ARRAY_SIZE(m->samples))
-		return jval_fail(v, err, "want %zu to %zu samples", least, ARRAY_SIZE(m->samples));
+		return jval_fail(v, err, "expected %zu to %zu samples", least,
+				 ARRAY_SIZE(m->samples));
 	for (i = 0; r == 0 && i < n; i++) {
 		struct jval item = jval_at(v, i);
 
@@ -328,14 +329,14 @@ int pair_kind_decode(const struct jval *root, const char *const *names, int n, i
 	int i;
 
 	if (json_integer_value(v.value) != 1)
-		return jval_fail(&v, err, "want version 1");
+		return jval_fail(&v, err, "expected version 1");
 	for (i = 0; name && i < n; i++) {
 		if (!streq(name, names[i]))
 			continue;
 		*ret = i;
 		return 0;
 	}
-	return jval_fail(&kind, err, "want the kind of a message");
+	return jval_fail(&kind, err, "expected the kind of a message");
 }
 
 static int decode(const struct jval *root, struct pair_message *m, struct err *err)
@@ -347,7 +348,7 @@ static int decode(const struct jval *root, struct pair_message *m, struct err *e
 	if (r == 0 && kinds[m->kind].n > 0)
 		r = jval_decode(root, kinds[m->kind].fields, kinds[m->kind].n, 0, m, err);
 	if (r == 0 && m->node && !pair_is_name(m->node, PAIR_NAME_MAX))
-		r = jval_fail(&node, err, "want the name of a node");
+		r = jval_fail(&node, err, "expected the name of a node");
 	if (r == 0 && m->note && strlen(m->note) >= PAIR_NOTE_SIZE)
 		r = jval_fail(&note, err, "longer than %d bytes", PAIR_NOTE_SIZE - 1);
 	if (r == 0 && m->kind == PAIR_HELLO)

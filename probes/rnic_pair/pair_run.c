@@ -292,7 +292,7 @@ static void keep_met(const struct pair_plan *p, json_t *met)
 		(void)json_object_set_new(met, to, json_true());
 	}
 	if (json_object_size(met) > before && probe_save(p->probe, kept, &err) < 0)
-		log_warning("%s; which ports met is not kept", err.msg);
+		log_warning("%s; which ports reached each other is not kept", err.msg);
 }
 
 static int run_all(struct pair_plan *p, struct err *err)
@@ -309,7 +309,7 @@ static int run_all(struct pair_plan *p, struct err *err)
 	if (pair_is_subnet_a_rail(p->jobs, p->n_jobs))
 		return err_set(err, ENODEV,
 			       "each port has an IPv4 subnet of its own: within a host nothing "
-			       "takes the wire from one rail to another. Measure rails between "
+			       "goes over the wire from one rail to another. Measure rails between "
 			       "hosts (--peer), or name pairs that should meet (--cells)");
 	r = emit_connections(p);
 	p->n_jobs = pair_leave_apart(p->jobs, p->n_jobs);

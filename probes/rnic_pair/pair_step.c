@@ -203,8 +203,8 @@ int pair_step_connect(struct pair_session *s, const struct pair_offer *peer,
 	memcpy(gid.raw, peer->gid, sizeof(gid.raw));
 	gid_format(&gid, address);
 	pair_decide(ret, SAMPLE_SET_UP, TRI_UNKNOWN,
-		    "%s: %s. No path from %s to %s of %s: look for the route to it out of that "
-		    "interface, and whether it answers ARP or neighbour discovery there",
+		    "%s: %s. No path from %s to %s of %s: check that the route to it leaves by "
+		    "that interface, and that it answers ARP or neighbour discovery there",
 		    s->node, err.msg, s->lanes.side->port->device, address, s->peer.node);
 	return r;
 }

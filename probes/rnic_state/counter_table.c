@@ -58,16 +58,16 @@ const struct counter_row counter_rows[] = {
 	{ SYMBOLS, PLACE_ETHTOOL, "rx_err_lane_#_phy", 64, FINDING_NOTE, ANY, "of one lane before correction", MLX5 },
 
 	/* --- sent again */
-	{ RETRANSMITS, PLACE_HW, "packet_seq_err", 32, FINDING_NOTE, ANY, "packets were lost or came out of order, and were sent again", MLX5 },
-	{ RETRANSMITS, PLACE_HW, "implied_nak_seq_err", 32, FINDING_NOTE, ANY, "packets were lost, and were sent again", MLX5 },
-	{ RETRANSMITS, PLACE_HW, "duplicate_request", 32, FINDING_NOTE, ANY, "a peer sent again what had arrived: loss on the way back", MLX5 },
+	{ RETRANSMITS, PLACE_HW, "packet_seq_err", 32, FINDING_NOTE, ANY, "packets were lost or out of order, and retransmitted", MLX5 },
+	{ RETRANSMITS, PLACE_HW, "implied_nak_seq_err", 32, FINDING_NOTE, ANY, "packets were lost and retransmitted", MLX5 },
+	{ RETRANSMITS, PLACE_HW, "duplicate_request", 32, FINDING_NOTE, ANY, "a peer retransmitted what had already arrived: loss on the way back", MLX5 },
 	{ RETRANSMITS, PLACE_HW, "local_ack_timeout_err", 32, FINDING_WARN, MORE_THAN(1, SECOND), "acknowledgements are missing: loss, or a peer that ended", NVSENTINEL },
-	{ RETRANSMITS, PLACE_HW, "roce_adp_retrans", 32, FINDING_NOTE, ANY, "packets were lost, and were sent again", MLX5 },
-	{ RETRANSMITS, PLACE_HW, "roce_adp_retrans_to", 32, FINDING_NOTE, ANY, "packets were lost, and were sent again after a timeout", MLX5 },
+	{ RETRANSMITS, PLACE_HW, "roce_adp_retrans", 32, FINDING_NOTE, ANY, "packets were lost and retransmitted", MLX5 },
+	{ RETRANSMITS, PLACE_HW, "roce_adp_retrans_to", 32, FINDING_NOTE, ANY, "packets were lost and retransmitted after a timeout", MLX5 },
 	{ RETRANSMITS, PLACE_HW, "roce_slow_restart", 32, FINDING_WARN, MORE_THAN(10, SECOND), "flows start again slowly after losses", NVSENTINEL },
 	{ RETRANSMITS, PLACE_HW, "roce_slow_restart_cnps", 32, FINDING_NOTE, ANY, "flows start again slowly after losses", MLX5 },
 	{ RETRANSMITS, PLACE_HW, "roce_slow_restart_trans", 32, FINDING_NOTE, ANY, "flows start again slowly after losses", MLX5 },
-	{ RETRANSMITS, PLACE_HW, "completer_retry_err", 64, FINDING_NOTE, ANY, "packets were lost, and were sent again (Soft-RoCE)", PROPOSED },
+	{ RETRANSMITS, PLACE_HW, "completer_retry_err", 64, FINDING_NOTE, ANY, "packets were lost and retransmitted (Soft-RoCE)", PROPOSED },
 
 	/* --- out of order: loss, or adaptive routing */
 	{ SEQUENCE, PLACE_HW, "out_of_sequence", 32, FINDING_NOTE, ANY, "packets came out of order: loss, or adaptive routing", MLX5 },
@@ -98,7 +98,7 @@ const struct counter_row counter_rows[] = {
 	/* --- thrown away */
 	{ DISCARDS, PLACE_PORT, "port_xmit_discards", 16, FINDING_WARN, MORE_THAN(100, SECOND), "packets were dropped before they were sent", NVSENTINEL },
 	{ DISCARDS, PLACE_PORT, "VL15_dropped", 16, FINDING_NOTE, ANY, "management packets were dropped", IBTA },
-	{ DISCARDS, PLACE_PORT, "port_rcv_switch_relay_errors", 16, FINDING_NOTE, ANY, "a switch could not forward", IBTA },
+	{ DISCARDS, PLACE_PORT, "port_rcv_switch_relay_errors", 16, FINDING_NOTE, ANY, "a switch could not forward packets", IBTA },
 	{ DISCARDS, PLACE_PORT, "port_xmit_constraint_errors", 8, FINDING_INFO, ANY, "packets were refused by partition or address", IBTA },
 	{ DISCARDS, PLACE_PORT, "port_rcv_constraint_errors", 8, FINDING_INFO, ANY, "packets were refused by partition or address", IBTA },
 	{ DISCARDS, PLACE_ETHTOOL, "rx_discards_phy", 64, FINDING_WARN, MORE_THAN(100, SECOND), "packets were dropped for lack of buffers in the RNIC", NVSENTINEL },
@@ -119,8 +119,8 @@ const struct counter_row counter_rows[] = {
 	{ QUEUES, PLACE_HW, "send_rnr_err", 64, FINDING_NOTE, ANY, "this receiver was not ready (Soft-RoCE)", PROPOSED },
 	{ QUEUES, PLACE_HW, "send_err", 64, FINDING_NOTE, ANY, "sends failed (Soft-RoCE)", PROPOSED },
 	{ QUEUES, PLACE_HW, "resp_local_length_error", 32, FINDING_NOTE, ANY, "a job's error", MLX5 },
-	{ QUEUES, PLACE_HW, "resp_cqe_error", 32, FINDING_NOTE, ANY, "a job's error, or its end", MLX5 },
-	{ QUEUES, PLACE_HW, "req_cqe_error", 32, FINDING_NOTE, ANY, "a job's error, or its end", MLX5 },
+	{ QUEUES, PLACE_HW, "resp_cqe_error", 32, FINDING_NOTE, ANY, "an error in a job, or its end", MLX5 },
+	{ QUEUES, PLACE_HW, "req_cqe_error", 32, FINDING_NOTE, ANY, "an error in a job, or its end", MLX5 },
 	{ QUEUES, PLACE_HW, "req_remote_invalid_request", 32, FINDING_NOTE, ANY, "a job's error", MLX5 },
 	{ QUEUES, PLACE_HW, "req_remote_access_errors", 32, FINDING_NOTE, ANY, "a job's error", MLX5 },
 	{ QUEUES, PLACE_HW, "resp_remote_access_errors", 32, FINDING_NOTE, ANY, "a job's error", MLX5 },
@@ -131,7 +131,7 @@ const struct counter_row counter_rows[] = {
 	{ HOST_SIDE, PLACE_ETHTOOL, "outbound_pci_stalled_rd_events", 64, FINDING_NOTE, ANY, "reads from the host waited for PCIe credits", MLX5 },
 	{ HOST_SIDE, PLACE_ETHTOOL, "outbound_pci_stalled_wr_events", 64, FINDING_NOTE, ANY, "writes to the host waited for PCIe credits", MLX5 },
 	{ HOST_SIDE, PLACE_ETHTOOL, "outbound_pci_buffer_overflow", 64, FINDING_WARN, ANY, "packets were lost because PCIe was too slow", PROPOSED },
-	{ HOST_SIDE, PLACE_ETHTOOL, "dev_internal_queue_oob", 64, FINDING_WARN, ANY, "a queue inside the RNIC ran over", PROPOSED },
+	{ HOST_SIDE, PLACE_ETHTOOL, "dev_internal_queue_oob", 64, FINDING_WARN, ANY, "a queue inside the RNIC overflowed", PROPOSED },
 	{ HOST_SIDE, PLACE_ETHTOOL, "rx_buffer_passed_thres_phy", 64, FINDING_NOTE, ANY, "the RNIC's buffer filled up: the host receives too slowly", MLX5 },
 
 	/* --- the module in the cage */

@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
 #include "lib/sys/sysfs.h"
 #include "probes/rnic_state/counter_table.h"
 #include "probes/rnic_state/fec.h"
+#include "probes/rnic_state/mlx5_register.h"
 #include "probes/rnic_state/nic.h"
 #include "probes/rnic_state/reading.h"
 #include "probes/rnic_state/rnic_state.h"
@@ -41,10 +43,9 @@ static int emit_none(struct rnic_state *state, const char *check, const struct p
 		return rnic_emit(state, &s, FINDING_GOOD, "no increase %s (%zu counter%s)", span,
 				 t->n, t->n == 1 ? "" : "s");
 	s.code = xstrdup(t->stopped->name);
-	return rnic_emit(
-		state, &s, FINDING_NOTE,
-		"%s is at its maximum and says nothing until it is reset; nothing else grew",
-		t->stopped->name);
+	return rnic_emit(state, &s, FINDING_NOTE,
+			 "%s is at its maximum and of no use until it is reset; nothing else grew",
+			 t->stopped->name);
 }
 
 static int emit_grown(struct rnic_state *state, const struct port *port, const struct readings *all,
@@ -116,9 +117,9 @@ static const char *say_first(const struct readings *all)
 		n_new += !all->all[i].known;
 	}
 	if (n_early)
-		return ", some again before the RNIC started counting again: the next run tells "
+		return ", some of them before the RNIC restarted its counters: the next run shows "
 		       "how they grew";
-	return n_new == all->n ? ", the first reading since boot: the next run tells how they grew"
+	return n_new == all->n ? ", the first reading since boot: the next run shows how they grew"
 			       : "";
 }
 
@@ -130,7 +131,7 @@ static int emit_count(struct rnic_state *state, const struct port *port, const s
 	size_t n = find_gone(state, port, &names, &own);
 
 	if (n == 0 && all->n == 0)
-		return rnic_emit(state, &s, FINDING_NOTE, "the port counts nothing");
+		return rnic_emit(state, &s, FINDING_NOTE, "the port has no counters");
 	if (n == 0)
 		return rnic_emit(state, &s, FINDING_GOOD, "%zu counters read%s", all->n,
 				 say_first(all));
@@ -172,6 +173,8 @@ int rnic_counters(struct rnic_state *state)
 
 		if (port->netdev[0])
 			(void)state->nic->stats(state->nic->context, port->netdev, &stats);
+		else if (mlx5_register_is_of(port) && clock_mono_us() < state->deadline_us)
+			(void)mlx5_register_wire(state->nic, port, &stats);
 		readings_take(port, &stats, &all);
 		r = tell_port(state, port, &all, &stats);
 	}

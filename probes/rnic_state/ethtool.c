@@ -11,6 +11,7 @@
 #include "lib/sys/rnic_ports.h"
 #include "probes/rnic_state/dcb.h"
 #include "probes/rnic_state/ethtool_ask.h"
+#include "probes/rnic_state/fwctl.h"
 #include "probes/rnic_state/module_ask.h"
 #include "probes/rnic_state/nic.h"
 
@@ -199,4 +200,5 @@ const struct nic nic_kernel = {
 	.correction = kernel_correction,
 	.module = module_ask,
 	.pause = kernel_pause,
+	.read_register = fwctl_read_register,
 };

@@ -45,12 +45,14 @@ int rnic_fec(struct rnic_state *state, const struct port *port, const struct nic
 		return 0;
 	s = finding_sample("rnic.fec", port->subject, wrong / bits);
 	if (wrong / bits <= POST_FEC_WARN)
-		return rnic_emit(state, &s, FINDING_GOOD,
-				 "%.2g of the bits were corrected, %.2g symbols a bit stayed wrong",
-				 corrected / bits, wrong / bits);
+		return rnic_emit(
+			state, &s, FINDING_GOOD,
+			"%.2g of the bits were corrected, %.2g symbol errors per bit remained",
+			corrected / bits, wrong / bits);
 	s.code = xstrdup("post-fec-errors");
-	return rnic_emit(state, &s, FINDING_WARN,
-			 "%.2g symbols a bit stayed wrong after correction, more than %g; %.2g of "
-			 "the bits were corrected: clean or replace the cable or the module",
-			 wrong / bits, POST_FEC_WARN, corrected / bits);
+	return rnic_emit(
+		state, &s, FINDING_WARN,
+		"%.2g symbol errors per bit remained after correction, more than %g; %.2g of "
+		"the bits were corrected: clean or replace the cable or the module",
+		wrong / bits, POST_FEC_WARN, corrected / bits);
 }

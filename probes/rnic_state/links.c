@@ -89,10 +89,10 @@ static int emit_lost(struct rnic_state *state, const struct known *lost, size_t 
 	s.code = xstrdup("device-lost");
 	if (elsewhere)
 		return rnic_emit(state, &s, FINDING_NOTE,
-				 "seen at an earlier run and not here now: %s; %s",
+				 "seen in an earlier run and not here now: %s; %s",
 				 strbuf_text(&names), elsewhere);
 	return rnic_emit(state, &s, FINDING_FATAL,
-			 "lost, seen at an earlier run and absent now: %s; if it was removed on "
+			 "lost, seen in an earlier run and absent now: %s; if it was removed on "
 			 "purpose, delete %s/probe/rnic-state.json",
 			 strbuf_text(&names), dir);
 }

@@ -4,7 +4,8 @@ noinst_LIBRARIES += librnic_state.a
 librnic_state_a_SOURCES = probes/rnic_state/counter_table.c \
 	probes/rnic_state/counter_table.h probes/rnic_state/counters.c probes/rnic_state/dcb.c probes/rnic_state/dcb.h \
 	probes/rnic_state/ethtool.c probes/rnic_state/ethtool_ask.c probes/rnic_state/ethtool_ask.h probes/rnic_state/fec.c \
-	probes/rnic_state/fec.h probes/rnic_state/links.c probes/rnic_state/lldp.c probes/rnic_state/lldp.h \
+	probes/rnic_state/fec.h probes/rnic_state/fwctl.c probes/rnic_state/fwctl.h probes/rnic_state/links.c probes/rnic_state/lldp.c probes/rnic_state/lldp.h \
+	probes/rnic_state/mlx5_register.c probes/rnic_state/mlx5_register.h \
 	probes/rnic_state/module.c probes/rnic_state/module.h probes/rnic_state/module_ask.c probes/rnic_state/module_ask.h \
 	probes/rnic_state/module_cmis.c probes/rnic_state/module_sff.c probes/rnic_state/netlink.c \
 	probes/rnic_state/netlink.h probes/rnic_state/nic.c probes/rnic_state/nic.h probes/rnic_state/optics.c \

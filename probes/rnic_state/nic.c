@@ -50,6 +50,12 @@ static int no_pause(void *context UNUSED, const char *netdev UNUSED, bool *ret_r
 	return -EOPNOTSUPP;
 }
 
+static int no_register(void *context UNUSED, const char *pci UNUSED, uint16_t id UNUSED,
+		       uint8_t *data UNUSED, size_t size UNUSED)
+{
+	return -EOPNOTSUPP;
+}
+
 const struct nic nic_none = {
 	.stats = no_stats,
 	.link = no_link,
@@ -58,6 +64,7 @@ const struct nic nic_none = {
 	.correction = no_correction,
 	.module = no_module,
 	.pause = no_pause,
+	.read_register = no_register,
 };
 
 /*

@@ -48,6 +48,12 @@ struct nic {
 		      uint8_t ret[static NIC_MODULE_BYTES]);
 	/* Pause frames of the whole link. */
 	int (*pause)(void *context, const char *netdev, bool *ret_rx, bool *ret_tx);
+	/*
+	 * A register of the device at `pci`, where no network device can be asked: `data` selects a
+	 * part of it and becomes its content (fwctl.h).
+	 */
+	int (*read_register)(void *context, const char *pci, uint16_t id, uint8_t *data,
+			     size_t size);
 	void *context;
 };
 

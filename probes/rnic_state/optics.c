@@ -12,6 +12,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
+#include "probes/rnic_state/mlx5_register.h"
 #include "probes/rnic_state/module.h"
 #include "probes/rnic_state/nic.h"
 #include "probes/rnic_state/rnic_state.h"
@@ -176,8 +177,8 @@ static int emit_faults(struct rnic_state *state, const struct port *port, const 
 	for (i = 0; i < m->n_lanes; i++) {
 		const struct module_lane *lane = &m->lanes[i];
 		const char *what = lane->tx_fault ? "its laser failed"
-				   : lane->rx_los ? "no light comes in"
-				   : lane->rx_lol ? "no clock can be taken from what comes in"
+				   : lane->rx_los ? "no light is received"
+				   : lane->rx_lol ? "no clock can be recovered from the signal"
 						  : NULL;
 
 		if (!what)
@@ -198,9 +199,17 @@ static int emit_faults(struct rnic_state *state, const struct port *port, const 
 static bool read_part(const struct rnic_state *state, const struct port *port,
 		      struct module_image *image, enum module_part part)
 {
-	image->there[part] = state->nic->module(state->nic->context, port->netdev,
-						&module_places[part], image->bytes[part]) == 0;
-	return image->there[part];
+	const struct module_place *place = &module_places[part];
+	uint8_t *bytes = image->bytes[part];
+	int r;
+
+	/* The network device of an InfiniBand port, if it has one, does not know of a module. */
+	if (mlx5_register_is_of(port))
+		r = mlx5_register_module(state->nic, port, place, bytes);
+	else
+		r = state->nic->module(state->nic->context, port->netdev, place, bytes);
+	image->there[part] = r == 0;
+	return r == 0;
 }
 
 static int read_module(const struct rnic_state *state, const struct port *port, struct module *ret)
@@ -282,7 +291,8 @@ int rnic_optics(struct rnic_state *state)
 		struct module m;
 
 		/* The bus of a module is slow; what there is no time for is left to the next run. */
-		if (!port->netdev[0] || clock_mono_us() >= state->deadline_us)
+		if ((!port->netdev[0] && !mlx5_register_is_of(port)) ||
+		    clock_mono_us() >= state->deadline_us)
 			continue;
 		if (look_at(state, port, &m) == 0)
 			r = tell_module(state, port, &m);

@@ -83,10 +83,10 @@ def fill(path, nodes):
 
 
 class Controller:
-    def __init__(self, build, where, nodes, labels):
+    def __init__(self, build, where, nodes, labels, *more):
         config = where / "controller.yaml"
         (where / "policy.yaml").write_text(POLICY)
-        lines = ["v: 1", f"policy: {where / 'policy.yaml'}"]
+        lines = ["v: 1", f"policy: {where / 'policy.yaml'}", *more]
         if labels:
             (where / "neighbors.yaml").write_text("v: 1\nswitches:\n" + "".join(
                 f"  - {{name: leaf-{first // BELOW}, nodes: {json.dumps([store_days.name(i) for i in range(first, min(nodes, first + BELOW))])}}}\n"

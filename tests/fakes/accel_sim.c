@@ -78,11 +78,13 @@ static unsigned sim_n_devices(const struct accel *a)
 static int sim_device_info(const struct accel *a, unsigned device, struct accel_device_info *ret,
 			   struct err *err UNUSED)
 {
+	const struct accel_sim *sim = sim_engine(a)->sim;
 	struct accel_device_info info = { .numa = 0,
 					  .cpu = device,
-					  .memory_bytes = UINT64_C(1) << 34,
+					  .memory_bytes = sim->memory_bytes ? sim->memory_bytes
+									    : UINT64_C(1) << 34,
 					  .units = 1,
-					  .cc = sim_engine(a)->sim->cc };
+					  .cc = sim->cc };
 
 	(void)snprintf(info.subject, sizeof(info.subject), "cpu:%u", device);
 	(void)snprintf(info.name, sizeof(info.name), "simulated core");
@@ -135,6 +137,24 @@ static const char *sim_asked(const struct accel *a UNUSED)
 static uint64_t sim_now_us(const struct accel *a)
 {
 	return (uint64_t)(sim_engine(a)->now_us += 1);
+}
+
+/* Nor is it rounded, as what is measured by it takes microseconds. */
+static uint64_t sim_now_ns(const struct accel *a)
+{
+	return (uint64_t)(sim_engine(a)->now_us * 1e3);
+}
+
+/* What launching takes the host, which has the same noise as everything. */
+static void pass_launch(struct sim_engine *e, unsigned device)
+{
+	const struct accel_sim *sim = e->sim;
+	const bool late = sim->launch_late_us > 0 && sim->products[device] % 100 == 99;
+
+	if (sim->launch_us[device] > 0)
+		e->now_us +=
+			late ? sim->launch_late_us
+			     : sim->launch_us[device] * random_normal(&e->random, 1, sim->spread);
 }
 
 static int sim_stream_new(struct accel *a, unsigned device, struct accel_stream **ret,
@@ -272,6 +292,7 @@ static int sim_gemm_run(struct accel_gemm *g, struct accel_stream *s, const stru
 
 	if (e->sim->fail[g->device])
 		return err_set(err, -e->sim->fail[g->device], "simulated failure");
+	pass_launch(e, g->device);
 	rate *= 1 - e->sim->delay[g->device] - e->sim->steal[g->device];
 	if (e->sim->later[g->device] > 0 && begin(s) >= (double)e->sim->later_us)
 		rate *= e->sim->later[g->device];
@@ -315,6 +336,7 @@ const struct accel_ops *accel_sim_ops(struct accel_sim *sim)
 		.version = sim_version,
 		.asked = sim_asked,
 		.now_us = sim_now_us,
+		.now_ns = sim_now_ns,
 		.region_new = sim_region_new,
 		.region_free = sim_region_free,
 		.region_export = sim_region_export,

@@ -39,6 +39,9 @@ struct accel_sim {
 	long user_pid[ACCEL_SIM_DEVICES_MAX];
 	double user_share[ACCEL_SIM_DEVICES_MAX];
 	struct accel_sim_fault fault;
+	double launch_us[ACCEL_SIM_DEVICES_MAX]; /* what a product takes the host; 0: nothing */
+	double launch_late_us;			 /* the same of every hundredth of them, in all */
+	uint64_t memory_bytes;			 /* of each; 0: 16 GiB */
 	double copy_bytes_per_s;		 /* 0: a copy takes no time */
 	double slow_copy[ACCEL_SIM_DEVICES_MAX]; /* factor of that on its stream; 0: 1 */
 	double far_copy; /* factor of that where pinned memory is on another node than 0; 0: 1 */
@@ -51,6 +54,11 @@ struct accel_sim {
 	 * flipped bit in 64-bit word `row`, `count` times (0: all).
 	 */
 	size_t damage_above;
+	/*
+	 * Of such a region, for all that is copied into it or out of it: bit 0 of the byte at stuck_at
+	 * less 1 is 1 (0: of none), and the bytes whose place has this bit are those without it.
+	 */
+	size_t stuck_at, address_line;
 	bool damage_upload; /* of the fault's device: the first byte of what is sent flips */
 
 	/* Told by the engine. */

@@ -85,9 +85,33 @@ static void damage(struct accel_at to, const struct accel_region *from)
 		((unsigned char *)to.region->ptr)[to.offset + 8 * f->row] ^= 1;
 }
 
+/* Where the bytes of a place are: see address_line. */
+static char *cells(const struct accel_at *at)
+{
+	const struct sim_engine *e = sim_engine(at->region->accel);
+	const struct accel_sim *sim = e->sim;
+	size_t offset = at->offset;
+
+	if (sim->damage_above && at->region->size > sim->damage_above &&
+	    sim->fault.device == at->region->device && at->region->place == ACCEL_DEVICE)
+		offset &= ~sim->address_line;
+	return (char *)at->region->ptr + offset;
+}
+
+static void stick(struct accel_at to, size_t size)
+{
+	const struct accel_sim *sim = sim_engine(to.region->accel)->sim;
+
+	if (sim->stuck_at && to.region->size > sim->damage_above &&
+	    sim->fault.device == to.region->device && to.region->place == ACCEL_DEVICE &&
+	    to.offset < sim->stuck_at && sim->stuck_at <= to.offset + size)
+		((unsigned char *)to.region->ptr)[sim->stuck_at - 1] |= 1;
+}
+
 int sim_copy(struct accel_stream *s, struct accel_at to, struct accel_at from, size_t size,
 	     struct err *err)
 {
+	const struct sim_engine *e = sim_stream_engine(s);
 	int r = check_range(to.region, to.offset, size, err);
 
 	if (r == 0)
@@ -95,9 +119,10 @@ int sim_copy(struct accel_stream *s, struct accel_at to, struct accel_at from, s
 	if (r == 0)
 		sim_stream_busy(s, copy_us(s, to.region, from.region, size));
 	if (r == 0)
-		memmove((char *)to.region->ptr + to.offset,
-			(const char *)from.region->ptr + from.offset, size);
+		memmove(cells(&to), cells(&from), size);
 	if (r == 0)
+		stick(to, size);
+	if (r == 0 && !e->sim->stuck_at && !e->sim->address_line)
 		damage(to, from.region);
 	return r;
 }

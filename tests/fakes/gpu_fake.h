@@ -22,7 +22,14 @@
  *	crowded=I     beside a collective this GPU loses 26 % and not 8 %
  *	other=I       this GPU is of another model, whose bf16 results differ in a bit
  *	clock=1       clock_fake.so tells on stderr how long the process was there
- *	delay=US      each launch takes the host so long
+ *	delay=US      each launch takes the host so long, asleep
+ *	launchns=N    each launch takes a core of the host so many nanoseconds, times a lognormal
+ *	              spread of launchsd=N percent; launchtail=N of 1,000 take five times that
+ *	launchparts=N from GPU 0 to 7 launches take N % more
+ *	launchfar=N   N % more from a core of the other node: GPUs and cores are on nodes in turn
+ *	boost=N       a GPU is N % faster than mflops= for the first boostms=N (50) that it works at
+ *	              full power after it was idle for so long: products of 1 MFLOP or more do that,
+ *	              smaller ones and copies do not, and it cools beside them
  *	wrong=I       this GPU has one wrong element in each product read back
  *	once=I        the same in the first of them only
  *	odd=I         the same in bf16 results only, which nobody can know beforehand
@@ -33,6 +40,7 @@
  *	ecc=I         this GPU meets an uncorrectable error after 40 products
  *	broken=I error=N      this GPU meets error N of the driver after 40 products
  *	full=I        this GPU has no memory left
+ *	piece=MIB     no more of its 64 GiB is free in one piece (default 1024)
  *	slowcopy=I    copies from and to this GPU take a third longer
  *	slowin=I slowout=I    only those into it, or out of it, to or from the host
  *	slowpair=IJ   only those from GPU I to J; one digit each
@@ -41,7 +49,8 @@
  *	hangcopy=I    after 40 copies what is put on this GPU never ends
  *	losecopy=I    this GPU falls off the bus after 40 copies
  *	ecccopy=I     this GPU meets an uncorrectable error after 40 copies
- *	rot=I         what is read from the memory of this GPU has a flipped bit in byte 4096 of it
+ *	rot=I         what is read, or copied on, from the memory of this GPU has a flipped bit in
+ *	              byte 4096 of it
  *	block=I       asked for memory this GPU never answers; at=: asked for that instead
  *	taken=I       this GPU is in exclusive mode and another has it
  *	busy=I pid=N  process N computes on this GPU
@@ -257,8 +266,15 @@ void fake_heat_busy(unsigned gpu, double until_ns);
 /* True when the setting names this GPU. */
 bool fake_is(const char *fault, unsigned gpu);
 
-/* What launching costs the host. */
-void fake_launch(void);
+/* What launching on this GPU costs the host. */
+void fake_launch(unsigned gpu);
+void fake_launch_cost(unsigned gpu);
+
+/* Of clock_fake.so, when that is there: the time goes on. */
+void clock_fake_pass(int64_t ns) __attribute__((weak));
+
+/* What a product takes that begins then, and takes `sustained_ns` at the clock that lasts. */
+double fake_product_ns(unsigned gpu, double begin_ns, double flop, double sustained_ns);
 
 /* A copy on a stream, which takes as long as one of so many bytes. */
 unsigned fake_put_copy(struct CUstream_st *stream, double bytes);
@@ -301,5 +317,6 @@ extern _Atomic int fake_alive; /* streams, events, allocations and contexts */
 
 bool fake_gpu_is_lost(unsigned gpu);
 bool fake_gpu_is_held_back(unsigned gpu); /* by a lower clock */
+bool fake_gpu_is_boosted(unsigned gpu);	  /* by boost=N, now */
 bool fake_gpu_has_context(unsigned gpu);
 bool fake_gpu_has_worn(const char *fault, unsigned gpu); /* of that name, after 40 copies */

@@ -293,7 +293,7 @@ unsigned fake_put_copy(struct CUstream_st *stream, double bytes)
 	unsigned result;
 
 	rate *= fake_share(stream->gpu);
-	fake_launch();
+	fake_launch(stream->gpu);
 	if (fake_is("slowcopy", stream->gpu))
 		rate *= slow;
 	result = fake_stream_busy(stream, bytes / rate);
@@ -338,6 +338,7 @@ unsigned fake_put_product(struct CUstream_st *stream, const struct fake_product 
 	double flop = 2.0 * (double)p->d.rows * (double)p->d.columns * (double)p->b.rows;
 	double rate = (double)fake_setting("mflops", 250) * 1e-3 *
 		      random_normal(&g->random, 1, spread) * fake_share(stream->gpu);
+	double from_ns;
 	unsigned result = fake_enter_as(stream->gpu);
 
 	if (result == CUDA_OK)
@@ -345,7 +346,7 @@ unsigned fake_put_product(struct CUstream_st *stream, const struct fake_product 
 	if (result != CUDA_OK)
 		return result;
 	fake_take_launch(stream->gpu);
-	fake_launch();
+	fake_launch(stream->gpu);
 	if (fake_is("slow", stream->gpu))
 		rate *= fault;
 	if (fake_gpu_is_held_back(stream->gpu))
@@ -353,7 +354,8 @@ unsigned fake_put_product(struct CUstream_st *stream, const struct fake_product 
 	rate *= fake_heat_of(stream->gpu).clock;
 	if (g->collectives)
 		rate *= fake_is("crowded", stream->gpu) ? beside * crowded : beside;
-	stream->free_at_ns = begin_ns(stream) + flop / rate;
+	from_ns = begin_ns(stream);
+	stream->free_at_ns = from_ns + fake_product_ns(stream->gpu, from_ns, flop, flop / rate);
 	fake_heat_busy(stream->gpu, stream->free_at_ns);
 	if (has_failed("hang", stream->gpu))
 		stream->free_at_ns = INFINITY;

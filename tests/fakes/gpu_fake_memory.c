@@ -8,7 +8,12 @@
 
 #include "tests/fakes/gpu_fake.h"
 
-enum { PIN_BYTES = 32 << 20, ALLOCATIONS_MAX = 256, ROTTEN = 4096 /* byte of a GPU's memory */ };
+enum {
+	PIECE_MIB = 1024,
+	PIN_BYTES = 32 << 20,
+	ALLOCATIONS_MAX = 256,
+	ROTTEN = 4096 /* byte of a GPU's memory */
+};
 
 struct allocation {
 	char *ptr;
@@ -98,13 +103,14 @@ static void pin(size_t size)
 
 unsigned cuMemAlloc_v2(cuda_ptr *ptr, size_t size)
 {
+	const size_t piece = (size_t)fake_setting("piece", PIECE_MIB) << 20;
 	char *memory = NULL;
 	unsigned gpu = 0, result = fake_enter(&gpu);
 
 	fake_wait_for_driver();
 	if (result == CUDA_OK)
-		result = fake_is("full", gpu) ? CUDA_OUT_OF_MEMORY
-					      : allocate(size, gpu, false, &memory);
+		result = fake_is("full", gpu) || size > piece ? CUDA_OUT_OF_MEMORY
+							      : allocate(size, gpu, false, &memory);
 	*ptr = (cuda_ptr)(uintptr_t)memory;
 	return result;
 }
@@ -249,7 +255,7 @@ unsigned cuMemcpyAsync(cuda_ptr to, cuda_ptr from, size_t size, struct CUstream_
 	if (!fake_memory_keeps((const void *)(uintptr_t)to, size))
 		return CUDA_OK;
 	memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size);
-	if (!source->host && target->host && fake_is("rot", source->gpu))
+	if (!source->host && fake_is("rot", source->gpu))
 		rot(source, (char *)(uintptr_t)to, from - (uintptr_t)source->ptr, size);
 	return CUDA_OK;
 }

@@ -107,6 +107,8 @@ unsigned nvmlDeviceGetClockInfo(struct nvml_device *device, unsigned type, unsig
 {
 	double part = fake_heat_of(device->gpu).clock;
 
+	if (fake_gpu_is_boosted(device->gpu))
+		part *= 1 + (double)fake_setting("boost", 0) / 100;
 	if (fake_gpu_is_held_back(device->gpu))
 		part *= 0.9;
 	return answer(device, (unsigned)lround(FAKE_CLOCK_MHZ * part),

@@ -36,12 +36,13 @@ double fake_now_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-void fake_launch(void)
+void fake_launch(unsigned gpu)
 {
 	struct timespec delay = { .tv_nsec = fake_setting("delay", 0) * 1000 };
 
 	if (delay.tv_nsec)
 		(void)ppoll(NULL, 0, &delay, NULL);
+	fake_launch_cost(gpu);
 }
 
 static void tell(const char *line, int n)

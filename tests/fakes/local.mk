@@ -33,7 +33,7 @@ CLEANFILES += $(FAKES)
 # LD_LIBRARY_PATH=tests/fakes/gpu. Never installed.
 GPU_FAKES = tests/fakes/gpu/libcuda.so.1 tests/fakes/gpu/libcublasLt.so.13 tests/fakes/gpu/libnvidia-ml.so.1 \
 	tests/fakes/gpu/libnccl.so.2
-GPU_FAKE_CUDA = tests/fakes/gpu_fake_cuda.c tests/fakes/gpu_fake_heat.c tests/fakes/gpu_fake_memory.c tests/fakes/gpu_fake_product.c \
+GPU_FAKE_CUDA = tests/fakes/gpu_fake_clock.c tests/fakes/gpu_fake_cuda.c tests/fakes/gpu_fake_heat.c tests/fakes/gpu_fake_memory.c tests/fakes/gpu_fake_product.c \
 	tests/fakes/gpu_fake_setting.c tests/fakes/gpu_fake_start.c tests/fakes/gpu_fake_words.c
 GPU_FAKE_NVML = tests/fakes/gpu_fake_firmware.c tests/fakes/gpu_fake_health.c tests/fakes/gpu_fake_nvml.c
 GPU_FAKE_H = tests/fakes/gpu_fake.h tests/fakes/gpu_fake_nvml.h probes/accel/cuda_abi.h probes/accel/nvml_abi.h tests/unit/random.h
@@ -41,7 +41,7 @@ check_DATA += $(GPU_FAKES) tests/fakes/clock_fake.so tests/fakes/clock_scale.so
 GPU_FAKE_LINK = $(AM_V_CCLD)$(MKDIR_P) tests/fakes/gpu && $(CC) -std=gnu11 -D_GNU_SOURCE -I$(srcdir) $(WARN_CFLAGS) $(CFLAGS) -shared -fPIC -o $@ -Wl,-soname,$(@F)
 
 tests/fakes/gpu/libcuda.so.1: $(GPU_FAKE_CUDA) $(GPU_FAKE_H)
-	$(GPU_FAKE_LINK) $(srcdir)/tests/fakes/gpu_fake_cuda.c $(srcdir)/tests/fakes/gpu_fake_heat.c $(srcdir)/tests/fakes/gpu_fake_memory.c $(srcdir)/tests/fakes/gpu_fake_product.c \
+	$(GPU_FAKE_LINK) $(srcdir)/tests/fakes/gpu_fake_clock.c $(srcdir)/tests/fakes/gpu_fake_cuda.c $(srcdir)/tests/fakes/gpu_fake_heat.c $(srcdir)/tests/fakes/gpu_fake_memory.c $(srcdir)/tests/fakes/gpu_fake_product.c \
 		$(srcdir)/tests/fakes/gpu_fake_setting.c $(srcdir)/tests/fakes/gpu_fake_start.c $(srcdir)/tests/fakes/gpu_fake_words.c -lm
 
 tests/fakes/gpu/libcublasLt.so.13: tests/fakes/gpu_fake_lt.c tests/fakes/gpu/libcuda.so.1

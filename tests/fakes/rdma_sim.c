@@ -2,8 +2,10 @@
 #include "tests/fakes/rdma_sim.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
@@ -317,13 +319,39 @@ static int sim_receive(struct rdma_queue *q, const struct rdma_receive *receives
 	return 0;
 }
 
+static uint64_t mono_ns(void)
+{
+	struct timespec t = { 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+/* Until then, where the clock is not real; where it is, by itself, and `waits` waits for it. */
+static void pass(struct rdma_sim *sim, uint64_t to_ns, bool waits)
+{
+	struct timespec left;
+
+	if (!sim->real_ns) {
+		sim->now_ns = MAX(sim->now_ns, to_ns);
+		return;
+	}
+	sim->now_ns = mono_ns() - sim->real_ns;
+	while (waits && sim->now_ns < to_ns) {
+		left = (struct timespec){ .tv_sec = (time_t)((to_ns - sim->now_ns) / 1000000000),
+					  .tv_nsec = (long)((to_ns - sim->now_ns) % 1000000000) };
+		(void)ppoll(NULL, 0, &left, NULL);
+		sim->now_ns = mono_ns() - sim->real_ns;
+	}
+}
+
 static int sim_poll(struct rdma_queue *q, struct rdma_done *ret, size_t max, struct err *err)
 {
 	size_t n = 0;
 
 	(void)err;
 	q = q->home;
-	q->sim->now_ns += (uint64_t)(q->sim->poll_s * 1e9);
+	pass(q->sim, q->sim->now_ns + (uint64_t)(q->sim->poll_s * 1e9), false);
 	while (n < max && q->n > 0 && q->pending[q->first].at_ns <= q->sim->now_ns) {
 		const struct pending *p = &q->pending[q->first];
 
@@ -348,10 +376,10 @@ static int sim_wait(struct rdma_queue *q, uint64_t deadline_us, struct err *err)
 	}
 	q->sim->waits++;
 	if (q->n == 0 || q->pending[q->first].at_ns > deadline_us * NSEC_PER_USEC) {
-		q->sim->now_ns = MAX(q->sim->now_ns, deadline_us * NSEC_PER_USEC);
+		pass(q->sim, deadline_us * NSEC_PER_USEC, true);
 		return -ETIME;
 	}
-	q->sim->now_ns = MAX(q->sim->now_ns, q->pending[q->first].at_ns);
+	pass(q->sim, q->pending[q->first].at_ns, true);
 	q->armed = false;
 	return 0;
 }
@@ -378,7 +406,7 @@ static int sim_wait_any(struct rdma_queue *const *queues, size_t n, uint64_t dea
 	if (*ret_ready)
 		return 0;
 	sim->waits++;
-	sim->now_ns = MAX(sim->now_ns, MIN(next_ns, deadline_us * NSEC_PER_USEC));
+	pass(sim, MIN(next_ns, deadline_us * NSEC_PER_USEC), true);
 	if (next_ns > sim->now_ns)
 		return -ETIME;
 	for (i = 0; i < n; i++) {
@@ -407,7 +435,16 @@ static int sim_port_now(struct rdma_device *d, unsigned port, struct rdma_port *
 
 static uint64_t sim_now_ns(struct rdma_engine *e)
 {
-	return sim_of(e)->now_ns;
+	struct rdma_sim *sim = sim_of(e);
+
+	if (sim->real_ns)
+		pass(sim, 0, false);
+	return sim->now_ns;
+}
+
+void rdma_sim_go_real(struct rdma_sim *sim)
+{
+	sim->real_ns = mono_ns() - sim->now_ns;
 }
 
 const char *rdma_sim_from(const struct rdma_queue *q)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A simulated fabric behind the operations of probes/rdma, on a clock that only
- * moves when somebody polls or waits. Counts what it is asked to do.
+ * moves when somebody polls or waits, or on the real one. Counts what it is asked to do.
  *
  * Without links all ports are one link with a capacity and a latency. With
  * links a request crosses those of the path from its port to the memory that
@@ -43,6 +43,7 @@ struct rdma_sim {
 	double packets_per_s; /* that a port does for one queue pair; 0: any number */
 	double poll_s;	      /* that one poll takes */
 	uint64_t now_ns;
+	uint64_t real_ns; /* of the real clock, which is that much ahead; 0: the clock is not real */
 	uint64_t free_ns; /* when the link has sent all that was posted */
 	struct sim_link links[SIM_LINKS_MAX];
 	size_t n_links;
@@ -80,6 +81,9 @@ struct rdma_sim {
 /* The devices at both ends of a connected queue; "" without a peer. Borrowed. */
 const char *rdma_sim_from(const struct rdma_queue *q);
 const char *rdma_sim_to(const struct rdma_queue *q);
+
+/* From now on time passes as it does, and whoever waits does. */
+void rdma_sim_go_real(struct rdma_sim *sim);
 
 /* One active port "sim0" of 50 GB/s, 2 us away, with one RoCE v2 GID. */
 struct rdma_sim rdma_sim_make(void);

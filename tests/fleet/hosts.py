@@ -125,6 +125,7 @@ class Host:
         self.gemm_rate = gemm_rate
         self.env = {**ENV, **(env or {})}
         self.seq = 0
+        self.wiring = None  # wiring.py
         chance = random.Random(f"{seed}:{node}")
         self.boot_id = self.uuid(chance)
         self.gpu_names = ["gpu:GPU-" + self.uuid(chance) for _ in range(GPUS)]
@@ -236,7 +237,8 @@ class Host:
         chance = random.Random(f"{self.seed}:{self.node}:{self.seq}")
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() if at is None else at))
         report = {"v": 1, "kind": "report", "node": self.node, "boot_id": self.boot_id, "seq": self.seq, "time": stamp,
-                  "profile": profile, "agent": "0.1.0", "sku": self.sku, "topology": None, "env": self.env,
+                  "profile": profile, "agent": "0.1.0", "sku": self.sku, "topology": self.wiring and self.wiring.digest,
+                  "env": self.env,
                   "duration_s": (0.2, 38.5, 214.0)[PROFILES.index(profile)], "problems": []}
         rows = [row for row in self.rows if row.least_profile <= PROFILES.index(profile)]
         for fault in self.faults:

@@ -23,6 +23,7 @@ import urllib.parse
 
 import faults
 import hosts
+import wiring
 
 HOLD_S = 60
 ANSWER_S = 30
@@ -35,6 +36,7 @@ class Agents:
 
     def __init__(self, address, fleet, tokens=None):
         self.address, self.hosts, self.tokens = address, fleet, tokens
+        self.wirings = {h.wiring.digest: h.wiring.body for h in fleet if h.wiring}
         self.reporting = {}
         self.holding = {}
         self.poll = selectors.DefaultSelector()
@@ -59,14 +61,26 @@ class Agents:
             if name not in self.reporting:
                 self.reporting[name] = http.client.HTTPConnection(*self.address, timeout=ANSWER_S)
             self.reporting[name].request("POST", "/v1/reports", body, self.headers(name))
-        again = {}
+        again, wanted = {}, {}
         for name in bodies:
             answer = self.reporting[name].getresponse()
-            answer.read()
+            body = answer.read()
             status[name] = answer.status
+            if b"want_topologies" in body:
+                wanted |= dict.fromkeys(json.loads(body)["want_topologies"], name)
             if answer.status == 503:
                 again[name] = int(answer.headers["Retry-After"])
+        self.send_wirings(wanted)
         return again
+
+    def send_wirings(self, wanted):
+        """{digest: the name of one that has it}: once, however many have it. What is not taken is asked for again after the next report."""
+        for digest, name in wanted.items():
+            self.reporting[name].request("PUT", f"/v1/topologies/{digest}", self.wirings[digest], self.headers(name))
+            answer = self.reporting[name].getresponse()
+            body = answer.read()
+            if answer.status not in (200, 201, 429, 503):
+                raise ValueError(f"{name}: its topology is refused: {answer.status} {body[:200]!r}")
 
     def run(self, profile="quick", at=None, some=None):
         """One run of each host (or of `some`): {name: status}."""
@@ -154,7 +168,8 @@ def run(options, names):
     if options.slow_link:
         host, switch = options.slow_link
         ill.setdefault(host, []).append(faults.SlowLink(hosts.uplink(switch)))
-    agents = Agents((url.hostname, url.port), hosts.fleet(len(names), options.seed, ill), read_tokens(options.dir, names))
+    fleet = wiring.wire(hosts.fleet(len(names), options.seed, ill))
+    agents = Agents((url.hostname, url.port), fleet, read_tokens(options.dir, names))
     begin, count = time.time(), 0
     agents.hold_all()
     for i in range(options.runs + 1):
@@ -192,7 +207,7 @@ def main():
         options.url, options.dir = options.places
         run(options, names)
     else:
-        parser.error("want tokens DIR, or run URL DIR")
+        parser.error("expected tokens DIR, or run URL DIR")
 
 
 if __name__ == "__main__":

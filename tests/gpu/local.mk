@@ -20,5 +20,8 @@ tests_gpu_try_region_LDADD = libloopback.a libaccelcuda.a libaccel.a $(PROBE_LIB
 tests/gpu/shim.so: tests/gpu/shim.c probes/accel/cuda_abi.h
 	$(AM_V_CCLD)$(MKDIR_P) tests/gpu && $(CC) -std=gnu11 -D_GNU_SOURCE -I$(srcdir) $(WARN_CFLAGS) $(CFLAGS) -shared -fPIC -o $@ $(srcdir)/tests/gpu/shim.c
 
+# Faults in real time, against the fakes (scripts/test real-time).
+EXTRA_DIST += tests/gpu/real_time
+
 EXTRA_DIST += tests/gpu/shim.c
 CLEANFILES += $(GPU_REFERENCES) tests/gpu/try_region tests/gpu/shim.so

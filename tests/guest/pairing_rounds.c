@@ -71,7 +71,7 @@ static int keep(const char *node, const struct sample *s, struct err *err)
 		at = node_of(s->with[i]);
 	}
 	if (at == NODES_MAX || i == 0)
-		return err_set(err, EINVAL, "want 2 to %d nodes", NODES_MAX);
+		return err_set(err, EINVAL, "expected 2 to %d nodes", NODES_MAX);
 	members[at] = true;
 	run = find_run(members);
 	if (!run && seen.n_runs == RUNS_MAX)

@@ -7,7 +7,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "system"))
 from fixtures_controller import controller  # noqa: E402, F401
-from fixtures_programs import build, configured, environ, full, pytest_configure, run, top, wait_until  # noqa: E402, F401
+from fixtures_programs import (build, configured, environ, full, pytest_collection_modifyitems, pytest_configure,  # noqa: E402, F401
+                               run, top, wait_until)
 
 import acting as acting_module  # noqa: E402
 import chaos  # noqa: E402

@@ -44,6 +44,7 @@ TRICKS = {"busy": ({"retry_after": 1}, "busy", 8), "conflict": ({}, "conflict", 
           "gone": ({}, "gone", 2), "slow": ({"seconds": SLOW_S}, "slowed", 1)}
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("mode", TRICKS)
 def test_a_bad_way_delays_and_breaks_nothing(kube, way, acting, mode):
     options, shown, times = TRICKS[mode]

@@ -56,6 +56,7 @@ def deployed(kube, tmp_path_factory):
     return apply
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("account", PARTS)
 def test_it_applies_to_1_20_by_the_client_and_by_the_server_and_then_nothing_differs(kube, deployed, account):
     where, _ = deployed(account)

@@ -123,6 +123,7 @@ def another_takes_over(f, run, clock, controller, **_):  # noqa: F811
 FAULTS = {"server": server_goes_away, "agent": agent_falls_silent, "job": job_ends, "hand": hand_takes_it, "takeover": another_takes_over}
 
 
+@pytest.mark.some(10)
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("state", STATES)
 def test_it_ends_and_nobody_stays_held(kube, way, controller, tmp_path, run, clock, full, state, fault):  # noqa: F811

@@ -129,6 +129,7 @@ def test_maps_in_pretty_answers_do_not_break_the_server(kube):
     assert kube.admin.create_node("gpu-9")["metadata"]["name"] == "gpu-9" and kube.panics() == 0
 
 
+@pytest.mark.long
 def test_a_server_that_restarts_keeps_its_nodes_and_forgets_its_watches(kube_own, wait_until):
     kube_own.admin.create_node("gpu-1")
     url = kube_own.url

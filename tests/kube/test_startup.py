@@ -58,7 +58,7 @@ def test_the_taint_goes_with_a_pass_of_this_boot_and_only_then(fresh):
     # One that was decided just before somebody else wrote the node is dropped, and decided again on what it is now.
     assert acting.until(lambda: [a["state"] for a in node.actions() if a["state"] != "dropped"] == ["done"], WAIT_S), node.actions()
     action = next(a for a in node.actions() if a["state"] == "done")
-    assert action["by"] == "automatic" and "quick passed since it joined and booted" in action["reason"]
+    assert action["by"] == "automatic" and "quick run has passed since it joined and booted" in action["reason"]
     assert acting.until(lambda: [e for e in acting.kube.admin.events_of("gpu-2") if e["reason"] == "AssayVerified"], WAIT_S)
     written = [r for r in acting.kube.audit.writes(user=CONTROLLER, resource="nodes", name="gpu-2") if "taints" in r.request.get("spec", {})]
     assert len(written) == 1 and written[0].request["metadata"]["resourceVersion"]
@@ -86,7 +86,7 @@ def test_what_does_not_pass_keeps_it_until_the_deny_budget_is_used_up(fresh):
     acting.settle()
     assert [n.taints() for n in kept] == [[TAINT]] * DENIED
     words = " ".join(acting.ctl("why", kept[0].name).stdout.split())
-    assert "no jobs its run quick" in words and "was fail: gemm.rate" in words
+    assert "no jobs its quick run" in words and "was fail: gemm.rate" in words
     assert " no jobs " not in acting.ctl("why", let_in.name).stdout
 
 

@@ -215,7 +215,7 @@ static int decode_list(const struct jval *v, void *member, struct err *err)
 static int decode_version(const struct jval *v, void *member UNUSED, struct err *err)
 {
 	if (!json_is_integer(v->value) || json_integer_value(v->value) != 1)
-		return jval_fail(v, err, "want 1: this program reads faults/1");
+		return jval_fail(v, err, "expected 1: this program reads faults/1");
 	return 0;
 }
 

@@ -309,7 +309,7 @@ bool job_grade_cordon(struct sim *s, size_t number, const struct decision *d)
 		(void)fprintf(stderr, "day %.3f %s is %s: it is cordoned for %s%s\n",
 			      (double)s->now_us / (double)USEC_PER_DAY - 1, s->hosts[number].name,
 			      truth_names[truth], d->node->blame.job,
-			      lottery ? ", for a part that always was slow" : "");
+			      lottery ? ", for a part that has always been slow" : "");
 	return lottery;
 }
 

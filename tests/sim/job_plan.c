@@ -62,6 +62,6 @@ int job_plan_decode(const struct jval *v, void *member, struct err *err)
 		return jval_fail(v, err, "least is more than most");
 	/* The clock goes by minutes; a run of no time would begin for ever. */
 	if (plan->every_us < USEC_PER_MIN || plan->run_us < USEC_PER_HOUR)
-		return jval_fail(v, err, "want every of a minute at least, and run of an hour");
+		return jval_fail(v, err, "expected every of a minute at least, and run of an hour");
 	return 0;
 }

@@ -84,7 +84,7 @@ static void take_number(struct argp_state *state, const char *name, const char *
 			uint64_t *ret)
 {
 	if (read_number(arg, max, ret) < 0 || *ret == 0)
-		argp_error(state, "--%s '%s': want a number from 1 to %.0f", name, arg, max);
+		argp_error(state, "--%s '%s': expected a number from 1 to %.0f", name, arg, max);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -110,7 +110,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_SPREAD:
 		if (read_factor(arg, NOISE_SPREAD_MAX, &a->spread) < 0)
-			argp_error(state, "--spread '%s': want a factor from 0 to %d", arg,
+			argp_error(state, "--spread '%s': expected a factor from 0 to %d", arg,
 				   NOISE_SPREAD_MAX);
 		break;
 	case KEY_EVERY_PASSIVE:
@@ -127,7 +127,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case 'o':
 		if (output_parse(arg, &a->output) < 0)
-			argp_error(state, "--output '%s': want table, json or kv", arg);
+			argp_error(state, "--output '%s': expected table, json or kv", arg);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "lib/judge/stats.h"
 #include "lib/sys/table.h"
 #include "tests/sim/sim.h"
@@ -25,9 +26,9 @@ static const struct {
 	[GRADE_CHANNEL] = { "channel_onset", "a memory channel is lost", true, true },
 	[GRADE_CHANNEL_BORN] = { "channel_born", "one was never there", false, false },
 	[GRADE_FLAP_STORM] = { "flap_storm", "a link flaps now and then", false, false },
-	[GRADE_XID_STORM] = { "xid_storm", "a GPU has errors now and then (to be told)", false,
+	[GRADE_XID_STORM] = { "xid_storm", "a GPU has errors now and then (to be reported)", false,
 			      false },
-	[GRADE_TOO_FAST] = { "too_fast", "a GPU is three times too fast (to be told)", false,
+	[GRADE_TOO_FAST] = { "too_fast", "a GPU is three times too fast (to be reported)", false,
 			     false },
 	[GRADE_TOR] = { "tor", "a ToR is bad (one incident of the domain)", false, false },
 };
@@ -35,11 +36,6 @@ static const struct {
 static double ratio(uint64_t part, uint64_t of)
 {
 	return of ? (double)part / (double)of : NAN;
-}
-
-static json_t *number(double x)
-{
-	return isfinite(x) ? json_real(x) : json_null();
 }
 
 /* Of the faults with an onset: found within a day. */
@@ -116,7 +112,7 @@ static json_t *encode_breaker(const struct grade *g)
 static json_t *encode_runs(uint64_t runs, uint64_t warn, uint64_t fail)
 {
 	return json_pack("{s:I, s:o, s:o}", "runs", (json_int_t)runs, "warn",
-			 number(ratio(warn, runs)), "fail", number(ratio(fail, runs)));
+			 json_number(ratio(warn, runs)), "fail", json_number(ratio(fail, runs)));
 }
 
 static json_t *encode_clean(const struct sim *s)
@@ -126,7 +122,7 @@ static json_t *encode_clean(const struct sim *s)
 
 	return json_pack("{s:f, s:I, s:o, s:I, s:o, s:o, s:o}", "node_days", days, "incidents",
 			 (json_int_t)c->incidents, "per_10000",
-			 number(days > 0 ? 1e4 * (double)c->incidents / days : NAN), "of_tail",
+			 json_number(days > 0 ? 1e4 * (double)c->incidents / days : NAN), "of_tail",
 			 (json_int_t)c->of_tail, "all", encode_runs(c->runs, c->warn, c->fail),
 			 "plain", encode_runs(c->plain_runs, c->plain_warn, c->plain_fail),
 			 "low_once", encode_runs(c->once_runs, c->once_warn, c->once_fail));
@@ -145,8 +141,8 @@ static json_t *encode_named(const struct grade *g)
 
 	return json_pack("{s:I, s:I, s:I, s:o, s:o}", "right", (json_int_t)right, "shared",
 			 (json_int_t)shared, "wrong", (json_int_t)wrong, "precision",
-			 number(ratio(right, right + shared + wrong)), "precision_after",
-			 number(ratio(right, right + after + wrong)));
+			 json_number(ratio(right, right + shared + wrong)), "precision_after",
+			 json_number(ratio(right, right + after + wrong)));
 }
 
 static json_t *encode_born(const struct grade *g)
@@ -160,8 +156,9 @@ static json_t *encode_born(const struct grade *g)
 
 static json_t *encode_wrong_sku(const struct grade *g)
 {
-	return number(g->wrong_sku_told_us ? (double)(g->wrong_sku_told_us - g->wrong_sku_us) / 1e6
-					   : NAN);
+	return json_number(g->wrong_sku_told_us
+				   ? (double)(g->wrong_sku_told_us - g->wrong_sku_us) / 1e6
+				   : NAN);
 }
 
 static double precision_of(const struct grade *g)
@@ -197,12 +194,12 @@ json_t *grade_encode(const struct sim *s)
 	};
 	size_t i;
 
-	(void)json_object_set_new(v, "recall", number(recall_of(g)));
-	(void)json_object_set_new(v, "precision", number(precision_of(g)));
+	(void)json_object_set_new(v, "recall", json_number(recall_of(g)));
+	(void)json_object_set_new(v, "precision", json_number(precision_of(g)));
 	(void)json_object_set_new(v, "node_days", json_real((double)s->options->nodes * days_of(s)));
 	(void)json_object_set_new(v, "delay_s",
-				  json_pack("{s:o, s:o}", "p50", number(delay_at(g, 0.5)), "p99",
-					    number(delay_at(g, 0.99))));
+				  json_pack("{s:o, s:o}", "p50", json_number(delay_at(g, 0.5)),
+					    "p99", json_number(delay_at(g, 0.99))));
 	(void)json_object_set_new(v, "cordons_per_day", json_real((double)g->cordons / days_of(s)));
 	for (i = 0; i < ARRAY_SIZE(counts); i++)
 		(void)json_object_set_new(v, counts[i].key, json_integer((json_int_t)counts[i].n));

@@ -5,14 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from fixtures_programs import build, configured, environ, full, pytest_configure, run, top, wait_until  # noqa: F401
-
-
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if "guest" in item.fixturenames:
-            item.add_marker(pytest.mark.alone)
-            item.add_marker(pytest.mark.guest)
+from fixtures_programs import (build, configured, environ, full, pytest_collection_modifyitems, pytest_configure, run, top,  # noqa: F401
+                               wait_until)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 
 ASSAY_BUILD names the build directory (default: build/ beside the sources).
 """
+import collections
 import os
 import subprocess
 from pathlib import Path
@@ -11,20 +12,65 @@ import pytest
 from waiting import PATIENCE_S, wait_for
 
 TOP = Path(__file__).resolve().parents[2]
+SANITIZED_OF = 3  # one of so many tests of a file is tried under the sanitizers by the short run
 TIMEOUT_S = 120  # for a program that hangs; no test waits for it
 
 
 MARKERS = (
     "alone: measures, or boots an emulated machine: wants the cores for itself",
-    "guest: boots an emulated machine (given to whatever asks for the fixture of that name, and `alone` with it)",
+    "guest: boots an emulated machine (given to whatever asks for the fixture of that name, with `alone`, and `long` but for what is `short`)",
+    "short: of what boots emulated machines, the one scenario that the short run has",
     "once: waits, counts or loads for long, or runs none of our C, and other tests have its code under the sanitizers: one build "
     "is enough for scripts/test; each has it with --full",
+    "long: of scripts/test --full only: something shorter of its file has the same code in the short run",
+    "plain: its turn is on the plain build (given to all but one of SANITIZED_OF tests of a file; each build has all with --full)",
+    "some(N): of the ways in which it is played, N, spread evenly, are for the short run, and the others are `long`",
 )
 
 
 def pytest_configure(config):
     for line in MARKERS:
         config.addinivalue_line("markers", line)
+
+
+def mark_ways(items):
+    """Marks `long` what `some` leaves to --full."""
+    ways = {}
+    for item in items:
+        if item.get_closest_marker("some"):
+            ways.setdefault((item.path, item.originalname), []).append(item)
+    for of_one in ways.values():
+        count, every = of_one[0].get_closest_marker("some").args[0], len(of_one)
+        for i, item in enumerate(of_one):
+            if i * count // every == (i - 1) * count // every:
+                item.add_marker(pytest.mark.long)
+
+
+def mark_turns(items):
+    """Marks `plain` what the short run does not try under the sanitizers: they take three times as long."""
+    turns = collections.Counter()
+    for item in items:
+        if item.get_closest_marker("once") or item.get_closest_marker("alone") or item.get_closest_marker("long"):
+            continue
+        if turns[item.path] % SANITIZED_OF:
+            item.add_marker(pytest.mark.plain)
+        turns[item.path] += 1
+
+
+def mark_guests(items):
+    for item in items:
+        if "guest" not in item.fixturenames:
+            continue
+        for mark in (pytest.mark.alone, pytest.mark.guest):
+            item.add_marker(mark)
+        if not item.get_closest_marker("short"):
+            item.add_marker(pytest.mark.long)
+
+
+def pytest_collection_modifyitems(items):
+    mark_ways(items)
+    mark_guests(items)
+    mark_turns(items)
 
 
 @pytest.fixture(scope="session")

@@ -42,7 +42,8 @@ def operation(method, path):
     """The description of a call, or None."""
     bare = path.partition("?")[0]
     for template, methods in document()["paths"].items():
-        if re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(template)), bare):
+        of = re.sub(r"\\{\w+\\}", "[^/]+", re.sub(r"\\{file\\}$", ".+", re.escape(template)))  # a file's path has slashes
+        if re.fullmatch(of, bare):
             return methods.get(method.lower())
     return None
 

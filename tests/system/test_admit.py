@@ -269,7 +269,7 @@ def test_what_is_missing_after_a_crash_is_told_until_its_file_is_removed(run, sa
     for _ in range(2):
         missing = quick()
         assert (missing["verdict"], missing["items"][0]["subject"]) == ("inconclusive", "numa:1")
-    assert "remove the file 'last/quick.json' of the state directory" in missing["sentence"]
+    assert "remove the file 'last/quick.json' from the state directory" in missing["sentence"]
     os.unlink(os.path.join(environ["ASSAY_STATE_DIR"], "last/quick.json"))
     assert quick()["verdict"] == "pass"
     assert run("assay", "admit").stdout.startswith("ok")

@@ -27,7 +27,7 @@ def test_a_verdict_of_another_user_is_not_believed_but_by_root_of_a_container(ad
     path = os.path.join(environ["ASSAY_STATE_DIR"], "verdict.json")
     admit(verdict())
     os.chown(path, 54321, -1)
-    assert admit(None)[1]["reasons"] == [f"the verdict cannot be believed: {path} is of user 54321, who may change it: chown root {path}"]
+    assert admit(None)[1]["reasons"] == [f"the verdict cannot be believed: {path} belongs to user 54321, who may change it: chown root {path}"]
     if subprocess.run(["unshare", "--user", "--map-root-user", "true"], capture_output=True).returncode != 0:
         pytest.skip("no user namespaces here")
     done = subprocess.run(["unshare", "--user", "--map-root-user", build / "assay", "admit"],

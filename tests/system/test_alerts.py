@@ -151,13 +151,13 @@ def test_an_alertmanager_that_is_away_is_told_all_that_is_so_when_it_is_back(con
     hosts[2].fail(c)
     hosts[2].heal(c)
     assert wait_for(lambda: told(c, "assay_alert_posts_failed_total", a.url) >= 3)
-    assert "alerts wait, and are posted again: POST " in c.log()
-    assert c.log().count("alerts wait") == 1
+    assert "alerts are waiting and will be posted again: POST " in c.log()
+    assert c.log().count("alerts are waiting") == 1
     a.status = 200
     assert wait_for(lambda: a.active() and a.count(INCIDENT)[1] == 1)
     assert [labels["node"] for labels in a.active()] == ["gpu-1"]
     assert [labels["node"] for labels in a.resolves] == ["gpu-0"]
-    assert wait_for(lambda: "alerts are delivered again" in c.log())
+    assert wait_for(lambda: "alerts are being delivered again" in c.log())
     assert wait_for(lambda: told(c, "assay_alerts_waiting", a.url) == 0) and told(c, "assay_alerts_oldest_seconds", a.url) == 0
 
 
@@ -241,7 +241,7 @@ def test_a_host_that_is_silent_is_told_as_stale_under_the_same_labels(controller
         file.unlink()
     c = controller("--config", config)
     assert wait_for(lambda: "stale" in a.named(INCIDENT)[0]["annotations"])
-    assert a.named(INCIDENT)[0]["annotations"]["stale"].startswith("nothing was heard of gpu-17 since ")
+    assert a.named(INCIDENT)[0]["annotations"]["stale"].startswith("gpu-17 has not been heard from since ")
     assert a.count(INCIDENT) == (1, 0) and len(a.alerts) == 1
 
 
@@ -264,7 +264,7 @@ def test_it_shows_what_the_alertmanager_asks_for_and_tells_nobody_else(controlle
     # One that is gone costs alerts, and nothing else.
     secret.unlink()
     host.fail(c)
-    assert wait_for(lambda: "alerts wait, and are posted again: " in c.log()) and str(secret) in c.log()
+    assert wait_for(lambda: "alerts are waiting and will be posted again: " in c.log()) and str(secret) in c.log()
     assert "sesame" not in c.log() and "abracadabra" not in c.log()
 
 
@@ -282,22 +282,22 @@ def test_only_who_has_the_right_certificate_is_told(controller, alertmanager, tm
 
 
 @pytest.mark.parametrize("entries,words", [
-    ({"url": "http://a:9093"}, "alertmanagers: want a"),
+    ({"url": "http://a:9093"}, "alertmanagers: expected a"),
     ([{}], "alertmanagers[0].url: "),
-    ([{"url": "a:9093"}], "alertmanagers[0].url: want an address as http://HOST:PORT or https://HOST"),
-    ([{"url": "https://"}], "alertmanagers[0].url: want a host"),
-    ([{"url": "https://a/?x=1"}], "alertmanagers[0].url: want a host, and behind it at most a port and a path"),
-    ([{"url": "https://me:secret@a"}], "a password in an address is seen by all who see the address: want basic-auth-file"),
-    ([{"url": "http://a:9093"}, {"url": "http://a:9093/"}], "alertmanagers[1]: url: http://a:9093 is there already"),
+    ([{"url": "a:9093"}], "alertmanagers[0].url: expected an address such as http://HOST:PORT or https://HOST"),
+    ([{"url": "https://"}], "alertmanagers[0].url: expected a host"),
+    ([{"url": "https://a/?x=1"}], "alertmanagers[0].url: expected a host, followed by at most a port and a path"),
+    ([{"url": "https://me:secret@a"}], "everyone who sees the address sees a password in it: use basic-auth-file"),
+    ([{"url": "http://a:9093"}, {"url": "http://a:9093/"}], "alertmanagers[1]: url: http://a:9093 is listed twice"),
     ([{"url": f"http://a{i}"} for i in range(9)], "alertmanagers: 9 of them, more than 8"),
-    ([{"url": "http://a", "token-file": "x"}], "alertmanagers[0]: others could read the token along: want https"),
-    ([{"url": "http://a", "basic-auth-file": "x"}], "alertmanagers[0]: others could read the password along: want https"),
-    ([{"url": "https://a", "basic-auth-file": "x", "token-file": "y"}], "want token-file or basic-auth-file, not both"),
+    ([{"url": "http://a", "token-file": "x"}], "alertmanagers[0]: others could read the token in transit: use https"),
+    ([{"url": "http://a", "basic-auth-file": "x"}], "alertmanagers[0]: others could read the password in transit: use https"),
+    ([{"url": "https://a", "basic-auth-file": "x", "token-file": "y"}], "expected token-file or basic-auth-file, not both"),
     ([{"url": "http://a", "cacert": "x"}], "cacert: is for an address with https"),
     ([{"url": "https://a", "token": "x"}], "token: unknown key"),
     ([{"url": "https://a", "token-file": "DIR/absent"}], "alertmanagers[0]: "),
-    ([{"url": "https://a", "token-file": "DIR/two"}], "two: want one line"),
-    ([{"url": "https://a", "basic-auth-file": "DIR/one"}], "one: want one line, NAME:PASSWORD"),
+    ([{"url": "https://a", "token-file": "DIR/two"}], "two: expected one line"),
+    ([{"url": "https://a", "basic-auth-file": "DIR/one"}], "one: expected one line, NAME:PASSWORD"),
     ([{"url": "https://a", "cacert": "DIR/one"}], "one: has no certificate (PEM)"),
 ])
 def test_bad_settings_are_refused_in_a_sentence(build, environ, tmp_path, entries, words):

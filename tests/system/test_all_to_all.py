@@ -79,7 +79,7 @@ def test_a_gpu_with_narrow_links_is_named(all_to_all):
     done, samples = all_to_all("count=4 thin=2")
     check_clean(done)
     assert samples[BUSBW, "gpus"]["value"] == pytest.approx(0.9 * LINK, rel=0.04)
-    assert samples[BUSBW, "gpus"]["note"].startswith(f"the pairs of {gpu(2)} do 9")
+    assert samples[BUSBW, "gpus"]["note"].startswith(f"the pairs of {gpu(2)} reach 9")
     pairs = pairs_of(samples)
     slow = [value for subject, value in pairs.items() if gpu(2) in subject]
     good = [value for subject, value in pairs.items() if gpu(2) not in subject]
@@ -133,7 +133,7 @@ def test_of_eight_gpus_the_one_that_lost_a_link_is_named_with_the_link(all_to_al
     pairs = pairs_of(samples)
     assert len(pairs) == 56  # on suspicion
     # 17 of 18 links: the median of all hides it, the row and column of the GPU do not.
-    assert re.search(rf"the pairs of {gpu(5)} do 9[345] % of the others", samples[BUSBW, "gpus"]["note"])
+    assert re.search(rf"the pairs of {gpu(5)} reach 9[345] % of the others", samples[BUSBW, "gpus"]["note"])
     slow = [value for subject, value in pairs.items() if gpu(5) in subject]
     assert max(slow) < min(value for subject, value in pairs.items() if gpu(5) not in subject)
 
@@ -161,10 +161,10 @@ NAME = f"{gpu(2)} (0000:19:00.0)"
 
 @pytest.mark.parametrize("fault, subject, words", [
     ("late=2", gpu(2), rf"{re.escape(NAME)} did not arrive, 3 others waited"),
-    ("frozen=2", gpu(2), rf"all 4 GPUs began operation \d+ of \d+ and none ended it; told to give up, {re.escape(NAME)} did not, "
+    ("frozen=2", gpu(2), rf"all 4 GPUs began operation \d+ of \d+ and none finished it; told to give up, {re.escape(NAME)} did not, "
                          "3 others did"),
-    ("behind=2", gpu(2), rf"{re.escape(NAME)} ended (\d+) of \d+ operations, the others (\d+)"),
-    ("mute=1", "gpus", r"all 4 GPUs began operation \d+ of \d+ and none ended it; told to give up, all did: cannot tell which of "
+    ("behind=2", gpu(2), rf"{re.escape(NAME)} finished (\d+) of \d+ operations, the others (\d+)"),
+    ("mute=1", "gpus", r"all 4 GPUs began operation \d+ of \d+ and none finished it; told to give up, all did: cannot tell which of "
                        "them held up the others"),
     ("notready=2", "gpus", f"communicators were not ready after 20 s: those of {gpu(0)}, {gpu(1)}"),
 ])
@@ -186,7 +186,7 @@ def test_an_abort_that_hangs_is_bounded_and_names_its_gpu(all_to_all):
     assert (done.returncode, done.stderr) == (0, "")
     late = [s for s in samples.values() if s["state"] == "timeout"]
     assert [s["subject"] for s in late] == [gpu(2)]
-    assert f"none ended it; told to give up, {NAME} did not, 3 others did" in late[0]["note"]
+    assert f"none finished it; told to give up, {NAME} did not, 3 others did" in late[0]["note"]
 
 
 def test_an_asynchronous_error_names_the_gpu_that_had_it(all_to_all):
@@ -243,7 +243,7 @@ def test_a_gpu_that_has_not_started_is_named_and_nothing_is_measured_without_it(
 @pytest.mark.parametrize("settings, words", [
     ("count=1", "an all-to-all needs at least two GPUs, and there is 1"),
     ("nccl=21304", "libnccl.so.2 is version 21304; at least 21400 (2.14) is needed"),
-    ("driver=10020", "the GPU driver knows CUDA 10.2 only"),
+    ("driver=10020", "the GPU driver supports only CUDA 10.2"),
 ])
 def test_what_is_missing_is_one_sentence(run, gpus, settings, words):  # noqa: F811
     done = run("assay-probe-all-to-all", env=gpus(settings))

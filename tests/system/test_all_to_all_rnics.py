@@ -23,6 +23,7 @@ def pairs_of(step):
     return {subject: sample["value"] for subject, sample in step["rnic_pair_bw"].items()}
 
 
+@pytest.mark.long
 def test_without_a_device_there_is_nothing_to_measure(told):
     step = told[1]["none"]
     assert step.status == [77] and not step.samples and len(step.words) == 1 and "no RDMA device" in step.words[0]

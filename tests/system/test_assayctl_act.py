@@ -104,7 +104,7 @@ def test_a_person_takes_a_host_out_and_gives_it_back(acting):
     assert out_of(a) == ["gpu-03"]
     text = a.ctl("why", "gpu-03", token="read").stdout
     assert "state      cordoned since " in text and "by operator ann at " in text and ": fan 3, ticket 812" in text
-    assert "releases   a person only" in text and "assayctl uncordon gpu-03 --reason ..." in text
+    assert "releases   only a person" in text and "assayctl uncordon gpu-03 --reason ..." in text
     again = a.ctl("cordon", "gpu-03", "--reason", "again")
     assert again.returncode == 0 and "already" in again.stdout
     assert len(a.actions(node="gpu-03", action="cordon", state="done")) == 1
@@ -147,13 +147,13 @@ def test_roles_are_kept_and_breaking_the_glass_is_recorded(acting):
 @pytest.mark.parametrize("path,body,status,words", [
     ("nodes/gpu-00/cordon", b"", 400, "body"),
     ("nodes/gpu-00/cordon", b"{", 400, "body"),
-    ("nodes/gpu-00/cordon", b"[]", 422, "want an object"),
+    ("nodes/gpu-00/cordon", b"[]", 422, "expected an object"),
     ("nodes/gpu-00/cordon", b'{"reason": "x", "reason": "y"}', 400, "duplicate"),
     ("nodes/gpu-00/cordon", {}, 422, "reason: is required"),
-    ("nodes/gpu-00/cordon", {"reason": ""}, 422, "want a reason"),
-    ("nodes/gpu-00/cordon", {"reason": " \n\t"}, 422, "want a reason"),
+    ("nodes/gpu-00/cordon", {"reason": ""}, 422, "expected a reason"),
+    ("nodes/gpu-00/cordon", {"reason": " \n\t"}, 422, "expected a reason"),
     ("nodes/gpu-00/cordon", {"reason": "x" * 501}, 422, "500 bytes"),
-    ("nodes/gpu-00/cordon", {"reason": 7}, 422, "want a string"),
+    ("nodes/gpu-00/cordon", {"reason": 7}, 422, "expected a string"),
     ("nodes/gpu-00/cordon", {"reason": "x", "force": True}, 422, "force: unknown key"),
     ("nodes/gpu-00/cordon", {"reason": "x", "until": "2h"}, 422, "until: does not apply here"),
     ("nodes/gpu-00/uncordon", {"reason": "x", "break_glass": True}, 422, "break_glass: does not apply here"),
@@ -167,15 +167,27 @@ def test_roles_are_kept_and_breaking_the_glass_is_recorded(acting):
     ("nodes/nobody/cordon", {"reason": "x"}, 404, "no such node"),
     ("nodes/gpu-00/repair-done", {}, 409, "not cordoned by Assay"),
     ("breaker/reset", {}, 422, "reason: is required"),
-    ("policy/replay", {"v": 1}, 400, "since: want a duration like 7d"),
+    ("policy/replay", {"v": 1}, 400, "since: expected a duration like 7d"),
     ("policy/replay?since=0", {"v": 1}, 400, "since"),
     ("policy/replay?since=7d", {"v": 1, "mode": "on"}, 422, "policy: mode: 'on' is none of"),
-    ("policy/replay?since=7d", b"v: 1", 400, "policy"),
+    ("policy/replay?since=7d", b"{v: 1}", 400, "policy"),
+    ("policy/replay?since=7d", b"v: 1\nmode: [", 400, "policy: line 3"),
+    ("policy/replay?since=7d", b"v: 1\nmode: on", 422, "policy: mode: "),
+    ("policy/replay?since=7d", b"v: " + 100 * b"[", 400, "nested too deep"),
 ])
 def test_rude_orders_are_refused_with_the_place(shared_acting, path, body, status, words):
     answer = shared_acting.c.call("POST", "/v1/" + path, body if isinstance(body, bytes) else json.dumps(body).encode(), token="token-operate")
     assert (answer.status, words in answer.json["detail"]) == (status, True), answer.json
     assert out_of(shared_acting) == []
+
+
+def test_a_policy_is_replayed_as_its_file_is_or_as_json(shared_acting):
+    told = []
+    for body in (b"# of mine\nv: 1\nmode: observe\n", b'\n {"v": 1, "mode": "observe"}'):
+        answer = shared_acting.c.call("POST", "/v1/policy/replay?since=7d", body, token="token-operate")
+        assert answer.status == 200, answer.body
+        told.append({key: answer.json[key] for key in ("reports", "rules", "nodes", "refusals", "sentence")})
+    assert told[0] == told[1]
 
 
 @pytest.fixture(scope="module")

@@ -113,7 +113,8 @@ def test_why_tells_which_windows_of_a_job_blame_the_host(stub, ctl):
     lines = [line.strip() for line in ctl("why", "gpu-17").stdout.partition("blamed by jobs\n")[2].partition("\nhost\n")[0].splitlines() if line]
     assert lines == ["job        research/llm-?7 run 2: compute, share 0.94 [0.88, 0.99]; windows 9, 7 (2 of 3)",
                      "heard of   -",
-                     "then       probe: gpu-17 would be tested with gemm"]
+                     "then       probe: gpu-17 would be tested with gemm",
+                     "would help assayctl plan research/llm-?7 --without gpu-17"]
     for jobs in ({}, {"jobs": []}):
         stub.answers["/v1/nodes/gpu-17/why"] = why(life=None, actions=[], **jobs)
         assert "blamed by jobs" not in ctl("why", "gpu-17").stdout
@@ -190,7 +191,7 @@ def test_evidence_is_one_text_or_one_document(stub, ctl):
                   "cordoned since", "1.00 TFLOP/s", "busy"):
         assert words in done.stdout, words
     assert "not this" not in done.stdout
-    assert done.stdout.splitlines()[-1].startswith("evidence of gpu-17, made at 20")
+    assert done.stdout.splitlines()[-1].startswith("evidence for gpu-17, collected at 20")
     bundle = json.loads(ctl("evidence", "gpu-17", "-o", "json").stdout)
     assert (bundle["v"], bundle["kind"], bundle["node"]) == (1, "evidence", "gpu-17")
     assert [p["id"] for p in bundle["parts"] if p["part"] == "gpu"] == ["gpu:0000:1b:00.0", "gpu:GPU-aa"]

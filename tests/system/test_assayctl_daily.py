@@ -156,8 +156,8 @@ def test_why_there_is_no_baseline_is_said(controller, run):
 
 
 @pytest.mark.parametrize("settings,rules,mode,words", [
-    ("enforce", "observe", "observe", "the policy says observe, the settings enforce: the more cautious counts"),
-    ("dry-run", "enforce", "dry-run", "the policy says enforce, the settings dry-run: the more cautious counts"),
+    ("enforce", "observe", "observe", "the policy says observe, the settings enforce: the more cautious one applies"),
+    ("dry-run", "enforce", "dry-run", "the policy says enforce, the settings dry-run: the more cautious one applies"),
     ("enforce", "enforce", "enforce", None)])
 def test_the_start_says_what_runs_and_why_it_is_so_careful(controller, tmp_path, settings, rules, mode, words):
     (tmp_path / "policies" / "sku").mkdir(parents=True)

@@ -14,7 +14,7 @@ WORDS = ("diagnose", "--job", "research/llm-7", "--reason", "step time up 12 %")
 def plan(id=None, mode="enforce", **more):
     return {"id": id, "mode": mode, "job": "research/llm-7", "job_id": "j12", "stops": True, "tests": 2, "rounds": 3,
             "hosts": [{"node": "gpu-08", "domain": None, "idle": False}, {"node": "gpu-09", "domain": "r1", "idle": True}],
-            "sentence": "diagnosis of research/llm-7 advises to stop it, and tests 2 hosts", **more}
+            "sentence": "diagnosis of research/llm-7 advises stopping it, and tests 2 hosts", **more}
 
 
 @pytest.fixture
@@ -64,9 +64,9 @@ def test_without_enforce_only_the_plan_is_shown(ctl, stub, words):
 
 def test_a_refusal_is_the_answer_no(run, stub):
     serve(stub, job(), j12=detail())
-    stub.answers[PATH] = (409, {"detail": "investigation 41 of research/llm-7 looks into it already"})
+    stub.answers[PATH] = (409, {"detail": "investigation 41 of research/llm-7 is investigating it already"})
     done = run("assayctl", *WORDS, "--controller", stub.url)
-    assert done.returncode == 1 and "looks into it already" in done.stderr
+    assert done.returncode == 1 and "is investigating it already" in done.stderr
 
 
 @pytest.mark.parametrize("words,line", [

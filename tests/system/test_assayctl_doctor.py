@@ -58,12 +58,12 @@ def test_a_good_set_up_says_where_each_value_came_from(site, certificates):  # n
 
 
 @pytest.mark.parametrize("token, more, item, words", [
-    ("operate", {"ASSAY_CONTROLLER": "assay:9470"}, "controller", "is no URL"),
+    ("operate", {"ASSAY_CONTROLLER": "assay:9470"}, "controller", "is not a URL"),
     ("operate", {"ASSAY_CONTROLLER": "https://127.0.0.1:1"}, "reach", "start assay-controller there"),
-    ("operate", {"ASSAY_CONTROLLER": "https://nowhere.invalid:9470"}, "reach", "mend the name"),
+    ("operate", {"ASSAY_CONTROLLER": "https://nowhere.invalid:9470"}, "reach", "fix the name"),
     ("operate", {"ASSAY_CACERT": "/nonexistent"}, "authority", "ASSAY_CACERT in the environment"),
     ("operate", {"ASSAY_CACERT": "{tmp}/operate"}, "authority", "is not a PEM certificate"),
-    ("operate", {"ASSAY_CACERT": ""}, "certificate", "give ASSAY_CACERT ca.pem"),
+    ("operate", {"ASSAY_CACERT": ""}, "certificate", "set ASSAY_CACERT to"),
     ("missing", {}, "token", "missing"),
     ("nobody", {}, "rights", "does not know the token of ASSAY_TOKEN_FILE in the environment"),
     ("listed", {}, "rights", "lacks the role read"),
@@ -121,7 +121,7 @@ STUB = {"/v1/whoami": (200, {"role": "operate", "name": None, "open": False, "ve
     ("/v1/breaker", {"open": True, "opened": "2026-11-20T10:00:00Z", "reason": "31 % of the agents are silent"}, "bad breaker", "assayctl breaker reset"),
     ("/v1/breaker", {"fenced": True}, "bad acting", "another controller has taken over"),
     ("/v1/breaker", {"stopped": "drill"}, "bad acting", "take the annotation off"),
-    ("/v1/breaker", {"stale": "the API server is away"}, "bad acting", "see the API server"),
+    ("/v1/breaker", {"stale": "the API server is away"}, "bad acting", "check the API server"),
     ("/v1/breaker", {"budget": [{"rule": "budget.total", "used": 2, "limit": 2}]}, "warn budget", "2 of 2 used"),
     ("/v1/coverage", {"items": [{"node": "gpu-7", "tested": None, "ordered": None}]}, "warn hosts", "first gpu-7: without a full run"),
     ("/v1/actions", {"items": [{"state": "failed", "action": "cordon", "result": "PATCH /api/v1/nodes/gpu-1: 403: forbidden"}]}, "bad cluster", "ClusterRole"),

@@ -50,6 +50,20 @@ def test_one_shows_its_hosts_tests_and_decision(ctl, stub):
     assert ctl("investigation", "7").returncode == 1
 
 
+def test_while_it_goes_on_it_says_what_would_help_its_job(ctl, stub):
+    plan = {"sentence": "replace gpu-17: 13.28 s -> 10.25 s a step", "without": {"sentence": "without gpu-17 1 worker stops"}}
+    stub.answers["/v1/investigations/41"] = (200, one())
+    stub.answers["/v1/jobs/j12/plan"] = (200, plan)
+    shown = ctl("investigation", "41").stdout
+    assert "replace gpu-17: 13.28 s" in shown and "without gpu-17 1 worker stops" in shown
+    stub.answers["/v1/investigations/41"] = (200, one(ended="2026-11-26T15:00:00Z"))
+    assert "replace gpu-17" not in ctl("investigation", "41").stdout
+    del stub.answers["/v1/jobs/j12/plan"]
+    stub.answers["/v1/investigations/41"] = (200, one())
+    done = ctl("investigation", "41")
+    assert done.returncode == 0 and "decision" in done.stdout and "would help" not in done.stdout
+
+
 @pytest.mark.parametrize("words", ["investigation 41 cancel", "investigation cancel 41"])
 def test_it_is_withdrawn_with_the_word_on_either_side(ctl, stub, words):
     stub.answers["/v1/investigations/41/cancel"] = (200, {"id": "41", "sentence": "investigation 41 is withdrawn by operator ada: moved"})

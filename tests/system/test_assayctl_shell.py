@@ -12,7 +12,7 @@ from stub_lists import stub  # noqa: F401
 pytestmark = pytest.mark.once
 
 COMMANDS = ["nodes", "node", "why", "incidents", "baselines", "drift", "actions", "cordon", "uncordon", "repair-done", "burn", "override", "silence",
-            "breaker", "coverage", "evidence", "jobs", "job", "diagnose", "investigations", "investigation", "campaign", "setup", "token", "join-command", "doctor", "policy", "completion"]
+            "breaker", "coverage", "evidence", "jobs", "job", "plan", "diagnose", "investigations", "investigation", "campaign", "setup", "token", "join-command", "session", "doctor", "policy", "completion"]
 
 
 @pytest.fixture
@@ -120,8 +120,8 @@ def test_the_manual_tells_every_command_and_option(run, build):
     page = run("assayctl", "man").stdout
     assert page == (build / "cli" / "assayctl.1").read_text()
     both = ["override list", "override end", "silence list", "silence end", "job submit", "policy check", "policy replay", "breaker reset", "investigation cancel", "campaign start", "campaign list", "campaign show", "token create",
-            "setup controller", "setup certificate", "token list", "token revoke", "token reset"]
-    for command in [c for c in COMMANDS if c not in ("policy", "campaign", "setup", "token")] + both:
+            "setup controller", "setup certificate", "token list", "token revoke", "token reset", "session list", "session end"]
+    for command in [c for c in COMMANDS if c not in ("policy", "campaign", "setup", "token", "session")] + both:
         assert re.search(rf'^\.SS "{command}( [A-Z]+(\.\.\.)?)?"$', page, re.M)
     for option in re.findall(r"--([a-z-]+)", run("assayctl", "--help").stdout + run("assayctl", "nodes", "--help").stdout):
         assert "\\-\\-" + option.rstrip("-").replace("-", "\\-") in page

@@ -55,7 +55,7 @@ def test_what_is_known_of_it_goes_with_it(ctl, stub, trace, tmp_path):
     meta = tmp_path / "job.yaml"
     meta.write_text("trial_name: a & b #1\ndp_size: 4\n")
     done = ctl("job", "submit", trace, "--job", "r/a b?&", "--run", "3", "--part", "2/3", "--meta", meta, "--ages", "900.5,12")
-    assert done.returncode == 0 and "window 8 is queued; 2 of 3 parts are there; " in done.stdout
+    assert done.returncode == 0 and "window 8 is queued; 2 of 3 parts have arrived; " in done.stdout
     path, headers, _ = stub.raw.pop()
     assert query_of(path) == {"job": "r/a b?&", "run": "3", "part": "2", "of": "3", "meta": meta.read_text()}
     first, last = float(headers["Assay-First-Step-Age"]), float(headers["Assay-Last-Step-Age"])
@@ -69,10 +69,10 @@ def test_the_same_again_is_told(ctl, stub, trace):
 
 @pytest.mark.parametrize("content, words", [
     (b"", "empty"),
-    (b" \n\n", "no trace: nothing but blanks"),
-    (b"\x7fELF\x02\x01\x01\x00", "no trace: neither text nor gzip nor zstd"),
+    (b" \n\n", "not a trace: nothing but blanks"),
+    (b"\x7fELF\x02\x01\x01\x00", "not a trace: neither text, gzip nor zstd"),
     (b"PAR1\x15\x04", "Parquet is not read: write it as CSV (docs/optrace.md)"),
-    (b'[\n{"ph": "X"}]', "a profile, not yet a trace: `assay-optrace pytorch` makes one of it (docs/optrace.md)"),
+    (b'[\n{"ph": "X"}]', "a profile, not yet a trace: `assay-optrace pytorch` converts it (docs/optrace.md)"),
     (b'{\n  "schemaVersion": 1,\n', "a profile, not yet a trace"),
 ])
 def test_what_is_no_trace_is_not_sent(ctl, stub, tmp_path, content, words):
@@ -218,7 +218,7 @@ def test_a_window_of_another_controller_is_not_taken_for_it(ctl, stub, trace, la
     stub.answers["/v1/jobs/j12/windows"] = lambda _: (200, {"items": next(answers), "next": None})
     done = ctl("job", "submit", trace, "--job", "x", "--wait")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "assayctl: window 8 was taken by a controller that another has replaced since: send the trace again\n"
+    assert done.stderr == "assayctl: window 8 was accepted by a controller that has since been replaced: send the trace again\n"
 
 
 def test_a_window_that_is_not_analysed_in_time(ctl, stub, trace):

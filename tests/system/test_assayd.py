@@ -20,6 +20,16 @@ def test_reports_leave_in_the_order_of_their_numbers(assayd, stub, spool, wait_u
     assert stub.came == [2, 9, 10, 100]
 
 
+def test_a_second_one_on_the_same_state_says_who_is_first_and_ends(assayd, wait_until):
+    """It would send each report twice, and obey each order twice."""
+    first = assayd()
+    assert wait_until(lambda: "version=" in first.log())
+    second = assayd()
+    assert wait_until(lambda: second.poll() is not None) and second.returncode == 1
+    assert "another assayd is already running in " in second.log() and f"held by pid {first.pid} " in second.log()
+    assert first.poll() is None
+
+
 def test_a_new_report_leaves_at_once(assayd, stub, spool, wait_until):
     assayd()
     wait_until(lambda: stub.held)
@@ -144,7 +154,7 @@ def test_retry_after_is_waited_for_and_the_report_sent_again(assayd, stub, spool
     assert time.monotonic() - began >= 2
     assert stub.came == [1, 1, 1, 2]
     assert "reports wait: 503 not now: store is full" in daemon.log()
-    wait_until(lambda: "reports are sent again" in daemon.log())
+    wait_until(lambda: "reports are being sent again" in daemon.log())
 
 
 def test_an_answer_cut_short_means_send_again_and_the_duplicate_is_done(assayd, stub, spool, wait_until):
@@ -154,7 +164,7 @@ def test_an_answer_cut_short_means_send_again_and_the_duplicate_is_done(assayd, 
     daemon = assayd()
     wait_until(lambda: not spool.left())
     assert stub.came == [1] * 5 and stub.seqs() == [1]
-    assert "closed within the answer" in daemon.log()
+    assert "closed during the answer" in daemon.log()
 
 
 RUDE = {"body": b"HTTP/1.1 202 A\r\nContent-Length: 10000000\r\n\r\n" + b"x" * 200000,

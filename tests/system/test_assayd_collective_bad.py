@@ -9,20 +9,20 @@ from collective_fixtures import TOKEN, fake_probes, free_port, host, order  # no
 from conftest import sample
 
 BAD = {
-    "a program": ({"peers": ["$(reboot):1", "b:1"]}, "peers[0]: '$(reboot):1': want HOST:PORT"),
-    "an option": ({"peers": ["--force:1", "b:1"]}, "peers[0]: '--force:1': want HOST:PORT"),
-    "a path": ({"peers": ["../../etc/passwd:1", "b:1"]}, "want HOST:PORT"),
-    "no port": ({"peers": ["a", "b:1"]}, "peers[0]: 'a': want HOST:PORT"),
-    "a port too many": ({"peers": ["a:65536", "b:1"]}, "peers[0]: 'a:65536': want HOST:PORT"),
+    "a program": ({"peers": ["$(reboot):1", "b:1"]}, "peers[0]: '$(reboot):1': expected HOST:PORT"),
+    "an option": ({"peers": ["--force:1", "b:1"]}, "peers[0]: '--force:1': expected HOST:PORT"),
+    "a path": ({"peers": ["../../etc/passwd:1", "b:1"]}, "expected HOST:PORT"),
+    "no port": ({"peers": ["a", "b:1"]}, "peers[0]: 'a': expected HOST:PORT"),
+    "a port too many": ({"peers": ["a:65536", "b:1"]}, "peers[0]: 'a:65536': expected HOST:PORT"),
     "a host twice": ({"peers": ["a:1", "a:1"]}, "peers[1]: 'a:1' appears twice"),
-    "alone": ({"peers": ["a:1"]}, "peers: want 2 to 64 hosts, not 1"),
+    "alone": ({"peers": ["a:1"]}, "peers: expected 2 to 64 hosts, not 1"),
     "a crowd": ({"peers": [f"n{i}:1" for i in range(65)]}, "peers: 65 items, more than 64"),
     "no rank": ({"rank": None}, "rank: missing"),
-    "another's rank": ({"rank": 2}, "rank: want 0 to 1"),
+    "another's rank": ({"rank": 2}, "rank: expected 0 to 1"),
     "one who did not pass": ({"passed": ["127.0.0.1:7411"]}, "which is to take part"),
-    "a short token": ({"token": "secret"}, "token: want 32 to 128 letters"),
-    "two lines": ({"token": TOKEN + "\npassed x:1"}, "token: want 32 to 128 letters"),
-    "three in a pair": ({"kind": "pair", "peers": ["a:1", "b:1", "c:1"]}, "peers: want two hosts, not 3"),
+    "a short token": ({"token": "secret"}, "token: expected 32 to 128 letters"),
+    "two lines": ({"token": TOKEN + "\npassed x:1"}, "token: expected 32 to 128 letters"),
+    "three in a pair": ({"kind": "pair", "peers": ["a:1", "b:1", "c:1"]}, "peers: expected two hosts, not 3"),
 }
 
 
@@ -76,12 +76,12 @@ def test_as_many_orders_as_one_answer_has_are_all_answered(host, wait_until):
 
 
 @pytest.mark.parametrize("collectives, words", [
-    ({"on": True}, "assayd.yaml: collectives.on: unknown key"), ({"enabled": "yes"}, "collectives.enabled: want true or false"),
-    ({"ports": "7400"}, "collectives.ports: want a range of ports such as 7400-7599, or one port"), ({"ports": "7400-"}, "collectives.ports: want"),
-    ({"ports": "7500-7400"}, "collectives.ports: want"), ({"ports": "1-65536"}, "collectives.ports: want"),
-    ({"ports": "-7400"}, "collectives.ports: want"), ({"ports": 0}, "collectives.ports: want"), ({"ports": [1, 2]}, "collectives.ports: want"),
-    ({"ports": "0-10"}, "collectives.ports: want"), ({"ports": "1-10x"}, "collectives.ports: want"),
-    ({"max": "2h"}, "collectives.max: 2h is outside 10s to 1h"), (7, "assayd.yaml: collectives: want an object")])
+    ({"on": True}, "assayd.yaml: collectives.on: unknown key"), ({"enabled": "yes"}, "collectives.enabled: expected true or false"),
+    ({"ports": "7400"}, "collectives.ports: expected a range of ports such as 7400-7599, or one port"), ({"ports": "7400-"}, "collectives.ports: expected"),
+    ({"ports": "7500-7400"}, "collectives.ports: expected"), ({"ports": "1-65536"}, "collectives.ports: expected"),
+    ({"ports": "-7400"}, "collectives.ports: expected"), ({"ports": 0}, "collectives.ports: expected"), ({"ports": [1, 2]}, "collectives.ports: expected"),
+    ({"ports": "0-10"}, "collectives.ports: expected"), ({"ports": "1-10x"}, "collectives.ports: expected"),
+    ({"max": "2h"}, "collectives.max: 2h is outside 10s to 1h"), (7, "assayd.yaml: collectives: expected an object")])
 def test_settings_that_cannot_be_are_refused(run, assayd_path, config, collectives, words):
     config(collectives=collectives)
     out = run("assayd", "--check")
@@ -145,13 +145,13 @@ def test_a_budget_by_hand_is_the_probe_s_even_when_it_is_longer_than_the_usual(r
 
 
 @pytest.mark.parametrize("words, message", [
-    (["--", "x"], "--: what follows is for one probe: name it with --probe"),
-    (["--probe", "gemm", "--probe", "memory", "--", "x"], "--: what follows is for one probe"),
+    (["--", "x"], "--: what follows is passed to one probe: name it with --probe"),
+    (["--probe", "gemm", "--probe", "memory", "--", "x"], "--: what follows is passed to one probe"),
     (["--probe", "gemm", "--", *["x"] * 65], "--: more than 64 arguments for the probe"),
     (["--order", "a", "--order-kind", "opinion"], "--order-kind: 'opinion' is none of deep, pair, allreduce"),
-    (["--decline", "crashed:x"], "--decline: want busy, set-up, not-applicable or timeout, a colon and why"),
-    (["--decline", "busy:"], "--decline: want"), (["--decline", "busy"], "--decline: want"),
-    (["--decline", "busy:" + "x" * 513], "--decline: want"),
+    (["--decline", "crashed:x"], "--decline: expected busy, set-up, not-applicable or timeout, a colon and why"),
+    (["--decline", "busy:"], "--decline: expected"), (["--decline", "busy"], "--decline: expected"),
+    (["--decline", "busy:" + "x" * 513], "--decline: expected"),
     (["x"], "'x': takes no arguments; see --help"),
 ])
 def test_wrong_use_by_hand(run, words, message):

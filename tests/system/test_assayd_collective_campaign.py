@@ -54,6 +54,7 @@ def groups_of(campaign):
     return [g for r in campaign["rounds"] for g in r["groups"]]
 
 
+@pytest.mark.long
 def test_good_hosts_are_found_good_and_none_is_named(fleet):
     done = fleet.play(fleet())
     assert done["state"] == "done" and all(g["state"] == "measured" for g in groups_of(done)) and not done["blames"], done

@@ -62,6 +62,7 @@ def test_without_either_it_is_the_name_of_the_host(run, one, config):
     assert json.loads(run("assay", *one).stdout)["report"]["node"] == socket.gethostname()
 
 
+@pytest.mark.long
 def test_what_assayd_starts_and_watches_has_its_name(assayd_path, environ, config, stub, says, tmp_path, wait_until):
     """The configuration lies where no `assay` looks for it, and another one there."""
     config(node=MINE, schedule={"passive": "1m"}, watch={"links": False, "kernel_log": True})
@@ -80,7 +81,7 @@ def test_what_assayd_starts_and_watches_has_its_name(assayd_path, environ, confi
     assert {key[0] for key in stub.stored} == {MINE}
 
 
-@pytest.mark.parametrize("text,words", [("v: 1\nnode: a/b\n", "assayd.yaml: node: want a host name"), ("v: [1\n", "assayd.yaml: line 2")])
+@pytest.mark.parametrize("text,words", [("v: 1\nnode: a/b\n", "assayd.yaml: node: expected a host name"), ("v: [1\n", "assayd.yaml: line 2")])
 def test_a_configuration_that_names_nothing_good_stops_a_run_but_refuses_no_job(run, one, tmp_path, text, words):
     (tmp_path / "conf" / "assayd.yaml").write_text(text)
     out = run("assay", *one)
@@ -148,7 +149,7 @@ def test_check_asks_the_controller_whether_the_token_may_report_for_the_name(con
     where = {"controller": f"http://{c.host}:{c.port}", "token_file": str(tmp_path / "mine")}
     config(node=MINE, **where)
     out = run("assayd", "--check")
-    assert out.returncode == 0 and f"takes reports of '{MINE}'" in out.stderr
+    assert out.returncode == 0 and f"accepts reports from '{MINE}'" in out.stderr
     config(node="gpu-18", **where)
     out = run("assayd", "--check")
     assert out.returncode == 2 and "'gpu-18'" in out.stderr and "403" in out.stderr and out.stderr.count("\n") == 1
@@ -159,7 +160,7 @@ def test_check_asks_the_controller_whether_the_token_may_report_for_the_name(con
     out = run("assayd", "--check")
     assert out.returncode == 2 and "401" in out.stderr
     # Nothing of it counts as a report or as a host that lives, and nothing is complained about but what was refused.
-    assert "wait: want seconds" not in c.log() and c.metrics()["assay_http_held"] == 0
+    assert "wait: expected seconds" not in c.log() and c.metrics()["assay_http_held"] == 0
     assert c.get("/v1/nodes", token="read").json["items"] == []
 
 

@@ -87,7 +87,7 @@ def test_a_certificate_that_is_gone_leaves_the_connection(assayd, secure, config
     wait_until(lambda: secure.held and not spool.left())
     connections = secure.connections
     cert.unlink()
-    wait_until(lambda: "keeping the present connections" in daemon.log())
+    wait_until(lambda: "keeping the current connections" in daemon.log())
     spool(2)
     wait_until(lambda: not spool.left())
     assert secure.connections == connections

@@ -97,10 +97,10 @@ def test_two_steps_are_too_few(run, trace):
 
 @pytest.mark.parametrize("args,words", [
     (["--align", "maybe"], "--align: 'maybe' is neither none nor auto"),
-    (["--max-ops", "12"], "--max-ops: '12' is not a whole number from 1000 up"),
-    (["--max-ops", "1e6"], "--max-ops: '1e6' is not a whole number from 1000 up"),
+    (["--max-ops", "12"], "--max-ops: '12' is not a whole number of at least 1000"),
+    (["--max-ops", "1e6"], "--max-ops: '1e6' is not a whole number of at least 1000"),
     (["-o", "xml"], "-o: 'xml' is none of"),
-    (["--remedies", "r.yaml"], "--remedies: not built yet"),
+    (["--remedies", "r.yaml", "--summary"], "--remedies: not with --summary"),
     (["another"], "unexpected argument 'another': give one trace"),
 ])
 def test_wrong_use_is_one_line(run, trace, args, words):

@@ -158,8 +158,8 @@ def test_documents_of_two_jobs_are_not_joined(run, write):
 
     first = of("a.json", "gpu-1", 0, job="research/one", run=1)
     for name, head, words in [
-        ("b.json", {"job": "research/two", "run": 1}, "it is of the job 'research/two', and another file of 'research/one'"),
-        ("c.json", {"job": "research/one", "run": 2}, "it is of run 2 of the job, and another file of run 1"),
+        ("b.json", {"job": "research/two", "run": 1}, "it belongs to job 'research/two', another file to 'research/one'"),
+        ("c.json", {"job": "research/one", "run": 2}, "it belongs to run 2 of the job, another file to run 1"),
     ]:
         other = of(name, "gpu-2", 1, **head)
         result = run("assay-attribute", "hang", first, other)
@@ -213,7 +213,7 @@ def test_only_a_fatal_xid_evicts(judge, write):
 def test_input_that_is_wrong_is_one_line(run, write, tmp_path):
     for path, words in [
         (write("a.json", {"format": "assay-hang/1", "ranks": [{"rank": -5}]}), "ranks[0].rank: must be a whole number"),
-        (write("b.txt", b"hello"), "neither a dump"),
+        (write("b.txt", b"hello"), "neither a flight recorder dump"),
         (write("c.json", {"some": "thing"}), "of no kind"),
         (write("_dump_1", b""), "it is empty"),
         (tmp_path / "nowhere", "No such file"),

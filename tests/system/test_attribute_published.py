@@ -99,6 +99,16 @@ def test_the_authors_remedies(job, answer, which, share):
     assert answer["M_" + share[1]] == pytest.approx(theirs[share], abs=AUTHORS_SHARE, rel=0)
 
 
+def test_replacing_the_hosts_gains_what_the_what_if_says(job, answer):
+    """The first of the list, alone, is the node that gains most; the list ends where nothing is gained any more."""
+    times = [r["T_fix"] for r in answer["replace"]]
+    assert all(r["low"] <= r["T_fix"] <= r["high"] and r["gap_s"] >= 0 for r in answer["replace"]) and len(times) <= 8
+    if job == "AR":
+        assert [r["node"] for r in answer["replace"]] == [answer["top_node"]] and answer["replace"][0]["gap_s"] == 0
+    for first in answer["replace"][:1]:
+        assert first["T_fix"] == answer["fix_node"][first["node"]]["T_fix"]
+
+
 def differences(theirs, ours, where=""):
     if isinstance(theirs, dict):
         assert isinstance(ours, dict), where

@@ -14,7 +14,7 @@ TOP = Path(__file__).resolve().parents[2]
 TRACES = Path(os.environ.get("ASSAY_TRACES", TOP.parent / "shared/traces"))
 ORDERS = 334 if os.environ.get("ASSAY_FULL") == "1" else 2  # of each published trace
 KEYS = {"format", "steps", "ranks", "dp", "pp", "hosts", "from_ns", "until_ns", "step_s", "slowdown", "cause", "class", "enough",
-        "suspects", "heat", "sentence", "lateness"}
+        "suspects", "heat", "detail", "sentence", "lateness"}
 SUSPECT = {"hosts", "dp", "stage", "ranks", "rank_spans", "class", "share", "alone", "gain", "speed", "identifiable", "counts"}
 
 
@@ -268,6 +268,6 @@ def test_what_tests_say_of_the_hosts_is_held_beside_what_they_do(trace, summary,
     assert {k: v for k, v in without.items() if k != "speed"} == {k: v for k, v in suspect.items() if k != "speed"}
     speeds.write_text('{"v": 1, "ranks": [[8, 8, 0]]}')
     answer = run("assay-attribute", "--speeds", speeds, path)
-    assert answer.returncode == 2 and answer.stdout == "" and "speeds.json: ranks[0]: want a speed from" in answer.stderr
+    assert answer.returncode == 2 and answer.stdout == "" and "speeds.json: ranks[0]: expected a speed from" in answer.stderr
     answer = run("assay-attribute", "--speeds", tmp_path / "none", path)
     assert answer.returncode == 2 and "none" in answer.stderr

@@ -17,20 +17,20 @@ BODIES = [
     (b"{}", 422, "reason"),
     ({"reason": "x"}, 422, "either domain or nodes"),
     ({"reason": "x", "domain": "a", "nodes": ["a", "b"]}, 422, "either domain or nodes"),
-    ({"reason": "", "domain": "a"}, 422, "reason: want a reason of 1 to 500"),
+    ({"reason": "", "domain": "a"}, 422, "reason: expected a reason of 1 to 500"),
     ({"reason": " \n", "domain": "a"}, 422, "reason"),
     ({"reason": "x" * 501, "domain": "a"}, 422, "reason"),
     ({"reason": 7, "domain": "a"}, 422, "reason"),
-    ({"reason": "x", "domain": ""}, 422, "domain: want 1 to 253"),
+    ({"reason": "x", "domain": ""}, 422, "domain: expected 1 to 253"),
     ({"reason": "x", "domain": "a" * 254}, 422, "domain"),
     ({"reason": "x", "domain": "nowhere"}, 404, "nowhere"),
-    ({"reason": "x", "nodes": []}, 422, "nodes: want 2 to 256"),
-    ({"reason": "x", "nodes": ["gpu-0"]}, 422, "nodes: want 2 to 256"),
+    ({"reason": "x", "nodes": []}, 422, "nodes: expected 2 to 256"),
+    ({"reason": "x", "nodes": ["gpu-0"]}, 422, "nodes: expected 2 to 256"),
     ({"reason": "x", "nodes": ["gpu-0", "gpu-0"]}, 422, "fewer than two"),
     ({"reason": "x", "nodes": ["gpu-0", 7]}, 422, "nodes[1]"),
     ({"reason": "x", "nodes": ["gpu-0", "../x"]}, 422, "nodes[1]"),
     ({"reason": "x", "nodes": ["gpu-0", "nobody"]}, 404, "nobody"),
-    ({"reason": "x", "nodes": [f"n{i}" for i in range(257)]}, 422, "nodes: want 2 to 256"),
+    ({"reason": "x", "nodes": [f"n{i}" for i in range(257)]}, 422, "nodes: expected 2 to 256"),
     ({"reason": "x", "nodes": NAMES, "kind": "all"}, 422, "kind"),
     ({"reason": "x", "nodes": NAMES, "plan": "luck"}, 422, "plan"),
     ({"reason": "x", "nodes": NAMES, "kind": "pair", "plan": "bisect"}, 422, "bisect"),
@@ -59,7 +59,7 @@ def test_no_host_and_no_switch_is_in_two_campaigns_at_once(fabric, tmp_path):
     for name in names:
         assert f.c.post_again(report(name)).status == 202
     first = f.begin(nodes=["gpu-0", "gpu-2"])["id"]
-    assert f"gpu-2 takes part in campaign {first}" in f.begin(409, nodes=["gpu-2", "gpu-4"])["detail"]
+    assert f"gpu-2 is taking part in campaign {first}" in f.begin(409, nodes=["gpu-2", "gpu-4"])["detail"]
     assert f"gpu-3 is below a switch at which campaign {first}" in f.begin(409, nodes=["gpu-3", "gpu-4"])["detail"]
     for n in range(2, 9):
         f.begin(domain=f"leaf-{n}")
@@ -88,8 +88,8 @@ def test_answers_that_nobody_asked_for_change_nothing(fabric):
     ("{port: 0}", "collectives.port"),
     ("{port: 70000}", "collectives.port"),
     ("{address: dns}", "collectives.address"),
-    ("{address: file}", "collectives.address: file: needs the key file"),
-    ("{timeout: 1ms}", "collectives.timeout: want 1s to 1h"),
+    ("{address: file}", "collectives.address: file: needs its key file"),
+    ("{timeout: 1ms}", "collectives.timeout: expected 1s to 1h"),
     ("{at-once: 1}", "collectives.at-once"),
     ("{hosts: 3}", "hosts"),
     ("7", "collectives"),

@@ -27,6 +27,7 @@ ANSWER_S = 60
 SO_TIMESTAMPNS = 35  # of asm-generic/socket.h; Python has no name for it
 
 
+@pytest.mark.long
 @pytest.mark.once
 def test_a_fleet_that_comes_back_at_once_is_acknowledged_to_the_last_host(build):
     if not (build / "assay-controller").exists():
@@ -122,7 +123,7 @@ def test_a_pattern_that_takes_too_long_is_refused(controller):
     for pattern in ("*" + "a" * 3500 + "b", "a" * 3500, "*" + "[ab]" * 9):
         answer = c.call("POST", "/v1/policy/replay?since=1d", json.dumps(
             {"v": 1, "rules": [{"name": "r", "match": {"check": pattern}, "action": "alert"}]}))
-        assert answer.status == 422 and "rules[0].match.check: want at most 63 characters besides *, 8 [...] and 255 bytes" in answer.json["detail"]
+        assert answer.status == 422 and "rules[0].match.check: expected at most 63 characters besides *, 8 [...] and 255 bytes" in answer.json["detail"]
 
 
 class Readers:

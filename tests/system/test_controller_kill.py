@@ -14,6 +14,7 @@ from waiting import wait_for
 SENDERS = 4
 HOSTS = 6          # of each sender
 DEADLINE_S = 60    # for one more acknowledgement
+BUSY = 503         # the controller sheds load: come again
 BITS = 16          # runs of a window that are compared
 AGAIN = 0.1        # share of acknowledged reports that are sent once more
 
@@ -59,7 +60,7 @@ class Sender(threading.Thread):
         """A report that was acknowledged is there: its copy is one."""
         seq = self.dice.randrange(1, self.next[node])
         status = self.send(node, seq)
-        if status not in (200, None):
+        if status not in (200, BUSY, None):
             self.wrong.append((node, seq, status))
 
     def run(self):
@@ -75,6 +76,9 @@ class Sender(threading.Thread):
             elif status is None:
                 unanswered = node
                 self.ends.wait(0.01)
+            elif status == BUSY:  # and not taken
+                self.ends.wait(0.05)
+                continue
             else:
                 self.wrong.append((node, self.next[node], status))
                 return

@@ -105,7 +105,7 @@ def test_the_more_cautious_mode_counts(controller, tmp_path):
 
 def test_what_is_no_label_is_named(tmp_path, build, environ):
     config = tmp_path / "controller.yaml"
-    for text, place in (("[{nodes: a, labels: {rack: 1}}]", "labels[0]: labels.rack: want a string"),
+    for text, place in (("[{nodes: a, labels: {rack: 1}}]", "labels[0]: labels.rack: expected a string"),
                         ("[{labels: {rack: a}}]", "labels[0].nodes"), ("{a: b}", "labels")):
         config.write_text(f"v: 1\nlabels: {text}\n")
         done = subprocess.run([str(build / "assay-controller"), "--check", "--config", str(config)], env=environ,

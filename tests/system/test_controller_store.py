@@ -22,7 +22,7 @@ import store_days  # noqa: E402
 
 VERSION_1 = TREE / "tests/fixtures/store-1.sql"
 NEWEST = len(list((TREE / "controller/store/sql").glob("schema-*.sql")))
-SINCE_12 = "DROP TABLE investigations; DROP TABLE jobs; DROP TABLE trace_windows; DROP TABLE trace_parts; DROP TABLE placements; DROP TABLE placement_hosts; DROP TABLE predictions; DROP TABLE advices; DROP TABLE join_tokens; DROP TABLE joined; DROP TABLE alerts; DROP TABLE part_names; ALTER TABLE incidents DROP COLUMN parts;"
+SINCE_12 = "DROP TABLE investigations; DROP TABLE jobs; DROP TABLE trace_windows; DROP TABLE trace_parts; DROP TABLE placements; DROP TABLE placement_hosts; DROP TABLE predictions; DROP TABLE advices; DROP TABLE join_tokens; DROP TABLE joined; DROP TABLE alerts; DROP TABLE part_names; DROP TABLE sessions; ALTER TABLE incidents DROP COLUMN parts;"
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_what_an_action_is_about_comes_over_into_columns(controller, tmp_path):
     items = c.get("/v1/actions").json["items"]
     assert [a["evidence"] for a in reversed(items)] == [whole, person, {}, {}, {"text": "not { JSON"}]
     assert [a["id"] for a in items] == ["5", "4", "3", "2", "1"]
-    assert c.log().count("do not say which finding or decision") == 1 and "1 actions of before" in c.log()
+    assert c.log().count("do not say which finding or decision") == 1 and "1 earlier actions" in c.log()
     assert c.stop()[0] == 0
     assert ask(db, "SELECT finding_check, finding_subject, partner, sticky, decision FROM actions WHERE id = 1") == [("gemm.rate", "gpu:3", "gpu-2", 1, 7)]
     assert not (tmp_path / f"assay.db.before-{NEWEST}").exists(), "a store without a report is nothing to go back to"
@@ -233,11 +233,11 @@ def test_a_disk_that_is_read_only_is_refused_by_name(refused, mounted):
 
 @pytest.mark.parametrize("text, words", [
     ("keep: 30d", "keep"),
-    ("keep: {pass: {all: 1d, hourly: 12h}}", "keep.pass: want all <= hourly"),
-    ("keep: {pass: {all: 1m}}", "keep.pass: all: want at least 1h"),
+    ("keep: {pass: {all: 1d, hourly: 12h}}", "keep.pass: expected all <= hourly"),
+    ("keep: {pass: {all: 1m}}", "keep.pass: all: expected at least 1h"),
     ("keep: {pass: {weekly: 60d}}", "keep.pass.weekly"),
-    ("keep: {pass: {daily: 100d}}", "keep: bad: want each to be at least that of pass"),
-    ("keep: {nodes: 1h}", "keep: nodes: want at least 1d"),
+    ("keep: {pass: {daily: 100d}}", "keep: bad: expected each to be at least that of pass"),
+    ("keep: {nodes: 1h}", "keep: nodes: expected at least 1d"),
     ("keep: {incidents: 5}", "keep.incidents"),
     ("db-max: 12", "db-max"),
     ("db-max: 1GB", "db-max"),

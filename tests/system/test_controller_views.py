@@ -253,6 +253,7 @@ def test_a_host_that_is_slow_as_a_whole_is_seen_by_the_fleet(controller, ask):
     assert ask(c, "/v1/baselines")["items"][0]["hosts"] == 8, "a sick host is no measure for others"
 
 
+@pytest.mark.long
 def test_drift_compares_all_hosts_however_many_and_is_told_to_several_at_once(controller):
     """More hosts than one slice reads; those that differ are of different slices."""
     odd = {"gpu-007": "6.0", "gpu-150": "5.9", "gpu-229": "6.0"}

@@ -153,8 +153,8 @@ def test_what_is_said_has_the_numbers_in_it(top, promtool, tmp_path):
     path = tmp_path / "test.yaml"
     alert = {"eval_time": "70m", "alertname": "AssayCertificateEnds", "exp_alerts": [{
         "exp_labels": {"severity": "warning", "file": "client-ca"},
-        "exp_annotations": {"summary": "a certificate of assay-controller ends within two weeks",
-                            "description": "That of client-ca ends in 10d 0h 0m 0s; from then on no host reports. Renew it, then reload the controller.",
+        "exp_annotations": {"summary": "a certificate of assay-controller expires within two weeks",
+                            "description": "The one in client-ca expires in 10d 0h 0m 0s; after that no host can report. Renew it, then reload the controller.",
                             "runbook_url": "docs/acting-runbook.md#assaycertificateends"}}]}
     path.write_text(json.dumps({"rule_files": [str(top / RULES)], "evaluation_interval": "1m", "tests": [
         {"interval": "1m", "alert_rule_test": [alert], "input_series": [

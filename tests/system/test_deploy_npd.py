@@ -96,7 +96,7 @@ def test_a_program_that_answers_something_else_is_unknown(conditions, tmp_path):
 @pytest.mark.parametrize("args", [[], ["gpu"], ["bad", "degraded"]])
 def test_a_wrong_argument_is_unknown(top, args):
     out = subprocess.run([top / FOLDER / "assay-npd", *args], capture_output=True, text=True, timeout=60)
-    assert (out.returncode, out.stdout) == (2, "assay-npd: want bad or degraded\n")
+    assert (out.returncode, out.stdout) == (2, "assay-npd: expected bad or degraded\n")
 
 
 def test_the_file_is_one_that_the_monitor_takes(top, monitor):

@@ -126,6 +126,7 @@ def test_without_room_the_old_stays_whole_and_one_line_says_so(disk, measure, ru
     assert not list(disk.path.rglob("*.tmp"))
 
 
+@pytest.mark.some(1)
 @pytest.mark.once
 @pytest.mark.parametrize("how", ["bytes", "names"])
 def test_reports_that_passed_make_room_for_the_verdict_and_for_newer_ones(disk, measure, how):

@@ -2,10 +2,12 @@
 """assay doctor: each broken set-up is one line that says what to do."""
 import hashlib
 import os
+import subprocess
 import time
 
 import pytest
 from clock_fixtures import clock, clock_shift  # noqa: F401
+from controller_stub import Stub, server_tls
 from fixtures_controller import controller  # noqa: F401
 from test_controller_access import certificates  # noqa: F401
 
@@ -64,15 +66,19 @@ def host(controller, certificates, run, build, tmp_path):  # noqa: F811
                    tls=str(certificates / "ca.pem"))
     (tmp_path / "host").mkdir()
     h = Host(run, build, tmp_path / "host", c, certificates / "ca.pem")
-    h.controller, h.certificates = c, certificates
-    return h
+    h.controller, h.certificates, h.mounted, h.stub = c, certificates, None, None
+    yield h
+    if h.mounted:
+        subprocess.run(["umount", str(h.mounted)], check=True)
+    if h.stub:
+        h.stub.stop()
 
 
 def test_a_host_that_is_set_up_well_has_nothing_bad(host):
     host.systemd("exit 0\n")
     done = host.doctor()
     assert done.returncode == 0 and "0 bad, 0 to look at" in done.stdout, done.stdout + done.stderr
-    assert f"takes reports of {NODE}" in done.stdout and "as the controller's" in done.stdout and "timers are active" in done.stdout
+    assert f"accepts reports from {NODE}" in done.stdout and "as the controller's" in done.stdout and "timers are active" in done.stdout
 
 
 def no_config(h):
@@ -118,6 +124,24 @@ def no_directory(h):
     h.env["ASSAY_STATE_DIR"] = str(h.config)
 
 
+def small_disk(h, options):
+    """The state directory is a file system of its own, gone again after the test."""
+    state = h.dir / "state"
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(state)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"a small file system cannot be mounted here: {done.stderr.strip()}")
+    h.mounted = state
+    (state / "verdict.json").write_text("{}")
+    if options:
+        subprocess.run(["mount", "-o", f"remount,{options}", str(state)], check=True)
+
+
+def expired(h):
+    """The controller's certificate ended yesterday."""
+    h.stub = Stub(server_tls(h.certificates / "expired.pem", h.certificates / "expired.key"))
+    h.write(controller=h.stub.url)
+
+
 def no_probe(h):
     for program in h.build.glob("assay-*"):
         if program.name != "assay-probe-gemm":
@@ -137,7 +161,7 @@ BROKEN = {
     "open-token": (open_token, "warn", "token", "chmod 600"),
     "unknown-token": (lambda h: h.token.write_text("wrong"), "bad", "controller", "token reset"),
     "token-of-another": (lambda h: h.token.write_text("other"), "bad", "controller", "node in assayd.yaml"),
-    "wrong-name": (lambda h: h.write(node="gpu-9"), "bad", "controller", "does not take reports of gpu-9"),
+    "wrong-name": (lambda h: h.write(node="gpu-9"), "bad", "controller", "does not accept reports from gpu-9"),
     "wrong-ca": (lambda h: h.write(ca=h.certificates / "stranger.pem"), "bad", "controller", "ca in assayd.yaml"),
     "wrong-host": (lambda h: h.write(controller=f"https://localhost:{h.controller.port}"), "bad", "controller", "certificate"),
     "wrong-port": (lambda h: h.write(controller="https://127.0.0.1:9"), "bad", "controller", "port in assayd.yaml"),
@@ -151,6 +175,9 @@ BROKEN = {
     "many-wait": (many_wait, "warn", "reports", "120 wait"),
     "refused": (refused, "warn", "reports", "set aside"),
     "no-probe": (no_probe, "bad", "probes", "install the whole suite"),
+    "disk-full": (lambda h: small_disk(h, None), "bad", "state", "free some space"),
+    "read-only": (lambda h: small_disk(h, "ro"), "bad", "state", "remount it read-write"),
+    "expired": (expired, "bad", "controller", "renew that"),
     "no-directory": (no_directory, "bad", "state", "not a directory"),
 }
 

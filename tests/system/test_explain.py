@@ -316,7 +316,7 @@ def test_nothing_measured_cannot_tell(explain):
 
 @pytest.mark.parametrize("text, words", [
     ('{"v":1', "line 1: "),
-    ("[[]]\n", "input: [0]: want an object, not a list"),
+    ("[[]]\n", "input: [0]: expected an object, not a list"),
     ('{"v": 1, "kind": "run", "report": {"samples": []}, "verdict": {"v": 9}}', "input: verdict.v: "),
     ('{"v": 1, "kind": "run", "report": {"samples": []}, "topology": {"v": 1}}', "input: topology"),
 ])

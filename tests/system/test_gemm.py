@@ -92,6 +92,7 @@ def undisturbed(gemm, *args, but=None, **kwargs):
     pytest.skip("others load this host: " + "; ".join(s["note"] for s in samples if "note" in s))
 
 
+@pytest.mark.some(1)
 @pytest.mark.alone
 @pytest.mark.parametrize("dtype", ["f64", "f32"])
 def test_every_core_is_measured_and_verified(gemm, dtype):
@@ -139,6 +140,7 @@ def test_a_competing_process_makes_its_core_busy_and_is_named(gemm, competitor, 
         os.kill(pid, 9)
 
 
+@pytest.mark.long
 @pytest.mark.alone
 def test_with_busy_run_the_contended_core_is_measured_and_lowest(gemm, competitor):
     cpu = min(os.sched_getaffinity(0))
@@ -161,7 +163,8 @@ def test_it_describes_itself(run):
     assert done.returncode == 0 and done.stderr == ""
     assert (value["kind"], value["probe"], value["active"], value["budget"]) == ("describe", "gemm", True, "10s")
     assert [c["check"] for c in value["checks"]] == [
-        "gemm.rate", "gemm.per_clock", "gemm.host_rate", "gemm.chain", "gemm.overlap", "gemm.overlap_busbw",
+        "gemm.rate", "gemm.per_clock", "gemm.host_rate", "gemm.launch", "gemm.launch_p99", "gemm.launch_far",
+        "gemm.chain", "gemm.chain_far", "gemm.overlap", "gemm.overlap_busbw",
         "gemm.burn_rate", "gemm.burn_kept", "gemm.burn_hbm_temp", "gemm.burn_gpu_temp", "gemm.burn_clock", "gemm.burn_power",
         "gemm.correct"]
 

@@ -116,7 +116,7 @@ def test_it_says_what_it_cannot_do(run, gpus, args, status, words):  # noqa: F81
     assert done.returncode == status and words in done.stderr and done.stdout == ""
 
 
-@pytest.mark.once
+@pytest.mark.alone  # who waits for a core heats nothing
 @pytest.mark.parametrize("fault, verdict, words", [
     ("", "pass", "nothing below its floor"),
     ("fan=5", "warn", "throttled by heat"),

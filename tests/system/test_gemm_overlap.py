@@ -125,6 +125,7 @@ def test_one_gpu_or_no_nccl_is_not_applicable_and_costs_nothing_unasked(overlap,
     assert samples[RATE, gpu(0)]["state"] == "measured" and not any(check.startswith(OVERLAP) for check, _ in samples)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("fault, verdict, bad, words", [
     ("", "pass", set(), "nothing below its floor"),
     ("crowded=3", "fail", {gpu(3)}, "in gemm.overlap: far below its 7 peers"),

@@ -62,6 +62,7 @@ def asked(nvml, names):
     return left
 
 
+@pytest.mark.long
 @pytest.mark.once
 @pytest.mark.alone
 def test_a_call_that_never_comes_back_is_named_with_its_gpu(at_once, host, kept, nvml, older_libraries):  # noqa: F811
@@ -80,6 +81,7 @@ def test_a_call_that_never_comes_back_is_named_with_its_gpu(at_once, host, kept,
         assert answering(samples) == others, name
 
 
+@pytest.mark.long
 def test_a_gpu_that_is_lost_is_named_whatever_call_tells(run, host, kept, nvml, older_libraries):  # noqa: F811
     old = {"LD_LIBRARY_PATH": older_libraries(NVML, NEWER)}
     cases = [(n, host(f"gone=1 at={n}")) for n in asked(nvml, None)]
@@ -99,6 +101,7 @@ def test_an_event_of_a_lost_gpu_that_names_none_is_a_finding_of_the_host(run, ho
     assert bad(samples_of(done.stdout)) == [("gpu.lost", "host", "device-lost", "fail")]
 
 
+@pytest.mark.long
 def test_a_driver_that_lacks_a_function_is_read_without_it(run, host, kept, nvml, older_libraries):  # noqa: F811
     optional = [n for n, (needed, _) in nvml.items() if not needed]
     assert len(optional) > 30
@@ -166,7 +169,7 @@ def test_no_call_of_the_driver_keeps_memory_from_ending(at_once, memory, top):  
     assert len(items) > 20
     for name, (status, out, err, _) in at_once(items).items():
         samples = samples_of(out)
-        assert status == (0 if name in sets_up + ends else 1) and "budget passed" not in err, (name, err)
+        assert status == (0 if name in sets_up + ends else 1) and "the budget is used up" not in err, (name, err)
         if name in sets_up + ends:
             late = [s for s in samples if s["state"] != "measured"]
             assert err == "" and all(gpu(1) in s["subject"] for s in late) and bool(late) == (name in sets_up), (name, err, late)

@@ -110,6 +110,7 @@ def test_memory_of_a_gpu_that_is_a_node_is_no_memory_of_the_host(probe, nodes):
     assert [s for s in samples if "numa:0" in s["subject"] and s["state"] == "measured"]
 
 
+@pytest.mark.long
 def test_processors_do_not_measure_it_either(probe, nodes):
     """Whether they come to an end is no matter here: their work is real, and the clock is not."""
     nodes()

@@ -287,7 +287,7 @@ def test_idle_cards_are_not_judged_and_idle_boards_are(probe):
     notes = [s["note"] for s in probe("count=4 idle=1 direct=1") if s["check"] == "gpu.pcie_speed"]
     assert notes == ["PCIe generation 1 of 5, and idle: not judged"] * 4
     note = find(probe("count=4 idle=1 slowbus=1"), "gpu.pcie_speed", gpu(1))["note"]
-    assert "generation 1 of 5 though others, idle too, keep theirs at full speed" in note
+    assert "generation 1 of 5 though other idle GPUs keep theirs at full speed" in note
 
 
 def test_an_idle_gpu_alone_on_its_board_is_not_judged(probe):
@@ -306,12 +306,12 @@ def test_a_gpu_that_left_the_bus_is_lost_until_it_is_back(host, probe):
 def test_a_gpu_on_the_bus_that_the_driver_never_showed_is_found_at_the_first_look(probe, host, run, gpus, top):  # noqa: F811
     samples = probe("count=4 absent=2")
     assert bad(samples) == [("gpu.lost", "pci:0000:19:00.0", "not-shown", "fail")]
-    assert "0000:19:00.0 and the driver does not show it (no driver has it)" in find(samples, "gpu.lost", "pci:0000:19:00.0")["note"]
+    assert "0000:19:00.0 and the driver does not show it (no driver is bound to it)" in find(samples, "gpu.lost", "pci:0000:19:00.0")["note"]
     # Given to a virtual machine, or to another container, it is not missed.
     driver = host.root / "sys/bus/pci/devices/0000:19:00.0/driver"
     driver.symlink_to("../../../../bus/pci/drivers/vfio-pci")
     samples = probe("count=4 absent=2")
-    assert bad(samples) == [] and find(samples, "gpu.lost", "pci:0000:19:00.0")["note"].endswith("left to the driver vfio-pci")
+    assert bad(samples) == [] and find(samples, "gpu.lost", "pci:0000:19:00.0")["note"].endswith("bound to the driver vfio-pci")
     driver.unlink()
     for visible, found in (("0,1,3", []), ("all", [("gpu.lost", "pci:0000:19:00.0", "not-shown", "fail")])):
         done = run(PROBE, env={**gpus("count=4 absent=2", real=True), **host.env(top / "policies"), "NVIDIA_VISIBLE_DEVICES": visible})

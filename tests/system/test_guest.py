@@ -2,6 +2,8 @@
 """The test guest: Debian's kernel with Soft-RoCE under software emulation, real libibverbs in it."""
 import re
 
+import pytest
+
 
 def test_the_bench_itself_is_sound(guest):
     """perftest, not our own probes: the wire is there, and shaping it slows that direction."""
@@ -12,6 +14,7 @@ def test_the_bench_itself_is_sound(guest):
     assert 0 < float(rate["shaped"]) <= 1.0 < float(rate["free"])
 
 
+@pytest.mark.short
 def test_programs_of_the_build_run_in_it_and_a_scenario_that_fails_says_so(guest, tmp_path):
     scenario = tmp_path / "fails.sh"
     scenario.write_text("assay list -o kv | grep host-state\nfail 'the reason'\n")

@@ -151,7 +151,7 @@ def test_who_is_not_here_is_not_told_of_and_an_order_is_of_one_job(assayd, stub,
     rank(7, SLEEPS, ASSAY_JOB="other/job", ASSAY_RUN=3)
     daemon = assayd(env={"ASSAY_SYSROOT": str(tree)})
     order(stub, 1, "research/elsewhere")
-    assert wait_for(lambda: "asked for a job that has no rank here" in daemon.log()), daemon.log()
+    assert wait_for(lambda: "asked about a job that has no rank here" in daemon.log()), daemon.log()
     order(stub, 2, "other/job")
     assert wait_for(told), daemon.log()
     assert [(d["job"], d["run"], list(states(d))) for d in told()] == [("other/job", 3, [7])]
@@ -167,6 +167,7 @@ def test_orders_that_are_none_are_declined(assayd, stub, told, rank, tree):
     assert told() == []
 
 
+@pytest.mark.long
 @pytest.mark.once
 def test_ten_orders_make_no_more_documents_than_one(assayd, stub, told, rank, tree):
     rank(0, SLEEPS)
@@ -187,14 +188,15 @@ def test_an_older_controller_is_asked_once(assayd, stub, told, rank, tree):
     told.status = 404
     daemon = assayd(env={"ASSAY_SYSROOT": str(tree)})
     order(stub, 1, seconds=1)
-    assert wait_for(lambda: "cannot tell the controller where a job stands" in daemon.log()), daemon.log()
+    assert wait_for(lambda: "cannot tell the controller where the ranks of a job are" in daemon.log()), daemon.log()
     order(stub, 2, seconds=1)
     assert wait_for(lambda: daemon.log().count("asked where the ranks") == 2), daemon.log()
     order(stub, 3, "research/elsewhere")
-    assert wait_for(lambda: "asked for a job that has no rank here" in daemon.log()), daemon.log()
+    assert wait_for(lambda: "asked about a job that has no rank here" in daemon.log()), daemon.log()
     assert len(told()) == 1
 
 
+@pytest.mark.long
 @pytest.mark.once
 def test_a_rank_that_stands_for_a_minute_is_told_without_being_asked_until_it_goes_on(assayd, told, rank, tree):
     process, other = rank(0, SLEEPS), rank(1, SLEEPS, "nvidia1")
@@ -260,7 +262,7 @@ def test_dumps_at_hand_are_read_as_their_owner_and_only_those_of_its_ranks(assay
     document = told()[0]
     assert all("flight-recorder" not in r["sources"] and not r.get("positions") for r in document["ranks"])
     missing = "\n".join(document["missing"])
-    assert "rank 1: flight recorder: " in missing and "does not belong to the user" in missing
+    assert "rank 1: flight recorder: " in missing and "is not owned by the user" in missing
     assert "rank 2: flight recorder: " in missing and "symbolic link" in missing
     assert "rank 3: flight recorder: " in missing and "GLOBAL" in missing
     assert "rank 0" not in missing
@@ -325,6 +327,7 @@ def test_a_file_system_that_does_not_answer_keeps_assayd_from_nothing(assayd, st
 
 # --- what touches the job, where it is switched on ---
 
+@pytest.mark.long
 @pytest.mark.once
 def test_py_spy_looks_only_where_it_is_on_and_only_at_what_has_stood_for_long(assayd, stub, told, rank, tree, tmp_path, config):
     needs_root()

@@ -121,7 +121,7 @@ def test_a_huge_log_is_bounded(host, start):
     samples = [s for s in map(json.loads, first.stdout.splitlines()) if s["check"] == "host.kernel_log"]
     assert len(samples) <= 300
     looked = only(samples, params={"pattern": "any"})
-    assert 0 < looked["n"] < 150000 and "the rest is read by the next run" in looked["note"]
+    assert 0 < looked["n"] < 150000 and "the next run reads the rest" in looked["note"]
     second = only([json.loads(line) for line in start().stdout.splitlines()], check="host.kernel_log",
                   params={"pattern": "any"})
     assert second["n"] > 0
@@ -186,7 +186,7 @@ def test_a_log_that_may_not_be_read_says_what_to_do(host, build, environ, top, t
     ("kernel-log.yaml", lambda t: "", "kernel-log.yaml: empty"),
     ("kernel-log.yaml", None, "kernel-log.yaml: No such file"),
     ("xid.yaml", lambda t: t.replace("xid: 79,", "xid: -79,", 1), ".xid: -79 is negative"),
-    ("xid.yaml", lambda t: t.replace("v: 1", "v: 9", 1), "xid.yaml: v: want 1"),
+    ("xid.yaml", lambda t: t.replace("v: 1", "v: 9", 1), "xid.yaml: v: expected 1"),
     ("xid.yaml", lambda t: "[" * 100, "xid.yaml"),
 ])
 def test_a_bad_data_file_is_bad_usage_and_names_the_place(host, start, policies, name, change, message):

@@ -38,7 +38,7 @@ def test_a_host_is_in_one_and_whoever_gives_it_back_withdraws_it(controller, tmp
     assert wait_state(f, "testing")
     for ages in AGES:  # of this one the trace alone says that it ran there
         assert f.send(f.trace(), ages, job=other)["suspect"] == SLOW
-    assert wait_for(lambda: f"investigation 1 of {JOB} looks into it" in f.job(other)["decision"]["reason"], WAIT_S), f.job(other)
+    assert wait_for(lambda: f"investigation 1 of {JOB} is investigating it" in f.job(other)["decision"]["reason"], WAIT_S), f.job(other)
     assert f.job(other)["investigation"] is None and len(listed(f)) == 1
     f.report(SLOW, bad=True, profile="full", order=order)
     wait_state(f, "cordoned")

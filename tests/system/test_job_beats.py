@@ -82,10 +82,10 @@ def test_a_beat_makes_a_job_known_and_is_shown_with_it(controller):  # noqa: F81
 
 
 @pytest.mark.parametrize("status,words,more", [
-    (409, "step 100 of run 2 has come, and steps of a run do not fall: what starts again is run 3", {"step": 99}),
+    (409, "step 100 of run 2 has been reported, and steps never go back within a run: a restart is run 3", {"step": 99}),
     (409, "run 2 of it has begun: run 1 is over", {"step": 101, "run": 1}),
-    (422, "seconds[1]: want the duration of a step, more than 0", {"step": 101, "seconds": [1, 0]}),
-    (422, "seconds[0]: want the duration of a step, more than 0 and at most 86400", {"step": 101, "seconds": [1e9]}),
+    (422, "seconds[1]: expected the duration of a step, more than 0", {"step": 101, "seconds": [1, 0]}),
+    (422, "seconds[0]: expected the duration of a step, more than 0 and at most 86400", {"step": 101, "seconds": [1e9]}),
     (422, "body: seconds: 65 numbers, more than 64", {"step": 101, "seconds": [1] * 65}),
     (422, "body: age: ", {"step": 101, "age": -1}),
     (422, "body: age: ", {"step": 101, "age": 7 * 86400 + 1}),
@@ -95,8 +95,8 @@ def test_a_beat_makes_a_job_known_and_is_shown_with_it(controller):  # noqa: F81
     (400, "body: ", {"step": 0, "body": "{"}),
     (400, "body: ", {"step": 0, "body": '{"step": 101, "age": NaN}'}),
     (422, "body: step: ", {"step": 0, "body": "{}"}),
-    (400, "job: want a name", {"step": 0, "job": "no job"}),
-    (400, "run: want a number", {"step": 0, "run": "x"}),
+    (400, "job: expected a name", {"step": 0, "job": "no job"}),
+    (400, "run: expected a number", {"step": 0, "run": "x"}),
     (413, "", {"step": 101, "body": json.dumps({"step": 101, "more": "x" * 4096})}),
 ])
 def test_what_cannot_be_is_refused_in_a_sentence(controller, status, words, more):  # noqa: F811
@@ -174,6 +174,7 @@ def test_one_that_beats_and_takes_no_step_is_told_once(controller, time, clock):
     assert told[0] == JOB and told[1].startswith(f"{JOB} stands still: no step for 1") and told[1].endswith("its steps took 2 s: step 1204")
 
 
+@pytest.mark.some(2)
 @pytest.mark.once
 @pytest.mark.parametrize("what,state", [("live", "stands still"), ("gone", "ended"), ("silent", "unknown"), ("later", "ended"), ("before", "unknown")])
 def test_one_whose_beats_cease_is_what_agents_say_of_its_ranks(controller, time, clock, what, state):  # noqa: F811
@@ -195,7 +196,7 @@ def test_one_whose_beats_cease_is_what_agents_say_of_its_ranks(controller, time,
     assert shown["beats"]["state"] == state, shown
     assert shown["state"] == ("stands still" if what == "live" else "waiting")
     if what == "live":
-        assert "no beat comes, and its ranks run" in shown["beats"]["sentence"]
+        assert "no beat arrives, but its ranks run" in shown["beats"]["sentence"]
     assert len(events(c)) == (what == "live")
 
 
@@ -209,7 +210,7 @@ def test_after_a_restart_stillness_begins_anew_and_is_not_told_twice(controller,
     time.leap(86400)  # it was away, and nobody listened
     c = controller(env=clock.env())
     shown = job(c)
-    assert shown["beats"]["state"] == "unknown" and shown["beats"]["sentence"] == "no beat came since the controller began: step 1204"
+    assert shown["beats"]["state"] == "unknown" and shown["beats"]["sentence"] == "no beat has arrived since the controller started: step 1204"
     assert shown["beats"]["heard"] is None and shown["beats"]["limit_s"] == LIMIT_S and shown["beats"]["quiet_s"] < STEP_S
     assert beat(c, 1204, seconds=[], age=86400).status == 200
     assert wait_for(lambda: job(c)["beats"]["state"] == "running")
@@ -274,6 +275,7 @@ def test_its_diagnosis_begins_once_for_a_run(controller, time, clock, tmp_path):
     assert job(c)["state"] == "stands still" and len(c.get("/v1/investigations").json["items"]) == 1
 
 
+@pytest.mark.long
 @pytest.mark.once
 def test_hundreds_of_jobs_cost_little(controller):  # noqa: F811
     c, n = controller(), 400
@@ -300,7 +302,7 @@ def test_assayctl_sends_a_beat_and_shows_what_stands_still(controller, run, time
         done = ctl("job", "beat", "--job", JOB, "--step", "1204", *words)
         assert done.returncode == 2 and why in done.stderr and done.stderr.count("\n") == 1, done.stderr
     done = ctl("job", "beat", "--job", JOB, "--step", "3")
-    assert done.returncode != 0 and "steps of a run do not fall" in done.stderr
+    assert done.returncode != 0 and "steps never go back within a run" in done.stderr
     assert "beats       running: step 1204, 2 s a step; heard" in ctl("job", JOB).stdout
     time.quiet(c, LIMIT_S, lambda: beat(c, 1204))
     assert wait_for(lambda: "stands still: no step" in c.log())

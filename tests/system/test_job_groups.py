@@ -250,8 +250,8 @@ def test_it_outlives_the_controller_while_they_are_measured_and_when_it_is_over(
         f.hosts[name].tests = True
         f.hosts[name].answer(f.told(name))
     assert wait_for(lambda: f.record().get("pairs") and f.pairs()["campaign"], WAIT_S), f.record()
-    assert wait_for(lambda: all(any(o["kind"] == "allreduce" for o in f.hosts[n].orders) for n in GROUP), WAIT_S)
     before = f.pairs()
+    f.is_told([*GROUP, *before["thirds"]])
     f.revive()
     for name in GROUP:
         f.hosts[name].report()  # which boot it has is not known before

@@ -97,7 +97,7 @@ def events(c):
         return [m for (m,) in db.execute("SELECT message FROM cluster_events WHERE reason = 'AssayJobStopped' ORDER BY id")]
 
 
-def told(c, words="hangs: no rank"):
+def told(c, words="hangs: none of its ranks"):
     return wait_for(lambda: words in c.log())
 
 
@@ -202,7 +202,7 @@ def test_a_job_without_beats_is_hung_by_what_hosts_say_and_goes_on(controller): 
     assert hang(c)["state"] == "over" and hang(c)["until"] and ranks_of(c)["ranks"] == []
     assert wait_for(lambda: c.metrics()["assay_jobs_hung"] == 0)
     (only,) = events(c)
-    assert only.startswith(f"{JOB} hangs: no rank of it is seen to move for 5m; ")
+    assert only.startswith(f"{JOB} hangs: none of its ranks is making progress for 5m; ")
 
 
 def test_of_many_jobs_that_hang_at_once_each_is_judged(controller):  # noqa: F811
@@ -391,7 +391,7 @@ def test_who_has_stopped_is_told_and_no_host_is_cordoned_for_it(controller, run,
     assert wait_for(lambda: hang(c)["verdict"] and len(ranks_of(c)["ranks"]) == WORLD)
     assert wait_for(lambda: hang(c)["verdict"]["class"] == NAMES.get(case, case)), hang(c)
     assert named is None or hang(c)["verdict"]["ranks"] == named
-    assert told(c, "hangs: no rank")
+    assert told(c, "hangs: none of its ranks")
     why = c.get("/v1/nodes/gpu-2/why").json["hangs"]
     if named is not None:
         assert [h["ranks"] for h in why] == ([named] if named else [])
@@ -411,6 +411,7 @@ def test_who_has_stopped_is_told_and_no_host_is_cordoned_for_it(controller, run,
         assert rows[0] == str(CULPRIT), said.stdout
 
 
+@pytest.mark.long
 def test_a_thousand_ranks_are_put_together_by_what_they_wait_for(controller, run):  # noqa: F811
     c = controller()
     world, each = 1024, 8

@@ -217,7 +217,7 @@ def test_an_end_that_fails_in_what_shows_no_link_is_told_to_be_mended_first(lab)
     f.hosts[ENDS[0]].alone = 0.7
     f.stop_job()
     over = f.ends_as(dict.fromkeys(ENDS, "watch"))
-    assert "what would tell: a test that passes, once gemm.rate is mended" in over["hosts"][0]["sentence"], over
+    assert "what would tell: a test that passes, once gemm.rate is fixed" in over["hosts"][0]["sentence"], over
     assert f"what would tell: a full test of {ENDS[0]} that passes" in over["hosts"][1]["sentence"], over
     assert f.cordoned() == [] and f.c.get("/v1/campaigns").json["items"] == []
 
@@ -256,7 +256,7 @@ def test_it_outlives_the_controller_at_each_rung(lab):
     pairs = f.reach_pairs()
     assert pairs["runs"] == []
     # An order is told once all of it is durable.
-    assert wait_for(lambda: all(any(o["kind"] == "pair" for o in f.hosts[n].orders) for n in ENDS), WAIT_S)
+    f.is_told([*ENDS, *pairs["thirds"]], "pair")
     f.revive()
     assert f.pairs() == pairs
     for host in f.hosts.values():

@@ -72,6 +72,7 @@ def test_a_log_that_is_read_on_is_read_once(reader, rank, log):  # noqa: F811
     assert wait_for(lambda: "pattern=nccl-timeout lines=1" in daemon.log()), daemon.log()
 
 
+@pytest.mark.long
 @pytest.mark.once
 def test_a_log_whose_ranks_were_away_is_not_read_again(reader, rank, log):  # noqa: F811
     first = rank(0)
@@ -103,10 +104,10 @@ def test_what_is_no_file_is_left_alone(reader, rank, log, tmp_path):  # noqa: F8
 
 
 @pytest.mark.parametrize("traces, words", [
-    ({"logs": "x.log"}, "assayd.yaml: traces.logs[0]: want the absolute path of files, as /logs/*.log"),
+    ({"logs": "x.log"}, "assayd.yaml: traces.logs[0]: expected the absolute path of files, such as /logs/*.log"),
     ({"logs": [1]}, "assayd.yaml: traces.logs[0]: "),
-    ({"dirs": ["/a"], "patterns": "/x"}, "assayd.yaml: traces: patterns are of logs, and there are none"),
-    ({"logs": "/a", "patterns": "x"}, "assayd.yaml: traces.patterns: want the absolute path of a file"),
+    ({"dirs": ["/a"], "patterns": "/x"}, "assayd.yaml: traces: patterns apply to logs, and none are named"),
+    ({"logs": "/a", "patterns": "x"}, "assayd.yaml: traces.patterns: expected the absolute path of a file"),
     ({"logs": "/a", "patterns": "/nowhere.yaml"}, "traces.patterns: /nowhere.yaml: No such file"),
 ])
 def test_a_wrong_configuration_is_one_line(assayd_path, environ, config, traces, words):  # noqa: F811

@@ -261,18 +261,18 @@ def test_a_shape_that_is_sent_apart_reaches_the_analysis(controller):
 
 
 @pytest.mark.parametrize("arguments,headers,words", [
-    ({}, {}, "job: want a name"),
-    ({"job": "a b"}, {}, "job: want a name"),
-    ({"job": "a" * 254}, {}, "job: want a name"),
-    ({"job": "a", "run": "0"}, {}, "run: want a number"),
-    ({"job": "a", "run": "x"}, {}, "run: want a number"),
-    ({"job": "a", "part": "1", "of": "513"}, {}, "of: want a number from 1 to 512"),
-    ({"job": "a", "part": "3", "of": "2"}, {}, "part: want a number from 1 to 2"),
-    ({"job": "a", "meta": "x" * 2049}, {}, "meta: want YAML"),
+    ({}, {}, "job: expected a name"),
+    ({"job": "a b"}, {}, "job: expected a name"),
+    ({"job": "a" * 254}, {}, "job: expected a name"),
+    ({"job": "a", "run": "0"}, {}, "run: expected a number"),
+    ({"job": "a", "run": "x"}, {}, "run: expected a number"),
+    ({"job": "a", "part": "1", "of": "513"}, {}, "of: expected a number from 1 to 512"),
+    ({"job": "a", "part": "3", "of": "2"}, {}, "part: expected a number from 1 to 2"),
+    ({"job": "a", "meta": "x" * 2049}, {}, "meta: expected YAML"),
     ({"job": "a"}, {"Assay-First-Step-Age": "1"}, "or neither"),
     ({"job": "a"}, {"Assay-First-Step-Age": "1", "Assay-Last-Step-Age": "2"}, "at least as old"),
-    ({"job": "a"}, {"Assay-First-Step-Age": "nan", "Assay-Last-Step-Age": "2"}, "Assay-First-Step-Age: want an age"),
-    ({"job": "a"}, {"Assay-First-Step-Age": "1e9", "Assay-Last-Step-Age": "2"}, "Assay-First-Step-Age: want an age"),
+    ({"job": "a"}, {"Assay-First-Step-Age": "nan", "Assay-Last-Step-Age": "2"}, "Assay-First-Step-Age: expected an age"),
+    ({"job": "a"}, {"Assay-First-Step-Age": "1e9", "Assay-Last-Step-Age": "2"}, "Assay-First-Step-Age: expected an age"),
 ])
 def test_what_cannot_be_asked_is_refused_in_a_sentence(controller, arguments, headers, words):
     c = controller()
@@ -326,9 +326,9 @@ def test_parts_come_in_any_order_and_twice_and_are_analysed_once(controller, tmp
     c.kill()
     c = controller("--listen", f"127.0.0.1:{c.port}")
     other = send(c, part_of(9), part=1, of=3)
-    assert other.status == 409 and "part 1 of window 1 has come, and is another" in other.json["detail"]
+    assert other.status == 409 and "part 1 of window 1 exists with other content" in other.json["detail"]
     other = send(c, part_of(9), part=1, of=2)
-    assert other.status == 409 and "waits for the rest of 3 parts" in other.json["detail"]
+    assert other.status == 409 and "is waiting for the rest of 3 parts" in other.json["detail"]
     assert len(files(tmp_path)) == 2
     last = send(c, part_of(2), part=2, of=3, ages=(305, 195))
     assert last.status == 202 and last.json["window"] == first.json["window"]
@@ -351,7 +351,7 @@ def test_a_window_whose_parts_never_come_is_rejected_and_names_them(controller, 
         db.commit()
     c = controller("--listen", f"127.0.0.1:{c.port}")
     found = window(c, sent)
-    assert found["state"] == "rejected" and found["reason"] == "these of its 9 parts never came: 1, 3-5, 7-9"
+    assert found["state"] == "rejected" and found["reason"] == "these of its 9 parts never arrived: 1, 3-5, 7-9"
     assert wait_for(lambda: files(tmp_path) == [], END_S)
     assert send(c, part_of(1), part=1, of=9).json["parts"] == 1  # a new one begins
 

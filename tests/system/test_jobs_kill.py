@@ -126,6 +126,7 @@ def moments(ops):
     return [i + 1 for i, (op, then) in enumerate(pairs) if op[0] in "RUCS" or (op[0] == "W" and then[0] == "S")]
 
 
+@pytest.mark.some(1)
 @pytest.mark.once
 @pytest.mark.parametrize("life", LIVES)
 def test_killed_after_any_step_a_window_ends_once_and_leaves_no_file(controller, disk_log, tmp_path, full, life):  # noqa: F811
@@ -212,5 +213,5 @@ def test_killed_at_random_with_parts_lost_sent_twice_and_out_of_order_each_windo
         assert found["state"] == w.state, (vars(w), found)
         assert (found["reason"] is None) == (w.state == "analysed")
         if w.lost:
-            assert found["reason"] == f"these of its {w.of} parts never came: {w.lost}"
+            assert found["reason"] == f"these of its {w.of} parts never arrived: {w.lost}"
     assert wait_for(lambda: names(tmp_path / "traces") == [], END_S)

@@ -70,6 +70,7 @@ def look(c):
     return seen
 
 
+@pytest.mark.long
 @pytest.mark.once
 def test_jobs_and_hosts_cost_little_memory(controller, tmp_path, full):  # noqa: F811
     config = tmp_path / "controller.yaml"

@@ -109,12 +109,12 @@ def test_what_says_nothing_of_lateness_is_left_out(lateness, tmp_path):
 
 @pytest.mark.parametrize("tool, text, words", [
     ("inspector", "x\n", "line 1: no JSON"),
-    ("inspector", "3\n", "line 1: want an object"),
-    ("inspector", '{"coll_perf": 3, "header": {}, "metadata": {}}\n', "line 1: coll_perf: want an object"),
-    ("inspector", json.dumps(inspector_line(8, "AllReduce", 1, 5)) + "\n", "header.rank: want a rank of the communicator"),
-    ("inspector", json.dumps(inspector_line(0, "AllReduce", 1, -5)) + "\n", "coll_exec_time_us: want microseconds"),
-    ("comma", "[3]", "[0]: want an object"),
-    ("comma", '[{"cat": "COLL"}]', "[0]: comm_hash: want a text"),
+    ("inspector", "3\n", "line 1: expected an object"),
+    ("inspector", '{"coll_perf": 3, "header": {}, "metadata": {}}\n', "line 1: coll_perf: expected an object"),
+    ("inspector", json.dumps(inspector_line(8, "AllReduce", 1, 5)) + "\n", "header.rank: expected a rank of the communicator"),
+    ("inspector", json.dumps(inspector_line(0, "AllReduce", 1, -5)) + "\n", "coll_exec_time_us: expected microseconds"),
+    ("comma", "[3]", "[0]: expected an object"),
+    ("comma", '[{"cat": "COLL"}]', "[0]: comm_hash: expected a text"),
     ("comma", "[", "no JSON"),
     pytest.param("comma", "[" * 200000, "no JSON", id="deep"),
 ])

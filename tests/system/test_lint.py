@@ -18,6 +18,8 @@ def ring(*names):
     return {**files, **{f"lib/{name}.h": HEADER + f"int {name}_go(void);\n" for name in names}}
 
 
+LICENCE = "SPDX-License-Identifier: Apache-2.0"
+PAGE = {"page/index.html": f"<!-- {LICENCE} -->\n", "page/local.mk": "PAGE_FILES += page/index.html page/a.js\n", "page/a.js": f"// {LICENCE}\n"}
 BREACHES = [
     # rule, path, its text (or texts by path), part of the sentence
     ("file-size", "lib/a.c", SPDX + "int a;\n" * 801, "fewer than 801"),
@@ -52,6 +54,11 @@ BREACHES = [
     ("one-tag", "probes/a.h", HEADER + "struct c {\n\tint a;\n};\n", "'c' is defined in lib/c.h too"),
     ("prefix", "lib/a.h", {"lib/a.h": HEADER + "int b_go(void);\n", "lib/a.c": SPDX + "int b_go(void)\n{\n}\n"}, "b_go; 0 may be"),
     ("call-cycle", "lib/x.c", ring("x", "y"), "lib/x.c -> y_go() of lib/y.c -> x_go() of lib/x.c"),
+    ("page", "page/a.js", PAGE | {"page/a.js": f"// {LICENCE}\nnode.innerHTML = text;\n"}, "'innerHTML': makes markup of text"),
+    ("page", "page/a.js", PAGE | {"page/a.js": f"// {LICENCE}\nfetch(\"https://cdn.example.com/x\");\n"}, "another origin"),
+    ("page", "page/index.html", PAGE | {"page/index.html": f"<!-- {LICENCE} -->\n<p style=\"color: red\">\n"}, "inline style"),
+    ("page", "page/b.js", PAGE | {"page/b.js": f"// {LICENCE}\n"}, "is not in page/local.mk"),
+    ("page", "page/a.js", PAGE | {"page/a.js": "let a;\n"}, "does not say its licence"),
     ("lint-tables", "scripts/lint_source.py", "# SPDX\n", "PURE: no file begins with 'lib/judge/'"),
     ("header-guard", "lib/a.h", SPDX + "int a(void);\n", "#pragma once"),
     ("words", "lib/a.c", SPDX + "/* TO" "DO: more */\n", "TO" "DO"),

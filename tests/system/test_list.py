@@ -66,7 +66,7 @@ def test_a_probe_says_what_it_finds(run, probe_dir):
     ("yes", "answered more than 65536 bytes"),
     ("echo words", "--describe: line 1"),
     ("echo '{}'", "--describe: probe: missing"),
-    ("echo '{\"probe\": \"gemm\", \"active\": true, \"checks\": 3}'", "--describe: checks: want a list"),
+    ("echo '{\"probe\": \"gemm\", \"active\": true, \"checks\": 3}'", "--describe: checks: expected a list"),
 ])
 def test_a_probe_that_does_not_answer_is_shown_as_such(run, probe_dir, text, reason):
     env = probe_dir(gemm=text)

@@ -123,7 +123,7 @@ def test_samples_without_a_path_cannot_tell(localise):
 @pytest.mark.parametrize("text, words", [
     ('{"v":1', "line 1: "),
     (matrix(1).replace('"loopback.write_bw"', "7", 1), "samples.jsonl: line 1"),
-    ("[[]]\n", "samples.jsonl: [0]: want an object, not a list"),
+    ("[[]]\n", "samples.jsonl: [0]: expected an object, not a list"),
     ("[\n" + matrix(1).replace("}\n", "},\n") + "{}", "samples.jsonl: line 82: "),
     ("\ufeff" + matrix(1) + "{}\n", "samples.jsonl: line 81: check: "),
     (matrix(1).replace("\n", "\n\0\n", 1), "samples.jsonl: line 2: a NUL byte"),

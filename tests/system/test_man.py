@@ -8,10 +8,10 @@ import pytest
 
 pytestmark = pytest.mark.once
 
-PAGES = {"assay.1": "assay", "assay-attribute.1": "assay-attribute", "assay-lateness.1": "assay-lateness", "assay-optrace.1": "assay-optrace",
+PAGES = {"assay.1": "assay", "assay-attribute.1": "assay-attribute", "assay-lateness.1": "assay-lateness", "assay-optrace.1": "assay-optrace", "assay-plan.1": "assay-plan",
          "assay-controller.8": "assay-controller", "assayd.8": "assayd"}
 # Of a page on a file: where the tables of its keys are.
-FILES = {"assayd.yaml.5": ["agents/assayd/assayd_config.c"], "assay-controller.yaml.5": ["controller/config/settings.c"],
+FILES = {"assayd.yaml.5": ["agents/assayd/assayd_config.c"], "assay-controller.yaml.5": ["controller/config/settings.c", "controller/config/settings_jobs.c"],
          "assay-tokens.yaml.5": ["controller/auth/tokens.c"], "assay-policy.5": ["lib/policy/policy.c", "lib/policy/policy_jobs.c"]}
 EVERYWHERE = {"help", "usage", "version"}
 

@@ -109,6 +109,7 @@ def judged(build, run, gpus, one_node, script, profiles):  # noqa: F811
     return start
 
 
+@pytest.mark.long
 def test_no_clean_run_of_gpus_that_differ_by_some_per_cent_raises_an_alarm(judged, full):
     for seed in range(100 if full else 3):
         found = judged(f"count=8 spread=4{' mixed=1' if seed % 2 else ''}", "--seed", seed)
@@ -129,6 +130,7 @@ def test_a_slow_pcie_link_of_one_gpu_is_named_with_its_direction(memory, run, tm
     assert all(gpu(3) in subject or PCI[3] in subject for subject in found[0]["for"]) and found[0]["against"] == []
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("fault, check, words", [("slowin=3", H2D, f"gpu:{PCI[3]}"), ("slowout=3", D2H, f"gpu:{PCI[3]}")])
 def test_a_run_names_the_slow_link_and_no_other_gpu(judged, fault, check, words):
     found = judged(f"count=8 spread=4 {fault}")
@@ -139,6 +141,7 @@ def test_a_run_names_the_slow_link_and_no_other_gpu(judged, fault, check, words)
     assert all(gpu(3) in item["subject"] or words in item["subject"] for item in low), low
 
 
+@pytest.mark.long
 def test_a_slow_pair_is_that_pair_alone(judged, memory):
     done, samples = memory("count=4 spread=2 slowpair=13")
     check_clean(done)
@@ -161,7 +164,7 @@ def test_a_link_that_is_trained_down_under_load_is_told_as_the_cause(memory, tmp
     link(1, "16.0 GT/s PCIe", 8)
     done, samples = memory("count=2 slowcopy=1")
     check_clean(done)
-    assert samples[H2D, f"numa:0>{gpu(1)}"]["note"] == ("meanwhile its PCIe link ran at 16.0 GT/s PCIe x8, and can run at "
+    assert samples[H2D, f"numa:0>{gpu(1)}"]["note"] == ("its PCIe link ran at 16.0 GT/s PCIe x8 during the test, and can run at "
                                                         "32.0 GT/s PCIe x16")
     assert "note" not in samples[H2D, f"numa:0>{gpu(0)}"] and "note" not in samples[OWN, gpu(1)]
 
@@ -210,6 +213,7 @@ def test_gpus_that_do_not_reach_each_other_directly_say_so(memory):
     assert "path" not in samples[P2P, f"{gpu(0)}>{gpu(1)}"]  # which may be NVLink
 
 
+@pytest.mark.long
 def test_with_time_the_pattern_finds_the_gpu_that_does_not_keep_what_is_written(memory):
     done, samples = memory("count=2 rot=1 copy=20", "--budget", "20s")
     check_clean(done)

@@ -44,6 +44,7 @@ def play(harnesses, tmp_path):
     return run
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("way", ("plain", "address", "thread"))
 @pytest.mark.parametrize("api", APIS)
 def test_every_order_holds(play, full, way, api):

@@ -11,10 +11,13 @@ from gpu_fixtures import gpu_libraries  # noqa: F401
 
 pytestmark = pytest.mark.once
 HOLDS, NOT, UNKNOWN, FIGURE = "holds", "does not hold", "unknown", "figure"
-NOT_HERE = {"pattern", "memcheck"}  # which the fakes cannot do
+NOT_HERE = {"memcheck"}  # which the fakes cannot do
 HEADERS = {"headers"}  # where there is no CUDA to compile against
-SMI = """<nvidia_smi_log><gpu><uuid>GPU-face0000-0000-0000-0000-000000000000</uuid>
+SMI = """<nvidia_smi_log><gpu><persistence_mode>Enabled</persistence_mode><uuid>GPU-face0000-0000-0000-0000-000000000000</uuid>
 <pci><pci_gpu_link_info><link_widths><current_link_width>16x</current_link_width></link_widths></pci_gpu_link_info></pci>
+<vbios_version>96.00.74.00.01</vbios_version><compute_mode>Default</compute_mode>
+<inforom_version><img_version>G520.0200</img_version></inforom_version><gsp_firmware_version>580.65.06</gsp_firmware_version>
+<bar1_memory_usage><total>131072 MiB</total></bar1_memory_usage>
 <ecc_mode><current_ecc>Enabled</current_ecc></ecc_mode>
 <gpu_power_readings><current_power_limit>700.00 W</current_power_limit></gpu_power_readings></gpu></nvidia_smi_log>"""
 
@@ -134,7 +137,7 @@ def test_a_run_that_was_cut_is_judged_as_far_as_it_came(good, judge, tmp_path):
     status, found = judge(tmp_path)
     _, whole = judge(good[0])
     later = {"copies", "pages", "copy time", "correct", "single", "pair", "nccl", "busy", "busy run", "hang", "late NVML", "SIGTERM", "after",
-             "warm-up", "data", "chain", *HEADERS, *NOT_HERE}
+             "pattern", "burn", "warm-up", "data", "chain", *HEADERS, *NOT_HERE}
     assert {name for name, answer in found.items() if answer == UNKNOWN} == later and status == 3
     assert all(found[name] == whole[name] for name in set(whole) - later)
 
@@ -166,6 +169,9 @@ def test_a_broken_program_costs_its_own_questions(kit, good, attempt, tmp_path):
     ("dbe=0 amount=3", "state", {"state"}),
     ("remapfailed=0", "passive", {"passive"}),
     ("capped=0", "state", {"state", "smi"}),
+    ("vbios=61", "state", {"smi"}),
+    ("rot=0", "memory", {"pattern"}),
+    ("heat=1 tau=12 fan=0", "burn", {"burn"}),
     ("nodmabuf=1", "driver", set()),  # and says so
 ])
 def test_what_is_wrong_with_a_gpu_does_not_hold(kit, attempt, tmp_path, gpus, steps, wrong):

@@ -269,13 +269,13 @@ def test_gloo_clocks_that_nobody_can_place_are_told(gloo_job, convert, tmp_path)
 @pytest.mark.parametrize("tool,content,says", [
     ("ndtimeline", b"\x9c\x0000\x05\x00\x00\x00hello\n", "which are not read: they can run code"),
     ("ndtimeline", b"{\"rank\": 1\n", "line 1: no JSON"),
-    ("ndtimeline", b"[]\n", "line 1: want an object"),
+    ("ndtimeline", b"[]\n", "line 1: expected an object"),
     ("ndtimeline", b"", "no operation that is known"),
     ("ndtimeline", b"{\"rank\":0,\"dp_rank\":0,\"stage\":0,\"tp_rank\":0,\"step\":1,\"metric\":\"gc\","
                    b"\"start_ts\":[1],\"duration\":[-1]}\n", "line 1: duration: -1 is negative"),
     ("ndtimeline", b"{\"rank\":0,\"dp_rank\":0,\"stage\":0,\"tp_rank\":0,\"step\":1,\"metric\":\"gc\","
                    b"\"start_ts\":[NaN],\"duration\":[1]}\n", "line 1: start_ts and duration: nan is no number"),
-    ("ndtimeline", b"{\"rank\":0,\"dp_rank\":-1}\n", "line 1: dp_rank: want a whole number, not -1"),
+    ("ndtimeline", b"{\"rank\":0,\"dp_rank\":-1}\n", "line 1: dp_rank: expected a whole number, not -1"),
     ("pytorch", b"{}", "no traceEvents"),
     ("pytorch", b"nothing", "no JSON"),
     ("pytorch", b"{\"traceEvents\": [], \"distributedInfo\": {\"rank\": 9}}", "rank 9 is none of dp * pp * tp * dsp = 1"),
@@ -285,9 +285,9 @@ def test_gloo_clocks_that_nobody_can_place_are_told(gloo_job, convert, tmp_path)
     ("pytorch", b"[" * 3000, "no JSON"),
     ("ndtimeline", b"[" * 3000, "line 1: no JSON"),
     ("pytorch", b"{\"distributedInfo\": {\"rank\": 0}, \"traceEvents\": [{\"ph\": \"X\", \"ts\": \"soon\", \"dur\": 1}]}",
-     "traceEvents[0]: ts: want a number, not \"soon\""),
-    ("pytorch", b"{\"traceEvents\": [], \"distributedInfo\": [1]}", "distributedInfo: want an object, not [1]"),
-    ("ndtimeline", b"{\"rank\":0,\"dp_rank\":0,\"stage\":0,\"tp_rank\":0,\"step\":1,\"metric\":[\"gc\"]}\n", "line 1: metric: want a text"),
+     "traceEvents[0]: ts: expected a number, not \"soon\""),
+    ("pytorch", b"{\"traceEvents\": [], \"distributedInfo\": [1]}", "distributedInfo: expected an object, not [1]"),
+    ("ndtimeline", b"{\"rank\":0,\"dp_rank\":0,\"stage\":0,\"tp_rank\":0,\"step\":1,\"metric\":[\"gc\"]}\n", "line 1: metric: expected a text"),
 ])
 def test_what_cannot_be_converted_is_told(convert, tmp_path, tool, content, says):
     path = tmp_path / "input"

@@ -141,7 +141,7 @@ def test_a_store_of_before_opens_and_learns_the_names(fleet, tmp_path):
     c.post(passive([0, 1, 2, 3], bad=2))
     assert c.stop()[0] == 0
     with sqlite3.connect(tmp_path / "assay.db") as db:  # as version 18 left it
-        db.executescript("ALTER TABLE joined DROP COLUMN verified_us; DROP TABLE alerts; DROP TABLE part_names; ALTER TABLE incidents DROP COLUMN parts; PRAGMA user_version = 18")
+        db.executescript("ALTER TABLE joined DROP COLUMN verified_us; DROP TABLE alerts; DROP TABLE part_names; DROP TABLE sessions; DROP INDEX actions_of_key; ALTER TABLE actions DROP COLUMN request_key; ALTER TABLE incidents DROP COLUMN parts; PRAGMA user_version = 18")
     db.close()
     for file in tmp_path.glob("assay.db-sums*"):
         file.unlink()

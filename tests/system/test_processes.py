@@ -108,6 +108,7 @@ def test_the_ranks_that_hold_a_gpu_are_told_and_no_secret_of_theirs(assayd, stub
     assert CANARY.encode() in environment(subject)
 
 
+@pytest.mark.long
 @pytest.mark.once
 def test_what_changes_is_told_and_what_does_not_is_not(assayd, told, holder, tree):
     first = holder("nvidia0", RANK=0, ASSAY_JOB="a")

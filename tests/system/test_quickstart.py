@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """scripts/quickstart fleet, job: an operator sees who is sick, and nothing is left behind."""
 import contextlib
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -111,6 +113,12 @@ def test_nothing_is_left_when_it_is_stopped(quickstart, wait_until, number):
     wait_until(lambda: quickstart.processes() == [])
 
 
+def wiring_of(run, exported, name):
+    done = run("assayctl", "evidence", name, "-o", "json", env=exported)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["topology"]
+
+
 def test_a_fleet_that_is_kept_can_be_looked_at_and_ended(quickstart, run, wait_until):
     process = quickstart("--keep", "fleet")
     out = ""
@@ -120,6 +128,14 @@ def test_a_fleet_that_is_kept_can_be_looked_at_and_ended(quickstart, run, wait_u
     exported = dict(re.findall(r"(ASSAY_\w+)=(\S+)", out))
     nodes = run("assayctl", "nodes", env=exported)
     assert nodes.returncode == 0 and "gpu-15" in nodes.stdout and "connected" in nodes.stdout
+    narrow = wiring_of(run, exported, "gpu-11")
+    assert [x["id"] for x in narrow["links"] if x["width"] != x["max_width"]] == [hosts.uplink(1)]
+    whole = wiring_of(run, exported, "gpu-00")
+    assert whole["digest"] == wiring_of(run, exported, "gpu-15")["digest"] != narrow["digest"]
+    page = re.search(r"In a browser: (\S+) .*cat (\S+)\)", out)
+    with urllib.request.urlopen(page[1], timeout=SECONDS) as answer:  # it says where the page is
+        assert answer.url.endswith("/page/") and b"<title>Assay" in answer.read()
+    assert page[2] == exported["ASSAY_TOKEN_FILE"]
     end = re.search(r"kill [\d ]+; for p in [\d ]+; .*rm -r \S+", out)[0]
     assert subprocess.run(["bash", "-c", end], check=False).returncode == 0
     wait_until(lambda: quickstart.processes() == [])

@@ -56,6 +56,7 @@ def test_the_slow_host_is_the_only_suspect(job):
     assert status == 0 and "right: host-1 was slow; suspected is host-1 (suspected)" in said, said
 
 
+@pytest.mark.long
 def test_nobody_is_accused_where_none_is_slow(job):
     status, said = job("--slow", "none", "--seed", 1, "--steps", 32)
     assert status == 0 and "right: no host was slow" in said, said

@@ -76,7 +76,7 @@ def test_a_job_that_stopped_is_still(host, rhythm):
     FakeRnic(host)
     with Job(host, "mlx5_0", stops_s=4.0):
         rows, _ = rhythm("--seconds", "7", settings="count=2 idle=1")
-    assert rows["mlx5_0:1"]["stopped"] and 2.0 < rows["mlx5_0:1"]["still_s"] < 4.0, rows
+    assert rows["mlx5_0:1"]["stopped"] and 2.0 < rows["mlx5_0:1"]["still_s"] < 6.5, rows
     assert rows["gpu 0"]["rate"] == 0
 
 
@@ -84,7 +84,7 @@ def test_a_call_that_never_comes_back_costs_its_kind_alone(host, rhythm):
     FakeRnic(host)
     with Job(host, "mlx5_0"):
         rows, missing = rhythm("--seconds", "2", settings="count=2 stuck=1 at=nvmlDeviceGetUtilizationRates")
-    assert set(rows) == {"mlx5_0:1"} and missing == ["gpu: a read of its counters did not come back"]
+    assert set(rows) == {"mlx5_0:1"} and missing == ["gpu: a read of its counters did not return"]
 
 
 def test_a_port_that_goes_is_told_with_what_it_showed(host, rhythm):
@@ -97,7 +97,7 @@ def test_a_port_that_goes_is_told_with_what_it_showed(host, rhythm):
 
 def test_a_host_without_counters_says_so(rhythm):
     rows, missing = rhythm("--seconds", "1", settings="count=0", expect=1)
-    assert rows == {} and missing == ["rnic: this host has no RDMA port that counts", "gpu: NVML tells of no GPU"]
+    assert rows == {} and missing == ["rnic: this host has no RDMA port with counters", "gpu: NVML tells of no GPU"]
 
 
 def saved(folder, name, rate=1e9, period=2.0, still=0.1, stopped=False):
@@ -112,7 +112,7 @@ def saved(folder, name, rate=1e9, period=2.0, still=0.1, stopped=False):
 @pytest.mark.parametrize("odd, words", [
     ({}, "6 hosts are alike"),
     ({"rate": 0.7e9}, "gpu-3 sends less in a step than the others"),
-    ({"period": 2.4}, "gpu-3 takes other steps than the others"),
+    ({"period": 2.4}, "gpu-3 takes different steps from the others"),
     ({"still": 20, "stopped": True}, "gpu-3 has stopped, and the others have not"),
 ])
 def test_hosts_are_held_against_each_other(run, tmp_path, odd, words):
@@ -129,7 +129,7 @@ def test_hosts_are_held_against_each_other(run, tmp_path, odd, words):
 
 def test_what_is_no_rhythm_is_refused_by_its_name(run, tmp_path):
     good, bad = saved(tmp_path, "gpu-1"), tmp_path / "x.json"
-    for text, words in (("{}", "want what assay rhythm -o json printed"), ("{", "x.json"),
+    for text, words in (("{}", "expected the output of assay rhythm -o json"), ("{", "x.json"),
                         ('{"format": "assay-rhythm/1", "counters": []}', "no counter of an RNIC in it")):
         bad.write_text(text)
         done = run("assay", "rhythm", "--compare", good, bad)

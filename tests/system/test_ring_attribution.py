@@ -54,6 +54,7 @@ def suspects(summary):
     return {(s["dp"], s["stage"], s["class"]): s["share"]["value"] for s in summary["suspects"] if s["counts"]}
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("injection", INJECTIONS)
 def test_rings_say_what_the_whole_trace_says(from_rings, whole, attribute, injection):
     worst = 0
@@ -73,6 +74,7 @@ def test_rings_say_what_the_whole_trace_says(from_rings, whole, attribute, injec
     print(f"{injection}: slowdown and shares within {worst:.1e}")
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("host_ms", [0, 2, 5])
 @pytest.mark.parametrize("injection", INJECTIONS)
 def test_clocks_of_hosts_that_are_off_and_drift_change_nothing(from_rings, whole, attribute, injection, host_ms):

@@ -98,6 +98,7 @@ def assert_set_up(step, words):
     assert all(blames_nobody(s, "set-up", words) for s in step.samples), step.samples
 
 
+@pytest.mark.long
 def test_a_good_pair_is_measured_both_ways(steps):
     step = steps["good"][0]
     assert step.status == [0] and not step.words and is_connected(step)
@@ -164,7 +165,7 @@ def test_only_the_direction_that_is_shaped_reads_low(steps):
 
 def test_lost_packets_are_named_beside_the_rate(steps):
     bandwidth = steps["lossy"][0].one("write_bw")
-    assert is_measured(bandwidth) and "packets had to be sent again: rxe" in bandwidth["note"], bandwidth
+    assert is_measured(bandwidth) and "packets had to be retransmitted: rxe" in bandwidth["note"], bandwidth
 
 
 @pytest.mark.parametrize("name, words", [
@@ -302,7 +303,7 @@ def test_a_peer_that_cannot_be_met_is_a_matter_of_set_up(two, name, words):
 
 def test_who_listens_goes_on_after_a_stranger_until_its_time_is_up(two):
     step = two["b"]["wrong-token"][0]
-    assert step.status == [1] and "nobody connected with the token; the last error: 10.1.0.1:" in step.words[-1]
+    assert step.status == [1] and "nobody connected with this token; the last error: 10.1.0.1:" in step.words[-1]
     assert all(s["state"] == "set-up" for s in step.samples)
 
 

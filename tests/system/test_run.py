@@ -129,11 +129,11 @@ BAD_FILES = {
     # name: (text, what the line says after "FILE: ")
     "unknown-key": ("v: 1\nprofiles: {q: {budget: 1s, probes: [{name: a, budget: 1s, tempo: 3}]}}",
                     "profiles.q.probes[0].tempo: unknown key"),
-    "wrong-type": ("v: 1\nprofiles: {q: {budget: [1], probes: []}}", "profiles.q.budget: want a duration"),
+    "wrong-type": ("v: 1\nprofiles: {q: {budget: [1], probes: []}}", "profiles.q.budget: expected a duration"),
     "negative-budget": ("v: 1\nprofiles: {q: {budget: -5s, probes: [{name: a, budget: 1s}]}}", "profiles.q.budget: '-5s'"),
     "empty": ("", "empty"),
     "not-yaml": ("v: [1", "line "),
-    "no-object": ("3", "want an object"),
+    "no-object": ("3", "expected an object"),
     "too-little-budget": ("v: 1\nprofiles: {q: {budget: 1s, probes: [{name: a, budget: 2s}]}}",
                           "profiles.q.budget: its probes need 2s, more than 1s"),
     "anchors": ("v: 1\nprofiles: {q: &a {budget: 1s, probes: [*a]}}", "line 2"),
@@ -170,7 +170,7 @@ def test_directory_huge_and_absent_files_are_refused(run, environ, tmp_path, opt
 @pytest.mark.parametrize("option", ["--policy", "--sku"])
 def test_policy_and_sku_files_are_at_least_checked(run, environ, tmp_path, option):
     path = tmp_path / "f.yaml"
-    for text, what in (("", "empty"), ("- 1\n", "want an object"), ("v: 7\n", "v: want 1"), ("v: 1\nx: 2\n", "x: unknown key")):
+    for text, what in (("", "empty"), ("- 1\n", "expected an object"), ("v: 7\n", "v: expected 1"), ("v: 1\nx: 2\n", "x: unknown key")):
         path.write_text(text)
         refused(run("assay", "run", option, path), path, what, environ)
 
@@ -192,8 +192,8 @@ def test_words_of_kv(run, says, profiles):
     done = run("assay", "run", "--profiles", file, "-o", "kv")
     lines = done.stdout.splitlines()
     assert all(re.match(r"[^=]+=", line) for line in lines)
-    for want in ("kind=run", "verdict.verdict=fail", "verdict.items.0.check=test.rate", "report.samples.0.ok=false"):
-        assert want in lines
+    for expected in ("kind=run", "verdict.verdict=fail", "verdict.items.0.check=test.rate", "report.samples.0.ok=false"):
+        assert expected in lines
     assert done.returncode == 1
 
 
@@ -213,7 +213,7 @@ def test_no_state_directory_is_one_line_and_the_run_goes_on(run, says, profiles,
     done = run("assay", "run", "--profiles", file, "-o", "json", env={"ASSAY_STATE_DIR": str(tmp_path / "plain" / "state")})
     report, _ = check_run(json.loads(done.stdout))
     assert done.returncode == 0 and report["seq"] == 0
-    assert done.stderr.count("\n") == 1 and "plain" in done.stderr and "not kept" in done.stderr
+    assert done.stderr.count("\n") == 1 and "plain" in done.stderr and "this run is not stored" in done.stderr
 
 
 def test_a_broken_seq_file_is_never_started_again(run, says, profiles, environ):

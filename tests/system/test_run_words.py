@@ -96,7 +96,7 @@ def test_an_interrupted_run_leaves_a_clean_terminal(on_terminal, script, profile
     status, seen, piped = on_terminal(["run", "--profiles", profiles(quick=[{"name": "p", "exec": probe}])], out=False)
     assert status == -signal.SIGINT and piped == ""
     assert "p (1 of 1), " in seen
-    assert seen[seen.rindex(ERASE):] == ERASE + "assay: stopped by a signal; this run is not kept\r\n"
+    assert seen[seen.rindex(ERASE):] == ERASE + "assay: stopped by a signal; this run is discarded\r\n"
     assert os.listdir(environ["ASSAY_STATE_DIR"]) == []
 
 
@@ -134,4 +134,5 @@ def test_help_and_version_and_unknown_commands(run):
         done = run("assay", *args)
         assert done.returncode == 2 and done.stdout == ""
     assert run("assay", "nosuch").stderr == "assay: no command 'nosuch'; see assay --help\n"
+    assert run("assay", "amdit").stderr == "assay: no command 'amdit'; did you mean admit?\n"
     assert "--exit-style" in run("assay", "run", "--help").stdout

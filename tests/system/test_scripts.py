@@ -77,6 +77,19 @@ def test_system_tests_count_by_their_cases(parts, tmp_path):
     assert any("why it failed" in w for w in tally.words) and any("set-up" in w for w in tally.words)
 
 
+def test_the_short_run_has_each_system_test_on_one_build(parts, top, build):
+    def chosen(mark):
+        out = subprocess.run([parts.PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--collect-only", "-m", mark,
+                              *(top / "tests/system" / f"test_{name}.py" for name in ("run", "list", "gemm_gpu", "guest"))],
+                             capture_output=True, text=True, check=True, env={**os.environ, "ASSAY_BUILD": str(build)}).stdout
+        return {line for line in out.splitlines() if "::" in line}
+
+    every, plain, sanitized = (chosen("not alone and not long and " + mark) for mark in ("not guest", parts.ON_PLAIN, parts.ON_SANITIZED))
+    assert plain | sanitized == every and not plain & sanitized
+    assert 0.2 < len(sanitized) / len(every) < 0.5
+    assert len(chosen("guest and not long")) == 1
+
+
 @pytest.mark.parametrize("content,counts", [("umask >&2; echo 1", (2, 0)), ("umask", (1, 1)), ("echo 2; false", (1, 1))])
 def test_a_tarball_that_is_another_the_second_time_has_failed(parts, tmp_path, content, counts):
     """Made by a makefile whose tarball is what `content` prints."""
@@ -158,6 +171,7 @@ def test_the_build_is_installed_whole(build, environ, tmp_path):
     assert out.returncode in (0, 1, 3) and "inventory.cpus" in out.stdout, out.stderr
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("options, config, state", [
     ([], "/etc", "/var"),
     (["--prefix=/usr"], "/etc", "/var"),
@@ -175,6 +189,7 @@ def test_configuration_and_state_are_those_of_the_system(top, tmp_path, options,
     assert (tmp_path / "dirs").read_text().split() == [config, state]
 
 
+@pytest.mark.long
 def test_for_another_machine_assayctl_is_not_run(top, tmp_path):
     """By a name of a machine that this compiler makes programs for as well: configure cannot know."""
     done = subprocess.run([top / "configure", "--build=x86_64-pc-linux-gnu", "--host=x86_64-other-linux-gnu"], cwd=tmp_path,

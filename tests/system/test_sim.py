@@ -408,7 +408,7 @@ def test_a_sharper_policy_is_seen(sim, tmp_path, top):
 
 
 @pytest.mark.parametrize("text, words", [
-    ("v: 2", "v: want 1"),
+    ("v: 2", "v: expected 1"),
     ("v: 1\nfaults: [{kind: slow}]", "faults[0].kind"),
     ("v: 1\nfaults: [{kind: slow-gpu, onset: 2d, until: 1d}]", "faults[0]: it ends before it begins"),
     ("v: 1\nfaults: [{kind: slow-gpu, often: true}]", "faults[0].often"),

@@ -123,6 +123,7 @@ def below(db, n):
     os.remove(f"{db}-wal")
 
 
+@pytest.mark.long
 @pytest.mark.once
 def test_a_store_damaged_in_fifty_ways_is_told_each_time(build, environ, left, tmp_path, full):
     told = silent = 0
@@ -187,7 +188,7 @@ def test_a_store_of_before_there_were_sums_says_nothing(controller, tmp_path):
     assert c.stop()[0] == 0
     with contextlib.closing(sqlite3.connect(c.db)) as db:
         db.executescript("DROP TABLE investigations; DROP TABLE jobs; DROP TABLE trace_windows; DROP TABLE trace_parts; DROP TABLE placements; DROP TABLE placement_hosts;"
-                         "DROP TABLE predictions; DROP TABLE advices; DROP TABLE join_tokens; DROP TABLE joined; DROP TABLE alerts; DROP TABLE part_names; ALTER TABLE incidents DROP COLUMN parts;"
+                         "DROP TABLE predictions; DROP TABLE advices; DROP TABLE join_tokens; DROP TABLE joined; DROP TABLE alerts; DROP TABLE part_names; DROP TABLE sessions; ALTER TABLE incidents DROP COLUMN parts;"
                          "DROP TABLE seal; DROP INDEX incidents_of_node; ALTER TABLE items DROP COLUMN facts;"
                          "UPDATE actions SET evidence = '{}'; PRAGMA user_version = 9")
     os.remove(f"{c.db}-sums")

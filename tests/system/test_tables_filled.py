@@ -118,6 +118,7 @@ def a_fleet_falls(s, flood):
     return said
 
 
+@pytest.mark.long
 def test_a_host_that_fails_in_thousands_of_checks_leaves_a_fleet_its_one_incident(filled, tmp_path):
     quiet, flooded = Sender(filled(db=tmp_path / "quiet.db")), Sender(filled(db=tmp_path / "flooded.db"))
     said = a_fleet_falls(flooded, True)

@@ -330,6 +330,7 @@ def rss_kib(daemon, field="RssAnon"):
         return int(re.search(rf"{field}:\s+(\d+)", file.read())[1])
 
 
+@pytest.mark.long
 def test_who_follows_and_converts_has_little_more_memory_than_who_does_not(stub, assayd, follower, rank, folder, configured):  # noqa: F811
     if configured("enable-sanitizers"):
         pytest.skip("the plain build: sanitizers keep what is freed")
@@ -349,6 +350,7 @@ def test_who_follows_and_converts_has_little_more_memory_than_who_does_not(stub,
     assert grown["RssAnon"] <= 1024 and grown["VmRSS"] <= 1024 and grown["VmHWM"] <= 1024, (usual, grown)
 
 
+@pytest.mark.long
 def test_a_flood_of_files_costs_no_memory_and_no_other_user_a_file(controller, follower, rank, folder, configured):  # noqa: F811
     c = controller()
     rank(0)
@@ -368,12 +370,12 @@ def test_a_flood_of_files_costs_no_memory_and_no_other_user_a_file(controller, f
 
 
 @pytest.mark.parametrize("traces, words", [
-    ({}, "assayd.yaml: traces.dirs: missing"), ({"dirs": "/a"}, "traces.dirs: want"), ({"dirs": ["a"]}, "traces.dirs[0]: want the absolute path of a directory"),
-    ({"dirs": ["/a"] * 17}, "traces.dirs: "), ({"dirs": [1]}, "traces.dirs[0]: want"), ({"dirs": [], "on": True}, "traces.on: unknown key"),
-    ({"dirs": [], "converter": "kineto"}, "traces.converter: "), ({"dirs": [], "keep": 64}, "traces.keep: want a size from 4MiB to 1024MiB, such as 64MiB"),
-    ({"dirs": [], "keep": "3MiB"}, "traces.keep: want"), ({"dirs": [], "keep": "1025MiB"}, "traces.keep: want"),
-    ({"dirs": [], "keep": "64"}, "traces.keep: want"), ({"dirs": [], "keep": "18446744073709551616MiB"}, "traces.keep: want"),
-    (7, "assayd.yaml: traces: want an object")])
+    ({}, "assayd.yaml: traces.dirs: missing"), ({"dirs": "/a"}, "traces.dirs: expected"), ({"dirs": ["a"]}, "traces.dirs[0]: expected the absolute path of a directory"),
+    ({"dirs": ["/a"] * 17}, "traces.dirs: "), ({"dirs": [1]}, "traces.dirs[0]: expected"), ({"dirs": [], "on": True}, "traces.on: unknown key"),
+    ({"dirs": [], "converter": "kineto"}, "traces.converter: "), ({"dirs": [], "keep": 64}, "traces.keep: expected a size from 4MiB to 1024MiB, such as 64MiB"),
+    ({"dirs": [], "keep": "3MiB"}, "traces.keep: expected"), ({"dirs": [], "keep": "1025MiB"}, "traces.keep: expected"),
+    ({"dirs": [], "keep": "64"}, "traces.keep: expected"), ({"dirs": [], "keep": "18446744073709551616MiB"}, "traces.keep: expected"),
+    (7, "assayd.yaml: traces: expected an object")])
 def test_settings_that_cannot_be_are_refused(run, assayd_path, config, traces, words):  # noqa: F811
     config(traces=traces)
     out = run("assayd", "--check")

@@ -189,10 +189,10 @@ def test_on_a_full_disk_older_reports_make_room_for_what_is_seen(disk, assayd, h
 
 
 @pytest.mark.parametrize("watch, words", [
-    ({"links": "yes"}, "watch.links: want true or false"),
-    ({"kernel_log": 1}, "watch.kernel_log: want true or false"),
+    ({"links": "yes"}, "watch.links: expected true or false"),
+    ({"kernel_log": 1}, "watch.kernel_log: expected true or false"),
     ({"link": True}, "watch.link: unknown key"),
-    ([], "watch: want an object"),
+    ([], "watch: expected an object"),
 ])
 def test_a_bad_configuration_names_its_place(run, config, assayd_path, watch, words):
     config(watch=watch)
@@ -203,7 +203,7 @@ def test_a_bad_configuration_names_its_place(run, config, assayd_path, watch, wo
 
 @pytest.mark.parametrize("text, words", [
     (None, "No such file"), ("", "state"), ("{}", "report"), ('{"report": {"seq": 0}}', "report.seq: 0 is outside"),
-    ('{"report": {"seq": 1, "time": "t", "boot_id": "b", "uptime_s": 1, "samples": [7]}}', "report.samples[0]: want an object"),
+    ('{"report": {"seq": 1, "time": "t", "boot_id": "b", "uptime_s": 1, "samples": [7]}}', "report.samples[0]: expected an object"),
 ])
 def test_keep_refuses_what_is_no_draft(run, tmp_path, environ, text, words):
     draft = tmp_path / "draft.json"

@@ -274,6 +274,7 @@ def parts_of(text):
     return found
 
 
+@pytest.mark.long
 @pytest.mark.once
 def test_a_real_device_that_is_removed_is_told(guest, assayd_path, build):
     if not (build / "assay-probe-rnic-pair").exists():

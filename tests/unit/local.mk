@@ -78,7 +78,7 @@ tests_unit_test_all_to_all_LDADD = $(ALL_TO_ALL_LIBS) librdma.a librnic_state.a 
 tests_unit_test_all_to_all_rnics_SOURCES = $(PAIR_FABRIC) tests/unit/test_all_to_all_rnics.c
 tests_unit_test_all_to_all_rnics_LDADD = $(tests_unit_test_all_to_all_LDADD)
 tests_unit_test_attribution_SOURCES = tests/unit/pipeline.c tests/unit/pipeline.h tests/unit/test_attribution.c
-tests_unit_test_attribution_LDADD = libattribution.a $(RING_LIBS) $(LDADD)
+tests_unit_test_attribution_LDADD = libattribution.a $(REMEDY_LIBS) $(RING_LIBS) $(LDADD)
 tests_unit_test_attribution_bootstrap_LDADD = libattribution.a $(RING_LIBS) $(LDADD)
 tests_unit_test_attribution_graph_SOURCES = tests/unit/operations.c tests/unit/operations.h \
 	tests/unit/test_attribution_graph.c
@@ -88,11 +88,11 @@ tests_unit_test_attribution_lottery_LDADD = libattribution.a $(RING_LIBS) $(LDAD
 tests_unit_test_attribution_speeds_LDADD = libattribution.a $(RING_LIBS) $(LDADD)
 tests_unit_test_attribution_simulate_SOURCES = tests/unit/pipeline.c tests/unit/pipeline.h \
 	tests/unit/test_attribution_simulate.c
-tests_unit_test_attribution_simulate_LDADD = libattribution.a $(RING_LIBS) $(LDADD)
+tests_unit_test_attribution_simulate_LDADD = libattribution.a $(REMEDY_LIBS) $(RING_LIBS) $(LDADD)
 tests_unit_test_attribution_summary_LDADD = libjobs.a libattribution.a $(RING_LIBS) $(LDADD)
 tests_unit_test_attribution_suspects_SOURCES = tests/unit/pipeline.c tests/unit/pipeline.h \
 	tests/unit/test_attribution_suspects.c
-tests_unit_test_attribution_suspects_LDADD = libjobs.a libattribution.a $(RING_LIBS) $(LDADD)
+tests_unit_test_attribution_suspects_LDADD = libjobs.a libattribution.a $(REMEDY_LIBS) $(RING_LIBS) $(LDADD)
 tests_unit_test_attribution_trace_LDADD = libattribution.a $(RING_LIBS) $(LDADD)
 tests_unit_test_bad_probes_SOURCES = $(RUNNER_FIXTURE) tests/unit/test_bad_probes.c
 tests_unit_test_bad_probes_LDADD = $(RUNNER_TESTS)
@@ -387,7 +387,7 @@ UNIT_TESTS += tests/unit/test_advice tests/unit/test_prediction tests/unit/test_
 	tests/unit/test_actor_drain tests/unit/test_actor_hands tests/unit/test_actor_paired tests/unit/test_actor_queue \
 	tests/unit/test_actor_random tests/unit/test_actor_shared tests/unit/test_actor_twins tests/unit/test_anomalies \
 	tests/unit/test_accused tests/unit/test_alert tests/unit/test_alert_book tests/unit/test_api_ask tests/unit/test_authz tests/unit/test_beats_kept tests/unit/test_baseline tests/unit/test_baseline_store \
-	tests/unit/test_cluster_names tests/unit/test_coverage_codec tests/unit/test_db tests/unit/test_diagnosis_rerun tests/unit/test_drift tests/unit/test_findings tests/unit/test_group_brought \
+	tests/unit/test_cluster_names tests/unit/test_coverage_codec tests/unit/test_db tests/unit/test_diagnosis_rerun tests/unit/test_drift tests/unit/test_findings tests/unit/test_fleet_view tests/unit/test_group_brought \
 	tests/unit/test_host_identity tests/unit/test_ingest tests/unit/test_investigation tests/unit/test_job_facts tests/unit/test_job_rungs tests/unit/test_job_loads tests/unit/test_job_view tests/unit/test_live tests/unit/test_load_shed tests/unit/test_metric_series \
 	tests/unit/test_node_record tests/unit/test_node_view tests/unit/test_notice tests/unit/test_opinion \
 	tests/unit/test_pack tests/unit/test_pair_brought tests/unit/test_peer_quotas tests/unit/test_placement tests/unit/test_rail_map tests/unit/test_report_clock \
@@ -475,6 +475,7 @@ tests_unit_test_standing_codec_SOURCES = tests/unit/reports.c tests/unit/reports
 tests_unit_test_standing_codec_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_token_buckets_LDADD = libcontroller.a $(LDADD)
 tests_unit_test_live_LDADD = libcontroller.a $(LDADD)
+tests_unit_test_fleet_view_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_rail_map_LDADD = $(CONTROLLER_LIBS) $(LDADD)
 tests_unit_test_node_record_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_node_record_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
@@ -664,6 +665,67 @@ UNIT_TESTS += tests/unit/test_pair_lane
 tests_unit_test_pair_lane_SOURCES = $(PAIR_FABRIC) tests/unit/mesh_host.c tests/unit/mesh_host.h tests/unit/random.h \
 	tests/unit/reports.c tests/unit/reports.h tests/unit/test_pair_lane.c
 tests_unit_test_pair_lane_LDADD = $(JUDGE_LIBS) $(PAIR_TEST_LIBS)
+# Launches of a host.
+UNIT_TESTS += tests/unit/test_gemm_launch
+tests_unit_test_gemm_launch_SOURCES = $(GEMM_FIXTURE) tests/unit/test_gemm_launch.c
+tests_unit_test_gemm_launch_LDADD = $(GEMM_LIBS) $(LDADD)
+EXTRA_DIST += tests/unit/test_launch_fleet.c
+if HAVE_SYSTEMD
+if HAVE_SQLITE
+if HAVE_MICROHTTPD
+UNIT_TESTS += tests/unit/test_launch_fleet
+tests_unit_test_launch_fleet_SOURCES = tests/unit/random.h tests/unit/reports.c tests/unit/reports.h \
+	tests/unit/test_launch_fleet.c
+tests_unit_test_launch_fleet_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD)
+endif
+endif
+endif
+# InfiniBand ports without a network device.
+UNIT_TESTS += tests/unit/test_mlx5_register
+tests_unit_test_mlx5_register_SOURCES = $(RNIC_FIXTURE) tests/unit/random.h tests/unit/rnic_modules.c \
+	tests/unit/rnic_modules.h tests/unit/test_mlx5_register.c
+tests_unit_test_mlx5_register_LDADD = librnic_state.a libprobe.a $(LDADD)
+# The web page, and its sessions.
+if HAVE_SYSTEMD
+if HAVE_SQLITE
+if HAVE_MICROHTTPD
+UNIT_TESTS += tests/unit/test_page tests/unit/test_store_sessions
+tests_unit_test_page_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+tests_unit_test_store_sessions_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+# What a picture of a job needs.
+UNIT_TESTS += tests/unit/test_summary_detail
+tests_unit_test_summary_detail_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+# What a plan takes of an analysis.
+UNIT_TESTS += tests/unit/test_plan_facts
+tests_unit_test_plan_facts_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+# What a plan promised, against what came.
+UNIT_TESTS += tests/unit/test_plan_check
+tests_unit_test_plan_check_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+endif
+endif
+endif
+# Whose removal gains its job most.
+UNIT_TESTS += tests/unit/test_decide_gain
+tests_unit_test_decide_gain_SOURCES = $(FLEET_WORLD) tests/unit/random.h tests/unit/test_decide_gain.c
+tests_unit_test_decide_gain_LDADD = $(JUDGE_LIBS) $(LDADD)
+# Ways out for jobs with bad hosts.
+UNIT_TESTS += tests/unit/test_remedy
+tests_unit_test_remedy_LDADD = $(REMEDY_LIBS) $(LDADD)
+# Schedules of pipelines, and spare hosts.
+UNIT_TESTS += tests/unit/test_pipe_schedule tests/unit/test_rearrange tests/unit/test_standby
+tests_unit_test_pipe_schedule_LDADD = $(REMEDY_LIBS) $(LDADD)
+tests_unit_test_rearrange_LDADD = $(REMEDY_LIBS) $(LDADD)
+tests_unit_test_standby_LDADD = $(REMEDY_LIBS) $(LDADD)
+UNIT_TESTS += tests/unit/test_remedies
+tests_unit_test_remedies_SOURCES = tests/unit/random.h tests/unit/test_remedies.c
+tests_unit_test_remedies_LDADD = $(REMEDY_LIBS) $(LDADD)
+UNIT_TESTS += tests/unit/test_remedies_noise
+tests_unit_test_remedies_noise_SOURCES = tests/unit/random.h tests/unit/test_remedies_noise.c
+tests_unit_test_remedies_noise_LDADD = $(REMEDY_LIBS) $(LDADD)
+# Groups by length of sequence, and their plans.
+UNIT_TESTS += tests/unit/test_hotspa_plan
+tests_unit_test_hotspa_plan_SOURCES = tests/unit/random.h tests/unit/test_hotspa_plan.c
+tests_unit_test_hotspa_plan_LDADD = $(REMEDY_LIBS) $(LDADD)
 if HAVE_CUNIT
 check_LIBRARIES += libtest.a
 libtest_a_SOURCES = tests/unit/test.c tests/unit/test.h

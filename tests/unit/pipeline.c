@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/pipeline.h"
 
-#include "attribution/pipe_1f1b.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "lib/remedy/pipe_1f1b.h"
 #include "tests/unit/test.h"
 
 /* What surrounds the computes; together PIPELINE_FIXED. */
@@ -206,7 +206,7 @@ struct trace_builder *pipeline_builder(const struct pipeline *p)
 	add_all(&w, builder);
 	free(w.ops);
 	for (i = 0; i < p->dp; i++)
-		pipe_ends_release(&ends[i]);
+		pipe_1f1b_release(&ends[i]);
 	return builder;
 }
 

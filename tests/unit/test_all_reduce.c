@@ -271,7 +271,7 @@ static void a_host_that_stands_still_is_named_when_the_time_is_up(void)
 
 		CHECK_EQ(h->r, -ECANCELED);
 		CHECK_EQ(h->session.suspect, 1);
-		CHECK_STR(h->session.why, "rank 1 (node-1) did not answer when the time was up");
+		CHECK_STR(h->session.why, "rank 1 (node-1) had not answered when the time was up");
 		CHECK_EQ(h->samples[0].state, SAMPLE_ABORTED);
 	}
 	CHECK(clock_mono_us() < fleet.hosts[0].session.deadline_us);

@@ -20,11 +20,12 @@ static void only_those_that_passed_may_meet(void)
 		{ "word\npassed a:1\r\npassed b:2", "b:2,a:1", 0, "" },
 		{ "word\npassed a:1\n", "a:1,b:2", -EPERM, "b:2 is not known to have passed" },
 		{ "word\n", "a:1,b:2", -EPERM, "no line \"passed a:1\"" },
-		{ "", "a:1,b:2", -EINVAL, "want a line with a token" },
-		{ "\npassed a:1\n", "a:1,b:2", -EINVAL, "line 1: want a token" },
-		{ "word\nfailed a:1\n", "a:1,b:2", -EINVAL, "line 2: want \"passed HOST:PORT\"" },
-		{ "word\npassed \n", "a:1,b:2", -EINVAL, "line 2: want \"passed" },
-		{ "word\n", "a:1", -EINVAL, "want two or more" },
+		{ "", "a:1,b:2", -EINVAL, "expected a line with a token" },
+		{ "\npassed a:1\n", "a:1,b:2", -EINVAL, "line 1: expected a token" },
+		{ "word\nfailed a:1\n", "a:1,b:2", -EINVAL,
+		  "line 2: expected \"passed HOST:PORT\"" },
+		{ "word\npassed \n", "a:1,b:2", -EINVAL, "line 2: expected \"passed" },
+		{ "word\n", "a:1", -EINVAL, "expected two or more" },
 		{ "word\n", "a:1,b", -EINVAL, "'b' is not HOST:PORT" },
 		{ "word\n", "a:1,a:1", -EINVAL, "a:1 appears twice" },
 	};
@@ -52,20 +53,21 @@ static void messages_are_checked(void)
 	static const struct {
 		const char *text, *words;
 	} cases[] = {
-		{ "{}", "want version 1" },
-		{ "{\"v\":1,\"kind\":\"x\"}", "want the kind of a message" },
+		{ "{}", "expected version 1" },
+		{ "{\"v\":1,\"kind\":\"x\"}", "expected the kind of a message" },
 		{ "{\"v\":1,\"kind\":\"go\",\"ops\":0,\"within_us\":1,\"check\":true}", "ops" },
 		{ "{\"v\":1,\"kind\":\"hello\",\"node\":\"a/b\",\"rank\":1,\"ranks\":2,\"rails\":1,"
 		  "\"bytes\":8}",
-		  "want the name of a node" },
+		  "expected the name of a node" },
 		{ "{\"v\":1,\"kind\":\"stop\",\"suspect\":65,\"why\":\"\"}", "suspect" },
 		{ "{\"v\":1,\"kind\":\"plan\",\"nodes\":[\"a\",\"b>c\"],\"rails\":1,\"bytes\":8,"
 		  "\"size\":8,\"qps\":1}",
-		  "want names of nodes" },
+		  "expected names of nodes" },
 		{ "{\"v\":1,\"kind\":\"plan\",\"nodes\":[\"a\",\"b\"],\"rails\":1,\"bytes\":8,"
 		  "\"size\":8,\"qps\":17}",
 		  "qps" },
-		{ "{\"v\":1,\"kind\":\"whose\",\"again\":[0,-1]}", "that are not negative" },
+		{ "{\"v\":1,\"kind\":\"whose\",\"again\":[0,-1]}",
+		  "expected non-negative numbers" },
 	};
 	size_t i;
 

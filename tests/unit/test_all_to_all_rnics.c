@@ -165,7 +165,7 @@ static void what_a_slow_port_sends_is_slow_to_everybody(void)
 	bench.plan.known = LINK_RATE;
 	run();
 	CHECK_NEAR(find("all_to_all.rnic_busbw", "rnics")->value, LINK_RATE / 2, 0.05 * LINK_RATE);
-	CHECK_HAS(find("all_to_all.rnic_busbw", "rnics")->note, "the pairs of sim2:1 do ");
+	CHECK_HAS(find("all_to_all.rnic_busbw", "rnics")->note, "the pairs of sim2:1 reach ");
 	for (to = 0; to < N; to++) {
 		char subject[64];
 
@@ -190,7 +190,7 @@ static void nothing_into_a_port_names_it(void)
 	run();
 	late = find("all_to_all.rnic_correct", "sim1:1");
 	CHECK_EQ(late->state, SAMPLE_TIMEOUT);
-	CHECK_HAS(late->note, "had not arrived when its time was up");
+	CHECK_HAS(late->note, "had not arrived when the time was up");
 	CHECK_EQ(bench.n, 1);
 	bench_close();
 }

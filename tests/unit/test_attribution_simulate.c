@@ -3,9 +3,9 @@
 #include <math.h>
 
 #include "attribution/cause.h"
-#include "attribution/pipe_1f1b.h"
 #include "attribution/simulate.h"
 #include "lib/base/err.h"
+#include "lib/remedy/pipe_1f1b.h"
 #include "tests/unit/pipeline.h"
 #include "tests/unit/test.h"
 

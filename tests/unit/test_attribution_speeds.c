@@ -67,23 +67,23 @@ static void what_is_none_is_refused_with_its_place(void)
 	static const struct {
 		const char *text, *says;
 	} rows[] = {
-		{ "[]", "want an object" },
-		{ "{\"v\": 2, \"ranks\": []}", "v: want 1" },
-		{ "{\"v\": 1}", "ranks: want a list" },
-		{ "{\"v\": 1, \"ranks\": {}}", "ranks: want a list" },
-		{ "{\"v\": 1, \"ranks\": [1]}", "ranks[0]: want [first rank" },
-		{ "{\"v\": 1, \"ranks\": [[0, 1]]}", "ranks[0]: want [first rank" },
-		{ "{\"v\": 1, \"ranks\": [[0, 1, \"x\"]]}", "ranks[0]: want [first rank" },
+		{ "[]", "expected an object" },
+		{ "{\"v\": 2, \"ranks\": []}", "v: expected 1" },
+		{ "{\"v\": 1}", "ranks: expected a list" },
+		{ "{\"v\": 1, \"ranks\": {}}", "ranks: expected a list" },
+		{ "{\"v\": 1, \"ranks\": [1]}", "ranks[0]: expected [first rank" },
+		{ "{\"v\": 1, \"ranks\": [[0, 1]]}", "ranks[0]: expected [first rank" },
+		{ "{\"v\": 1, \"ranks\": [[0, 1, \"x\"]]}", "ranks[0]: expected [first rank" },
 		{ "{\"v\": 1, \"ranks\": [[-1, 1, 1]]}", "rank -1 is invalid" },
 		{ "{\"v\": 1, \"ranks\": [[0, 8, 1], [7, 1, 1]]}", "ranks[1]: rank 7" },
 		{ "{\"v\": 1, \"ranks\": [[0, 0, 1]]}", "0 is not a valid number" },
 		{ "{\"v\": 1, \"ranks\": [[0, 9999999999, 1]]}",
 		  "9999999999 is not a valid number" },
-		{ "{\"v\": 1, \"ranks\": [[0, 1, 0]]}", "want a speed from" },
-		{ "{\"v\": 1, \"ranks\": [[0, 1, 101]]}", "want a speed from" },
-		{ "{\"v\": 1, \"spread\": 0, \"ranks\": []}", "spread: want a number" },
-		{ "{\"v\": 1, \"spread\": \"x\", \"ranks\": []}", "spread: want a number" },
-		{ "{\"v\": 1, \"low\": 1.1, \"ranks\": []}", "low: want a number" },
+		{ "{\"v\": 1, \"ranks\": [[0, 1, 0]]}", "expected a speed from" },
+		{ "{\"v\": 1, \"ranks\": [[0, 1, 101]]}", "expected a speed from" },
+		{ "{\"v\": 1, \"spread\": 0, \"ranks\": []}", "spread: expected a number" },
+		{ "{\"v\": 1, \"spread\": \"x\", \"ranks\": []}", "spread: expected a number" },
+		{ "{\"v\": 1, \"low\": 1.1, \"ranks\": []}", "low: expected a number" },
 	};
 	size_t i;
 

@@ -93,6 +93,51 @@ static void a_heat_map_has_a_limit(void)
 	CHECK(json_is_null(json_object_get(json_object_get(doc, "slowdown"), "low")));
 }
 
+static size_t size_of(const json_t *doc, const char *key)
+{
+	return json_array_size(json_object_get(json_object_get(doc, "detail"), key));
+}
+
+/* The slowest in their order, and lines of at most 64 places. */
+static void a_picture_has_a_limit(void)
+{
+	struct job sizes = { .dp = 90, .pp = 2, .mb = 2, .steps = 70 };
+	CLEANUP(json_freep) json_t *doc = summary_of("none", &sizes, 1.1);
+	const json_t *detail = json_object_get(doc, "detail");
+	const json_t *steps = json_object_get(detail, "step");
+	size_t i;
+
+	CHECK_EQ(json_array_size(steps), 60);
+	for (i = 1; i < json_array_size(steps); i++)
+		CHECK(json_integer_value(json_array_get(steps, i)) >
+		      json_integer_value(json_array_get(steps, i - 1)));
+	CHECK_EQ(size_of(doc, "step_T"), 60);
+	CHECK_EQ(json_array_size(json_array_get(json_object_get(detail, "step_S_dp"), 0)), 64);
+	CHECK_EQ(json_array_size(json_array_get(json_object_get(detail, "step_S_pp"), 59)), 2);
+	CHECK_EQ(size_of(doc, "ranks"), 180);
+	CHECK_EQ(size_of(doc, "nodes"), 180);
+}
+
+/* What mending a part gives is what the analysis says of it; a job names nobody when it is too large. */
+static void a_picture_says_what_the_analysis_does(void)
+{
+	struct job sizes = { .dp = 4, .pp = 2, .steps = 12 };
+	struct job large = { .dp = 2500, .pp = 2, .mb = 2, .steps = 3 };
+	CLEANUP(json_freep) json_t *doc = summary_of("last-stage", &sizes, 1.03);
+	CLEANUP(json_freep) json_t *whole = summary_of("none", &large, 1.1);
+	const json_t *detail = json_object_get(doc, "detail");
+	const json_t *mended = json_object_get(detail, "mended");
+	double t = json_number_value(json_object_get(detail, "T"));
+	double ideal = json_number_value(json_object_get(detail, "T_ideal"));
+	const json_t *slowdown = json_object_get(doc, "slowdown");
+
+	CHECK_NEAR(t / ideal, json_number_value(json_object_get(slowdown, "value")), 1e-9);
+	CHECK(json_number_value(json_object_get(mended, "M_s")) > 0.5);
+	CHECK(json_object_size(json_object_get(detail, "S_t")) > 3);
+	CHECK_EQ(size_of(doc, "step"), 12);
+	CHECK(!json_object_get(json_object_get(whole, "detail"), "ranks"));
+}
+
 static void what_is_not_known_is_null(void)
 {
 	struct interval interval = { 1.5, NAN, INFINITY };
@@ -143,11 +188,65 @@ static void all_ranks_of_a_suspect_are_said(void)
 	}
 }
 
+/* Two replicas that are equally slow hide each other: the list has both, and mended both gain. */
+static void hosts_are_replaced_until_nothing_is_gained(void)
+{
+	static const struct {
+		const char *injection;
+		size_t hosts;
+	} rows[] = { { "none", 0 }, { "slow-worker", 1 }, { "two-slow", 2 }, { "sick-node", 1 } };
+	struct job sizes = { .dp = 4, .pp = 4, .steps = 12 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(freep) struct job *job = xcalloc(1, sizeof(*job));
+		CLEANUP(attribution_freep) struct attribution *a = NULL;
+		struct attribution_options options = ATTRIBUTION_OPTIONS;
+		struct err err = ERR_INIT;
+
+		injection_job(injection_find(rows[i].injection), &sizes, 1, job);
+		CHECK_EQ(attribution_new(job_as_trace(job), &options, &a, &err), 0);
+		CHECK_EQ(a->replace.n, rows[i].hosts);
+		CHECK(a->replace.tried <= REPLACE_ROUNDS * REPLACE_TRIED);
+		if (a->replace.n == 0)
+			continue;
+		CHECK(a->replace.list[a->replace.n - 1].time.value < 1.05 * a->slowdown.ideal);
+		CHECK(a->replace.list[0].gap_s >= 0);
+		if (rows[i].hosts == 1)
+			CHECK_NEAR(a->replace.list[0].time.value,
+				   a->slowdown.node_times[a->replace.list[0].node], 1e-12);
+	}
+}
+
+/* F, B, M and who is slow come back of a job that was made of them. */
+static void an_outline_is_that_of_the_job(void)
+{
+	struct job sizes = { .dp = 4, .pp = 4, .mb = 8, .steps = 12 };
+	CLEANUP(json_freep) json_t *doc = summary_of("slow-worker", &sizes, SUMMARY_STRAGGLING);
+	const json_t *r = json_object_get(json_object_get(doc, "detail"), "remedies");
+	const json_t *list = json_object_get(r, "slowdown");
+	size_t slow = 0, i;
+
+	CHECK_EQ(json_integer_value(json_object_get(r, "microbatches")), 8);
+	CHECK_EQ(json_array_size(json_object_get(r, "forward_s")), 4);
+	CHECK_EQ(json_array_size(list), 16);
+	for (i = 0; i < 16; i++)
+		slow += json_number_value(json_array_get(list, i)) > 1.2;
+	CHECK_EQ(slow, 1);
+	CHECK_EQ(json_array_size(json_object_get(r, "replace")), 1);
+	CHECK(json_is_null(json_object_get(r, "sequences")));
+	CHECK(json_is_false(json_object_get(r, "stages")));
+}
+
 static const struct test tests[] = {
+	TEST(hosts_are_replaced_until_nothing_is_gained),
+	TEST(an_outline_is_that_of_the_job),
 	TEST(all_ranks_of_a_suspect_are_said),
 	TEST(each_cause_has_its_class),
 	TEST(a_slowdown_below_the_cut_has_no_cause),
 	TEST(a_heat_map_has_a_limit),
+	TEST(a_picture_has_a_limit),
+	TEST(a_picture_says_what_the_analysis_does),
 	TEST(what_is_not_known_is_null),
 };
 

@@ -107,7 +107,7 @@ static void the_way_a_probe_ends_is_told(void)
 		  "set-up: exit status 2 (usage): what is --x" },
 		{ SAY "echo sorry >&2\nexit 3\n", LONG_US, 1, "exit: exit status 3: sorry" },
 		{ SAY "kill -SEGV $$\n", LONG_US, 1, "crashed: died by SIGSEGV" },
-		{ "kill -KILL $$\n", LONG_US, 0, "crashed: died by SIGKILL from outside" },
+		{ "kill -KILL $$\n", LONG_US, 0, "crashed: killed by SIGKILL from outside" },
 		{ SAY "printf '{\"v\":1,'\nkill -ABRT $$\n", LONG_US, 1,
 		  "crashed: died by SIGABRT; also line 2: " },
 	};

@@ -268,6 +268,8 @@ static void a_check_shows_the_classes_of_what_it_measures(void)
 	} rows[] = {
 		{ "gemm.rate", true, false, false },
 		{ "gemm.chain_gap", true, false, true },
+		{ "gemm.launch", true, false, true },
+		{ "gemm.launch_p99", true, false, true },
 		{ "memory.h2d_bw", true, false, true },
 		{ "gpu.throttle", true, false, false },
 		{ "loopback.write_bw", false, true, false },
@@ -290,6 +292,68 @@ static void a_check_shows_the_classes_of_what_it_measures(void)
 		CHECK_EQ(blame_shows(BLAME_LAUNCH, rows[i].check), rows[i].launch);
 		for (class = -1; class <= BLAME_CLASSES; class ++)
 			CHECK(blame_may_accuse(class) || !blame_shows(class, rows[i].check));
+	}
+}
+
+/* All that probes tell as settings, and what a report knows of the host. */
+static void a_setting_slows_the_classes_that_it_can(void)
+{
+	static const struct {
+		const char *setting;
+		bool compute, link, launch;
+	} rows[] = {
+		{ "gpu.vbios=96.00.74.00.01", false, false, false },
+		{ "gpu.inforom", false, false, false },
+		{ "gpu.compute_mode", false, false, false },
+		{ "gpu.persistence=off", false, false, false },
+		{ "gpu.bar1", false, true, false },
+		{ "gpu.gsp_firmware=off", true, false, true },
+		{ "gpu.cc=on", true, true, true },
+		{ "gpu.power_limit=600 W", true, false, false },
+		{ "gpu.ecc_mode", true, false, false },
+		{ "gpu.mig=on", true, false, false },
+		{ "rnic.module_type", false, false, false },
+		{ "rnic.firmware", false, true, false },
+		{ "rnic.pfc=none", false, true, false },
+		{ "rnic.mtu", false, true, false },
+		{ "rnic.correction", false, true, false },
+		{ "host.cpu_governor=powersave", false, false, true },
+		{ "host.cpu_idle", false, false, true },
+		{ "host.smt", false, false, true },
+		{ "host.numa_balancing", false, false, true },
+		{ "host.iommu", false, true, true },
+		{ "host.acs", false, true, true },
+		{ "host.ats", false, true, true },
+		{ "host.pcie_payload", false, true, true },
+		{ "host.pcie_read_request", false, true, true },
+		{ "host.fabric_manager", true, true, false },
+		{ "host.nvlsm", true, true, false },
+		{ "host.imex", true, true, false },
+		{ "kernel=6.1", false, true, true },
+		{ "cpu", false, false, true },
+		{ "microcode", false, false, true },
+		{ "driver.mlx5", false, true, false },
+		{ "driver.nvidia", true, true, true },
+		{ "vendor", false, false, false },
+		{ "product", true, true, true },
+		{ "bios=gpu.vbios", true, true, true },
+		{ "of.tomorrow=1", true, true, true },
+		{ "", true, true, true },
+	};
+	size_t i;
+	int class;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *setting = rows[i].setting;
+
+		CHECK_EQ(blame_may_slow(BLAME_COMPUTE, setting), rows[i].compute);
+		CHECK_EQ(blame_may_slow(BLAME_LINK, setting), rows[i].link);
+		CHECK_EQ(blame_may_slow(BLAME_FABRIC, setting), rows[i].link);
+		CHECK_EQ(blame_may_slow(BLAME_LAUNCH, setting), rows[i].launch);
+		CHECK_EQ(blame_may_slow_group(BLAME_COMPUTE, setting),
+			 rows[i].compute || rows[i].link);
+		for (class = -1; class <= BLAME_CLASSES; class ++)
+			CHECK(blame_may_accuse(class) || !blame_may_slow(class, setting));
 	}
 }
 
@@ -334,6 +398,7 @@ static const struct test tests[] = {
 	TEST(what_is_out_of_range_is_watched),
 	TEST(the_table_says_what_the_manual_says),
 	TEST(a_check_shows_the_classes_of_what_it_measures),
+	TEST(a_setting_slows_the_classes_that_it_can),
 	TEST(who_may_be_accused_can_be_tested),
 	TEST(what_clears_of_a_class_shows_it),
 };

@@ -253,9 +253,9 @@ static void what_is_not_whole_is_refused_and_breaks_nothing(void)
 	static const struct {
 		const char *key, *value, *words;
 	} rows[] = {
-		{ "v", "2", "v: want 1 to 1" },
+		{ "v", "2", "v: expected 1 to 1" },
 		{ "kind", "\"dance\"", "kind" },
-		{ "hosts", "[]", "hosts: want 2 to 256" },
+		{ "hosts", "[]", "hosts: expected 2 to 256" },
 		{ "hosts", "[{}, {}]", "hosts[0]" },
 		{ "groups", "7", "groups" },
 		{ "groups", "[{}]", "groups[0]" },

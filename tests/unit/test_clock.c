@@ -63,7 +63,7 @@ static void what_is_no_duration_is_refused_with_its_text(void)
 		CHECK_EQ(duration_parse(cases[i], &us, &err), -EINVAL);
 		CHECK_EQ(us, 77);
 		CHECK_HAS(err.msg, cases[i]);
-		CHECK_HAS(err.msg, "want a whole number and ms, s, m, h or d");
+		CHECK_HAS(err.msg, "expected a whole number with ms, s, m, h or d");
 	}
 }
 

@@ -365,7 +365,7 @@ static void a_rank_that_never_begins_leaves_the_others_late(void)
 	ring.absent[2] = true;
 	run(SIZE, 100 * USEC_PER_MSEC, NULL);
 	CHECK_EQ(ring.ranks[0]->result.state, COLL_LATE);
-	CHECK_HAS(ring.ranks[0]->result.why, "had not ended");
+	CHECK_HAS(ring.ranks[0]->result.why, "had not finished");
 	CHECK_EQ(ring.ranks[1]->result.state, COLL_UNDER_WAY);
 	CHECK(!ring.ranks[0]->result.ranks[0].ended);
 	CHECK(isnan(coll_seconds(ring.ranks[0])));
@@ -381,7 +381,7 @@ static void a_rank_that_dies_is_named_by_the_one_before(void)
 	run(2 * SIZE, 5 * USEC_PER_SEC, NULL);
 	CHECK_EQ(ring.ranks[0]->result.state, COLL_FAILED);
 	CHECK_EQ(ring.ranks[0]->result.suspect, 1);
-	CHECK_HAS(ring.ranks[0]->result.why, "what rank 0 sends does not get to rank 1");
+	CHECK_HAS(ring.ranks[0]->result.why, "what rank 0 sends does not reach rank 1");
 	ring_close();
 }
 
@@ -419,8 +419,8 @@ static void what_a_ring_cannot_do_is_refused(void)
 		const char *words;
 	} cases[] = {
 		{ { COLL_ALL_TO_ALL, 1024 }, -EOPNOTSUPP, "all-reduce only" },
-		{ { COLL_ALL_REDUCE, 0 }, -EINVAL, "want a multiple of 8" },
-		{ { COLL_ALL_REDUCE, 12 }, -EINVAL, "12 bytes: want a multiple of 8" },
+		{ { COLL_ALL_REDUCE, 0 }, -EINVAL, "expected a multiple of 8" },
+		{ { COLL_ALL_REDUCE, 12 }, -EINVAL, "12 bytes: expected a multiple of 8" },
 		{ { COLL_ALL_REDUCE, 1 << 20 }, -EINVAL, "at most 524288" },
 	};
 	size_t i;

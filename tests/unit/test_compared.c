@@ -145,8 +145,7 @@ static void a_value_in_an_unknown_unit_is_no_reason_for_a_verdict(void)
 		v = judged(&r, NULL);
 		CHECK_EQ(v->level, rows[i].level);
 		if (v->level == VERDICT_INCONCLUSIVE)
-			CHECK_HAS(v->items[0].sentence,
-				  "a unit that this program does not compare");
+			CHECK_HAS(v->items[0].sentence, "a unit that this program cannot compare");
 	}
 }
 

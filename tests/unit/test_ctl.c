@@ -291,8 +291,8 @@ static void what_can_be_no_trace_is_told_by_its_first_bytes(void)
 		{ "{\"type\":\"meta\"}", 15, NULL },
 		{ "step,stage\r\n", 12, NULL },
 		{ "PAR1", 4, "Parquet" },
-		{ "a\0b", 3, "no trace: neither" },
-		{ " \n\t", 3, "no trace: nothing" },
+		{ "a\0b", 3, "not a trace: neither" },
+		{ " \n\t", 3, "not a trace: nothing" },
 		{ "\n[{", 3, "a profile" },
 		{ "{\"traceEvents\": [", 17, "a profile" },
 	};

@@ -38,7 +38,7 @@ static void begin(struct world *w)
 static bool both_held(const struct world *w)
 {
 	return find(w, 3, DECIDE_HOLD) && find(w, 4, DECIDE_HOLD) &&
-	       strstr(find(w, 3, DECIDE_HOLD)->reason, "which host of it");
+	       strstr(find(w, 3, DECIDE_HOLD)->reason, "which of its hosts");
 }
 
 static void it_is_held_as_a_whole_and_only_whose_turn_it_is_is_tested(void)
@@ -134,7 +134,7 @@ static void what_stands_against_one_of_them_stands_against_the_group(void)
 		decide_and_do(&w);
 		CHECK(!find(&w, 4, DECIDE_HOLD));
 		CHECK(!find(&w, 3, DECIDE_HOLD) ||
-		      !strstr(find(&w, 3, DECIDE_HOLD)->reason, "which host of it"));
+		      !strstr(find(&w, 3, DECIDE_HOLD)->reason, "which of its hosts"));
 	}
 }
 

@@ -48,7 +48,7 @@ static void it_is_said_with_both_figures(void)
 		    "run 2 without gpu-08: 8 s -> 10 s a step: slower by 25.0 %: the excluded "
 		    "hosts were not what slowed it");
 	check_words(json_pack("[s]", "gpu-08"), NAN, 0.0831,
-		    "run 2 without gpu-08: 0.0831 s a step; what it took before is not known");
+		    "run 2 without gpu-08: 0.0831 s a step; what it took before is unknown");
 	check_words(json_pack("[s, s, s, s, s, s, s, s, s, s]", "a", "b", "c", "d", "e", "f", "g",
 			      "h", "i", "j"),
 		    2, 1,

@@ -256,7 +256,7 @@ static void a_port_that_is_dead_is_named_and_one_way_is_that_alone(void)
 		const char *words;
 	} cases[] = {
 		{ NULL, 2, "; all of it from or to sim2:1" },
-		{ "sim0", COLL_NOBODY, "what goes sim2:1>sim0:1 does not get there: " },
+		{ "sim0", COLL_NOBODY, "what goes sim2:1>sim0:1 does not arrive: " },
 	};
 	struct rdma_ops real;
 	size_t i;
@@ -288,7 +288,7 @@ static void what_has_not_arrived_in_time_is_named(void)
 	CHECK_EQ(bench.group->result.state, COLL_LATE);
 	CHECK_EQ(bench.group->result.suspect, 3);
 	CHECK_HAS(bench.group->result.why,
-		  "had not arrived when its time was up; all of it from or to sim3:1");
+		  "had not arrived when the time was up; all of it from or to sim3:1");
 	CHECK(!bench.group->result.ranks[3].ended);
 	close_all();
 }
@@ -375,8 +375,8 @@ static void what_an_exchange_cannot_do_is_refused(void)
 		const char *words;
 	} cases[] = {
 		{ { COLL_ALL_REDUCE, 1024 }, -EOPNOTSUPP, "all-to-all only" },
-		{ { COLL_ALL_TO_ALL, 0 }, -EINVAL, "want a multiple of 8" },
-		{ { COLL_ALL_TO_ALL, 12 }, -EINVAL, "12 bytes: want a multiple of 8" },
+		{ { COLL_ALL_TO_ALL, 0 }, -EINVAL, "expected a multiple of 8" },
+		{ { COLL_ALL_TO_ALL, 12 }, -EINVAL, "12 bytes: expected a multiple of 8" },
 		{ { COLL_ALL_TO_ALL, 1 << 20 }, -EINVAL, "at most 1048512" },
 	};
 	const struct coll_exchange_want wants[] = { { .n = 1, .n_here = 1 },
@@ -397,7 +397,7 @@ static void what_an_exchange_cannot_do_is_refused(void)
 		struct err err = ERR_INIT;
 
 		CHECK_EQ(coll_exchange_open(bench.fabric.sides, &wants[i], &none, &err), -EINVAL);
-		CHECK_HAS(err.msg, "want 2 to 64");
+		CHECK_HAS(err.msg, "expected 2 to 64");
 	}
 	CHECK(!none);
 	close_all();

@@ -274,6 +274,27 @@ static double element(enum accel_dtype dtype, const void *from, size_t i)
 	return dtype == ACCEL_FP8 ? e4m3(((const uint8_t *)from)[i]) : gemm_value(dtype, from, i);
 }
 
+/* Few values, or integers, draw less power than those of a job: faults of power would not show. */
+static void random_data_of_fp8_is_the_nearest_of_what_f64_has(void)
+{
+	enum { N = 20000 };
+	CLEANUP(freep) double *wide = xcalloc(N, sizeof(*wide));
+	CLEANUP(freep) uint8_t *narrow = xcalloc(N, sizeof(*narrow));
+	bool seen[256] = { false };
+	size_t i, kinds = 0;
+
+	gemm_fill_random(ACCEL_F64, N, 5, wide);
+	gemm_fill_random(ACCEL_FP8, N, 5, narrow);
+	for (i = 0; i < N; i++) {
+		const double half_step = fmax(fabs(wide[i]) / 16, ldexp(1, -10));
+
+		CHECK(fabs(e4m3(narrow[i]) - wide[i]) <= half_step);
+		kinds += !seen[narrow[i]];
+		seen[narrow[i]] = true;
+	}
+	CHECK(kinds > 100);
+}
+
 static void powers_of_two_are_exact_in_every_type(void)
 {
 	static const enum accel_dtype dtypes[] = { ACCEL_F32, ACCEL_F64, ACCEL_BF16, ACCEL_TF32,
@@ -353,6 +374,7 @@ static const struct test tests[] = {
 	TEST(errors_that_cancel_in_rows_and_columns_are_caught),
 	TEST(a_product_never_written_is_wrong_at_least_everywhere),
 	TEST(integers_are_exact_in_every_type),
+	TEST(random_data_of_fp8_is_the_nearest_of_what_f64_has),
 	TEST(powers_of_two_are_exact_in_every_type),
 	TEST(a_power_that_is_taken_out_hides_no_wrong_bit),
 	TEST(random_data_is_seeded_spread_and_never_zeros),

@@ -67,15 +67,16 @@ static void what_is_wrong_with_the_file_is_one_line_that_names_the_place(void)
 	static const struct {
 		const char *yaml, *words;
 	} cases[] = {
-		{ "v: 2\nallowed: []\n", "gpu-users.yaml: v: want 1" },
+		{ "v: 2\nallowed: []\n", "gpu-users.yaml: v: expected 1" },
 		{ "allowed: []\n", "gpu-users.yaml: v" },
 		{ "v: 1\n", "gpu-users.yaml: allowed" },
-		{ "v: 1\nallowed: {}\n", "gpu-users.yaml: allowed: want a list" },
+		{ "v: 1\nallowed: {}\n", "gpu-users.yaml: allowed: expected a list" },
 		{ "v: 1\nallowed: []\nextra: 1\n", "gpu-users.yaml: extra: unknown key" },
 		{ "v: 1\nallowed: [{note: x}]\n", "gpu-users.yaml: allowed[0]" },
-		{ "v: 1\nallowed: [{command: ''}]\n", "gpu-users.yaml: allowed[0].command: want" },
+		{ "v: 1\nallowed: [{command: ''}]\n",
+		  "gpu-users.yaml: allowed[0].command: expected" },
 		{ "v: 1\nallowed: [{command: /usr/bin/x}]\n",
-		  "gpu-users.yaml: allowed[0].command: want the name" },
+		  "gpu-users.yaml: allowed[0].command: expected the name" },
 		{ "v: 1\nallowed: [{command: x, clients: 3}]\n",
 		  "gpu-users.yaml: allowed[0].clients" },
 		{ "v: 1\nallowed: [{command: x, pid: 3}]\n", "unknown key" },

@@ -88,7 +88,7 @@ static const struct {
 	{ BYTES("\x80\x02\x82\x01."), EINVAL, "_dump_3: byte 2: EXT1 is not plain data: refused" },
 	{ BYTES("\x80\x02\x93."), EINVAL,
 	  "_dump_3: byte 2: STACK_GLOBAL is not plain data: refused" },
-	{ BYTES("\x80\x02\xff."), EINVAL, "_dump_3: byte 2: 0xff is no opcode: refused" },
+	{ BYTES("\x80\x02\xff."), EINVAL, "_dump_3: byte 2: 0xff is not an opcode: refused" },
 	{ BYTES("\x80\x04N."), EINVAL, "_dump_3: byte 0: PROTO is not of protocol 2: refused" },
 	{ BYTES("\x80\x02N"), ENODATA, "_dump_3: byte 3: it ends in the middle: it was cut" },
 	{ BYTES("\x80\x02X\xff\x00\x00\x00hi"), ENODATA,
@@ -96,11 +96,11 @@ static const struct {
 	{ BYTES("\x80\x02X\xff\xff\xff\xff."), E2BIG,
 	  "_dump_3: byte 2: BINUNICODE is longer than a text may be: refused" },
 	{ BYTES("\x80\x02r\xff\xff\xff\xff."), EINVAL,
-	  "_dump_3: byte 2: LONG_BINPUT finds nothing to remember: refused" },
+	  "_dump_3: byte 2: LONG_BINPUT finds nothing to memoize: refused" },
 	{ BYTES("\x80\x02Nr\xff\xff\xff\xff."), E2BIG,
 	  "_dump_3: byte 3: LONG_BINPUT remembers too much: refused" },
 	{ BYTES("\x80\x02h\x07."), EINVAL,
-	  "_dump_3: byte 2: BINGET asks for what was not remembered: refused" },
+	  "_dump_3: byte 2: BINGET asks for what was not memoized: refused" },
 	/* A list in itself, and one that is changed after it was put away. */
 	{ BYTES("\x80\x02]q\x00h\x00"
 		"a."),
@@ -113,7 +113,8 @@ static const struct {
 	  EINVAL, "_dump_3: byte 2: APPENDS finds no mark: refused" },
 	{ BYTES("\x80\x02}(K\x01u."), EINVAL,
 	  "_dump_3: byte 6: SETITEMS finds a key without a value: refused" },
-	{ BYTES("\x80\x02(."), EINVAL, "_dump_3: byte 3: STOP finds not just one value: refused" },
+	{ BYTES("\x80\x02(."), EINVAL,
+	  "_dump_3: byte 3: STOP finds more or fewer values than one: refused" },
 	{ BYTES("\x80\x02N.N"), EINVAL, "_dump_3: byte 3: STOP is not the last byte: refused" },
 };
 
@@ -241,19 +242,19 @@ static void what_is_wrong_in_a_document_is_named(void)
 		  "doc: groups[0].size: must be a number from 1 to 16384" },
 		{ "{\"format\":\"assay-hang/"
 		  "1\",\"groups\":[{\"name\":\"a\",\"size\":2,\"ranks\":[1]}]}",
-		  "doc: groups[0].ranks: must be a list of as many as its size" },
+		  "doc: groups[0].ranks: must be a list as long as its size" },
 		{ "{\"format\":\"assay-hang/"
 		  "1\",\"groups\":[{\"name\":\"a\",\"size\":2,\"ranks\":[1,1]}]}",
 		  "doc: groups[0]: group 'a' has rank 1 twice" },
 		{ "{\"format\":\"assay-hang/"
 		  "1\",\"ranks\":[{\"rank\":1,\"positions\":[{\"group\":0}]}]}",
-		  "doc: ranks[0].positions[0].group: must be the place of a group: there are 0" },
+		  "doc: ranks[0].positions[0].group: must be the index of a group: there are 0" },
 		{ "{\"format\":\"assay-hang/"
 		  "1\",\"groups\":[{\"name\":\"a\",\"size\":2}],\"ranks\":[{\"rank\":1,"
 		  "\"positions\":[{\"group\":0,\"completed\":9223372036854775807}]}]}",
 		  "doc: rank 1: no job has launched so many operations" },
 		{ "{\"format\":\"assay-hang/1\",\"ranks\":[7]}",
-		  "doc: ranks[0]: want an object, not a number" },
+		  "doc: ranks[0]: expected an object, not a number" },
 	};
 	size_t i;
 
@@ -280,9 +281,8 @@ static void a_rank_that_two_hosts_claim_is_the_first_ones(void)
 		 0);
 	CHECK_STR(c.ranks[3].node, "gpu-17");
 	CHECK_EQ(c.ranks[3].process, HANG_PROCESS_STOPPED);
-	CHECK_STR(c.missing[1],
-		  "rank 3: both gpu-17 and liar say that they have it; what liar says of it "
-		  "is left out");
+	CHECK_STR(c.missing[1], "rank 3: both gpu-17 and liar claim it; what liar says of it "
+				"is left out");
 }
 
 /* --- cases ----------------------------------------------------------------------- */

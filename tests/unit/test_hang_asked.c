@@ -229,9 +229,9 @@ static void versions_that_are_not_listed_are_never_asked(void)
 	static const struct {
 		const char *version, *words;
 	} rows[] = {
-		{ NULL, "nobody knows which NCCL" },  { "", "nobody knows which NCCL" },
-		{ "2.27.7", "nccl issue 1762" },      { "2.31.2", "none of the versions" },
-		{ "2.23.4", "none of the versions" },
+		{ NULL, "the job's version of NCCL" },	{ "", "the job's version of NCCL" },
+		{ "2.27.7", "nccl issue 1762" },	{ "2.31.2", "not among the versions" },
+		{ "2.23.4", "not among the versions" },
 	};
 	struct heard h = { .calls = 0 };
 	sd_event *loop = NULL;
@@ -414,7 +414,7 @@ static void where_it_is_not_installed_that_is_said(void)
 		struct err err = ERR_INIT;
 
 		CHECK_EQ(pyspy_look(p, getpid(), &err), -ENOENT);
-		CHECK_HAS(err.msg, paths[i] ? "/nowhere/py-spy: No such file" : "none in PATH");
+		CHECK_HAS(err.msg, paths[i] ? "/nowhere/py-spy: No such file" : "not found in PATH");
 		pyspy_free(p);
 	}
 	(void)sd_event_unref(loop);

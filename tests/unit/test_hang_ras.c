@@ -314,7 +314,7 @@ static void an_answer_of_another_job_is_refused_and_a_mixed_one_is_sorted(void)
 	CHECK_EQ(hang_ras_read(text, strlen(text), &known, &c, &told, &err), 0);
 	CHECK_EQ(told.taken, PAIRS);
 	CHECK_EQ(told.strangers, 1);
-	CHECK(says(&c, "1 communicators are of another job"));
+	CHECK(says(&c, "1 communicators belong to another job"));
 }
 
 static void a_communicator_that_is_made_or_taken_down_does_not_count(void)
@@ -336,7 +336,7 @@ static void a_communicator_that_is_made_or_taken_down_does_not_count(void)
 		CHECK_EQ(told.unready, 1);
 		CHECK_EQ(told.taken, PAIRS);
 		CHECK_EQ(launched(&c, "ras:0x101:0x1:0x2", 2), HANG_UNKNOWN);
-		CHECK(says(&c, "being made or taken down"));
+		CHECK(says(&c, "being created or destroyed"));
 	}
 }
 
@@ -352,7 +352,7 @@ static void an_error_of_nccl_is_said(void)
 	j.all[3].state = RAS_FIXTURE_ERROR;
 	text = ras_fixture_json("2.29.7", true, j.comms, 1);
 	CHECK_EQ(hang_ras_read(text, strlen(text), &known, &c, &told, &err), 0);
-	CHECK(says(&c, "rank 3: NCCL reports an error of it"));
+	CHECK(says(&c, "rank 3: NCCL reports an error for it"));
 	CHECK_EQ(launched(&c, WORLD_GROUP, 3), 2 * STEPS + 4);
 }
 
@@ -469,14 +469,15 @@ static void what_is_no_answer_is_refused_in_a_sentence(void)
 		{ "OK\n", "neither its JSON nor its text" },
 		{ "{", "RAS: line 1" },
 		{ "{}", "RAS: communicators" },
-		{ "{\"communicators\":{}}", "communicators: want a list" },
+		{ "{\"communicators\":{}}", "communicators: expected a list" },
 		{ "{\"communicators\":[{}]}", "communicators[0]: hash: missing" },
-		{ "{\"communicators\":[{\"hash\":\"0x1\",\"size\":-1}]}", "size: want a whole" },
+		{ "{\"communicators\":[{\"hash\":\"0x1\",\"size\":-1}]}",
+		  "size: expected a whole" },
 		{ "{\"communicators\":[{\"hash\":\"0x1\",\"size\":2,\"ranks\":[{\"rank\":2}]}]}",
 		  "rank 2 of a communicator of 2" },
 		{ "{\"communicators\":[{\"hash\":\"0x1\",\"size\":2,\"ranks\":[{\"rank\":1},"
 		  "{\"rank\":1}]}]}",
-		  "rank 1 is there twice" },
+		  "rank 1 appears twice" },
 		{ "{\"communicators\":[{\"hash\":\"0x1\",\"size\":16385}]}", "more than 16384" },
 		{ "NCCL version 2.25.1\n#0-0 (12) MISMATCH\n", "group 0 is not in the table" },
 	};
@@ -509,7 +510,7 @@ static void a_text_that_never_ends_is_given_up(void)
 	while (text.len + strlen(line) < HANG_RAS_ANSWER_MAX)
 		(void)strbuf_puts(&text, line);
 	CHECK_EQ(hang_ras_read(strbuf_text(&text), text.len, NULL, &c, &told, &err), -E2BIG);
-	CHECK_HAS(err.msg, "it says more than any job has");
+	CHECK_HAS(err.msg, "its counts are larger than any job has");
 }
 
 /* An answer that was cut anywhere is refused, or at least names nobody that the whole does not. */

@@ -111,10 +111,10 @@ static void what_py_spy_never_prints_is_refused_in_a_sentence(void)
 	} bad[] = {
 		{ "", "py-spy: " },
 		{ "Error: Permission Denied", "py-spy: " },
-		{ "{}", "py-spy: want a list" },
+		{ "{}", "py-spy: expected a list" },
 		{ "[]", "py-spy: no thread" },
-		{ "[3]", "py-spy: [0]: want an object" },
-		{ "[{}]", "frames: want a list" },
+		{ "[3]", "py-spy: [0]: expected an object" },
+		{ "[{}]", "frames: expected a list" },
 		{ "[{\"frames\":[]}", "py-spy: " },
 	};
 	CLEANUP(freep) char *large = xcalloc(1, HANG_STACK_MAX + 1);

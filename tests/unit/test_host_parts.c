@@ -203,7 +203,7 @@ static void a_gpu_that_is_lost_keeps_its_name_until_another_has_it(void)
 	CHECK_TEXT(host_parts_words(&parts, A), "gpu 3");
 	CHECK_TEXT(host_part_line(&parts.all[4]),
 		   "gpu 3, PCI 0000:4e:00.0, slot 5, serial 1650123, part number 900-1, UUID "
-		   "GPU-1cd89253-cb0a-093d-9298-4f7c05eb5124, module 7; not there in the last run");
+		   "GPU-1cd89253-cb0a-093d-9298-4f7c05eb5124, module 7; absent from the last run");
 	/* After a reboot the others move up. */
 	CHECK(learn(&parts, "[{'id':'" B "','index':3,'pci':'0000:1b:00.0'}]"));
 	CHECK_TEXT(host_parts_words(&parts, A " " B), "gpu at 0000:4e:00.0 gpu 3");
@@ -257,7 +257,7 @@ static void a_person_may_say_a_part_in_many_ways(void)
 			CHECK_STR(err.msg, rows[i].refusal);
 	}
 	CHECK_EQ(host_parts_find(&none, "gpu 3", &found, &err), -ENOENT);
-	CHECK_STR(err.msg, "'gpu 3': this host has not said yet what its parts are called");
+	CHECK_STR(err.msg, "'gpu 3': this host has not reported the names of its parts yet");
 }
 
 static const struct test tests[] = {

@@ -105,7 +105,7 @@ static void a_report_without_a_number_is_refused(void)
 	struct err err = ERR_INIT;
 
 	CHECK_EQ(decode(text, &err), -EINVAL);
-	CHECK_HAS(err.msg, "report: seq: want a number from 1");
+	CHECK_HAS(err.msg, "report: seq: expected a number from 1");
 }
 
 /* What can be read and not be meant: who sent it is told where. */
@@ -116,17 +116,17 @@ static void what_cannot_be_meant_is_refused_with_its_place(void)
 	} rows[] = {
 		{ "time", "\"2026-11-22T12:00:00Z\"", NULL },
 		{ "time", "\"2026-11-22T12:00:00.123Z\"", NULL },
-		{ "time", "\"\"", "report: time: want UTC as 2026-11-22T12:00:00.000Z" },
-		{ "time", "\"yesterday\"", "report: time: want UTC" },
-		{ "time", "\"2026-02-30T12:00:00Z\"", "report: time: want UTC" },
-		{ "time", "\"2026-11-22T12:00:00\"", "report: time: want UTC" },
+		{ "time", "\"\"", "report: time: expected UTC as 2026-11-22T12:00:00.000Z" },
+		{ "time", "\"yesterday\"", "report: time: expected UTC" },
+		{ "time", "\"2026-02-30T12:00:00Z\"", "report: time: expected UTC" },
+		{ "time", "\"2026-11-22T12:00:00\"", "report: time: expected UTC" },
 		{ "env", "{\"later\":{}}", NULL },
 		{ "env", "null", NULL },
-		{ "env", "[]", "report: env: want an object of strings" },
-		{ "env", "\"x\"", "report: env: want" },
+		{ "env", "[]", "report: env: expected an object of strings" },
+		{ "env", "\"x\"", "report: env: expected" },
 		{ "order", "null", NULL },
 		{ "order", "{\"id\":\"a\"}", NULL },
-		{ "order", "[]", "report: order: want an object" },
+		{ "order", "[]", "report: order: expected an object" },
 		{ "duration_s", "-1", "report: duration_s: -1 is outside 0 to 31622400" },
 	};
 	size_t i;

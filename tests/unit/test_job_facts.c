@@ -108,7 +108,8 @@ static void a_host_of_which_nothing_was_found(void)
 
 	scene_init(&s);
 	host = facts(&s);
-	CHECK(host->placed && host->idle && !host->booted && !host->fatal && !host->differs);
+	CHECK(host->placed && host->idle && !host->booted && !host->fatal &&
+	      !host->differs[BLAME_COMPUTE]);
 	CHECK_EQ(host->n_failures, 0);
 	CHECK_EQ(host->ladders[BLAME_COMPUTE], LADDER_NOT_RUN);
 	CHECK(!host->clean[BLAME_COMPUTE]); /* no test was run */
@@ -224,19 +225,52 @@ static void what_nothing_was_held_against_is_no_reference(void)
 
 static void a_host_that_is_set_up_otherwise_differs(void)
 {
-	static const char *const other[] = { "bios=2.4", "kernel=5.10" };
+	static const char *const other[] = { "bios=2.5", "kernel=6.1" };
 	static const char *const more[] = { "bios=2.4", "kernel=6.1", "only=here" };
 	CLEANUP(scene_release) struct scene s;
 
 	scene_init(&s);
 	fleet_set_settings(&s.fleet, s.node, more, ARRAY_SIZE(more));
-	CHECK(!facts(&s)->differs); /* nobody else has the key */
+	CHECK(!facts(&s)->differs[BLAME_COMPUTE]); /* nobody else has the key */
 	fleet_set_settings(&s.fleet, s.node, other, ARRAY_SIZE(other));
-	CHECK(facts(&s)->differs);
+	CHECK(facts(&s)->differs[BLAME_COMPUTE]);
 	fleet_set_settings(&s.fleet, fleet_find(&s.fleet, "gpu-18"), other, ARRAY_SIZE(other));
-	CHECK(!facts(&s)->differs); /* half of them: there is no majority */
+	CHECK(!facts(&s)->differs[BLAME_COMPUTE]); /* half of them: there is no majority */
 	fleet_set_sku(&s.fleet, s.node, "dgx");
-	CHECK(!facts(&s)->differs); /* it is alone */
+	CHECK(!facts(&s)->differs[BLAME_COMPUTE]); /* it is alone */
+}
+
+static void only_what_can_slow_it_so_makes_a_host_differ(void)
+{
+	static const struct {
+		const char *usual, *other;
+		bool compute, link, launch, compute_of_group;
+	} rows[] = {
+		{ "gpu.vbios=96.00.74", "gpu.vbios=96.00.61", false, false, false, false },
+		{ "gpu.power_limit=700 W", "gpu.power_limit=500 W", true, false, false, true },
+		{ "rnic.mtu=4096 9000", "rnic.mtu=1024 1500", false, true, false, true },
+		{ "host.cpu_governor=performance", "host.cpu_governor=powersave", false, false,
+		  true, false },
+		{ "new.thing=1", "new.thing=2", true, true, true, true },
+	};
+	static const char *const names[] = { "gpu-16", "gpu-17", "gpu-18", "gpu-19" };
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(scene_release) struct scene s;
+
+		scene_init(&s);
+		for (k = 0; k < ARRAY_SIZE(names); k++)
+			fleet_set_settings(&s.fleet, fleet_find(&s.fleet, names[k]), &rows[i].usual,
+					   1);
+		fleet_set_settings(&s.fleet, s.node, &rows[i].other, 1);
+		CHECK_EQ(facts(&s)->differs[BLAME_COMPUTE], rows[i].compute);
+		CHECK_EQ(facts(&s)->differs[BLAME_LINK], rows[i].link);
+		CHECK_EQ(facts(&s)->differs[BLAME_FABRIC], rows[i].link);
+		CHECK_EQ(facts(&s)->differs[BLAME_LAUNCH], rows[i].launch);
+		s.source.group = 1;
+		CHECK_EQ(facts(&s)->differs[BLAME_COMPUTE], rows[i].compute_of_group);
+	}
 }
 
 static int ladder(struct scene *s)
@@ -730,6 +764,7 @@ static const struct test tests[] = {
 	TEST(a_test_of_the_whole_host_fails_for_what_was_bad_then),
 	TEST(what_nothing_was_held_against_is_no_reference),
 	TEST(a_host_that_is_set_up_otherwise_differs),
+	TEST(only_what_can_slow_it_so_makes_a_host_differ),
 	TEST(a_ladder_ends_with_a_test_of_the_whole_host_that_answers),
 	TEST(a_ladder_goes_on_while_a_failure_is_to_be_repeated),
 	TEST(a_host_is_clean_that_passed_beside_others),

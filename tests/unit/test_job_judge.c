@@ -472,7 +472,7 @@ static void where_tests_do_not_tell_it_is_said_what_would(void)
 	s.hosts[1].booted = true;
 	CHECK_HAS(judge(&s)->tells, "since the host booted");
 	s.failure.check = "rnic.errors";
-	CHECK_HAS(judge(&s)->tells, "once rnic.errors is mended");
+	CHECK_HAS(judge(&s)->tells, "once rnic.errors is fixed");
 	s.hosts[1].ladders[BLAME_COMPUTE] = LADDER_RUNNING;
 	CHECK(!judge(&s)->tells);
 }
@@ -536,7 +536,6 @@ static struct job_judge_input draw(struct crowd *c, struct random *random)
 					      .placed = random_below(random, 8) > 0,
 					      .booted = random_below(random, 8) == 0,
 					      .fatal = random_below(random, 16) == 0,
-					      .differs = random_below(random, 8) == 0,
 					      .idle = random_below(random, 2),
 					      .suspected_us = random_below(random, 2) * SUSPECTED,
 					      .end = (int)random_below(random, ENDS),
@@ -547,6 +546,7 @@ static struct job_judge_input draw(struct crowd *c, struct random *random)
 						? LADDER_NOT_RUN
 						: (int)random_below(random, LADDERS);
 			h->clean[k] = random_below(random, 2);
+			h->differs[k] = random_below(random, 8) == 0;
 		}
 	}
 	c->suspects.n = random_below(random, SETS + 1);
@@ -622,8 +622,8 @@ static void check_item(const struct job_judge_item *item)
 		CHECK_EQ(item->blame.class, h->fatal ? BLAME_NOTHING : item->suspect->class);
 	}
 	if (item->action == BLAME_ACQUIT)
-		CHECK(h->clean[item->suspect->class] && !h->fatal && !h->differs &&
-		      (h->n_failures == 0 || !h->failures[0].idle));
+		CHECK(h->clean[item->suspect->class] && !h->differs[item->suspect->class] &&
+		      !h->fatal && (h->n_failures == 0 || !h->failures[0].idle));
 	CHECK(!item->effect || item->action >= BLAME_PROBE);
 }
 
@@ -758,12 +758,12 @@ static void slow_silicon_is_told_and_neither_evicted_nor_acquitted(void)
 		item->sentence,
 		"its slowest part reaches 0.850 of normal, and 1 good part in 200 is below 0.875");
 	CHECK(item->slow);
-	s.hosts[1].differs = true; /* that is told first, and both are */
+	s.hosts[1].differs[BLAME_COMPUTE] = true; /* that is told first, and both are */
 	item = judge(&s);
 	CHECK_EQ(item->incident, BLAME_SET_UP);
 	CHECK(item->slow);
 	CHECK_HAS(item->sentence, "its slowest part reaches 0.850 of normal");
-	s.hosts[1].differs = false;
+	s.hosts[1].differs[BLAME_COMPUTE] = false;
 	fails(&s); /* that is more */
 	CHECK_EQ(judge(&s)->action, BLAME_EVICT);
 	CHECK(!judge(&s)->slow);

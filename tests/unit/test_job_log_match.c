@@ -85,11 +85,11 @@ static void refused(const char *text, const char *words)
 
 static void a_file_of_patterns_is_read_strictly(void)
 {
-	refused("{\"v\": 2, \"patterns\": []}", "p.yaml: v: want 1");
+	refused("{\"v\": 2, \"patterns\": []}", "p.yaml: v: expected 1");
 	refused("{\"v\": 1, \"patterns\": []}",
-		"p.yaml: patterns: want a list of 1 to 128 patterns");
+		"p.yaml: patterns: expected a list of 1 to 128 patterns");
 	refused("{\"v\": 1, \"patterns\": [{\"name\": \"a\", \"text\": \"\", \"says\": \"b\"}]}",
-		"p.yaml: patterns[0].text: want a text of 1 to 127 printable bytes");
+		"p.yaml: patterns[0].text: expected a text of 1 to 127 printable bytes");
 	refused("{\"v\": 1, \"patterns\": [{\"name\": \"a\", \"text\": \"t\"}]}",
 		"p.yaml: patterns[0].says: missing");
 	refused("{\"v\": 1, \"patterns\": [{\"name\": \"a\", \"text\": \"t\", \"says\": \"b\", "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "lib/base/err.h"
@@ -179,6 +180,24 @@ static void a_time_is_whole_once_it_was_a_stamp(void)
 	CHECK(json_stamp_whole(0) == 0);
 }
 
+static void what_is_not_known_is_null(void)
+{
+	CLEANUP(json_freep) json_t *object = json_object();
+	CLEANUP(freep) char *line = NULL;
+
+	json_put(object, "a", json_number(NAN));
+	json_put(object, "b", json_number(INFINITY));
+	json_put(object, "c", json_seconds(NAN));
+	json_put(object, "d", json_seconds(1.00000049));
+	json_put(object, "e", json_text(NULL));
+	json_put(object, "f", json_text("\xff"));
+	json_put(object, "g", json_text(""));
+	json_put(object, "h", json_count(3));
+	line = json_line(object);
+	CHECK_STR(line, "{\"a\":null,\"b\":null,\"c\":null,\"d\":1.0,\"e\":null,\"f\":null,"
+			"\"g\":\"\",\"h\":3}");
+}
+
 static const struct test tests[] = {
 	TEST(any_value_is_read),
 	TEST(what_is_not_json_is_refused_in_one_line),
@@ -190,6 +209,7 @@ static const struct test tests[] = {
 	TEST(a_time_goes_round_and_none_is_null),
 	TEST(texts_are_put_in_order_and_each_once),
 	TEST(a_time_is_whole_once_it_was_a_stamp),
+	TEST(what_is_not_known_is_null),
 };
 
 int main(void)

@@ -144,34 +144,36 @@ static void each_complaint_names_its_place(void)
 	static const struct {
 		const char *text, *sentence;
 	} cases[] = {
-		{ "[]", "f.yaml: want an object, not a list" },
+		{ "[]", "f.yaml: expected an object, not a list" },
 		{ "{}", "f.yaml: text: missing" },
-		{ "{\"text\":1}", "f.yaml: text: want a string, not a number" },
-		{ "{\"text\":null}", "f.yaml: text: want a string, not null" },
+		{ "{\"text\":1}", "f.yaml: text: expected a string, not a number" },
+		{ "{\"text\":null}", "f.yaml: text: expected a string, not null" },
 		{ "{\"text\":\"a\",\"flag\":\"yes\"}",
-		  "f.yaml: flag: want true or false, not a string" },
-		{ "{\"text\":\"a\",\"tri\":0}", "f.yaml: tri: want true or false, not a number" },
+		  "f.yaml: flag: expected true or false, not a string" },
+		{ "{\"text\":\"a\",\"tri\":0}",
+		  "f.yaml: tri: expected true or false, not a number" },
 		{ "{\"text\":\"a\",\"count\":-1}", "f.yaml: count: -1 is negative" },
 		{ "{\"text\":\"a\",\"count\":0}", "f.yaml: count: 0 is outside 1 to 4096" },
 		{ "{\"text\":\"a\",\"count\":4097}", "f.yaml: count: 4097 is outside 1 to 4096" },
 		{ "{\"text\":\"a\",\"count\":1.5}", "f.yaml: count: 1.5 is not a whole number" },
 		{ "{\"text\":\"a\",\"count\":\"7\"}",
-		  "f.yaml: count: want a whole number, not a string" },
-		{ "{\"text\":\"a\",\"real\":\"1\"}", "f.yaml: real: want a number, not a string" },
+		  "f.yaml: count: expected a whole number, not a string" },
+		{ "{\"text\":\"a\",\"real\":\"1\"}",
+		  "f.yaml: real: expected a number, not a string" },
 		{ "{\"text\":\"a\",\"wait\":45}",
-		  "f.yaml: wait: want a duration such as 45s, not a number" },
+		  "f.yaml: wait: expected a duration such as 45s, not a number" },
 		{ "{\"text\":\"a\",\"wait\":\"-45s\"}", "f.yaml: wait: '-45s' is not a duration" },
 		{ "{\"text\":\"a\",\"colour\":\"pink\"}",
 		  "f.yaml: colour: 'pink' is none of red, green, blue" },
 		{ "{\"text\":\"a\",\"colour\":2}",
-		  "f.yaml: colour: want one of red, green, blue, not a number" },
+		  "f.yaml: colour: expected one of red, green, blue, not a number" },
 		{ "{\"text\":\"a\",\"w\":[1,2,3,4,5]}", "f.yaml: w: 5 numbers, more than 4" },
-		{ "{\"text\":\"a\",\"w\":[1,null]}", "f.yaml: w[1]: want a number, not null" },
-		{ "{\"text\":\"a\",\"w\":{}}", "f.yaml: w: want a list, not an object" },
+		{ "{\"text\":\"a\",\"w\":[1,null]}", "f.yaml: w[1]: expected a number, not null" },
+		{ "{\"text\":\"a\",\"w\":{}}", "f.yaml: w: expected a list, not an object" },
 		{ "{\"text\":\"a\",\"words\":[\"a\",\"b\",\"c\",\"d\"]}",
 		  "f.yaml: words: 4 items, more than 3" },
 		{ "{\"text\":\"a\",\"words\":[\"a\",true]}",
-		  "f.yaml: words[1]: want a string, not true" },
+		  "f.yaml: words[1]: expected a string, not true" },
 		{ "{\"text\":\"a\",\"extra\":1}", "f.yaml: extra: unknown key" },
 	};
 	size_t i;
@@ -205,9 +207,9 @@ static void paths_run_through_lists_and_objects(void)
 	CHECK(!gone.value);
 	CHECK_STR(jval_type_name(&gone), "nothing");
 	CHECK_EQ(jval_need_object(&gone, &err), -EINVAL);
-	CHECK_STR(err.msg, "f: a[1].b.c.d: want an object, not nothing");
+	CHECK_STR(err.msg, "f: a[1].b.c.d: expected an object, not nothing");
 	CHECK_EQ(jval_need_array(&past, &err), -EINVAL);
-	CHECK_STR(err.msg, "f: a[7]: want a list, not nothing");
+	CHECK_STR(err.msg, "f: a[7]: expected a list, not nothing");
 	jval_fail(&root, &err, "all of it");
 	CHECK_STR(err.msg, "f: all of it");
 }

@@ -254,13 +254,13 @@ static void a_malformed_pattern_file_names_the_place(void)
 	static const struct {
 		const char *text, *message;
 	} cases[] = {
-		{ "[]", "f.yaml: want an object" },
+		{ "[]", "f.yaml: expected an object" },
 		{ "{}", "f.yaml: v: missing" },
-		{ "{\"v\": 2, \"patterns\": []}", "f.yaml: v: want 1" },
+		{ "{\"v\": 2, \"patterns\": []}", "f.yaml: v: expected 1" },
 		{ "{\"v\": 1}", "f.yaml: patterns: missing" },
-		{ "{\"v\": 1, \"patterns\": {}}", "f.yaml: patterns: want a list" },
+		{ "{\"v\": 1, \"patterns\": {}}", "f.yaml: patterns: expected a list" },
 		{ "{\"v\": 1, \"patterns\": [], \"extra\": 1}", "f.yaml: extra: unknown key" },
-		{ "{\"v\": 1, \"patterns\": [7]}", "f.yaml: patterns[0]: want an object" },
+		{ "{\"v\": 1, \"patterns\": [7]}", "f.yaml: patterns[0]: expected an object" },
 		{ ROW(REST), "f.yaml: patterns[0].match: missing" },
 		{ ROW(REST ", \"match\": \"a(\""),
 		  "f.yaml: patterns[0].match: not a regular expression: Unmatched ( or \\(" },
@@ -271,7 +271,7 @@ static void a_malformed_pattern_file_names_the_place(void)
 		  "f.yaml: patterns[0].match: too many repetitions" },
 		{ ROW(REST ", \"match\": \"a[]+++++++++++++++++++++]\\\\{300}\", \"xid\": 2"),
 		  "f.yaml: patterns[0].xid: capture 2" },
-		{ ROW(REST ", \"match\": \"\""), "f.yaml: patterns[0].match: want 1 to" },
+		{ ROW(REST ", \"match\": \"\""), "f.yaml: patterns[0].match: expected 1 to" },
 		{ ROW(REST ", \"match\": \".*\""), "f.yaml: patterns[0].match: matches the empty" },
 		{ ROW(REST ", \"match\": \"abc\", \"subject\": 1"),
 		  "f.yaml: patterns[0].subject: capture 1 is not in match, which has 0" },
@@ -292,7 +292,7 @@ static void a_malformed_pattern_file_names_the_place(void)
 		  "f.yaml: patterns[0].code: capture 1 is not in match" },
 		{ ROW("\"severity\": \"warn\", \"code\": \"c\\\\\", \"note\": \"n\", \"match\": "
 		      "\"abc\""),
-		  "f.yaml: patterns[0].code: want \\1 to \\9" },
+		  "f.yaml: patterns[0].code: expected \\1 to \\9" },
 	};
 	size_t i;
 
@@ -314,7 +314,7 @@ static void a_malformed_xid_table_names_the_place(void)
 	} cases[] = {
 		{ "{\"v\": 1, \"xids\": [{\"xid\": -1}]}", "x.yaml: xids[0].xid: -1 is negative" },
 		{ "{\"v\": 1, \"xids\": [{\"xid\": \"79\"}]}",
-		  "x.yaml: xids[0].xid: want a whole" },
+		  "x.yaml: xids[0].xid: expected a whole" },
 		{ "{\"v\": 1, \"xids\": [{\"xid\": 79}]}", "x.yaml: xids[0].severity: missing" },
 		{ "{\"v\": 1, \"xids\": [{\"xid\": 79, \"severity\": \"fatal\", \"action\": \"a\", "
 		  "\"note\": \"n\"}, {\"xid\": 79, \"severity\": \"warn\", \"action\": \"a\", "

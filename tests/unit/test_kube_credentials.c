@@ -163,7 +163,7 @@ static void what_is_not_there_at_first_is_named(void)
 	CHECK_EQ(kube_credentials_init(&c, &token, 0, &err), -ENOENT);
 	CHECK_HAS(err.msg, "/nowhere/token");
 	CHECK_EQ(kube_credentials_init(&c, &ca, 0, &err), -EINVAL);
-	CHECK_HAS(err.msg, "ca.crt: want certificates in PEM");
+	CHECK_HAS(err.msg, "ca.crt: expected certificates in PEM");
 }
 
 static const struct test tests[] = {

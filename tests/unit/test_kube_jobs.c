@@ -298,11 +298,11 @@ static void a_row_that_names_no_job_is_refused(void)
 		const char *yaml, *message;
 	} table[] = {
 		{ "[{label: a}]", "c.yaml: [0]" },
-		{ "[{kind: a}]", "c.yaml: [0]: want one of label and annotation" },
+		{ "[{kind: a}]", "c.yaml: [0]: expected one of label and annotation" },
 		{ "[{kind: a, label: b}, {kind: c, label: d, annotation: e}]",
-		  "c.yaml: [1]: want one of label and annotation" },
+		  "c.yaml: [1]: expected one of label and annotation" },
 		{ "[{kind: a, label: b, ranks: [c]}]", "ranks" },
-		{ "{kind: a}", "want a list" },
+		{ "{kind: a}", "expected a list" },
 		{ "[{kind: a, label: b, rank: [c, d, e, f]}]", "rank" },
 	};
 	size_t i;

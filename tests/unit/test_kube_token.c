@@ -68,12 +68,12 @@ static void claims_that_are_none_are_refused(void)
 {
 	static const char *const rows[][2] = {
 		{ "", "not a token of this cluster" },
-		{ "[]", "want an object" },
-		{ "7", "want an object" },
+		{ "[]", "expected an object" },
+		{ "7", "expected an object" },
 		{ "{", "the token's claims" },
-		{ "{\"exp\":\"1\"}", "exp: want a time" },
-		{ "{\"exp\":-1}", "exp: want a time" },
-		{ "{\"exp\":true}", "exp: want a time" },
+		{ "{\"exp\":\"1\"}", "exp: expected a time" },
+		{ "{\"exp\":-1}", "exp: expected a time" },
+		{ "{\"exp\":true}", "exp: expected a time" },
 		{ "{\"aud\":1,\"aud\":2}", "the token's claims" },
 		{ "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]",
 		  "nested" },
@@ -230,7 +230,7 @@ static void the_pod_says_where_it_is(void)
 	} rows[] = {
 		{ POD("\"u-1\"", "\"gpu-1\""), "", 0, "gpu-1" },
 		{ POD("\"u-1\"", "\"gpu-1\""), "gpu-1", 0, "gpu-1" },
-		{ POD("\"u-1\"", "\"gpu-1\""), "gpu-2", -EACCES, "of 'gpu-2', its pod of 'gpu-1'" },
+		{ POD("\"u-1\"", "\"gpu-1\""), "gpu-2", -EACCES, "to 'gpu-2', its pod to 'gpu-1'" },
 		{ POD("\"u-2\"", "\"gpu-1\""), "", -EACCES, "another pod has its name" },
 		{ POD("\"u-1\"", "\"\""), "", -EACCES, "on no node yet" },
 		{ POD("\"u-1\"", "null"), "", -EACCES, "on no node yet" },

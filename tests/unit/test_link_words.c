@@ -19,7 +19,7 @@ static void a_link_has_a_name_in_the_field(void)
 		{ "gpu:0000:1b:00.0^switch:0000:16:00.0", "GPU 0000:1b:00.0's PCIe link" },
 		{ "gpu:0000:1b:00.0^nvswitch", "NVLinks of GPU 0000:1b:00.0" },
 		{ "gpu:0000:1b:00.0^gpu:0000:43:00.0",
-		  "way between GPUs 0000:1b:00.0 and 0000:43:00.0" },
+		  "path between GPUs 0000:1b:00.0 and 0000:43:00.0" },
 		{ "root:0000:15:01.0^numa:0", "root port 0000:15:01.0 to NUMA node 0" },
 		{ "numa:0^numa:1", "interconnect of NUMA nodes 0 and 1" },
 		{ "numa:1^numa:10", "interconnect of NUMA nodes 1 and 10" },

@@ -149,7 +149,7 @@ static void a_way_to_one_memory_is_sick_where_the_port_answers(void)
 	loss.memory = f->memory; /* numa:0 */
 	loss.bytes = f->memory_bytes / f->host.n_ends;
 	run_and_check(f, "mlx5_2:1>numa:0", true,
-		      "though at other memory the port answers: the path to this one is faulty");
+		      "though the port answers at other memory: the path to this memory is faulty");
 	lossy_free(f);
 }
 

@@ -113,7 +113,7 @@ static void its_memory_is_registered_one_way_or_the_other(void)
 		bool no_dmabuf, by_address;
 		const char *via, *why;
 	} cases[] = { { false, true, "dmabuf", "first choice" },
-		      { true, true, "peermem", "the RNIC takes no dmabuf" },
+		      { true, true, "peermem", "the RNIC does not support dmabuf" },
 		      { true, false, NULL, NULL } };
 	size_t i;
 

@@ -40,13 +40,13 @@ static void cores_in_use_are_told_from_a_daemon(void)
 	} cases[] = {
 		{ 2, 0, 0, 0, NULL },
 		{ 2, 1, 0.49, 0, NULL },
-		{ 2, 1, 0.51, 0, "CPU 0 of numa:7 is 51 % busy with others" },
-		{ 2, 1, 0, 0.6, "CPU 0 of numa:7 is 60 % busy with others" },
-		{ 2, 2, 0.3, 0.25, "is 55 % busy with others: the kernel or the hypervisor" },
+		{ 2, 1, 0.51, 0, "CPU 0 of numa:7 is 51 % busy with other work" },
+		{ 2, 1, 0, 0.6, "CPU 0 of numa:7 is 60 % busy with other work" },
+		{ 2, 2, 0.3, 0.25, "is 55 % busy with other work: the kernel or the hypervisor" },
 		/* One of a hundred is a daemon, six are a job. */
 		{ 100, 1, 1, 0, NULL },
 		{ 100, 5, 1, 0, NULL },
-		{ 100, 6, 1, 0, "CPU 0 of numa:7 is 100 % busy with others" },
+		{ 100, 6, 1, 0, "CPU 0 of numa:7 is 100 % busy with other work" },
 		/* A little on each is the noise of a host. */
 		{ 100, 100, 0.2, 0, NULL },
 		/* A CPU that the looks do not know. */

@@ -10,7 +10,7 @@
 #include "tests/fakes/accel_sim.h"
 #include "tests/unit/test.h"
 
-enum { SAMPLES_MAX = 128, GPUS = 3, COPY = 65536 };
+enum { SAMPLES_MAX = 128, GPUS = 3, COPY = 65536, MEMORY = 16 << 20, OWN = GPU_OWN_FACTOR * COPY };
 
 static const double rate = 2e9;
 
@@ -264,17 +264,49 @@ static void each_pair_of_gpus_is_measured_and_says_which_way_it_went(void)
 	}
 }
 
+/* All but what is left for others, rounded down to copies. */
+enum { TRIED = MEMORY / 100 * 98 / COPY * COPY };
+
 static void memory_that_keeps_what_is_written_is_good(void)
 {
 	struct bench *b = bench_new(1);
 	const struct sample *s;
 
 	b->plan.pattern = true;
+	b->sim.memory_bytes = MEMORY;
 	run_for(b, 300000);
 	s = find(b, "memory.pattern", "cpu:1");
 	CHECK_EQ(s->ok, TRI_YES);
 	CHECK(s->value == 0);
-	CHECK(s->n >= COPY / sizeof(uint64_t));
+	CHECK_EQ(s->n, TRIED / sizeof(uint64_t));
+	CHECK_STR(s->note, "0.0 GB, 98 % of its memory");
+	bench_free(b);
+}
+
+/* What others have on it may grow meanwhile. */
+static void of_a_gpu_that_is_not_ours_alone_half_is_tried(void)
+{
+	struct bench *b = bench_new(1);
+
+	b->plan.pattern = b->plan.run_busy = true;
+	b->sim.memory_bytes = MEMORY;
+	run_for(b, 300000);
+	CHECK_EQ(find(b, "memory.pattern", "cpu:0")->n, MEMORY / 2 / sizeof(uint64_t));
+	bench_free(b);
+}
+
+static void when_the_time_is_over_it_says_how_far_it_came(void)
+{
+	struct bench *b = bench_new(1);
+	const struct sample *s;
+
+	b->plan.pattern = true;
+	b->sim.memory_bytes = UINT64_C(16) * MEMORY;
+	run_for(b, 300000);
+	s = find(b, "memory.pattern", "cpu:0");
+	CHECK_EQ(s->ok, TRI_YES);
+	CHECK(s->n >= COPY / sizeof(uint64_t) && s->n < 16 * TRIED / sizeof(uint64_t));
+	CHECK_HAS(s->note, "% of its memory: the time was over");
 	bench_free(b);
 }
 
@@ -283,9 +315,9 @@ static void a_wrong_word_names_its_gpu_and_whether_it_is_wrong_again(void)
 	static const struct {
 		unsigned count;
 		int severity;
-		const char *code;
-	} cases[] = { { 0, SEVERITY_FATAL, "pattern:reproduced" },
-		      { 1, SEVERITY_WARN, "pattern:once" } };
+		const char *code, *offset;
+	} cases[] = { { 0, SEVERITY_FATAL, "pattern:reproduced", "offset 0x28: expected 0x" },
+		      { 1, SEVERITY_WARN, "pattern:once", "offset 0x" } };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -293,7 +325,8 @@ static void a_wrong_word_names_its_gpu_and_whether_it_is_wrong_again(void)
 		const struct sample *s;
 
 		b->plan.pattern = true;
-		b->sim.damage_above = (size_t)GPU_OWN_FACTOR * COPY; /* not what rates are of */
+		b->sim.memory_bytes = MEMORY;
+		b->sim.damage_above = OWN; /* not what rates are of */
 		b->sim.fault =
 			(struct accel_sim_fault){ .device = 1, .row = 5, .count = cases[i].count };
 		run_for(b, 300000);
@@ -301,9 +334,57 @@ static void a_wrong_word_names_its_gpu_and_whether_it_is_wrong_again(void)
 		CHECK_EQ(s->ok, TRI_NO);
 		CHECK_EQ(s->severity, cases[i].severity);
 		CHECK_STR(s->code, cases[i].code);
-		CHECK_HAS(s->note, "the first, at offset 0x28: expected 0x");
+		CHECK_HAS(s->note, cases[i].offset);
 		CHECK_EQ(find(b, "memory.pattern", "cpu:0")->ok, TRI_YES);
 		CHECK_EQ(find(b, "memory.pattern", "cpu:2")->ok, TRI_YES);
+		bench_free(b);
+	}
+}
+
+/* The host sees the last strip alone: the GPU copied the fault there, and halving leads back. */
+static void a_bit_that_is_stuck_is_found_wherever_it_is(void)
+{
+	static const size_t places[] = {
+		0, 5 * COPY + 77, 16 * COPY, TRIED / 2 + 1234, TRIED - 20 * COPY - 1, TRIED - 1
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		struct bench *b = bench_new(1);
+		CLEANUP(freep)
+		char *offset = xasprintf("the first, at offset 0x%zx:", places[i] / 8 * 8);
+		const struct sample *s;
+
+		b->plan.pattern = true;
+		b->sim.memory_bytes = MEMORY;
+		b->sim.damage_above = OWN;
+		b->sim.stuck_at = places[i] + 1;
+		b->sim.fault.device = 2;
+		run_for(b, 300000);
+		s = find(b, "memory.pattern", "cpu:2");
+		CHECK_EQ(s->ok, TRI_NO);
+		CHECK_STR(s->code, "pattern:reproduced");
+		CHECK_HAS(s->note, offset);
+		CHECK_EQ(find(b, "memory.pattern", "cpu:0")->ok, TRI_YES);
+		bench_free(b);
+	}
+}
+
+static void an_address_line_that_does_not_work_is_found(void)
+{
+	size_t line;
+
+	for (line = COPY; line <= MEMORY / 2; line *= 2) {
+		struct bench *b = bench_new(1);
+
+		b->plan.pattern = true;
+		b->sim.memory_bytes = MEMORY;
+		b->sim.damage_above = OWN;
+		b->sim.address_line = line;
+		b->sim.fault.device = 0;
+		run_for(b, 300000);
+		CHECK_EQ(find(b, "memory.pattern", "cpu:0")->ok, TRI_NO);
+		CHECK_EQ(find(b, "memory.pattern", "cpu:1")->ok, TRI_YES);
 		bench_free(b);
 	}
 }
@@ -320,7 +401,11 @@ static const struct test tests[] = {
 	TEST(without_time_every_sample_says_so),
 	TEST(each_pair_of_gpus_is_measured_and_says_which_way_it_went),
 	TEST(memory_that_keeps_what_is_written_is_good),
+	TEST(of_a_gpu_that_is_not_ours_alone_half_is_tried),
+	TEST(when_the_time_is_over_it_says_how_far_it_came),
 	TEST(a_wrong_word_names_its_gpu_and_whether_it_is_wrong_again),
+	TEST(a_bit_that_is_stuck_is_found_wherever_it_is),
+	TEST(an_address_line_that_does_not_work_is_found),
 };
 
 int main(void)

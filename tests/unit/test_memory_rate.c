@@ -338,26 +338,37 @@ static void touching_fills_with_ones_and_minds_the_clock(void)
 	tear_down(&f);
 }
 
+/* How many of its windows moved anything. */
+static size_t measure_a_while(struct fixture *f)
+{
+	const uint64_t began = clock_mono_us();
+	struct rate rate;
+	size_t moved = 0, i;
+
+	CHECK_EQ(rate_measure(&f->arena, kernel_best(), KERNEL_TRIAD, 100000, &rate), 0);
+	CHECK(clock_mono_us() - began >= 99000);
+	CHECK_EQ(rate.n, RATE_WINDOWS);
+	CHECK_NEAR(rate.seconds, 0.094, 0.006);
+	for (i = 0; i < rate.n; i++) {
+		CHECK(rate.windows[i] >= 0);
+		moved += rate.windows[i] > 0;
+	}
+	return moved;
+}
+
 static void a_measurement_keeps_to_its_time_and_has_windows(void)
 {
+	enum { TRIES = 5 };
 	struct fixture f;
-	uint64_t began;
 	struct rate rate;
 	size_t moved = 0, i;
 
 	set_up(&f);
 	CHECK_EQ(arena_touch(&f.arena, ARRAY_BYTES, UINT64_MAX), 0);
 	f.arena.array_bytes = ARRAY_BYTES;
-	began = clock_mono_us();
-	CHECK_EQ(rate_measure(&f.arena, kernel_best(), KERNEL_TRIAD, 100000, &rate), 0);
-	CHECK(clock_mono_us() - began >= 99000);
-	CHECK_EQ(rate.n, RATE_WINDOWS);
-	CHECK_NEAR(rate.seconds, 0.094, 0.006);
-	/* On a busy host a window of 6 ms may pass without us: not in all of them. */
-	for (i = 0; i < rate.n; i++) {
-		CHECK(rate.windows[i] >= 0);
-		moved += rate.windows[i] > 0;
-	}
+	/* On a busy host all of it may pass without us: not each time. */
+	for (i = 0; i < TRIES && moved == 0; i++)
+		moved = measure_a_while(&f);
 	CHECK(moved > 0);
 	/* Little time gives fewer windows, too little none. */
 	CHECK_EQ(rate_measure(&f.arena, kernel_best(), KERNEL_READ, 10500, &rate), 0);

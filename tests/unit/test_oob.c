@@ -276,7 +276,7 @@ static void a_token_file_has_one_line(void)
 		CHECK_EQ(r, cases[i].token ? 0 : -EINVAL);
 		CHECK_STR(found, cases[i].token);
 		if (!cases[i].token)
-			CHECK_HAS(err.msg, "token: want one line with a token");
+			CHECK_HAS(err.msg, "token: expected one line with a token");
 	}
 	CHECK_EQ(oob_token_read("nowhere/token", &none, &err), -ENOENT);
 }
@@ -315,7 +315,7 @@ static void who_has_the_token_is_let_in_and_who_has_not_is_named(void)
 	CHECK_EQ(oob_accept(fd, "another", clock_mono_us() + USEC_PER_SEC, &line, &err), -ETIMEDOUT);
 	CHECK_EQ(pthread_join(thread, NULL), 0);
 	CHECK_EQ(wrong.r, -EACCES);
-	CHECK_HAS(err.msg, "nobody connected with the token; the last error: 127.0.0.1:");
+	CHECK_HAS(err.msg, "nobody connected with this token; the last error: 127.0.0.1:");
 }
 
 /* A name may have an address of a family that nobody listens on, or that is not here at all. */

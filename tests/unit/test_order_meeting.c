@@ -134,23 +134,23 @@ static const struct {
 	{ "{\"id\":\"a\",\"kind\":\"pair\"}", "o: peers: missing" },
 	{ "{\"id\":\"a\",\"kind\":\"pair\",\"peers\":" TWO REST, "o: rank: missing" },
 	{ "{\"id\":\"a\",\"kind\":\"pair\",\"peers\":" TWO ",\"rank\":0}", "o: token: missing" },
-	{ PAIR("\"a:1\"", "0"), "o: peers: want a list" },
-	{ PAIR("[1,2]", "0"), "o: peers[0]: want a string" },
-	{ PAIR("[\"a:1\"]", "0"), "o: peers: want two hosts, not 1" },
-	{ PAIR("[\"a:1\",\"b:1\",\"c:1\"]", "0"), "o: peers: want two hosts, not 3" },
+	{ PAIR("\"a:1\"", "0"), "o: peers: expected a list" },
+	{ PAIR("[1,2]", "0"), "o: peers[0]: expected a string" },
+	{ PAIR("[\"a:1\"]", "0"), "o: peers: expected two hosts, not 1" },
+	{ PAIR("[\"a:1\",\"b:1\",\"c:1\"]", "0"), "o: peers: expected two hosts, not 3" },
 	{ PAIR("[\"a:1\",\"a:1\"]", "0"), "o: peers[1]: 'a:1' appears twice" },
-	{ PAIR("[\"a:1\",\"b\"]", "0"), "o: peers[1]: 'b': want HOST:PORT" },
-	{ PAIR("[\"--force:1\",\"b:1\"]", "0"), "o: peers[0]: '--force:1': want HOST:PORT" },
-	{ PAIR(TWO, "2"), "o: rank: want 0 to 1" },
+	{ PAIR("[\"a:1\",\"b\"]", "0"), "o: peers[1]: 'b': expected HOST:PORT" },
+	{ PAIR("[\"--force:1\",\"b:1\"]", "0"), "o: peers[0]: '--force:1': expected HOST:PORT" },
+	{ PAIR(TWO, "2"), "o: rank: expected 0 to 1" },
 	{ PAIR(TWO, "-1"), "o: rank: " },
 	{ PAIR(TWO, "64"), "o: rank: " },
 	{ PAIR(TWO, "\"0\""), "o: rank: " },
 	{ PAIR(TWO, "0.5"), "o: rank: " },
-	{ ALL("[]", "[]", "0"), "o: peers: want 2 to 64 hosts, not 0" },
-	{ ALL("[\"a:1\"]", "[\"a:1\"]", "0"), "o: peers: want 2 to 64 hosts, not 1" },
+	{ ALL("[]", "[]", "0"), "o: peers: expected 2 to 64 hosts, not 0" },
+	{ ALL("[\"a:1\"]", "[\"a:1\"]", "0"), "o: peers: expected 2 to 64 hosts, not 1" },
 	{ ALL(TWO, "[]", "0"), "o: passed: without 'a:1', which is to take part" },
 	{ ALL(TWO, "[\"a:1\",\"b:2\"]", "0"), "o: passed: without 'b:1', which is to take part" },
-	{ ALL(TWO, "[\"a:1\",\"b:1\",\"x\"]", "0"), "o: passed[2]: 'x': want HOST:PORT" },
+	{ ALL(TWO, "[\"a:1\",\"b:1\",\"x\"]", "0"), "o: passed[2]: 'x': expected HOST:PORT" },
 	{ "{\"id\":\"a\",\"kind\":\"allreduce\",\"peers\":" TWO ",\"rank\":0" REST,
 	  "o: passed: without 'a:1'" },
 };
@@ -198,7 +198,8 @@ static void tokens_are_of_few_characters_and_never_told(void)
 		CHECK_EQ(decode(text, &o, &err), rows[i].r);
 		CHECK(!strstr(err.msg, "0123456789"));
 		if (rows[i].r < 0)
-			CHECK_HAS(err.msg, "o: token: want 32 to 128 letters, digits, '-' or '_'");
+			CHECK_HAS(err.msg,
+				  "o: token: expected 32 to 128 letters, digits, '-' or '_'");
 	}
 }
 

@@ -68,7 +68,7 @@ static void a_look_names_a_job(void)
 		struct err err = ERR_INIT;
 
 		CHECK_EQ(decode(text, &o, &err), -EINVAL);
-		CHECK_HAS(err.msg, "want the name of");
+		CHECK_HAS(err.msg, "expected the name of");
 	}
 	for (n = ORDER_JOB_MAX; n <= ORDER_JOB_MAX + 1; n++) {
 		CLEANUP(freep) char *text = NULL;
@@ -131,32 +131,33 @@ static const struct {
 	int r;
 	const char *words;
 } refused[] = {
-	{ "[]", -EINVAL, "want an object" },
+	{ "[]", -EINVAL, "expected an object" },
 	{ "{}", -EINVAL, "id: missing" },
 	{ "{\"id\":\"a\"}", -EINVAL, "kind: missing" },
-	{ "{\"id\":\"\",\"kind\":\"deep\"}", -EINVAL, "id: want an id" },
-	{ "{\"id\":[1],\"kind\":\"deep\"}", -EINVAL, "id: want an id" },
+	{ "{\"id\":\"\",\"kind\":\"deep\"}", -EINVAL, "id: expected an id" },
+	{ "{\"id\":[1],\"kind\":\"deep\"}", -EINVAL, "id: expected an id" },
 	{ "{\"id\":\"a\",\"kind\":\"run\",\"argv\":[\"/bin/sh\"]}", -EINVAL,
 	  "kind: 'run' is none of" },
 	{ "{\"id\":\"a\",\"kind\":\"/bin/sh\"}", -EINVAL,
 	  "is none of deep, pair, allreduce, opinion" },
 	{ "{\"id\":\"a\",\"kind\":\"deep\",\"deadline\":\"soon\"}", -EINVAL,
-	  "deadline: want a time" },
-	{ "{\"id\":\"a\",\"kind\":\"deep\",\"deadline\":5}", -EINVAL, "deadline: want a time" },
+	  "deadline: expected a time" },
+	{ "{\"id\":\"a\",\"kind\":\"deep\",\"deadline\":5}", -EINVAL, "deadline: expected a time" },
 	{ "{\"id\":\"a\",\"kind\":\"deep\",\"deadline\":\"2026-11-21T00:00:00Z\"}", -ESTALE,
 	  "the deadline of order a has passed" },
-	{ "{\"id\":\"a\",\"kind\":\"opinion\"}", -EINVAL, "opinion: want an object" },
+	{ "{\"id\":\"a\",\"kind\":\"opinion\"}", -EINVAL, "opinion: expected an object" },
 	{ OPINION(""), -EINVAL, "opinion.verdict: missing" },
 	{ OPINION("\"verdict\":\"fail\""), -EINVAL, "opinion.expires: missing" },
 	{ OPINION("\"verdict\":\"dead\"," SOON), -EINVAL, "'dead' is none of" },
-	{ OPINION("\"verdict\":\"fail\",\"expires\":\"never\""), -EINVAL, "opinion.expires: want" },
+	{ OPINION("\"verdict\":\"fail\",\"expires\":\"never\""), -EINVAL,
+	  "opinion.expires: expected" },
 	{ OPINION("\"verdict\":\"fail\",\"expires\":\"2026-11-20T23:59:59Z\""), -ESTALE, "expired" },
 	{ OPINION("\"verdict\":\"fail\",\"expires\":\"2027-11-21T00:00:00Z\""), -EINVAL,
 	  "more than 31 days ahead" },
 	{ OPINION("\"verdict\":\"fail\",\"admit\":\"ok\"," SOON), -EINVAL,
-	  "opinion.admit: 'ok': want degraded" },
+	  "opinion.admit: 'ok': expected degraded" },
 	{ OPINION("\"verdict\":\"fail\",\"sentence\":7," SOON), -EINVAL,
-	  "opinion.sentence: want a" },
+	  "opinion.sentence: expected a" },
 };
 
 static void what_is_no_order_is_refused_with_its_place_and_leaves_nothing(void)

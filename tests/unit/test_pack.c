@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "controller/http/api_body.h"
+#include "controller/http/api_gzip.h"
 #include "controller/store/pack.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
@@ -30,6 +32,24 @@ static void what_is_packed_comes_out_again(void)
 	CHECK_EQ(pack_open(&packed, &out, &err), 0);
 	CHECK_EQ(out.len, SIZE);
 	CHECK_STR(strbuf_text(&out), text);
+}
+
+static void what_browsers_take_comes_out_again(void)
+{
+	CLEANUP(freep) char *text = text_make();
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(SIZE);
+	struct packed packed = { .coding = PACK_GZIP };
+	CLEANUP(freep) char *memory = api_gzip(text, SIZE, API_GZIP_MANY, &packed.length);
+	struct err err = ERR_INIT;
+
+	packed.bytes = memory;
+	if (!memory) /* without zlib nothing is packed */
+		return;
+	CHECK(packed.length < SIZE / 10);
+	CHECK_EQ(pack_open(&packed, &out, &err), 0);
+	CHECK_STR(strbuf_text(&out), text);
+	CHECK(!api_gzip("{}", 2, API_GZIP_MANY, &packed.length));
+	CHECK(!api_gzip("", 0, API_GZIP_MANY, &packed.length));
 }
 
 static void what_is_short_stays_as_it_is(void)
@@ -73,9 +93,8 @@ static void broken_bytes_are_refused(void)
 }
 
 static const struct test tests[] = {
-	TEST(what_is_packed_comes_out_again),
-	TEST(what_is_short_stays_as_it_is),
-	TEST(nothing_is_unpacked_past_the_limit),
+	TEST(what_is_packed_comes_out_again), TEST(what_browsers_take_comes_out_again),
+	TEST(what_is_short_stays_as_it_is),   TEST(nothing_is_unpacked_past_the_limit),
 	TEST(broken_bytes_are_refused),
 };
 

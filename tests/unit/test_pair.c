@@ -136,7 +136,7 @@ static void what_fails_is_called_sick_only_between_live_ports(void)
 		  "sim0 port 1 went down during the test" },
 		{ 0, 1, RDMA_REMOTE_ACCESS, false, SAMPLE_SET_UP, TRI_UNKNOWN,
 		  "refuses the access" },
-		{ 0, 1, 0, false, SAMPLE_TIMEOUT, TRI_UNKNOWN, "had not ended" },
+		{ 0, 1, 0, false, SAMPLE_TIMEOUT, TRI_UNKNOWN, "had not finished" },
 		{ 0, 65, RDMA_RETRY_EXCEEDED, false, SAMPLE_MEASURED, TRI_NO,
 		  "a write of one full packet failed" },
 		{ 0, 2048, RDMA_RETRY_EXCEEDED, false, SAMPLE_SET_UP, TRI_UNKNOWN,

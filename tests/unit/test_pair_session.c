@@ -293,7 +293,7 @@ static void a_stranger_with_the_token_is_still_held_to_the_rules(void)
 		{ true, { "" }, 0, -ECONNRESET, "closed the connection" },
 		{ true, { "hello" }, 1, -EINVAL, "the other: message" },
 		{ true, { "[]" }, 1, -EINVAL, "message: " },
-		{ true, { "{\"v\":2,\"kind\":\"hello\"}" }, 1, -EINVAL, "want version 1" },
+		{ true, { "{\"v\":2,\"kind\":\"hello\"}" }, 1, -EINVAL, "expected version 1" },
 		{ true, { "{\"v\":1,\"kind\":\"ack\"}" }, 1, -EPROTO, "begin with a hello" },
 		{ true, { HELLO, "{\"v\":1,\"kind\":\"bye\"}" }, 2, -EPROTO, "an unexpected answer" },
 		{ false, { HELLO, "{\"v\":1,\"kind\":\"ready\"}" }, 2, -EPROTO, "ready for nothing" },

@@ -70,7 +70,7 @@ static void an_unknown_profile_is_told_with_those_that_are(void)
 
 	read_file(&profiles);
 	CHECK_EQ(plan_profile(&profiles, "slow", &plan, &err), -EINVAL);
-	CHECK_STR(err.msg, "--profile: there is no 'slow'; there are quick, full, mine");
+	CHECK_STR(err.msg, "--profile: there is no 'slow'; choose from quick, full, mine");
 }
 
 static void a_probe_of_the_suite_that_is_not_built_is_absent(void)
@@ -126,7 +126,7 @@ static void wrong_names_of_probes_are_told(void)
 	} cases[] = {
 		{ NULL, { "b", "x" }, "--probe: there is no 'x'; see assay list" },
 		{ NULL, { "b", "b" }, "--probe: 'b' is given twice" },
-		{ "x", { "b", "a" }, "--profile: there is no 'x'; there are quick, full, mine" },
+		{ "x", { "b", "a" }, "--profile: there is no 'x'; choose from quick, full, mine" },
 	};
 	size_t i;
 

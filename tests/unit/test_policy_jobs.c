@@ -155,7 +155,7 @@ static void what_is_wrong_is_named_with_its_place(void)
 	static const struct {
 		const char *yaml, *message;
 	} rows[] = {
-		{ "3", "p.yaml: jobs: want an object, not a number" },
+		{ "3", "p.yaml: jobs: expected an object, not a number" },
 		{ "{mood: x}", "p.yaml: jobs.mood: unknown key" },
 		{ "{mode: on}", "jobs.mode: 'on' is none of observe, dry-run, enforce" },
 		{ "{min_gain: 0}", "jobs.min_gain: 0 is outside 0.001 to 1" },
@@ -177,7 +177,7 @@ static void what_is_wrong_is_named_with_its_place(void)
 		{ "{ladder: {investigations: {per: 0s}}}",
 		  "jobs.ladder.investigations.per: must be longer than 0" },
 		{ "{ladder: {at_once: many}}", "jobs.ladder.at_once: " },
-		{ "{retest_spacing: 5}", "jobs.retest_spacing: want a duration such as 45s" },
+		{ "{retest_spacing: 5}", "jobs.retest_spacing: expected a duration such as 45s" },
 		{ "{born: {percent: 101}}", "jobs.born.percent: 101 is outside 0 to 100" },
 		{ "{born: {below: 0}}", "jobs.born.below: 0 is outside 0.01 to 1" },
 		{ "{born: {per: 0s}}", "jobs.born.per: must be longer than 0" },

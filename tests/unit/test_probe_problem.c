@@ -48,7 +48,7 @@ static const struct row {
 	  false,
 	  "",
 	  "",
-	  "crashed: died by SIGKILL from outside (out of memory? it held 3 MiB)" },
+	  "crashed: killed by SIGKILL from outside (out of memory? it used 3 MiB)" },
 	{ { .status = DIED(40) }, false, "", "", "crashed: died by signal 40" },
 	{ { .status = DIED(SIGKILL), .timed_out = true, .cpu_us = 1230000 },
 	  false,

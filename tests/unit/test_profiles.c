@@ -77,25 +77,25 @@ static void what_is_wrong_is_named_with_its_place(void)
 	} cases[] = {
 		{ "", "F: empty" },
 		{ "# nothing\n", "F: empty" },
-		{ "[]", "F: want an object, not a list" },
+		{ "[]", "F: expected an object, not a list" },
 		{ "v: 1", "F: profiles: missing" },
 		{ "profiles: {}", "F: v: missing" },
-		{ "v: 2\nnew: key\n", "F: v: want 1: this program reads version 1 only" },
-		{ "v: one\nprofiles: {}", "F: v: want a whole number, not a string" },
-		{ "v: 1\nprofiles: {}", "F: profiles: want 1 to 32 profiles, not 0" },
-		{ "v: 1\nprofiles: [a]", "F: profiles: want an object, not a list" },
+		{ "v: 2\nnew: key\n", "F: v: expected 1: this program reads version 1 only" },
+		{ "v: one\nprofiles: {}", "F: v: expected a whole number, not a string" },
+		{ "v: 1\nprofiles: {}", "F: profiles: expected 1 to 32 profiles, not 0" },
+		{ "v: 1\nprofiles: [a]", "F: profiles: expected an object, not a list" },
 		{ "v: 1\nprofile: {}\n", "F: profile: unknown key; did you mean profiles?" },
-		{ "v: 1\nprofiles: {q: 3}", "F: profiles.q: want an object, not a number" },
+		{ "v: 1\nprofiles: {q: 3}", "F: profiles.q: expected an object, not a number" },
 		{ "v: 1\nprofiles: {q: {budget: 1s}}", "F: profiles.q.probes: missing" },
 		{ "v: 1\nprofiles: {q: {budget: 1s, probes: []}}",
-		  "F: profiles.q.probes: want 1 to 64 probes, not 0" },
+		  "F: profiles.q.probes: expected 1 to 64 probes, not 0" },
 		{ "v: 1\nprofiles: {'../x': {budget: 1s, probes: [" GOOD_PROBE "]}}",
 		  "F: profiles.../x: a profile's name is 1 to 64 letters, digits, '-' or '_'" },
 		{ "v: 1\nprofiles: {watch: {budget: 1s, probes: [" GOOD_PROBE "]}}",
-		  "F: profiles.watch: 'watch' is taken: what assayd hears is kept under that "
-		  "name" },
+		  "F: profiles.watch: 'watch' is reserved: assayd keeps what it observes "
+		  "under that name" },
 		{ WITH_BUDGET("45"),
-		  "F: profiles.q.budget: want a duration such as 45s, not a number" },
+		  "F: profiles.q.budget: expected a duration such as 45s, not a number" },
 		{ WITH_BUDGET("0s"), "F: profiles.q.budget: must be longer than 0" },
 		{ WITH_BUDGET("500ms"),
 		  "F: profiles.q.budget: its probes need 1s, more than 500ms" },
@@ -106,17 +106,17 @@ static void what_is_wrong_is_named_with_its_place(void)
 		{ WITH_PROBE("{budget: 1s}"), "F: profiles.q.probes[0].name: missing" },
 		{ WITH_PROBE("{name: a}"), "F: profiles.q.probes[0].budget: missing" },
 		{ WITH_PROBE("{name: 3, budget: 1s}"),
-		  "F: profiles.q.probes[0].name: want a string, not a number" },
+		  "F: profiles.q.probes[0].name: expected a string, not a number" },
 		{ WITH_PROBE("{name: a/b, budget: 1s}"),
-		  "F: profiles.q.probes[0].name: want 1 to 64 letters, digits, '-' or '_'" },
+		  "F: profiles.q.probes[0].name: expected 1 to 64 letters, digits, '-' or '_'" },
 		{ WITH_PROBE("{name: a, budget: 1s, active: maybe}"),
-		  "F: profiles.q.probes[0].active: want true or false, not a string" },
+		  "F: profiles.q.probes[0].active: expected true or false, not a string" },
 		{ WITH_PROBE("{name: a, budget: 1s, args: -x}"),
-		  "F: profiles.q.probes[0].args: want a list, not a string" },
+		  "F: profiles.q.probes[0].args: expected a list, not a string" },
 		{ WITH_PROBE("{name: a, budget: 1s, args: [1]}"),
-		  "F: profiles.q.probes[0].args[0]: want a string, not a number" },
+		  "F: profiles.q.probes[0].args[0]: expected a string, not a number" },
 		{ WITH_PROBE("{name: a, budget: 1s, exec: bin/a}"),
-		  "F: profiles.q.probes[0].exec: want an absolute path, not 'bin/a'" },
+		  "F: profiles.q.probes[0].exec: expected an absolute path, not 'bin/a'" },
 		{ WITH_PROBE(GOOD_PROBE ", " GOOD_PROBE),
 		  "F: profiles.q.probes[1].name: 'a' is in this profile twice" },
 	};
@@ -171,7 +171,7 @@ static void more_profiles_than_the_limit_are_refused(void)
 		text = longer;
 	}
 	CHECK_EQ(read_text(text, &p, &err), -EINVAL);
-	CHECK_STR(err.msg, "F: profiles: want 1 to 32 profiles, not 33");
+	CHECK_STR(err.msg, "F: profiles: expected 1 to 32 profiles, not 33");
 }
 
 static void a_directory_and_an_absent_file_are_named(void)

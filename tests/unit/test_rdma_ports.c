@@ -119,8 +119,8 @@ static void who_is_left_out_is_named(void)
 	/* A port that is down is none the less of the jobs' kind. */
 	ports[1].active = false;
 	CHECK_EQ(ports_choose(ports, 3, NULL, words), 2);
-	CHECK_STR(words, "mlx5_2:1 (100 Gb/s) left out: not of the model and rate of the others; "
-			 "--devices names them");
+	CHECK_STR(words, "mlx5_2:1 (100 Gb/s) left out: its model or rate differs from the "
+			 "others'; --devices would include it");
 	CHECK_EQ(ports_choose(ports, 2, "=mlx5_1", words), 1);
 	CHECK_STR(words, "mlx5_0:1 (400 Gb/s) left out: not in the list of devices");
 	CHECK_STR(ports[0].device, "mlx5_1");
@@ -297,14 +297,15 @@ static void a_wrong_site_file_names_the_place(void)
 		const char *yaml, *message;
 	} cases[] = {
 		{ "{devices: mlx5_0}", "rdma.yaml: v: missing" },
-		{ "{v: 2}", "rdma.yaml: v: want 1" },
+		{ "{v: 2}", "rdma.yaml: v: expected 1" },
 		{ "{v: 1, hcas: mlx5_0}", "rdma.yaml: hcas: unknown key" },
 		{ "{v: 1, devices: [mlx5_0]}",
-		  "rdma.yaml: devices: want a list of devices in one" },
+		  "rdma.yaml: devices: expected a list of devices in one" },
 		{ "{v: 1, devices: 'a b'}", "rdma.yaml: devices: 'a b' is not a device" },
-		{ "{v: 1, sl: 16}", "rdma.yaml: sl: want a whole number from 0 to 15" },
-		{ "{v: 1, tclass: 1.5}", "rdma.yaml: tclass: want a whole number from 0 to 255" },
-		{ "{v: 1, pkey_index: -1}", "rdma.yaml: pkey_index: want a whole number" },
+		{ "{v: 1, sl: 16}", "rdma.yaml: sl: expected a whole number from 0 to 15" },
+		{ "{v: 1, tclass: 1.5}",
+		  "rdma.yaml: tclass: expected a whole number from 0 to 255" },
+		{ "{v: 1, pkey_index: -1}", "rdma.yaml: pkey_index: expected a whole number" },
 	};
 	size_t i;
 

@@ -92,7 +92,8 @@ static void a_hundredth_of_the_line_is_too_much(void)
 	set(&after, TRAFFIC_RECEIVED_BYTES, 600000.0 * SIZE * 1.045);
 	traffic_judge(&before, &after, &much, line_rate, &finding);
 	CHECK(finding.foreign);
-	CHECK_HAS(finding.words, "MB/s through the port meanwhile, beside our 39321.6 MB/s");
+	CHECK_HAS(finding.words,
+		  "MB/s through the port during the test, in addition to our 39321.6 MB/s");
 }
 
 /* What looks like packets sent again is the others' when there are others. */

@@ -66,7 +66,7 @@ static void what_is_no_sample_is_refused_with_its_place(void)
 	static const struct {
 		const char *text, *sentence;
 	} cases[] = {
-		{ "[]", "line 1: want an object, not a list" },
+		{ "[]", "line 1: expected an object, not a list" },
 		{ "{}", "line 1: check: missing" },
 		{ "{\"check\":\"\",\"subject\":\"s\",\"state\":\"busy\"}", "must not be empty" },
 		{ "{\"check\":\"c\",\"subject\":\"\",\"state\":\"busy\"}", "must not be empty" },
@@ -75,21 +75,22 @@ static void what_is_no_sample_is_refused_with_its_place(void)
 		{ "{\"check\":\"c\",\"subject\":\"s\",\"state\":\"fine\"}",
 		  "'fine' is none of measured, busy, foreign-traffic, set-up, timeout, aborted" },
 		{ "{" MEASURED ",\"value\":1}", "a value without a unit" },
-		{ "{" MEASURED ",\"value\":\"1\",\"unit\":\"1\"}", "line 1: value: want a number" },
+		{ "{" MEASURED ",\"value\":\"1\",\"unit\":\"1\"}",
+		  "line 1: value: expected a number" },
 		{ "{\"check\":\"c\",\"subject\":\"s\",\"state\":\"busy\",\"value\":1,\"unit\":"
 		  "\"1\"}",
 		  "value and ok must be null in state busy" },
 		{ "{\"check\":\"c\",\"subject\":\"s\",\"state\":\"timeout\",\"ok\":false}",
 		  "value and ok must be null in state timeout" },
-		{ "{" MEASURED ",\"v\":2}", "line 1: v: want 1" },
-		{ "{" MEASURED ",\"v\":\"1\"}", "line 1: v: want 1" },
+		{ "{" MEASURED ",\"v\":2}", "line 1: v: expected 1" },
+		{ "{" MEASURED ",\"v\":\"1\"}", "line 1: v: expected 1" },
 		{ "{" MEASURED ",\"better\":\"more\"}", "'more' is none of higher, lower, none" },
 		{ "{" MEASURED ",\"severity\":\"bad\"}", "line 1: severity: " },
-		{ "{" MEASURED ",\"params\":[]}", "line 1: params: want an object" },
-		{ "{" MEASURED ",\"path\":[1]}", "line 1: path[0]: want a string" },
+		{ "{" MEASURED ",\"params\":[]}", "line 1: params: expected an object" },
+		{ "{" MEASURED ",\"path\":[1]}", "line 1: path[0]: expected a string" },
 		{ "{" MEASURED ",\"n\":-1}", "line 1: n: -1 is negative" },
 		{ "{" MEASURED ",\"n\":1.5}", "line 1: n: 1.5 is not a whole number" },
-		{ "{" MEASURED ",\"w\":[1,2,3,\"4\"]}", "line 1: w[3]: want a number" },
+		{ "{" MEASURED ",\"w\":[1,2,3,\"4\"]}", "line 1: w[3]: expected a number" },
 		{ "{" MEASURED
 		  ",\"w\":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}",
 		  "line 1: w: 33 numbers, more than 32" },
@@ -187,12 +188,12 @@ static void check_report_refused(const char *text, const char *sentence)
 
 static void what_is_no_report_is_refused_with_its_place(void)
 {
-	check_report_refused("[]", "r.json: want an object, not a list");
-	check_report_refused("{}", "r.json: kind: want \"report\"");
-	check_report_refused("{\"kind\":\"report\"}", "r.json: v: want 1");
-	check_report_refused("{\"v\":2,\"kind\":\"report\"}", "r.json: v: want 1");
+	check_report_refused("[]", "r.json: expected an object, not a list");
+	check_report_refused("{}", "r.json: kind: expected \"report\"");
+	check_report_refused("{\"kind\":\"report\"}", "r.json: v: expected 1");
+	check_report_refused("{\"v\":2,\"kind\":\"report\"}", "r.json: v: expected 1");
 	check_report_refused("{\"v\":1,\"kind\":\"report\"}", "r.json: node: missing");
-	check_report_refused(HEAD ",\"samples\":{}}", "r.json: samples: want a list");
+	check_report_refused(HEAD ",\"samples\":{}}", "r.json: samples: expected a list");
 	check_report_refused(HEAD ",\"samples\":[{}]}", "r.json: samples[0].check: missing");
 	check_report_refused(HEAD ",\"samples\":[{" MEASURED "},{" MEASURED ",\"value\":1}]}",
 			     "r.json: samples[1]: a value without a unit");

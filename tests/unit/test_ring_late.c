@@ -283,7 +283,7 @@ static void a_job_of_another_size_is_refused(void)
 	struct err err = ERR_INIT;
 
 	CHECK_EQ(ring_late_find(&rings, &options, &l, &err), -EINVAL);
-	CHECK_STR(err.msg, "4 ranks are not dp3-pp1-tp1");
+	CHECK_STR(err.msg, "4 ranks do not make dp3-pp1-tp1");
 }
 
 static const struct test tests[] = {

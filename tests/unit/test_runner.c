@@ -80,7 +80,7 @@ static void no_probe_starts_after_the_end_of_the_run(void)
 	CHECK_EQ(report.n_samples, 0);
 	CHECK_EQ(report.n_problems, 2);
 	CHECK_EQ(report.problems[0].code, PROBLEM_TIMEOUT);
-	CHECK_STR(report.problems[1].detail, "not started: the time of the run was over");
+	CHECK_STR(report.problems[1].detail, "not started: the run's time was up");
 	report_release(&report);
 }
 

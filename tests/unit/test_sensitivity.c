@@ -293,7 +293,8 @@ static void the_need_is_named(void)
 		  "value for it" },
 		{ "gemm.rate", 1, 5, NAN, BETTER_HIGHER, -1, SAMPLE_MEASURED, NULL },
 		{ "gemm.rate", 2, 3, NAN, BETTER_HIGHER, -1, SAMPLE_MEASURED,
-		  "to fail, a second reference: 2 more good runs for own history, or a SKU file "
+		  "for a failure, a second reference: 2 more good runs for own history, or a SKU "
+		  "file "
 		  "with a value for it" },
 		{ "gemm.rate", 6, 0, NAN, BETTER_HIGHER, -1, SAMPLE_MEASURED, NULL },
 		{ "gemm.rate", 1, 0, 90, BETTER_HIGHER, -1, SAMPLE_MEASURED, NULL },

@@ -251,18 +251,18 @@ static const struct wrong {
 } wrong[] = {
 	{ "{v: 1, match: {}}", "s.yaml: sku: missing" },
 	{ "{v: 1, sku: x}", "s.yaml: match: missing" },
-	{ "{v: 1, sku: ../x, match: {}}", "s.yaml: sku: want a name of" },
-	{ "{v: 1, sku: \"\", match: {}}", "s.yaml: sku: want a name of" },
-	{ "{v: 3, sku: x, match: {}}", "s.yaml: v: want 1" },
+	{ "{v: 1, sku: ../x, match: {}}", "s.yaml: sku: expected a name of" },
+	{ "{v: 1, sku: \"\", match: {}}", "s.yaml: sku: expected a name of" },
+	{ "{v: 3, sku: x, match: {}}", "s.yaml: v: expected 1" },
 	{ "{v: 1, sku: x, match: {nics: []}}", "s.yaml: match.nics: unknown key" },
-	{ "{v: 1, sku: x, match: {gpus: []}}", "s.yaml: match.gpus: want 1 to" },
-	{ "{v: 1, sku: x, match: {gpu: nvidia}}", "s.yaml: match.gpu: want a list" },
+	{ "{v: 1, sku: x, match: {gpus: []}}", "s.yaml: match.gpus: expected 1 to" },
+	{ "{v: 1, sku: x, match: {gpu: nvidia}}", "s.yaml: match.gpu: expected a list" },
 	{ "{v: 1, sku: x, match: {gpu: ['10de:2330', zz]}}",
-	  "s.yaml: match.gpu[1]: want a PCI id as 10de:2330" },
-	{ "{v: 1, sku: x, match: {nic: ['15b3']}}", "s.yaml: match.nic[0]: want a PCI id" },
-	{ "{v: 1, sku: x, match: {nic: [':1021']}}", "s.yaml: match.nic[0]: want a PCI id" },
-	{ "{v: 1, sku: x, match: {nic: ['15b3:']}}", "s.yaml: match.nic[0]: want a PCI id" },
-	{ "{v: 1, sku: x, match: {nic: ['15b3:10 21']}}", "s.yaml: match.nic[0]: want a" },
+	  "s.yaml: match.gpu[1]: expected a PCI id such as 10de:2330" },
+	{ "{v: 1, sku: x, match: {nic: ['15b3']}}", "s.yaml: match.nic[0]: expected a PCI id" },
+	{ "{v: 1, sku: x, match: {nic: [':1021']}}", "s.yaml: match.nic[0]: expected a PCI id" },
+	{ "{v: 1, sku: x, match: {nic: ['15b3:']}}", "s.yaml: match.nic[0]: expected a PCI id" },
+	{ "{v: 1, sku: x, match: {nic: ['15b3:10 21']}}", "s.yaml: match.nic[0]: expected a" },
 	{ "{v: 1, sku: x, match: {}, inventory: {wheels: {count: 1, source: s}}}",
 	  "s.yaml: inventory.wheels: unknown key" },
 	{ "{v: 1, sku: x, match: {}, inventory: {gpus: {count: 8}}}",
@@ -281,7 +281,7 @@ static const struct wrong {
 	  "s.yaml: expect[0].source: must not be empty" },
 	{ "{v: 1, sku: x, match: {}, expect: [{check: c, floor: 24.9, unit: GB/s, source: "
 	  "s}]}",
-	  "s.yaml: expect[0].unit: 'GB/s': want B/s, s, FLOP/s or 1" },
+	  "s.yaml: expect[0].unit: 'GB/s': expected B/s, s, FLOP/s or 1" },
 	{ "{v: 1, sku: x, match: {}, expect: [{check: c, class: nod, floor: 1, unit: s, "
 	  "source: s}]}",
 	  "s.yaml: expect[0].class: 'nod' matches none of self, pix" },
@@ -299,15 +299,15 @@ static const struct wrong {
 	  "s.yaml: expect[0].part: cannot be combined with floor" },
 	{ "{v: 1, sku: x, match: {}, expect: [{check: c, params: 3, floor: 1, unit: s, "
 	  "source: s}]}",
-	  "s.yaml: expect[0].params: want" },
+	  "s.yaml: expect[0].params: expected" },
 	{ "{v: 1, sku: x, match: {}, expect: [{check: c, params: {a: {least: 1}}, floor: "
 	  "1, "
 	  "unit: s, source: s}]}",
 	  "s.yaml: expect[0].params.a.least: unknown key" },
-	{ "{v: 1, sku: x, match: {gpus: 0}}", "s.yaml: match.gpus: want a number of GPUs" },
+	{ "{v: 1, sku: x, match: {gpus: 0}}", "s.yaml: match.gpus: expected a number of GPUs" },
 	{ "{v: 1, sku: x, match: {gpus: [8, 4.5]}}",
-	  "s.yaml: match.gpus[1]: want a number of GPUs" },
-	{ "{v: 1, sku: x, match: {virtual: 1}}", "s.yaml: match.virtual: want true or" },
+	  "s.yaml: match.gpus[1]: expected a number of GPUs" },
+	{ "{v: 1, sku: x, match: {virtual: 1}}", "s.yaml: match.virtual: expected true or" },
 };
 
 static void what_is_wrong_is_named_with_its_place(void)

@@ -54,13 +54,13 @@ static void what_cannot_be_is_refused_in_a_sentence(void)
 		struct standstill_beat beat = { 1, 101, bad[i], 1, 0, false };
 
 		CHECK_EQ(standstill_check(&s, &beat, &err), -EINVAL);
-		CHECK_HAS(err.msg, "seconds[0]: want the duration of a step");
+		CHECK_HAS(err.msg, "seconds[0]: expected the duration of a step");
 	}
 	CHECK_EQ(standstill_check(&s,
 				  &(struct standstill_beat){ 1, 101, many, ARRAY_SIZE(many), 0, 0 },
 				  &err),
 		 -EINVAL);
-	CHECK_STR(err.msg, "seconds: want the durations of at most 64 steps");
+	CHECK_STR(err.msg, "seconds: expected the durations of at most 64 steps");
 	CHECK_EQ(standstill_check(&s, &(struct standstill_beat){ 1, 101, NULL, 0, -1, 0 }, &err),
 		 -EINVAL);
 	CHECK_EQ(standstill_check(&s, &(struct standstill_beat){ 1, 101, NULL, 0, NAN, 0 }, &err),
@@ -68,12 +68,12 @@ static void what_cannot_be_is_refused_in_a_sentence(void)
 	CHECK_EQ(standstill_check(
 			 &s, &(struct standstill_beat){ 1, 101, NULL, 0, 7 * 86400 + 1, 0 }, &err),
 		 -EINVAL);
-	CHECK_HAS(err.msg, "age: want the seconds since the step ended");
+	CHECK_HAS(err.msg, "age: expected the seconds since the step ended");
 	CHECK_EQ(standstill_check(&s, &(struct standstill_beat){ 1, 99, NULL, 0, 0, 0 }, &err),
 		 -EEXIST);
 	CHECK_STR(err.msg,
-		  "step 100 of run 1 has come, and steps of a run do not fall: what starts "
-		  "again is run 2");
+		  "step 100 of run 1 has been reported, and steps never go back within a run: a "
+		  "restart is run 2");
 	CHECK_EQ(standstill_check(&s, &(struct standstill_beat){ 0, 101, NULL, 0, 0, 0 }, &err),
 		 -EEXIST);
 	CHECK_EQ(standstill_check(&s, &(struct standstill_beat){ 1, 100, NULL, 0, 0, 0 }, &err), 0);
@@ -246,16 +246,16 @@ static void what_is_found_is_said(void)
 		const char *want;
 	} rows[] = {
 		{ { STANDSTILL_UNKNOWN, 9, 0, 0, 1, 0, 0, 0, true, false },
-		  "no beat came since the controller began: step 9" },
+		  "no beat has arrived since the controller started: step 9" },
 		{ { STANDSTILL_STILL, 1204, 14 * USEC_PER_MIN, 0, 8.3, 0, 0, 0, false, false },
 		  "no step for 14m; its steps took 8.3 s: step 1204" },
 		{ { STANDSTILL_STILL, 3, 3 * USEC_PER_HOUR, 0, 128, 0, 0, 0, false, true },
-		  "no step for 3h; its steps took 128 s: step 3; no beat comes, and its ranks "
-		  "run" },
+		  "no step for 3h; its steps took 128 s: step 3; no beat arrives, but its "
+		  "ranks run" },
 		{ { STANDSTILL_STILL, 0, 3600 * USEC_PER_SEC, 0, 0, 0, 0, 0, false, false },
 		  "no step for 60m: step 0" },
 		{ { STANDSTILL_UNKNOWN, 9, 11 * USEC_PER_MIN, 0, 1, 0, 0, 0, false, true },
-		  "no step for 11m, no beat comes, and no agent says whether its ranks run: step "
+		  "no step for 11m, no beat arrives, and no agent says whether its ranks run: step "
 		  "9" },
 		{ { STANDSTILL_ENDED, 9, 0, 0, 1, 0, 0, 0, false, true }, "it has ended: step 9" },
 		{ { STANDSTILL_GROWING, 9, 0, 0, 9.4, 1.132, 1.11, 1.149, false, false },

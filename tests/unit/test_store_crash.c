@@ -27,7 +27,7 @@ enum {
 	REPORTS = HOSTS * BOOTS * SEQS,
 	CRASHES = 200,
 	LIVES = 8,     /* crashes of one disk */
-	CHANGES = 400, /* of the file, between two crashes, at most */
+	CHANGES = 800, /* of the file, between two crashes, at most; a store is made in fewer */
 	BATCH = 12,
 	TURNS = 40,
 	TWIN_EVERY = 4, /* divides LIVES */

@@ -372,6 +372,36 @@ static void windows_count_by_their_steps_not_by_when_they_came(void)
 	CHECK_EQ(last, id); /* the last of them is the oldest */
 }
 
+/* Two windows of run 1, then one of run 3, one of run 2 that failed, and one more of run 3. */
+static void the_window_before_a_run_is_the_newest_of_an_earlier_one(void)
+{
+	static const int64_t runs[] = { 1, 1, 3, 2, 3 };
+	CLEANUP(store_closep) struct store *s = open_store("before.db");
+	const int64_t job = job_of(s, "a", NOW_US);
+	int64_t ids[ARRAY_SIZE(runs)], id = -1, run = -1;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(runs); i++) {
+		CLEANUP(freep) char *digest = xasprintf("abc%zu", i);
+		const struct store_trace_window w = { .job = job,
+						      .run = runs[i],
+						      .parts = 1,
+						      .came = 1,
+						      .digest = digest,
+						      .received_us = NOW_US + i };
+
+		CHECK_EQ(store_queue_window(s, &w, &ids[i], NULL), 0);
+		end(s, job, ids[i], runs[i] == 2 ? WINDOW_FAILED : WINDOW_ANALYSED);
+	}
+	CHECK_EQ(store_window_before(s, job, 3, 512, &id, &run, NULL), 0);
+	CHECK_EQ(id, ids[1]);
+	CHECK_EQ(run, 1);
+	CHECK_EQ(store_window_before(s, job, 1, 512, &id, &run, NULL), 0);
+	CHECK_EQ(id, 0);
+	CHECK_EQ(store_window_before(s, job, 3, 2, &id, &run, NULL), 0);
+	CHECK_EQ(id, 0); /* it is further back */
+}
+
 static const struct test tests[] = {
 	TEST(windows_are_taken_in_turn_and_end),
 	TEST(the_same_trace_is_found_again_in_its_run_alone),
@@ -383,6 +413,7 @@ static const struct test tests[] = {
 	TEST(files_of_windows_that_nobody_wants_are_swept),
 	TEST(the_oldest_analyses_make_room),
 	TEST(windows_count_by_their_steps_not_by_when_they_came),
+	TEST(the_window_before_a_run_is_the_newest_of_an_earlier_one),
 };
 
 int main(void)

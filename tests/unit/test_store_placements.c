@@ -208,9 +208,8 @@ static void a_suspect_is_named_by_where_its_ranks_were(void)
 		  "were on." },
 		{ SUMMARY("\"gpu-9\"", "40", "47"), "gpu-9", "trace", "It is slow." },
 		{ SUMMARY("", "40", "47"), NULL, NULL,
-		  "No host is suspected for dp 3 stage 1: neither the trace nor anybody else says "
-		  "on "
-		  "which host it was." },
+		  "No host is suspected for dp 3 stage 1: neither the trace nor anything else says "
+		  "which host it was on." },
 		{ SUMMARY("", "16", "40"), NULL,
 		  NULL, "No host is suspected for dp 3 stage 1: where some of its ranks ran is unknown." },
 	};
@@ -259,8 +258,10 @@ static void pods_come_before_what_processes_say(void)
 		{ SUMMARY("", "16", "20"), NULL, NULL, "part of the window", 128, NOW_US,
 		  NOW_US + 7 },
 		/* There are more or fewer of them than the trace has. */
-		{ SUMMARY("", "16", "20"), NULL, NULL, "nor anybody else", 127, NOW_US, NOW_US + 9 },
-		{ SUMMARY("", "16", "20"), NULL, NULL, "nor anybody else", 129, NOW_US, NOW_US + 9 },
+		{ SUMMARY("", "16", "20"), NULL, NULL, "nor anything else", 127, NOW_US,
+		  NOW_US + 9 },
+		{ SUMMARY("", "16", "20"), NULL, NULL, "nor anything else", 129, NOW_US,
+		  NOW_US + 9 },
 		{ SUMMARY("", "8", "15"), "gpu-1", "agents", "ran on gpu-1", 127, NOW_US,
 		  NOW_US + 9 },
 	};

@@ -104,7 +104,7 @@ static void what_cannot_be_is_refused_with_its_place(void)
 		int r;
 	} rows[] = {
 		{ "", "summary", -EINVAL },
-		{ "[]", "want an object", -EINVAL },
+		{ "[]", "expected an object", -EINVAL },
 		{ "{}", "format", -EINVAL },
 		{ SUMMARY_OF("64", "16", "haunted", "", "null"), "class", -EINVAL },
 		{ SUMMARY_OF("-1", "16", "none", "", "null"), "steps", -EINVAL },
@@ -251,10 +251,10 @@ static void ranks_are_spans(void)
 		{ "\"rank_spans\":[[7,7]]", 1, { { 7, 7 } }, NULL },
 		{ "\"dp\":1", 0, { { 0, 0 } }, NULL },
 		{ "\"ranks\":[9,8]", 0, { { 0, 0 } }, NULL },
-		{ "\"rank_spans\":[]", 0, { { 0, 0 } }, "want 1 to 1024 spans" },
-		{ "\"rank_spans\":{}", 0, { { 0, 0 } }, "want 1 to 1024 spans" },
+		{ "\"rank_spans\":[]", 0, { { 0, 0 } }, "expected 1 to 1024 spans" },
+		{ "\"rank_spans\":{}", 0, { { 0, 0 } }, "expected 1 to 1024 spans" },
 		{ "\"rank_spans\":[8,15]", 0, { { 0, 0 } }, "rank_spans: span 0" },
-		{ "\"rank_spans\":[[0,7],[7,9]]", 0, { { 0, 0 } }, "span 1: want the first" },
+		{ "\"rank_spans\":[[0,7],[7,9]]", 0, { { 0, 0 } }, "span 1: expected the first" },
 		{ "\"rank_spans\":[[0,7],[9,8]]", 0, { { 0, 0 } }, "span 1" },
 		{ "\"rank_spans\":[[0,16384]]", 0, { { 0, 0 } }, "span 0" },
 		{ "\"rank_spans\":[[-1,3]]", 0, { { 0, 0 } }, "span 0" },

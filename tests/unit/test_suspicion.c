@@ -214,7 +214,7 @@ static void a_window_is_taken_once(void)
 
 	CHECK_EQ(add(&s, &window, 0, &err), 0);
 	CHECK_EQ(add(&s, &window, 0, &err), -EEXIST);
-	CHECK_STR(err.msg, "window 0 is there");
+	CHECK_STR(err.msg, "window 0 is already there");
 	found_at(&s, 4, found);
 	CHECK_STR(found, "a:1/1");
 	suspicion_release(&s);
@@ -255,12 +255,12 @@ static void what_is_no_window_is_refused(void)
 	} rows[] = {
 		{ one, 1, BLAME_COMPUTE, 0.5, 1, T0, "window 3 ends before it begins" },
 		{ one, 1, BLAME_COMPUTE, 0.5, 4, T0 + 1, "window 3: 4 suspects, more than 3" },
-		{ one, 0, BLAME_COMPUTE, 0.5, 1, T0 + 1, "a suspect of 0 hosts: want 1 to 64" },
-		{ many, 65, BLAME_COMPUTE, 0.5, 1, T0 + 1, "a suspect of 65 hosts: want 1 to 64" },
+		{ one, 0, BLAME_COMPUTE, 0.5, 1, T0 + 1, "a suspect of 0 hosts: expected 1 to 64" },
+		{ many, 65, BLAME_COMPUTE, 0.5, 1, T0 + 1, "suspect of 65 hosts: expected 1 to 64" },
 		{ one, 1, BLAME_JOB, 0.5, 1, T0 + 1, "a class that accuses nobody" },
 		{ one, 1, BLAME_UNCLEAR, 0.5, 1, T0 + 1, "a class that accuses nobody" },
 		{ one, 1, -1, 0.5, 1, T0 + 1, "a class that accuses nobody" },
-		{ one, 1, BLAME_LINK, NAN, 1, T0 + 1, "a share that is no number" },
+		{ one, 1, BLAME_LINK, NAN, 1, T0 + 1, "a share that is not a number" },
 		{ twice, 3, BLAME_LINK, 0.5, 1, T0 + 1, "host 'a' twice in a suspect" },
 		{ one, 1, BLAME_LINK, 0.5, 2, T0 + 1, "window 3: a suspect twice: 'a'" },
 		{ empty, 1, BLAME_LINK, 0.5, 1, T0 + 1, "a host without a name" },

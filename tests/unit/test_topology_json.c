@@ -119,14 +119,14 @@ static void mistakes_are_named_with_their_place(void)
 	static const struct {
 		const char *text, *what;
 	} rows[] = {
-		{ "[]", "t.json: want an object, not a list" },
-		{ "{}", "t.json: v: want 1" },
-		{ "{\"v\":2,\"kind\":\"topology\"}", "t.json: v: want 1" },
-		{ "{\"v\":1,\"kind\":\"report\"}", "t.json: kind: want \"topology\"" },
-		{ HEAD "\"links\":[]}", "t.json: nodes: want a list, not nothing" },
-		{ HEAD "\"nodes\":[]}", "t.json: links: want a list, not nothing" },
-		{ HEAD "\"nodes\":{},\"links\":[]}", "t.json: nodes: want a list" },
-		{ HEAD "\"nodes\":[7],\"links\":[]}", "t.json: nodes[0]: want an object" },
+		{ "[]", "t.json: expected an object, not a list" },
+		{ "{}", "t.json: v: expected 1" },
+		{ "{\"v\":2,\"kind\":\"topology\"}", "t.json: v: expected 1" },
+		{ "{\"v\":1,\"kind\":\"report\"}", "t.json: kind: expected \"topology\"" },
+		{ HEAD "\"links\":[]}", "t.json: nodes: expected a list, not nothing" },
+		{ HEAD "\"nodes\":[]}", "t.json: links: expected a list, not nothing" },
+		{ HEAD "\"nodes\":{},\"links\":[]}", "t.json: nodes: expected a list" },
+		{ HEAD "\"nodes\":[7],\"links\":[]}", "t.json: nodes[0]: expected an object" },
 		{ HEAD "\"nodes\":[{\"type\":\"gpu\"}],\"links\":[]}",
 		  "t.json: nodes[0].id: missing" },
 		{ HEAD "\"nodes\":[{\"id\":\"x\",\"type\":\"cpu\"}],\"links\":[]}",
@@ -144,7 +144,7 @@ static void mistakes_are_named_with_their_place(void)
 		  "t.json: links[0].b: no node 'x'" },
 		{ HEAD "\"nodes\":[" GPU
 		       "],\"links\":[{\"id\":\"l\",\"a\":\"gpu:a\",\"b\":\"gpu:a\"}]}",
-		  "t.json: links[0].b: a link of 'gpu:a' with itself" },
+		  "t.json: links[0].b: a link from 'gpu:a' to itself" },
 		{ HEAD "\"nodes\":[" GPU "," NUMA
 		       "],\"links\":[{\"id\":\"l\",\"a\":\"gpu:a\",\"b\":\"numa:0\",\"gts\":-1}]}",
 		  "t.json: links[0].gts: -1 is outside 0 to 1024" },
@@ -157,7 +157,7 @@ static void mistakes_are_named_with_their_place(void)
 		       "{\"id\":\"l\",\"a\":\"gpu:a\",\"b\":\"numa:0\"}]}",
 		  "t.json: links[1].id: 'l' is listed twice" },
 		{ HEAD "\"nodes\":[],\"links\":[],\"virtual\":1}",
-		  "t.json: virtual: want true or false, not a number" },
+		  "t.json: virtual: expected true or false, not a number" },
 		{ HEAD "\"nodes\":[],\"links\":[],\"neighbors\":[{\"rnic\":\"a\",\"switch\":\"b\","
 		       "\"source\":\"guess\"}]}",
 		  "t.json: neighbors[0].source: 'guess' is none of lldp, label, file" },

@@ -185,10 +185,10 @@ static void what_is_wrong_is_said(void)
 		{ "0.5", "-Infinity", "duration: '-Infinity' is not a number" },
 		{ "0.5", "1e999", "duration: '1e999' is not a number" },
 		{ "0.5", "null", "duration: 'null' is not a number" },
-		{ "0.5", "0.5,\"a\":1,\"a\":2", "no valid JSON" },
-		{ "0.5}", "0.5", "no valid JSON object, from column 142 on" },
-		{ "0.5}", "0.5}]", "no valid JSON" },
-		{ "{", "[", "no valid JSON object, from column 1 on" },
+		{ "0.5", "0.5,\"a\":1,\"a\":2", "not a valid JSON" },
+		{ "0.5}", "0.5", "not a valid JSON object from column 142 on" },
+		{ "0.5}", "0.5}]", "not a valid JSON" },
+		{ "{", "[", "not a valid JSON object from column 1 on" },
 	};
 	size_t i;
 

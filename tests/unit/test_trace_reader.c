@@ -128,7 +128,7 @@ static void the_first_wrong_line_is_named(void)
 			at = strchr(at, '\n') + 1;
 		for (; *at; at = strchr(at, '\n') + 1)
 			*at = '?';
-		want = xasprintf("trace.jsonl: line %d: no valid JSON object", line);
+		want = xasprintf("trace.jsonl: line %d: not a valid JSON object", line);
 		CHECK_EQ(read_text(copy, &trace, &err), -EINVAL);
 		CHECK_HAS(err.msg, want);
 	}
@@ -278,7 +278,8 @@ static void a_csv_needs_the_file_beside_it(void)
 	struct err err = ERR_INIT;
 
 	CHECK_EQ(read_file(path, NULL, &trace, &err), -EINVAL);
-	CHECK_HAS(err.msg, "a.csv: a CSV does not say the shape of its job: give --meta FILE.yaml");
+	CHECK_HAS(err.msg,
+		  "a.csv: a CSV does not state the shape of its job: give --meta FILE.yaml");
 	CHECK_EQ(read_file(path, wrong, &trace, &err), -EINVAL);
 	CHECK_HAS(err.msg, "b.yaml: world_size: 1 is not");
 	CHECK_EQ(read_file(path, meta, &trace, &err), 1);

@@ -32,7 +32,7 @@ static void one_slow_core_of_eight_is_named(void)
 	CHECK_EQ(v->items[1].level, VERDICT_PASS);
 	CHECK_STR(v->sentence,
 		  "warn: cpu:5 runs at 71.2 of 79.1 GFLOP/s (90 %) in gemm.rate: below "
-		  "its 7 peers; there is nothing else to confirm it yet");
+		  "its 7 peers; nothing else confirms it yet");
 	CHECK_STR(v->node, "host1");
 	CHECK_EQ(v->seq, 7);
 }
@@ -412,8 +412,8 @@ static void what_the_run_before_had_is_missed(void)
 	CHECK_EQ(item_level(v, "inventory.gpus", "host"), VERDICT_INCONCLUSIVE);
 	CHECK_STR(item_find(v, "gemm.rate", "cpu:2")->sentence,
 		  "cpu:2 is missing from gemm.rate, where the run before had it; if that is "
-		  "intended, remove the file 'last/quick.json' of the state directory, and tell "
-		  "the controller by `assayctl repair-done`");
+		  "intended, remove the file 'last/quick.json' from the state directory, and tell "
+		  "the controller with `assayctl repair-done`");
 	/* A device that was there is not excused by "nothing to measure here"... */
 	report_put_problem(&now, "gemm", PROBLEM_NOT_APPLICABLE, NULL);
 	CHECK_EQ(item_level(judged(&now, &in), "gemm.rate", "cpu:2"), VERDICT_INCONCLUSIVE);

@@ -81,15 +81,15 @@ static void a_bad_verdict_is_refused_by_its_place(void)
 	static const struct {
 		const char *text, *said;
 	} cases[] = {
-		{ "[]", "verdict.json: want an object, not a list" },
+		{ "[]", "verdict.json: expected an object, not a list" },
 		{ "{}", "verdict.json: v: this program reads version 1" },
 		{ "{\"v\":2,\"kind\":\"verdict\"}",
 		  "verdict.json: v: this program reads version 1" },
-		{ "{\"v\":1,\"kind\":\"report\"}", "verdict.json: kind: want \"verdict\"" },
+		{ "{\"v\":1,\"kind\":\"report\"}", "verdict.json: kind: expected \"verdict\"" },
 		{ "{\"v\":1,\"kind\":\"verdict\"}", "verdict.json: node: missing" },
-		{ "{" HEAD "}", "verdict.json: items: want a list, not nothing" },
+		{ "{" HEAD "}", "verdict.json: items: expected a list, not nothing" },
 		{ "{" HEAD ",\"items\":[1]}",
-		  "verdict.json: items[0]: want an object, not a number" },
+		  "verdict.json: items[0]: expected an object, not a number" },
 		{ "{" HEAD ",\"items\":[{\"check\":\"c\",\"subject\":\"s\",\"verdict\":\"bad\"}]}",
 		  "verdict.json: items[0].verdict: 'bad' is none of pass, inconclusive, warn, "
 		  "fail" },

@@ -43,8 +43,7 @@ static void a_low_value_is_told_with_what_it_is_held_against(void)
 	far.far = true;
 #define FACT "cpu:5 runs at 71.2 of 79.1 GFLOP/s (90 %) in gemm.rate: "
 	CHECK_WORDS(words_low(s, e, 3), FACT "below what its 7 peers and its own last 12 runs say");
-	CHECK_WORDS(words_low(s, e, 1), FACT "below its 7 peers; there is nothing else to confirm "
-					     "it yet");
+	CHECK_WORDS(words_low(s, e, 1), FACT "below its 7 peers; nothing else confirms it yet");
 	CHECK_WORDS(words_low(s, &far, 1), FACT "far below its 7 peers");
 	CHECK_WORDS(words_low(s, &few, 1),
 		    FACT "below the best of its 3 peers; too few peers to be "
@@ -81,11 +80,12 @@ static void counts_are_told_in_full(void)
 	};
 
 	CHECK_WORDS(words_low(s, &e, 1),
-		    "host counts 7 where the SKU file says 8 (inventory.gpus)");
+		    "host has 7 gpus where the SKU file says 8 (inventory.gpus)");
 	s = report_put(&r, "inventory.dimm_bytes", "host", 2130303778816);
 	e = (struct expectation){ .expected = 2164663517184, .n = 9, .source = SOURCE_HISTORY };
-	CHECK_WORDS(words_fine(s, &e, 1), "host counts 2130303778816 where its own last 9 runs say "
-					  "2164663517184 (inventory.dimm_bytes)");
+	CHECK_WORDS(words_fine(s, &e, 1),
+		    "host has 2130303778816 dimm_bytes where its own last 9 runs say "
+		    "2164663517184 (inventory.dimm_bytes)");
 }
 
 static void a_good_value_names_its_reference(void)

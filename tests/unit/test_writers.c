@@ -98,7 +98,7 @@ static void a_file_of_another_user_is_refused(void)
 	}
 	CHECK_EQ(chown(path, STRANGER, 0), 0);
 	CHECK_EQ(writers_check(path, &err), -EACCES);
-	CHECK_HAS(err.msg, "is of user 54321, who may change it: chown root ");
+	CHECK_HAS(err.msg, "belongs to user 54321, who may change it: chown root ");
 }
 
 static void one_that_is_not_there_is_an_error_of_its_own(void)

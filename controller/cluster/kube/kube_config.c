@@ -56,7 +56,7 @@ static int text_of(const struct jval *object, const char *key, char **ret, struc
 	if (is_empty(&v))
 		return 0;
 	if (!json_is_string(v.value))
-		return jval_fail(&v, err, "want a string, not %s: put it in quotes",
+		return jval_fail(&v, err, "expected a string, not %s: put it in quotes",
 				 jval_type_name(&v));
 	free(*ret);
 	*ret = xstrdup(json_string_value(v.value));
@@ -91,7 +91,7 @@ static int pem_of(const struct jval *object, const char *key, char **ret, struct
 	if (base64_decode(text, &pem, &len) < 0)
 		return jval_fail(&v, err, "is not base64");
 	if (strlen(pem) != len || !strstr(pem, "-----BEGIN "))
-		return jval_fail(&v, err, "want PEM in base64");
+		return jval_fail(&v, err, "expected PEM in base64");
 	*ret = TAKE(pem);
 	return 0;
 }
@@ -131,7 +131,7 @@ static int find(const struct jval *root, const char *list, const char *member,
 	int r;
 
 	if (!name || !*name)
-		return jval_fail(who, err, "want a name of %s", list);
+		return jval_fail(who, err, "expected a name of %s", list);
 	ret->list = jval_get(root, list);
 	r = jval_need_array(&ret->list, err);
 	for (i = 0; r == 0 && i < json_array_size(ret->list.value); i++) {
@@ -154,16 +154,16 @@ static int read_server(const struct jval *cluster, struct kube_config *config, s
 	if (r < 0)
 		return r;
 	if (!config->server)
-		return jval_fail(&v, err, "want the URL of the API server");
+		return jval_fail(&v, err, "expected the URL of the API server");
 	for (len = strlen(config->server); len && config->server[len - 1] == '/'; len--)
 		config->server[len - 1] = '\0';
 	rest = strstr(config->server, "://");
 	if (!rest || !rest[3] || config->server[strcspn(config->server, " \t\r\n?#@")])
-		return jval_fail(&v, err, "want a URL such as https://10.0.0.1:6443");
+		return jval_fail(&v, err, "expected a URL such as https://10.0.0.1:6443");
 	if (starts_with(config->server, "https://") ||
 	    (starts_with(config->server, "http://") && !url_is_open(config->server)))
 		return 0;
-	return jval_fail(&v, err, "want https://: over http anybody could read the token");
+	return jval_fail(&v, err, "expected https://: over http anybody could read the token");
 }
 
 static int read_cluster(const struct jval *cluster, struct kube_config *config, struct err *err)
@@ -182,7 +182,7 @@ static int read_cluster(const struct jval *cluster, struct kube_config *config, 
 		return r;
 	config->insecure = json_is_true(insecure.value);
 	if (insecure.value && !json_is_boolean(insecure.value))
-		return jval_fail(&insecure, err, "want true or false");
+		return jval_fail(&insecure, err, "expected true or false");
 	if (config->insecure && (config->ca_pem || config->ca_file))
 		return jval_fail(&insecure, err,
 				 "conflicts with certificate-authority: give one of the two");

@@ -55,7 +55,7 @@ static int read_ca(const char *path, char **ret_pem, struct err *err)
 	if (r < 0)
 		return r;
 	if (strlen(pem) != len || !strstr(pem, "-----BEGIN CERTIFICATE-----"))
-		return err_set(err, EINVAL, "%s: want certificates in PEM", path);
+		return err_set(err, EINVAL, "%s: expected certificates in PEM", path);
 	*ret_pem = TAKE(pem);
 	return 0;
 }

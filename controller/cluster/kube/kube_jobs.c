@@ -253,7 +253,7 @@ static int decode_row(const struct jval *v, struct kube_job_row *ret, struct err
 	int r = jval_decode(v, said_fields, ARRAY_SIZE(said_fields), JVAL_STRICT, &said, err);
 
 	if (r == 0 && !said.label == !said.annotation)
-		r = jval_fail(v, err, "want one of label and annotation: what names the job");
+		r = jval_fail(v, err, "expected one of label and annotation: what names the job");
 	if (r < 0)
 		return r;
 	*ret = (struct kube_job_row){

@@ -148,7 +148,7 @@ int kube_lanes_init(struct kube_lanes *lanes, struct sd_event *loop, struct err 
 		r = sd_event_source_set_enabled(lanes->timer, SD_EVENT_OFF);
 	for (i = 0; i < KUBE_LANES; i++)
 		TAILQ_INIT(&lanes->waiting[i]);
-	return r < 0 ? err_errno(err, -r, "cannot make a timer") : 0;
+	return r < 0 ? err_errno(err, -r, "cannot create a timer") : 0;
 }
 
 void kube_lanes_release(struct kube_lanes *lanes)

@@ -189,7 +189,7 @@ int kube_pods_add(struct kube_pods *pods, const json_t *list, struct err *err)
 
 	/* Go's encoder writes an empty list as null. */
 	if (!json_is_array(items) && !json_is_null(items))
-		return err_set(err, EINVAL, "want a list of pods");
+		return err_set(err, EINVAL, "expected a list of pods");
 	if (n > 0 && pods->n + n <= KUBE_PODS_MAX)
 		pods->items = xrealloc(pods->items, pods->n + n, sizeof(*pods->items));
 	else if (n > 0)

@@ -59,11 +59,12 @@ struct round *kube_round_new(struct kube_drains *drains, const char *node, bool 
 	struct round *round;
 
 	if (twice || drains->n_rounds >= KUBE_ROUNDS_MAX) {
-		cluster_answer(call, &(struct cluster_answer){
-					     .result = CLUSTER_AGAIN,
-					     .words = twice ? "it is being asked already"
-							    : "too many nodes are asked at once",
-					     .retry_us = KUBE_NOT_NOW_US });
+		cluster_answer(call,
+			       &(struct cluster_answer){
+				       .result = CLUSTER_AGAIN,
+				       .words = twice ? "it is already being queried"
+						      : "too many nodes are being queried at once",
+				       .retry_us = KUBE_NOT_NOW_US });
 		return NULL;
 	}
 	round = xcalloc(1, sizeof(*round));

@@ -10,12 +10,14 @@ SELECT id, node, kind, state, who, rule, incident, reason, evidence, undo, resul
 -- in: node text, kind int, state int, who text, rule text, incident int?, reason text
 -- in: evidence text, undo text, break_glass int, until_us uint, epoch uint, decided_us uint
 -- in: finding_check text, finding_subject text, partner text, sticky int, decision int, profile text
+-- in: request_key text
 -- gives: id
 INSERT INTO actions (node, kind, state, who, rule, incident, reason, evidence, undo, break_glass,
- until_us, epoch, decided_us, finding_check, finding_subject, partner, sticky, decision, profile)
+ until_us, epoch, decided_us, finding_check, finding_subject, partner, sticky, decision, profile,
+ request_key)
 VALUES (:node, :kind, :state, :who, :rule, :incident, :reason, :evidence, :undo, :break_glass,
  :until_us, :epoch, :decided_us, :finding_check, :finding_subject, :partner, :sticky, :decision,
- :profile);
+ :profile, :request_key);
 
 -- action_state: record action
 -- in: id int, state int, result text, done_us uint?
@@ -46,6 +48,11 @@ UPDATE actions SET profile = :profile WHERE id = :id;
 -- in: id int
 -- out: as actions
 {ACTION} WHERE id = :id;
+
+-- action_of_key: read action
+-- in: node text, request_key text
+-- out: as actions
+{ACTION} WHERE node = :node AND request_key = :request_key ORDER BY id DESC LIMIT 1;
 
 -- actions_drop: drop what is old
 -- The oldest that are over, a few at a time.

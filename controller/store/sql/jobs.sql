@@ -195,6 +195,13 @@ DELETE FROM trace_parts WHERE NOT EXISTS (SELECT 1 FROM trace_windows w WHERE w.
  ORDER BY at DESC, run DESC LIMIT 1) ORDER BY id DESC LIMIT :limit)
  ORDER BY coalesce(from_us, received_us) DESC, digest;
 
+-- trace_window_before: find window
+-- Of an earlier run, among the last ones.
+-- in: job int, run int, limit uint
+-- out: id int, run int
+SELECT id, run FROM (SELECT id, run FROM trace_windows WHERE job = :job AND state = 1 ORDER BY id DESC LIMIT :limit)
+ WHERE run < :run ORDER BY id DESC LIMIT 1;
+
 -- trace_window_tried: keep window
 -- in: id int
 UPDATE trace_windows SET tries = tries + 1 WHERE id = :id;

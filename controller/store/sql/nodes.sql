@@ -72,6 +72,32 @@ SELECT CASE WHEN n.seen_us BETWEEN :since_us AND :until_us THEN {NODE_LEVEL} ELS
 SELECT n.node, n.sku, {NODE_LEVEL}, n.seen_us FROM nodes n WHERE n.node > :after
  ORDER BY n.node LIMIT :limit;
 
+-- What a map of the fleet shows of a host.
+-- part HOST_SHOWN
+SELECT n.node, n.sku, {NODE_LEVEL}, n.seen_us,
+ (SELECT count(*) FROM incidents i WHERE i.node = n.node AND i.closed_us IS NULL) FROM nodes n;
+
+-- hosts_shown: read list
+-- in: after text, limit uint
+-- out: node text, sku text, verdict int, seen_us uint, open uint
+{HOST_SHOWN} WHERE n.node > :after ORDER BY n.node LIMIT :limit;
+
+-- host_shown: read host
+-- in: id int
+-- out: as hosts_shown
+{HOST_SHOWN} WHERE n.id = :id;
+
+-- host_of_incident_shown: read host
+-- in: id int
+-- out: as hosts_shown
+{HOST_SHOWN} WHERE n.node = (SELECT c.node FROM incidents c WHERE c.id = :id);
+
+-- host_sentence: read host
+-- in: node text
+-- out: sentence text
+SELECT CASE WHEN coalesce({OTHERS_LEVEL}, 0) > n.verdict THEN {OTHERS_SENTENCE} ELSE n.sentence END
+ FROM nodes n WHERE n.node = :node;
+
 -- envs: read list
 -- in: since_us int, until_us int, after text, limit uint
 -- out: node text, sku text, env text

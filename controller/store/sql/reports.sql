@@ -80,6 +80,19 @@ SELECT r.id, b.boot_id, r.seq, r.time, r.seen_us, r.profile, i.level, i.value FR
 SELECT p.coding, p.body FROM runs r JOIN nodes n ON n.id = r.node
  JOIN reports p ON p.id = r.report WHERE n.node = :node ORDER BY r.report DESC LIMIT :limit;
 
+-- series_reports: read reports
+-- in: node text, before int, since_us uint, limit uint
+-- out: id int, seen_us uint, coding int, body bytes
+SELECT r.id, r.seen_us, r.coding, r.body FROM reports r
+ WHERE r.node = (SELECT id FROM nodes WHERE node = :node) AND r.id < :before
+ AND r.seen_us >= :since_us ORDER BY r.id DESC LIMIT :limit;
+
+-- series_items: read items
+-- in: report int, check_name text
+-- out: subject text, level int, expected real, floor real
+SELECT subject, level, expected, floor FROM items WHERE report = :report
+ AND check_name = :check_name ORDER BY nth;
+
 -- past: read the past
 -- in: after int, window int, since_us uint, limit uint
 -- out: id int, node text, sku text, profile text, seen_us uint, verdict int

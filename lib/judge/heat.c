@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agents/assay/heat.h"
+#include "lib/judge/heat.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -269,11 +269,6 @@ size_t heats_measured(const struct heats *heats)
 	return n;
 }
 
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *encode_one(const struct heat *h)
 {
 	json_t *rows = json_array(), *columns = json_array(), *cells = json_array();
@@ -291,12 +286,13 @@ static json_t *encode_one(const struct heat *h)
 		if (!s)
 			continue;
 		(void)json_array_append_new(
-			cells, json_pack("{s:I, s:I, s:s, s:s, s:o, s:o, s:o}", "row",
-					 (json_int_t)(i / h->n_columns), "column",
-					 (json_int_t)(i % h->n_columns), "subject", s->subject,
-					 "state", sample_state_names[s->state], "value",
-					 number(measured ? s->value : NAN), "expected",
-					 number(cell->expected), "ratio", number(cell->ratio)));
+			cells,
+			json_pack("{s:I, s:I, s:s, s:s, s:o, s:o, s:o}", "row",
+				  (json_int_t)(i / h->n_columns), "column",
+				  (json_int_t)(i % h->n_columns), "subject", s->subject, "state",
+				  sample_state_names[s->state], "value",
+				  json_number(measured ? s->value : NAN), "expected",
+				  json_number(cell->expected), "ratio", json_number(cell->ratio)));
 	}
 	return json_pack("{s:s, s:s, s:o, s:o, s:o}", "check", h->check, "unit", h->unit, "rows",
 			 rows, "columns", columns, "cells", cells);

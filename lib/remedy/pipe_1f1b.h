@@ -3,7 +3,8 @@
  * The exact time of one pipeline under the 1F1B schedule of PipeDream and Megatron,
  * by its recurrence: a stage warms up with forwards, then takes one backward for each
  * forward. Forward i of a stage needs forward i of the stage before, backward i that of
- * the stage after (its own forward on the last). Transfers cost nothing.
+ * the stage after (its own forward on the last). Transfers cost nothing: the plainest case of
+ * pipe_schedule.h, which plays it.
  *
  * Pure: no clock, no I/O.
  */
@@ -18,10 +19,11 @@ struct pipe_ends {
 
 /*
  * Seconds from the first forward to the last backward, for `forward` and `backward`
- * seconds of each of `stages` stages. `ret_ends` may be NULL. O(stages * microbatches).
+ * seconds of each of `stages` stages. `ret_ends` may be NULL. O(stages * microbatches). NAN, and
+ * `ret_ends` left alone, beyond the bounds of pipe_schedule_play().
  */
 double pipe_1f1b(const double *forward, const double *backward, size_t stages, size_t microbatches,
 		 struct pipe_ends *ret_ends);
 
 /* Free what pipe_1f1b() put there. */
-void pipe_ends_release(struct pipe_ends *ends);
+void pipe_1f1b_release(struct pipe_ends *ends);

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/remedy/pipeline.h"
+
+#include <math.h>
+
+#include "lib/base/xalloc.h"
+#include "lib/remedy/pipe_1f1b.h"
+
+/* Times that differ by less than this part are one. */
+#define SAME 1e-9
+
+struct pipeline pipeline_of(const struct pipeline_model *model, const size_t *split,
+			    const double *slowdown, const size_t *hosts, size_t stages)
+{
+	struct pipeline pipeline = { xcalloc(stages, sizeof(double)),
+				     xcalloc(stages, sizeof(double)), stages };
+	size_t p, i, at = 0;
+
+	for (p = 0; p < stages; p++) {
+		for (i = 0; i < split[p] && at < model->layers; i++, at++) {
+			pipeline.forward[p] += model->forward[at];
+			pipeline.backward[p] += model->backward[at];
+		}
+		pipeline.forward[p] *= hosts ? slowdown[hosts[p]] : 1;
+		pipeline.backward[p] *= hosts ? slowdown[hosts[p]] : 1;
+	}
+	return pipeline;
+}
+
+void pipeline_release(struct pipeline *pipeline)
+{
+	free(pipeline->forward);
+	free(pipeline->backward);
+	*pipeline = (struct pipeline){ .stages = 0 };
+}
+
+double pipeline_time(const struct pipeline *pipeline, size_t microbatches)
+{
+	return pipe_1f1b(pipeline->forward, pipeline->backward, pipeline->stages, microbatches,
+			 NULL);
+}
+
+/* Pipelines while micro-batches are dealt to them. */
+struct deal {
+	const struct pipeline *all; /* of the caller */
+	double *even;		    /* with as many each: how fast each is */
+	double *times, *next;	    /* with its count, and with one more */
+	size_t n, *counts;	    /* of the caller */
+};
+
+/* More than can be played takes for ever. */
+static double play(const struct deal *deal, size_t d, size_t microbatches)
+{
+	const double time = pipeline_time(&deal->all[d], microbatches);
+
+	return isnan(time) ? INFINITY : time;
+}
+
+static void give(struct deal *deal, size_t d)
+{
+	deal->times[d] = deal->next[d];
+	deal->next[d] = play(deal, d, ++deal->counts[d] + 1);
+}
+
+static void take(struct deal *deal, size_t d)
+{
+	deal->next[d] = deal->times[d];
+	deal->times[d] = play(deal, d, --deal->counts[d]);
+}
+
+/* In proportion to how fast each is: near the best. How many more that is than `total`. */
+static size_t deal_by_speed(struct deal *deal, size_t total)
+{
+	double speed = 0;
+	size_t given = 0, d;
+
+	for (d = 0; d < deal->n; d++)
+		speed += 1 / deal->even[d];
+	for (d = 0; d < deal->n; d++) {
+		const double part = (double)total / deal->even[d] / speed;
+
+		deal->counts[d] = MAX((size_t)ceil(part * (1 - SAME)), (size_t)1);
+		deal->times[d] = play(deal, d, deal->counts[d]);
+		deal->next[d] = play(deal, d, deal->counts[d] + 1);
+		given += deal->counts[d];
+	}
+	return given - total;
+}
+
+/* Who takes most and has more than one, the last of equals; n: nobody. */
+static size_t giver(const struct deal *deal)
+{
+	size_t from = deal->n, d;
+
+	for (d = 0; d < deal->n; d++) {
+		if (deal->counts[d] > 1 && (from == deal->n || deal->times[d] >= deal->times[from]))
+			from = d;
+	}
+	return from;
+}
+
+/* Who takes least with one more, the first of equals. */
+static size_t quickest(const struct deal *deal)
+{
+	size_t to = 0, d;
+
+	for (d = 1; d < deal->n; d++) {
+		if (deal->next[d] < deal->next[to])
+			to = d;
+	}
+	return to;
+}
+
+/* From the slowest to the quickest, while that takes less: what is left so is the best. */
+static void balance(struct deal *deal, size_t too_many)
+{
+	size_t from, to;
+
+	for (; too_many > 0; too_many--)
+		take(deal, giver(deal));
+	while ((from = giver(deal)) < deal->n) {
+		to = quickest(deal);
+		if (deal->next[to] >= deal->times[from] * (1 - SAME))
+			return;
+		take(deal, from);
+		give(deal, to);
+	}
+}
+
+static double slowest(const struct deal *deal)
+{
+	double time = 0;
+	size_t d;
+
+	for (d = 0; d < deal->n; d++)
+		time = MAX(time, deal->times[d]);
+	return time;
+}
+
+/* Who takes one more within `limit` and is faster than `from`; n: nobody. */
+static size_t taker(const struct deal *deal, size_t from, double limit)
+{
+	size_t best = deal->n, d;
+
+	for (d = 0; d < deal->n; d++) {
+		if (deal->next[d] > limit || deal->even[d] >= deal->even[from] * (1 - SAME))
+			continue;
+		if (best == deal->n || deal->next[d] < deal->next[best])
+			best = d;
+	}
+	return best;
+}
+
+/* Of equals, slow pipelines take as few as they can: it is they who may become slower yet. */
+static void spare_slow(struct deal *deal)
+{
+	const double limit = slowest(deal) * (1 + SAME);
+	size_t d, to;
+
+	for (d = 0; d < deal->n; d++) {
+		while (deal->counts[d] > 1 && (to = taker(deal, d, limit)) < deal->n) {
+			take(deal, d);
+			give(deal, to);
+		}
+	}
+}
+
+double pipeline_deal(const struct pipeline *pipelines, size_t n, size_t total, size_t *ret_counts)
+{
+	CLEANUP(freep) double *even = xcalloc(n, sizeof(*even));
+	CLEANUP(freep) double *times = xcalloc(n, sizeof(*times));
+	CLEANUP(freep) double *next = xcalloc(n, sizeof(*next));
+	struct deal deal = { pipelines, even, times, next, n, ret_counts };
+	bool played = true;
+	size_t d;
+
+	for (d = 0; d < n; d++) {
+		ret_counts[d] = total / n + (d < total % n);
+		even[d] = play(&deal, d, total / n);
+		played = played && isfinite(even[d]);
+	}
+	if (!played)
+		return INFINITY;
+	balance(&deal, deal_by_speed(&deal, total));
+	spare_slow(&deal);
+	return slowest(&deal);
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Acting on one host: it is rehearsed first, so that a refusal and what would allow it stand before the form; budgets are
+ * shown as now and then; a reason is required; the button names the deed. Then it is followed until it is done.
+ *
+ * What is sent says which life of the host was seen, so that nobody acts on what another has changed meanwhile, and has a key, so that
+ * what is sent twice is done once. Past budgets and breaker goes an admin who types the host's name and shows the token again.
+ */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { html } from './html.js';
+import { get, post, segment } from './api.js';
+import { Track } from './fleet_side.js';
+import { live } from './live.js';
+import { clock, refusal, sentence, text } from './text.js';
+import { Command, Glyph, Said } from './ui.js';
+
+/** Longest reason that the controller takes. */
+const REASON_MAX = 500;
+/** How often, and how many times, what was ordered is asked after. */
+const ASK_MS = 1000, ASKS = 60;
+/** Stands for the reason while it is rehearsed. */
+const REHEARSED = 'rehearsal';
+
+/** Since when its life is as it was seen; '' where it has none. */
+const sinceOf = (why) => why.life?.since || '';
+
+/** Tells what is sent twice from what is meant twice. */
+const newKey = () => crypto.randomUUID();
+
+export const mayAct = (self) => Boolean(self) && (self.role === 'operate' || self.role === 'admin');
+
+const DEEDS = {
+	cordon: { verb: 'Cordon', leave: 'Leave it in service', say: 'No new job starts here. What runs there goes on.', next: (rule) => rule === 'budget.total' || rule === 'budget.rate.manual', by: 1 },
+	uncordon: { verb: 'Give back', leave: 'Leave it out of service', say: 'Assay’s cordon is lifted, and holds as an override: new jobs may start here.', next: (rule) => rule === 'budget.total', by: -1 },
+	silence: { verb: 'Silence', leave: 'Leave it as it is', say: 'What is found on it is taken as known: nothing is done about it until then.', next: () => false, by: 0 },
+};
+
+const LENGTHS = { '1h': '1 hour', '8h': '8 hours', '24h': '1 day', '168h': '7 days' };
+
+/** What refuses a broken glass too: the host or the controller is not so that it could be done. */
+const ANYWAY = ['already', 'not-ours', 'busy', 'changed', 'key', 'fenced', 'starting', 'stopped', 'unknown'];
+const passes = (rule) => Boolean(rule) && !ANYWAY.includes(rule);
+
+/** Past budgets and breaker: who breaks the glass types whom it is about, and shows the token again. */
+function Glass({ node, open, typed, onTyped, token, onToken }) {
+	return html`<div class="glass-form"><h3><label for="glass-host">The host’s name, typed</label></h3><input id="glass-host" type="text" required autocomplete="off" autocapitalize="off" spellcheck=${false} value=${typed} aria-describedby="glass-say" onInput=${(e) => onTyped(e.target.value)} />
+		${!open && html`<h3><label for="glass-token">Your token, again</label></h3><input id="glass-token" type="password" required autocomplete="off" value=${token} onInput=${(e) => onToken(e.target.value)} />`}
+		<p id="glass-say" class="two">It goes past budgets and breaker, is recorded as such, and <${Said}>${node}<//> stays out until a person gives it back.</p></div>`;
+}
+
+function Refused({ problem }) {
+	const by = problem.rule ? html`<strong class="t-fail">Refused by ${text(problem.rule)}.</strong> ` : html`<strong class="t-fail">${problem.status ? 'Refused.' : 'No answer.'}</strong> `;
+	return html`<div class="refused" role="alert"><p>${by}<${Said}>${sentence(refusal(problem))}<//></p>${problem.allows && html`<p><strong>What would allow it:</strong> <${Said}>${sentence(problem.allows)}<//></p>`}</div>`;
+}
+
+/** Budgets after it. */
+function After({ budget, deed, refused }) {
+	const rows = budget.filter((b) => b.limit !== null);
+	return html`<div><h3>Budgets after this</h3>${rows.map((b) => {
+		const by = deed.next(b.rule) ? deed.by : refused === b.rule ? 1 : 0, then = Math.max(0, b.used + by), no = refused === b.rule || by > 0 && then > b.limit;
+		return html`<div key=${b.rule} class="plan"><${Glyph} name=${no ? 'fail' : 'pass'} label=${no ? 'refuses' : 'fits'} /><span class=${no ? 'strong' : ''}><${Said}>${b.rule}<//></span><${Track} used=${by < 0 ? then : b.used} limit=${b.limit} next=${Math.max(0, by)} />
+			<span class=${`n ${no ? 'strong t-fail' : ''}`}>${by ? `${b.used} to ${then} of ${b.limit}` : `${b.used} of ${b.limit}, as it is`}</span></div>`;
+	})}</div>`;
+}
+
+/** Until it is done, what has become of it. */
+function useFollow(node, id) {
+	const [action, set] = useState(null);
+	useEffect(() => {
+		const end = new AbortController();
+		let asks = 0, timer = 0;
+		const ask = () => get(`/v1/actions?node=${segment(node)}&limit=20`, { signal: end.signal }).then((page) => {
+			const found = page.items.find((a) => a.id === id);
+			set(found || null);
+			if ((!found || found.state === 'decided') && ++asks < ASKS)
+				timer = setTimeout(ask, ASK_MS);
+		}).catch(() => {
+			if (!end.signal.aborted && ++asks < ASKS)
+				timer = setTimeout(ask, ASK_MS);
+		});
+		if (id)
+			ask();
+		return () => {
+			end.abort();
+			clearTimeout(timer);
+		};
+	}, [id]);
+	return action;
+}
+
+function Outcome({ said, action }) {
+	const words = { decided: 'decided, under way', done: 'done', failed: 'failed', dropped: 'dropped', 'dry-run': 'would be done, and is not: the mode says so', refused: 'refused' };
+	return html`<div class="outcome" role="status"><p><${Glyph} name=${!action || action.state === 'decided' ? 'wait' : action.state === 'failed' || action.state === 'refused' ? 'fail' : 'pass'} kind=${!action || action.state === 'decided' ? 'none' : undefined} />
+		<${Said}>${sentence(said.sentence)}<//></p>${action && html`<p class="two">Action ${text(action.id)}: ${words[action.state] || action.state}${action.result ? html`; <${Said}>${action.result}<//>` : ''}.${action.undo && html` Undo: <${Said}>${action.undo}<//>.`}</p>`}</div>`;
+}
+
+export function Acting({ what, why, onClose }) {
+	const deed = DEEDS[what], dialog = useRef(null), path = `/v1/nodes/${segment(why.node)}/${what}`;
+	const [breaker, setBreaker] = useState(null), [refusal, setRefusal] = useState(null), [rehearsed, setRehearsed] = useState(null);
+	const [reason, setReason] = useState(''), [length, setLength] = useState('8h'), [said, setSaid] = useState(null), [busy, setBusy] = useState(false);
+	const [seen, setSeen] = useState(sinceOf(why)), [key, setKey] = useState(newKey), [glass, setGlass] = useState(false), [typed, setTyped] = useState(''), [token, setToken] = useState('');
+	const action = useFollow(why.node, said && said.action), body = (words, since = seen) => ({ reason: words, if_since: since, ...(what === 'silence' ? { for: length } : {}) });
+	const rehearse = (since) => post(path, { ...body(REHEARSED, since), dry_run: true }).then((r) => { setRehearsed(r); setRefusal(null); }, setRefusal);
+	const budgets = () => get('/v1/breaker').then(setBreaker, () => {});
+	const again = async () => {
+		setGlass(false);
+		setRefusal(null);
+		setRehearsed(null);
+		const now = await get(`/v1/nodes/${segment(why.node)}/why`).then(sinceOf, () => seen);
+		setSeen(now);
+		rehearse(now);
+		budgets();
+	};
+	/* Another deed than the one that may have come there without an answer. */
+	const breakGlass = () => {
+		setGlass(true);
+		setKey(newKey());
+	};
+	useEffect(() => {
+		dialog.current.showModal();
+		rehearse();
+		budgets();
+	}, []);
+	const self = live.self, missing = !reason.trim(), offered = refusal && what === 'cordon' && passes(refusal.rule) && self && self.role === 'admin';
+	const proved = typed === why.node && (token.trim() || self && self.open), may = !missing && !busy && (glass ? proved : rehearsed && !refusal);
+	const act = async (event) => {
+		event.preventDefault();
+		if (!may)
+			return;
+		setBusy(true);
+		await post(path, { ...body(reason.trim()), key, ...(glass ? { break_glass: true } : {}) }, glass && token.trim() ? { token: token.trim() } : {}).then(setSaid, (problem) => {
+			setRefusal(problem.status === 401 ? { ...problem, message: 'The controller does not know this token, or it is over.' } : problem);
+			if (problem.status)
+				setKey(newKey());
+		});
+		setToken('');
+		budgets();
+		setBusy(false);
+	};
+	const id = `act-${what}`, waits = !rehearsed && !refusal;
+	return html`<dialog ref=${dialog} aria-labelledby=${id} onClose=${onClose}><form onSubmit=${act}>
+		<header><h2 id=${id}>${deed.verb} <${Said}>${why.node}<//></h2><p>${deed.say}</p></header>
+		${refusal && !said && html`<${Refused} problem=${refusal} />`}
+		${breaker && what !== 'silence' && !said && html`<${After} budget=${breaker.budget} deed=${deed} refused=${refusal && refusal.rule} />`}
+		${said ? html`<${Outcome} said=${said} action=${action} />` : html`${what === 'silence' && html`<div><h3><label for="for">For how long</label></h3><select id="for" value=${length} onChange=${(e) => setLength(e.target.value)}>${Object.entries(LENGTHS).map(([v, w]) => html`<option key=${v} value=${v}>${w}</option>`)}</select></div>`}
+		<div><h3><label for="why">Reason, kept with your name</label></h3><textarea id="why" rows="2" required maxlength=${REASON_MAX} autofocus value=${reason} onInput=${(e) => setReason(e.target.value)}
+			onKeyDown=${(e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) act(e); }}></textarea></div>
+		${glass && html`<${Glass} node=${why.node} open=${self && self.open} typed=${typed} onTyped=${setTyped} token=${token} onToken=${setToken} />`}`}
+		<footer><span class="why">${breaker ? `mode ${breaker.mode}, breaker ${breaker.open ? `open since ${clock(breaker.opened)}` : 'closed'}.` : ''} ${waits ? 'Rehearsing.' : said ? '' : glass ? missing ? 'A reason is required.' : proved ? 'The glass is broken in your name.' : 'The name, and the token.' : refusal ? html`Nothing is done.` : missing ? 'A reason is required.' : text(rehearsed.sentence)}</span>
+		${said ? html`<button class="btn go" type="button" onClick=${() => dialog.current.close()}>Close</button>`
+			: html`${refusal && html`<button class="btn" type="button" onClick=${again}>Ask again</button>`}
+			<button class="btn" type="button" onClick=${() => dialog.current.close()}>${deed.leave}</button><button class="btn go" type="submit" aria-disabled=${String(!may)}>${glass ? 'Break glass: cordon' : deed.verb} <${Said}>${why.node}<//></button>`}</footer></form>
+		${offered && !glass && !said && html`<p class="glass">Past budgets and breaker, in your name: <button class="btn" type="button" onClick=${breakGlass}>Break glass…</button></p>`}
+		${refusal && passes(refusal.rule) && !offered && what === 'cordon' && html`<p class="glass">Past budgets and breaker goes only the role admin, with <${Command} words=${['cordon', why.node, '--break-glass', '--reason', reason.trim() || '…']} /></p>`}</dialog>`;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * How a host is wired: below each NUMA node its root ports, switches, GPUs and NICs, each with the link above it. A link that is
+ * slow, or has lost lanes, is marked; a link at less than its speed is not, as GPUs lower that when idle.
+ */
+import { html } from './html.js';
+import { segment } from './api.js';
+import { linkWords } from './host_parts.js';
+import { useCall } from './live.js';
+import { ofExpected, text } from './text.js';
+import { Glyph, kindOf, Said, Section } from './ui.js';
+import { DEEPEST, wiring } from './wiring.js';
+
+/** "0000:16:00.0" -> "16:00.0": all of a host are in one segment, nearly always. */
+const address = (pci) => text(pci).replace(/^0000:/, '');
+
+function nameOf(node, parts) {
+	const part = parts.find((p) => p.kind === 'gpu' && p.pci && p.pci === node.pci);
+	return { numa: () => node.id.replace(/^numa:/, 'NUMA '), root: () => `root port ${address(node.pci) || node.id}`, switch: () => `switch ${address(node.pci) || node.id}`,
+		gpu: () => (part && typeof part.index === 'number' ? `GPU ${part.index}` : `GPU ${address(node.pci) || node.id}`), rnic: () => node.id.replace(/^rnic:/, '') }[node.type]?.() ?? node.id;
+}
+
+function Branch({ node, wires, bad, parts, ports, depth }) {
+	const link = wires.above(node.id), found = link && bad.get(link.id), fewer = link && link.width < link.max_width, port = ports.get(node.id), below = depth < DEEPEST ? wires.below(node.id) : [];
+	return html`<li><span class=${found || fewer ? 'strong' : ''}>${(found || fewer) && html`<${Glyph} name=${kindOf(found ? found.verdict : 'warn')} label=${found ? 'slow link above it' : 'fewer lanes than it has'} /> `}<${Said}>${nameOf(node, parts)}<//></span>
+		<span class=${found || fewer ? 't-fail' : 'dim'}><${Said}>${[found && ofExpected(found.value, found.expected, found.unit), linkWords(link), port && `${port.switch} port ${port.port}`].filter(Boolean).join('; ')}<//></span>
+		${below.length > 0 && html`<ul>${below.map((n) => html`<${Branch} key=${n.id} node=${n} wires=${wires} bad=${bad} parts=${parts} ports=${ports} depth=${depth + 1} />`)}</ul>`}</li>`;
+}
+
+/** Nothing where the host has told of no wiring. */
+export function Tree({ why }) {
+	const { value } = useCall(why.topology ? `/v1/topologies/${segment(why.topology)}` : null);
+	if (!value || value.nodes.every((n) => n.type === 'numa'))
+		return null;
+	const wires = wiring(value), bad = new Map(why.items.filter((i) => i.verdict !== 'pass' && text(i.subject).includes('^')).map((i) => [i.subject, i]));
+	const ports = new Map(value.neighbors.filter((n) => n.port !== '-').map((n) => [n.rnic, n]));
+	return html`<${Section} title="Wiring" say="what is below which, and the link above each; a slow one is marked"><ul class="tree" aria-label="Wiring">
+		${wires.tops.map((n) => html`<${Branch} key=${n.id} node=${n} wires=${wires} bad=${bad} parts=${why.parts} ports=${ports} depth=${0} />`)}</ul><//>`;
+}

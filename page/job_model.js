@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * What is to be seen of a job: cells, the pattern in words, what mending would give. Pure: answers of
+ * the controller (docs/openapi.yaml, assay-attribution-summary/1 of docs/formats.md) in, words and
+ * numbers out; no DOM, no clock. Everything in an answer may be missing or of a stranger.
+ *
+ * A host is named only where the controller names one that counts, and never for a cause that is the
+ * job's own.
+ */
+
+/** The same for every job, so that two jobs compare: as attribution/form_heatmap.c has it. */
+export const SCALE = {low: 1.0, high: 1.5, stops: 6};
+/** Below it a worker keeps pace: the least that a host is suspected for (policy jobs.min_gain). */
+export const PACE = 1.03;
+/** A cell stands out that is at least as far above 1 as this part of the worst one. */
+export const BESIDE_WORST = 0.5;
+/** This part of a row or a column stands out together: it is the row, or the column. */
+const WHOLE = 0.75;
+/** Cells that are named one by one. */
+const NAMED = 4;
+/** Cells that stand out are places of their own up to this part of all; above it is diffuse. */
+const FEW = 0.25;
+
+/** Causes that are the job's own, in words; the classes and labels of docs/formats.md. */
+const OWN = {
+	stage: "one stage has more to do than the others",
+	seqlen: "its micro-batches have sequences of very different lengths",
+	gc: "garbage collection pauses its workers",
+	job: "its own doing",
+};
+/** The others, as they end a sentence. */
+const OTHER = {
+	compute: "computes", link: "transfers between two hosts", fabric: "communication", launch: "late launches",
+	unclear: "unclear", rejected: "the trace does not add up", none: "none",
+};
+
+/** A number of an answer, or null. */
+export function number(value) {
+	return typeof value === "number" && Number.isFinite(value) ? value : null;
+}
+
+/** A text of an answer, or "". */
+export function text(value) {
+	return typeof value === "string" ? value : "";
+}
+
+/** A list of an answer. */
+export function list(value) {
+	return Array.isArray(value) ? value : [];
+}
+
+const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
+
+/** Seconds as a person reads them: 8.99 s, 46.3 s, 120 s, 35 ms. */
+export function seconds(value) {
+	const s = number(value);
+	if (s === null) return "-";
+	if (s < 0.1) return `${(s * 1000).toPrecision(2).replace(/\.0$/, "")} ms`;
+	return `${s < 10 ? s.toFixed(2) : s < 100 ? s.toFixed(1) : s.toFixed(0)} s`;
+}
+
+/** How long something takes: 40 min, 2.0 h. */
+export function duration(value) {
+	const s = number(value);
+	if (s === null) return "-";
+	if (s < 90) return `${Math.round(s)} s`;
+	return s < 5400 ? `${Math.round(s / 60)} min` : s < 172800 ? `${(s / 3600).toFixed(1)} h` : `${(s / 86400).toFixed(1)} d`;
+}
+
+/** "8.31 [8.27, 8.36]"; the ends only where they are known. */
+export function interval(value, low, high, digits = 2) {
+	if (number(value) === null) return "-";
+	const ends = number(low) !== null && number(high) !== null;
+	return value.toFixed(digits) + (ends ? ` [${low.toFixed(digits)}, ${high.toFixed(digits)}]` : "");
+}
+
+/** Where a slowdown is on the scale: 0 to SCALE.stops - 1; null is not known. */
+export function level(slowdown) {
+	const s = number(slowdown);
+	return s === null ? null : Math.min(Math.max((s - SCALE.low) / (SCALE.high - SCALE.low), 0), 1) * (SCALE.stops - 1);
+}
+
+/**
+ * The heat map of an answer as columns of data-parallel ranks and rows of stages.
+ * @returns {null | {across: string, down: string, columns: number, rows: number, at: (d: number, p: number) => number | null}}
+ */
+export function heatOf(heat) {
+	const values = list(heat?.values), columns = values.length, rows = list(values[0]).length;
+	if (!columns || !rows) return null;
+	return {
+		across: text(heat.row) || "dp", down: text(heat.column) || "stage", columns, rows,
+		at: (d, p) => number(list(values[d])[p]),
+	};
+}
+
+/** The worst cell of a map; null where none is known. */
+export function worstOf(map) {
+	let worst = null;
+	for (let p = 0; p < map.rows; p++) {
+		for (let d = 0; d < map.columns; d++) {
+			const s = map.at(d, p);
+			if (s !== null && (!worst || s > worst.s)) worst = {d, p, s};
+		}
+	}
+	return worst;
+}
+
+function standOut(map, worst) {
+	const cut = Math.max(PACE, 1 + BESIDE_WORST * (worst.s - 1)), out = [];
+	for (let p = 0; p < map.rows; p++) {
+		for (let d = 0; d < map.columns; d++) {
+			const s = map.at(d, p);
+			if (s !== null && s >= cut) out.push({d, p, s});
+		}
+	}
+	return out;
+}
+
+/** The kind of a pattern by the cells that stand out; where one row or column is all there is, it says nothing. */
+function kindOf(map, out) {
+	const {columns, rows} = map, sameRow = out.every(c => c.p === out[0].p), sameColumn = out.every(c => c.d === out[0].d);
+	if (out.length === 1) return "cell";
+	if (sameRow && rows > 1 && out.length >= WHOLE * columns) return "row";
+	if (sameColumn && columns > 1 && out.length >= WHOLE * rows) return "column";
+	return out.length <= Math.max(FEW * columns * rows, 2) && out.length < columns * rows ? "cells" : "diffuse";
+}
+
+/** Of the row and the column of a cell, how the others do. */
+function besideWords(map, cell) {
+	let next = null;
+	for (let i = 0; i < Math.max(map.columns, map.rows); i++) {
+		for (const s of [i !== cell.d && i < map.columns ? map.at(i, cell.p) : null, i !== cell.p && i < map.rows ? map.at(cell.d, i) : null]) {
+			if (s !== null && (next === null || s > next)) next = s;
+		}
+	}
+	return next === null || next < PACE ? "the others of its row and its column keep pace" : `the next of its row and its column is at ${next.toFixed(2)}`;
+}
+
+const nameOf = (map, c) => `${map.across} ${c.d}, ${map.down} ${c.p}`;
+
+/**
+ * The pattern of a map in words.
+ * @returns {{kind: "none" | "even" | "cell" | "row" | "column" | "cells" | "diffuse", name: string, cells: {d: number, p: number, s: number}[], words: string}}
+ */
+export function pattern(map) {
+	const worst = map && worstOf(map);
+	if (!worst) return {kind: "none", name: "not known", cells: [], words: "No cell is known."};
+	const n = map.columns * map.rows, all = plural(n, "cell"), top = worst.s.toFixed(2);
+	if (n === 1) return {kind: "none", name: "one worker", cells: [], words: "The job is one worker: there is none to compare it with."};
+	if (worst.s < PACE) return {kind: "even", name: "even", cells: [], words: `No cell stands out: each of ${all} is below ${PACE}.`};
+	const out = standOut(map, worst), kind = kindOf(map, out), cells = kind === "diffuse" ? [] : out;
+	const names = out.slice(0, NAMED).map(c => `(${nameOf(map, c)})`).join(", ") + (out.length > NAMED ? ` and ${out.length - NAMED} more` : "");
+	const beside = {row: plural(map.columns, "column"), column: plural(map.rows, "row")};
+	const said = {
+		cell: ["one cell", `One cell stands out of ${n.toLocaleString("en")} (${nameOf(map, worst)}), at ${top}: ${besideWords(map, worst)}.`],
+		row: ["one row", `One row stands out: ${map.down} ${worst.p}, in ${out.length === map.columns ? "all of its" : `${out.length} of its`} ${beside.row}, at up to ${top}.`],
+		column: ["one column", `One column stands out: ${map.across} ${worst.d}, in ${out.length === map.rows ? "all of its" : `${out.length} of its`} ${beside.column}, at up to ${top}.`],
+		cells: [`${out.length} cells`, `${plural(out.length, "cell")} of ${n.toLocaleString("en")} stand out, at up to ${top}: ${names}.`],
+		diffuse: ["diffuse", `The slowdown is diffuse: ${out.length} of ${all} ${out.length === 1 ? "is" : "are"} about as slow as the worst, at ${top}; none stands out.`],
+	}[kind];
+	return {kind, name: said[0], cells, words: said[1]};
+}
+
+/** Is what slows a job its own doing? Its class, and the label of its cause. */
+export function isOwn(analysis) {
+	return text(analysis?.class) === "job" || text(analysis?.cause) in OWN;
+}
+
+/** The suspects that count, as the controller has placed them; none for a cause that is the job's own. */
+export function blamed(analysis) {
+	return isOwn(analysis) ? [] : list(analysis?.suspects).filter(s => s?.counts === true);
+}
+
+/** Suspects that counted, whose hosts nobody knows for sure: the class stays that of hosts only where they counted. */
+export function unplaced(analysis) {
+	return isOwn(analysis) || !["compute", "link"].includes(text(analysis?.class)) ? [] : list(analysis?.suspects).filter(s => s?.placed?.sure === false);
+}
+
+/** Who a suspect is: its hosts, or its worker where nobody knows a host. */
+export function suspectName(suspect) {
+	const hosts = list(suspect?.hosts).map(text).filter(Boolean);
+	if (hosts.length) return hosts.join(", ");
+	const dp = number(suspect?.dp), stage = number(suspect?.stage);
+	return dp === null || stage === null ? "a worker" : `the worker at dp ${dp}, stage ${stage}`;
+}
+
+/** The pattern, and what it means: who, or why nobody. */
+export function patternWords(analysis) {
+	const map = heatOf(analysis?.heat), seen = pattern(map), who = blamed(analysis);
+	if (isOwn(analysis)) return `${seen.words} It is the job's own doing: ${ownWords(analysis)}. No host is to blame.`;
+	if (who.length && seen.kind === "diffuse") return `${seen.words} ${who.map(suspectName).join(" and ")} costs most of it nevertheless.`;
+	const [lost] = unplaced(analysis);
+	if (!who.length && lost) return `${seen.words} No host is named for it: ${text(lost.placed.reason) || "nobody knows its host"}.`;
+	if (!who.length && ["cell", "cells"].includes(seen.kind)) return `${seen.words} That is not sure enough to blame a host.`;
+	return seen.words;
+}
+
+function ownWords(analysis) {
+	return OWN[text(analysis?.cause)] ?? OWN[text(analysis?.label)] ?? "no host does it";
+}
+
+/** The cause of a list or a job in words. */
+export function causeWords(cause) {
+	return OWN[text(cause)] ? `the job's own: ${OWN[cause]}` : OTHER[text(cause)] ?? (text(cause) || "none");
+}
+
+/** What a step would take with a share of the loss mended, as M is defined. */
+const mended = (detail, share) => detail.T - share * (detail.T - detail.T_ideal);
+
+const REMEDIES = [
+	["M_w", "the slowest 3 % of workers at the pace of the others (M_w)", ""],
+	["M_seq", "stages levelled (M_seq)", "code of the job"],
+	["M_s", "the last stage mended (M_s)", "code of the job"],
+	["M_comm", "all communication ideal (M_comm)", "links and switches"],
+	["M_gc", "no garbage collection (M_gc)", "code of the job"],
+];
+
+function replaced(analysis, detail, prediction) {
+	const who = blamed(analysis), gain = number(who[0]?.gain?.value);
+	if (gain === null) return [];
+	const then = detail.T * (1 - gain), pays = number(prediction?.pays_s);
+	return [{
+		key: "hosts", what: `${who.map(suspectName).join(" and ")} replaced, at the pace of the others`, then,
+		low: number(who[0].gain.high) === null ? null : detail.T * (1 - who[0].gain.high),
+		high: number(who[0].gain.low) === null ? null : detail.T * (1 - who[0].gain.low),
+		share: number(who[0].share?.value), first: true,
+		cost: pays === null ? "a restart" : `a restart, which pays after ${duration(pays)}`,
+	}];
+}
+
+/**
+ * What mending each part alone would give, what gives most first; a host only where one is blamed.
+ * @returns {{key: string, what: string, then: number, low: number | null, high: number | null, share: number | null, cost: string, first: boolean}[]}
+ */
+export function remedies(analysis, prediction) {
+	const detail = analysis?.detail;
+	if (number(detail?.T) === null || number(detail?.T_ideal) === null) return [];
+	const rows = REMEDIES.filter(([key]) => number(detail.mended?.[key]) !== null).map(([key, what, cost]) => {
+		const share = detail.mended[key];
+		return {key, what, then: mended(detail, share), low: null, high: null, share, cost, first: false};
+	});
+	return [...replaced(analysis, detail, prediction), ...rows.sort((a, b) => b.share - a.share)];
+}
+
+/** Kinds of operations with what each alone costs, the slowest first. */
+export function operations(analysis) {
+	return Object.entries(analysis?.detail?.S_t ?? {}).filter(([, s]) => number(s) !== null)
+		.map(([name, s]) => ({name, s})).sort((a, b) => b.s - a.s);
+}
+
+/**
+ * The steps of a window: their number, time, slowdown, and a small map of each.
+ * @returns {{step: number, act: number | null, simulated: number | null, s: number | null, map: ReturnType<typeof heatOf>}[]}
+ */
+export function steps(analysis) {
+	const d = analysis?.detail, ideal = number(d?.T_ideal), like = heatOf(analysis?.heat);
+	return list(d?.step).map((step, i) => {
+		const dp = list(d.step_S_dp?.[i]), pp = list(d.step_S_pp?.[i]), simulated = number(list(d.step_T)[i]);
+		const at = (x, y) => number(dp[x]) === null || number(pp[y]) === null ? null : Math.min(dp[x], pp[y]);
+		return {
+			step, act: number(list(d.step_act)[i]), simulated, s: simulated !== null && ideal ? simulated / ideal : null,
+			map: {across: like?.across ?? "dp", down: like?.down ?? "stage", columns: dp.length, rows: pp.length, at},
+		};
+	});
+}
+
+/** Is it the same cell each time? Then it is neither the data nor chance. */
+export function stepWords(analysis) {
+	const all = steps(analysis), map = heatOf(analysis?.heat), seen = pattern(map);
+	if (!all.length) return "Nothing is kept of single steps.";
+	const [cell] = seen.cells, n = plural(all.length, "step");
+	if (seen.kind !== "cell" || all[0].map.columns !== map.columns || all[0].map.rows !== map.rows) return `a small map for each of ${n}`;
+	const same = all.filter(s => {
+		const worst = worstOf(s.map);
+		return worst && worst.d === cell.d && worst.p === cell.p;
+	}).length;
+	return same === all.length ? `the same cell in all ${n}: not the data, not chance` : `the same cell in ${same} of ${n}`;
+}
+
+/** "rank 9", "ranks 8 to 15". */
+function rankWords(rank, beside) {
+	return beside > 1 ? `ranks ${rank} to ${rank + beside - 1}` : `rank ${rank}`;
+}
+
+/**
+ * Who a cell is: its worker's ranks, its host, and whom it sends to and receives from; null where several share a cell.
+ * @returns {null | {rank: number, ranks: string, host: string, peers: {what: string, d: number, p: number, ranks: string, host: string}[]}}
+ */
+export function worker(analysis, d, p) {
+	const detail = analysis?.detail, map = heatOf(analysis?.heat), ranks = list(detail?.ranks), beside = number(detail?.beside) ?? 1;
+	if (!map || ranks.length !== map.columns * map.rows) return null;
+	const who = (x, y) => {
+		const w = x * map.rows + y, rank = number(ranks[w]);
+		return rank === null ? null : {rank, ranks: rankWords(rank, beside), host: text(list(detail.hosts)[list(detail.nodes)[w]])};
+	};
+	const me = who(d, p);
+	if (!me) return null;
+	const near = [[p - 1, "receives activations from, sends gradients to"], [p + 1, "sends activations to, receives gradients from"]];
+	const peers = near.filter(([y]) => y >= 0 && y < map.rows).map(([y, what]) => ({what, d, p: y, ...who(d, y)}));
+	return {...me, peers};
+}
+
+/** The name of a cell as it is spoken. */
+export function cellName(analysis, map, d, p) {
+	const s = map.at(d, p), who = worker(analysis, d, p);
+	const host = who?.host ? `, ${who.host}` : "";
+	return `${map.across} ${d}, ${map.down} ${p}${who ? `, ${who.ranks}` : ""}${host}: ${s === null ? "not known" : `slowdown ${s.toFixed(3)}`}`;
+}
+
+/** What a cell is called at a glance: the host of one that is blamed, never of another. */
+export function cellLabel(analysis, d, p) {
+	const suspect = blamed(analysis).find(s => s.dp === d && s.stage === p);
+	const hosts = list(suspect?.hosts).map(text).filter(Boolean);
+	return hosts.length === 1 ? hosts[0] : hosts.length ? `${hosts[0]} and ${hosts.length - 1} more` : "";
+}
+
+/** The one sentence of a job: who, which part, how much of what. `v` is the glyph: fail, warn, unsure, pass. */
+export function headline(job, analysis) {
+	const name = text(job?.job) || "The job", step = seconds(job?.step_s), who = blamed(analysis), hang = job?.hang;
+	if (hang && ["hung", "stands still"].includes(text(job.state))) return {v: "fail", words: text(hang.sentence) || `${name} stands still.`};
+	if (who.length && ["suspected", "watched", "slow"].includes(text(job?.state))) {
+		const [row] = replaced(analysis, {T: number(analysis.detail?.T) ?? job.step_s, T_ideal: 0}, null);
+		const names = who.map(suspectName).join(" and "), without = row ? `, ${seconds(row.then)} without ${who.length > 1 ? "them" : "it"}` : "";
+		return {v: "fail", words: `${upper(names)} slow${who.length > 1 ? "" : "s"} ${name}: ${step} a step${without}.`};
+	}
+	return quietHeadline(job, analysis, name, step);
+}
+
+const upper = words => words.startsWith("the worker") ? `T${words.slice(1)}` : words;
+
+function quietHeadline(job, analysis, name, step) {
+	const slow = number(job?.slowdown), times = slow === null ? "" : `, ${slow.toFixed(2)} times what it could be`;
+	if (text(job?.state) === "waiting" || !analysis) return {v: "unsure", words: `${name} has no window that is analysed.`};
+	if (isOwn(analysis)) return {v: "warn", words: `${name} is slowed by itself: ${ownWords(analysis)}; ${step} a step${times}.`};
+	if (text(job?.state) === "acquitted") return {v: "pass", words: `The hosts of ${name} were tested and acquitted: ${step} a step${times}.`};
+	if (slow === null || slow < PACE || text(analysis.class) === "none") return {v: "pass", words: `${name} keeps pace: ${step} a step.`};
+	if (text(analysis.class) === "fabric") return {v: "warn", words: `Communication slows ${name}: ${step} a step${times}.`};
+	const [lost] = unplaced(analysis);
+	if (lost) return {v: "fail", words: `${upper(suspectName({...lost, hosts: []}))} slows ${name}, on a host that is not known: ${step} a step${times}.`};
+	return {v: "unsure", words: `${name} takes ${step} a step${times}; nobody is clear enough to blame.`};
+}
+
+/** States, the first that wants somebody first, each with its glyph. */
+const STATES = [
+	["hung", "fail"], ["stands still", "fail"], ["suspected", "fail"], ["watched", "warn"], ["slow", "warn"], ["owner informed", "warn"],
+	["lapsed", "unsure"], ["rejected", "unsure"], ["acquitted", "pass"], ["waiting", "none"], ["healthy", "pass"],
+];
+
+/** The glyph of a state. */
+export function stateGlyph(state) {
+	return STATES.find(([name]) => name === state)?.[1] ?? "none";
+}
+
+/** Jobs, what wants somebody first, then the slowest. */
+export function ranked(jobs) {
+	const place = job => {
+		const at = STATES.findIndex(([name]) => name === job?.state);
+		return at < 0 ? STATES.length : at;
+	};
+	return [...list(jobs)].sort((a, b) => place(a) - place(b) || (number(b?.slowdown) ?? 0) - (number(a?.slowdown) ?? 0)
+		|| text(a?.job).localeCompare(text(b?.job)));
+}
+
+/** The sentence of the list. */
+export function listWords(jobs) {
+	const all = list(jobs), bad = ranked(all).filter(j => ["fail", "warn"].includes(stateGlyph(j?.state)));
+	if (!all.length) return {v: "none", words: "No job has sent a trace yet."};
+	const [first] = bad;
+	if (!first) return {v: "pass", words: `No job is slowed: ${plural(all.length, "job")}.`};
+	const who = text(first.suspect) && stateGlyph(first.state) === "fail" ? ` by ${first.suspect}` : "";
+	const what = ["hung", "stands still"].includes(first.state) ? (first.state === "hung" ? "hangs" : "stands still")
+		: `is slowed${who}${number(first.slowdown) === null ? "" : `, ${first.slowdown.toFixed(2)} times`}`;
+	return {v: stateGlyph(first.state), words: `${text(first.job)} ${what}${bad.length > 1 ? `; ${bad.length - 1} more of ${plural(all.length, "job")} want somebody` : `; of ${plural(all.length, "job")}`}.`};
+}
+
+/** The command that says the same; quoted where a shell would take the name apart. */
+export function command(job) {
+	const name = text(job?.job);
+	return job ? `assayctl job ${/^[A-Za-z0-9._\/:@+=-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`}` : "assayctl jobs";
+}
+
+/**
+ * What was done: suspect, tests, decision, prediction, check. What has not happened says what it waits for.
+ * @returns {{v: string, head: string, what: string, how: string, done: boolean}[]}
+ */
+export function chain(job, analysis) {
+	const suspects = list(job?.suspects), [suspect] = suspects, tests = suspects.flatMap(s => list(s?.tests)), p = job?.prediction ?? null, v = job?.verified ?? null;
+	const share = blamed(analysis)[0]?.share, wait = (head, what, how = "") => ({v: "wait", head, what, how, done: false});
+	const step = (glyph, head, what, how = "") => ({v: glyph, head, what, how, done: true});
+	const over = tests.filter(t => t?.done), last = over.at(-1);
+	return [
+		suspect ? step(suspect.lapsed ? "none" : "suspect", "Suspect", `${text(suspect.name)}${number(share?.value) === null ? "" : `, share ${share.value.toFixed(2)}`}`,
+			`blamed by ${suspect.hits} of ${plural(suspect.of ?? 0, "window")}; ${text(suspect.class)}`)
+			: wait("Suspect", "nobody", isOwn(analysis) ? "it is the job's own doing" : "no host stands out in enough windows"),
+		last ? step(/fail/i.test(text(last.result)) ? "fail" : "pass", "Tests", `${text(last.node)}: ${text(last.result) || "no result"}`, `${over.length} of ${plural(tests.length, "test")} are over`)
+			: wait("Tests", tests.length ? "under way" : "none", tests.length ? `${text(tests[0].node)}, ordered` : suspect ? "not begun" : "nobody is suspected"),
+		step(text(job?.decision?.action) === "evict" ? "fail" : "none", "Decision", text(job?.decision?.action) || "none", text(job?.decision?.reason)),
+		p ? step("pass", "Prediction", `${seconds(p.before_s)} to ${seconds(p.after_s)} a step`, `[${seconds(p.low_s)}, ${seconds(p.high_s)}]; a restart pays after ${Math.round(p.pays_steps)} steps, ${duration(p.pays_s)}`)
+			: wait("Prediction", "none", suspect ? "made as it is decided" : "nobody is to be replaced"),
+		v ? step(v.state === "held" ? "pass" : "warn", "Check", `${seconds(v.measured_s)} a step: ${text(v.state)}`, `over ${plural(v.steps ?? 0, "step")} of run ${v.by_run ?? "-"}`)
+			: wait("Check", "waits for a next run", "of equal shape, within 24 h"),
+	];
+}

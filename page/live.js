@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * What the page knows now, and from when. One tab holds GET /v1/changes (who has the lock), the others hear of its answers:
+ * a browser has six connections to one origin. What no answer confirmed for STALE_MS is stale, and no map of it may look healthy.
+ */
+import { useEffect, useState } from 'preact/hooks';
+import { get, patient, Problem } from './api.js';
+import { early } from './early.js';
+import { Fleet } from './fleet_data.js';
+
+/**
+ * After so long without an answer nothing is known, milliseconds: ten seconds after the last one no map may look healthy, so
+ * that it is looked at every LOOK_MS and said before.
+ */
+export const STALE_MS = 9400;
+const LOOK_MS = 250;
+/** How long a call for changes is held, seconds: two of them fit into what makes stale. */
+const HELD_S = 5;
+/** How long an answer may take beyond that, and the pause after a failure, milliseconds. */
+const LATE_MS = 4000, PAUSE_MS = 1500;
+/** The lock, and the channel. */
+const NAME = 'assay-changes';
+
+/** @type {{self: object|null, fleet: Fleet, heard: number, stale: boolean, problem: string|null, rev: Record<string, number>}} */
+export const live = {
+	self: null, fleet: new Fleet(), heard: 0, stale: false, problem: null,
+	/** Grows with each change of the fleet and of the lists, so that views ask anew. */
+	rev: { fleet: 0, incidents: 0, actions: 0, campaigns: 0, jobs: 0, investigations: 0 },
+};
+
+const watchers = new Set();
+
+export function tell() {
+	for (const f of watchers)
+		f();
+}
+
+/** Render anew whenever what is known changes. */
+export function useLive() {
+	const [, set] = useState(0);
+	useEffect(() => {
+		const f = () => set((n) => n + 1);
+		watchers.add(f);
+		return () => watchers.delete(f);
+	}, []);
+	return live;
+}
+
+function take(answer) {
+	if (!live.fleet.take(answer))
+		return false;
+	live.heard = Date.now();
+	live.stale = false;
+	live.problem = null;
+	live.rev.fleet += answer.whole || answer.nodes.names.length > 0;
+	for (const [key, numbers] of Object.entries(answer.changed || {}))
+		if (key in live.rev && (numbers === null || numbers.length))
+			live.rev[key]++;
+	tell();
+	return true;
+}
+
+async function whole(signal) {
+	take(await get('/v1/fleet', { signal }));
+}
+
+/** What was asked before this was loaded (early.js). */
+let first = early('/v1/fleet').then((said) => said && take(said)).finally(() => { first = null; });
+
+/** The whole fleet, asked once for all who have nothing yet. */
+async function beginning(signal) {
+	await first;
+	if (live.fleet.version)
+		return;
+	first = first || whole(signal).finally(() => { first = null; });
+	await first;
+}
+
+function pause(ms, signal) {
+	return new Promise((done) => {
+		const t = setTimeout(done, ms);
+		signal.addEventListener('abort', () => { clearTimeout(t); done(); }, { once: true });
+	});
+}
+
+/** Ask again and again; tell the other tabs of what comes. */
+async function hold(channel, signal) {
+	while (!signal.aborted) {
+		try {
+			const since = live.fleet.version;
+			if (!since) {
+				await beginning(signal);
+				continue;
+			}
+			const answer = await get(`/v1/changes?since=${encodeURIComponent(since)}&wait=${HELD_S}`, { signal, timeout: HELD_S * 1000 + LATE_MS });
+			if (!take(answer))
+				await whole(signal);
+			channel.postMessage({ since, answer });
+		} catch (error) {
+			if (signal.aborted)
+				return;
+			live.problem = error instanceof Problem ? error.message : String(error);
+			if (error.status === 401)
+				return;
+			tell();
+			await pause(PAUSE_MS, signal);
+		}
+	}
+}
+
+/** What another tab heard: taken when it goes on from what is known here, else all is asked for. */
+async function heard({ data }, signal) {
+	try {
+		if (data.answer.reset || !data.answer.whole && data.since !== live.fleet.version)
+			await whole(signal);
+		else
+			take(data.answer);
+	} catch {
+		/* What is not known becomes stale by itself. */
+	}
+}
+
+/** Begin to listen; what is returned ends it. */
+export function listen() {
+	const end = new AbortController(), channel = new BroadcastChannel(NAME);
+	const look = () => {
+		const stale = live.heard > 0 && Date.now() - live.heard > STALE_MS;
+		if (stale !== live.stale) {
+			live.stale = stale;
+			tell();
+		}
+	};
+	const watch = setInterval(look, LOOK_MS);
+	document.addEventListener('visibilitychange', look); /* of a tab that nobody sees, timers come late */
+	channel.onmessage = (message) => heard(message, end.signal);
+	if (!live.fleet.version)
+		beginning(end.signal).catch((error) => { live.problem = error.message; tell(); });
+	if (navigator.locks)
+		navigator.locks.request(NAME, { signal: end.signal }, () => hold(channel, end.signal)).catch(() => {});
+	else
+		hold(channel, end.signal);
+	return () => {
+		end.abort();
+		clearInterval(watch);
+		document.removeEventListener('visibilitychange', look);
+		channel.close();
+	};
+}
+
+/** Nothing is known any more: somebody else may sign in. */
+export function forget() {
+	Object.assign(live, { self: null, fleet: new Fleet(), heard: 0, stale: false, problem: null });
+	tell();
+}
+
+/**
+ * What a call answers, asked anew whenever `path` or `rev` is another; the old answer stays until the new one is there.
+ * @returns {{value: any, problem: Problem|null, waiting: boolean}}
+ */
+export function useCall(path, rev = 0, ask = get) {
+	const [state, set] = useState({ path: null, value: null, problem: null, waiting: true });
+	useEffect(() => {
+		const end = new AbortController();
+		if (path)
+			patient(() => ask(path, { signal: end.signal }), end.signal).then(
+				(value) => set({ path, value, problem: null, waiting: false }),
+				(problem) => end.signal.aborted || set((old) => ({ path, value: old.path === path ? old.value : null, problem, waiting: false })));
+		return () => end.abort();
+	}, [path, rev]);
+	return state.path === path ? state : { value: null, problem: null, waiting: true };
+}
+
+/** Grows every `ms` milliseconds while somebody looks: what comes without a change of a verdict is asked for again. */
+export function useTurn(ms) {
+	const [turn, set] = useState(0);
+	useEffect(() => {
+		const t = setInterval(() => document.hidden || set((n) => n + 1), ms);
+		return () => clearInterval(t);
+	}, [ms]);
+	return turn;
+}
