@@ -28,6 +28,7 @@ import time
 
 sys.dont_write_bytecode = True
 import areas  # noqa: E402
+from again import second_try  # noqa: E402
 from running import CACHE, LAST, SOON, SPENT, TOP, Spent, beside, environment, run  # noqa: E402
 from tally import COUNT, Tally, failed_tally, read_junit, read_unit_logs, seconds_by_file, tail  # noqa: E402
 
@@ -97,7 +98,16 @@ def unit(build, full):
         t.add(read_unit_logs(directory))
     if t.passed + t.failed == 0:
         t.add(failed_tally("no unit test ran in %s" % build.dir, log))
+    t.cases = [(case, lambda name=case.name: unit_again(build, full, name)) for case in t.cases]
     return t
+
+
+def unit_again(build, full, path):
+    """The Tally of one unit program."""
+    program = os.path.relpath(path, build.dir)
+    run(["make", "check", "SUBDIRS=.", "TESTS=" + program, "check_PROGRAMS=" + program], path + ".again", LIMIT_S["unit"], build.dir,
+        environment(build.dir, full))
+    return read_unit_logs(os.path.dirname(path), os.path.basename(path))
 
 
 def fuzz_seed(full):
@@ -159,6 +169,7 @@ def pytest_some(build, full, mark, files, name, may_be_none=False):
     if not os.path.exists(junit):
         return failed_tally("pytest ended with status %d" % status, log)
     t = read_junit(junit)
+    t.cases = [(case, lambda test=case.name: pytest_some(build, full, "", [test], os.path.basename(name) + "-again")) for case in t.cases]
     if status == NO_TESTS and may_be_none:
         return t
     if status not in (0, 1) or (status == 1) != (t.failed > 0):
@@ -464,6 +475,7 @@ def run_parts(chosen, full):
                 total.add(tally)
     for name, part, _ in alone:
         total.add(with_progress(name, part, full))
+    second_try(total)
     return total
 
 

@@ -5,6 +5,7 @@ import contextlib
 import glob
 import os
 import re
+import typing
 import xml.etree.ElementTree
 
 COUNT = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.M)
@@ -13,18 +14,27 @@ TAIL = 40
 NAMES = 60
 
 
+class Case(typing.NamedTuple):
+    """Something that failed and can be run by itself."""
+    name: str  # a test of pytest, or a unit program
+    failed: int  # what it counts for in Tally.failed
+    words: str  # of Tally.words
+
+
 class Tally:
     """What passed and failed, and the sentences about what did not."""
 
     def __init__(self, passed=0, failed=0, skipped=0):
         self.passed, self.failed, self.skipped = passed, failed, skipped
         self.words = []
+        self.cases = []  # of what failed, what ran to its end: Case, or as whoever adds them makes of it
 
     def add(self, other):
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
         self.words += other.words
+        self.cases += other.cases
 
     def fail(self, sentence):
         self.failed += 1
@@ -54,13 +64,11 @@ def failed_tally(sentence, log):
     return t
 
 
-def read_unit_logs(directory):
+def read_unit_logs(directory, only="*"):
     """The closing lines of the unit programs; one without (a crash) is a failure."""
     t = Tally()
-    for name in sorted(os.listdir(directory)) if os.path.isdir(directory) else []:
-        if not name.endswith(".trs"):
-            continue
-        path = os.path.join(directory, name)
+    for path in sorted(glob.glob(os.path.join(glob.escape(directory), only + ".trs"))):
+        name = os.path.basename(path)
         log = path[:-4] + ".log"
         with open(log, errors="replace") as f:
             text = f.read()
@@ -76,6 +84,7 @@ def read_unit_logs(directory):
         elif int(counts[-1][1]):
             bad = re.findall(r"^  Test: (\w+) \.\.\.FAILED$", text, re.M)
             t.words.append("FAILED in %s: %s\n%s" % (name[:-4], " ".join(bad), tail(log)))
+            t.cases.append(Case(path[:-4], int(counts[-1][1]), t.words[-1]))
     return t
 
 
@@ -88,6 +97,7 @@ def read_junit(path):
         if bad is not None:
             # What was wrong stands first: whoever shows only the beginning shows that.
             t.fail("%s: %s\n%s" % (name, (bad.get("message") or "")[:MESSAGE], (bad.text or "")[-3000:]))
+            t.cases.append(Case("%s.py::%s" % (case.get("classname").replace(".", "/"), case.get("name")), 1, t.words[-1]))
         elif skip is not None:
             t.skipped += 1
             t.words.append("skipped %s: %s" % (name, skip.get("message")))

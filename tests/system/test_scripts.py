@@ -254,3 +254,65 @@ def test_a_target_that_found_something_fails_and_says_how_to_do_it_again(fuzzed,
 
 def test_a_target_that_ends_without_a_count_failed(fuzzed):
     assert fuzzed("print('INITED')").failed == 1
+
+
+SECOND = """import os
+def test_late(): os.mkdir("{there}")
+def test_wrong(): assert {wrong}
+def test_right(): pass
+"""
+
+
+def some(parts, tmp_path, wrong=False, also=""):
+    """The Tally of tests of which one passes only when it is tried again, and what is done about that."""
+    path = tmp_path / "test_some.py"
+    path.write_text((SECOND + also).format(there=tmp_path / "made/late", wrong=not wrong))
+    build = parts.Build(str(tmp_path))
+    t = parts.pytest_some(build, False, "", [str(path)], "first")
+    tests = [(case, "%s::%s" % (path, case.name.split("::")[1])) for case, _ in t.cases]  # it is not below the sources
+    t.cases = [(case, lambda test=test: parts.pytest_some(build, False, "", [test], "again")) for case, test in tests]
+    (tmp_path / "made").mkdir()
+    return t
+
+
+@pytest.mark.parametrize("wrong, counts, named", [(False, (3, 0), 1), (True, (2, 1), 1)])
+def test_what_fails_once_is_tried_again_and_named(parts, tmp_path, capsys, wrong, counts, named):
+    t = some(parts, tmp_path, wrong)
+    parts.second_try(t)
+    assert (t.passed, t.failed) == counts
+    said = capsys.readouterr().out
+    assert said.count("again, alone       passed, and is to be mended: FAILED ") == named and said.count(" failed: FAILED ") == wrong
+    assert len(t.names_of_failed()) == wrong
+    assert [w for w in t.words if w.startswith("passed at its second try, alone: FAILED ") and "test_late" in w]
+
+
+@pytest.mark.parametrize("also", [
+    "def test_dead(): raise ValueError('==7==ERROR: AddressSanitizer: heap-use-after-free')\n",
+    "".join("def test_%d(): assert 0\n" % i for i in range(4)),
+])
+def test_what_is_no_accident_is_not_tried_again(parts, tmp_path, capsys, also):
+    t = some(parts, tmp_path, also=also)
+    before = (t.passed, t.failed)
+    parts.second_try(t)
+    assert (t.passed, t.failed) == before and not capsys.readouterr().out
+
+
+def test_what_could_not_be_built_is_not_tried_again(parts, tmp_path):
+    t = some(parts, tmp_path)
+    t.fail("build in gcc")
+    parts.second_try(t)
+    assert t.failed == 2
+
+
+def test_a_unit_program_is_tried_again_by_itself(parts, tmp_path):
+    """By a makefile whose one program passes once `made` is there."""
+    (tmp_path / "Makefile").write_text(
+        "check:\n\tfor t in $(TESTS); do if [ -e made ]; then n=0 r=PASS; else n=2 r=FAIL; fi; "
+        "echo \"$$((4 - n)) passed, $$n failed, 0 skipped\" >$$t.log; echo \":test-result: $$r\" >$$t.trs; done\n"
+        "TESTS = tests/unit/test_a\n")
+    (tmp_path / "tests/unit").mkdir(parents=True)
+    t = parts.unit(parts.Build(str(tmp_path)), False)
+    assert (t.passed, t.failed) == (2, 2)
+    (tmp_path / "made").touch()
+    parts.second_try(t)
+    assert (t.passed, t.failed) == (4, 0)
