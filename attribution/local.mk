@@ -5,7 +5,7 @@ libattribution_a_SOURCES = attribution/align.c attribution/align.h attribution/a
 	attribution/attribution.h attribution/balance.c attribution/balance.h attribution/bootstrap.c \
 	attribution/bootstrap.h attribution/cause.c attribution/cause.h attribution/cost.c attribution/cost.h \
 	attribution/description.c attribution/description.h attribution/description_hotspa.c attribution/description_hotspa.h attribution/description_units.h attribution/measured.c attribution/measured.h \
-	attribution/outlook.c attribution/outlook.h attribution/outlook_check.c attribution/outlook_check.h attribution/outlook_hotspa.c attribution/outlook_hotspa.h attribution/outlook_show.c attribution/outlook_show.h \
+	attribution/hotspa_places.c attribution/hotspa_places.h attribution/pack_pace.c attribution/pack_pace.h attribution/outlook.c attribution/outlook.h attribution/outlook_check.c attribution/outlook_check.h attribution/outlook_hotspa.c attribution/outlook_hotspa.h attribution/outlook_show.c attribution/outlook_show.h \
 	attribution/crew.c attribution/crew.h attribution/document.c attribution/form_heatmap.c attribution/form_kinds.h \
 	attribution/ends.c attribution/ends.h attribution/form_table.c attribution/form_timeline.c attribution/forms.c attribution/forms.h attribution/graph.c \
 	attribution/graph.h attribution/graph_draft.c attribution/graph_draft.h attribution/graph_order.c \

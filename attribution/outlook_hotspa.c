@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "attribution/hotspa_places.h"
+#include "attribution/pack_pace.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
@@ -19,9 +21,18 @@ enum {
 struct setting {
 	const struct description_hotspa *h;
 	struct hotspa_plan_way ways[HOTSPA_PLAN_PLANS_MAX];
+	double *slow[HOTSPA_PLAN_PLANS_MAX]; /* owned: of each way; NULL: not known */
 	double cost[HOTSPA_PLAN_PLANS_MAX * HOTSPA_PLAN_PLANS_MAX];
 	struct hotspa_plan_wish wish; /* borrows the others */
 };
+
+static void setting_release(struct setting *s)
+{
+	size_t i;
+
+	for (i = 0; i < HOTSPA_PLAN_PLANS_MAX; i++)
+		free(s->slow[i]);
+}
 
 static void fill(struct setting *s, const struct description_hotspa *h, double forward)
 {
@@ -138,45 +149,6 @@ int outlook_hotspa_check(const struct attribution *a, const struct measured *m,
 
 /* --- switches --- */
 
-/* GPUs are counted in the order of their ranks; this is how many workers come before one. */
-static size_t place_of(const struct trace_job *job, size_t worker)
-{
-	size_t before = 0, w;
-
-	for (w = 0; w < (size_t)job->dp * job->pp; w++)
-		before += job->workers[w].rank < job->workers[worker].rank;
-	return before;
-}
-
-/* The host of each GPU, and with which GPU each tensor-parallel group of now begins. */
-static void find_places(const struct trace_job *job, size_t *hosts, size_t *first)
-{
-	const size_t beside = (size_t)job->tp * job->dsp;
-	size_t d, p, i;
-
-	for (d = 0; d < job->dp; d++) {
-		for (p = 0; p < job->pp; p++) {
-			const size_t worker = d * job->pp + p;
-			const size_t begin = place_of(job, worker) * beside;
-
-			for (i = 0; i < beside; i++)
-				hosts[begin + i] = (size_t)job->workers[worker].node;
-			for (i = 0; i < job->dsp; i++)
-				first[(p * job->dp + d) * job->dsp + i] = begin + i * job->tp;
-		}
-	}
-}
-
-/* Stages as alike as they can be. */
-static size_t *split_evenly(size_t layers, size_t pp)
-{
-	size_t *split = xcalloc(pp, sizeof(*split)), p;
-
-	for (p = 0; p < pp; p++)
-		split[p] = (p + 1) * layers / pp - p * layers / pp;
-	return split;
-}
-
 static int price_all(const struct hotspa_cost_job *job, const struct hotspa_cost_layout *layouts,
 		     struct setting *s, struct err *err)
 {
@@ -192,48 +164,17 @@ static int price_all(const struct hotspa_cost_job *job, const struct hotspa_cost
 	return r;
 }
 
-/* One that differs in something else, such as what it computes again, leaves all in its place. */
-static bool same_shape(const struct description_plan *a, const struct description_plan *b)
+static int price(const struct trace_job *job, const struct description *d,
+		 const struct hotspa_places *places, struct setting *s, struct err *err)
 {
-	return a->tp == b->tp && a->pp == b->pp && a->dp == b->dp && a->cp == b->cp;
-}
+	const struct hotspa_cost_job of = { .hosts = places->hosts,
+					    .devices = job->world,
+					    .layers = d->layers.n,
+					    .bytes = d->hotspa.weights / (double)d->layers.n,
+					    .link = d->link,
+					    .inside = d->hotspa.inside };
 
-static int price(const struct attribution *a, const struct description *d, struct setting *s,
-		 struct err *err)
-{
-	const struct trace_job *job = &a->trace->job;
-	struct hotspa_cost_layout layouts[HOTSPA_PLAN_PLANS_MAX] = { { .tp = 0 } };
-	size_t *splits[HOTSPA_PLAN_PLANS_MAX] = { NULL }, i;
-	CLEANUP(freep) size_t *hosts = NULL;
-	CLEANUP(freep) size_t *first = NULL;
-	struct hotspa_cost_job of = { .devices = job->world,
-				      .layers = d->layers.n,
-				      .bytes = d->hotspa.weights / (double)d->layers.n,
-				      .link = d->link,
-				      .inside = d->hotspa.inside };
-	int r;
-
-	if (job->world > HOTSPA_SWITCH_DEVICES_MAX)
-		return err_set(err, EINVAL, "%ju GPUs are %ju more than switches are planned for",
-			       (uintmax_t)job->world,
-			       (uintmax_t)job->world - HOTSPA_SWITCH_DEVICES_MAX);
-	hosts = xcalloc(job->world, sizeof(*hosts));
-	first = xcalloc(job->world, sizeof(*first));
-	find_places(job, hosts, first);
-	of.hosts = hosts;
-	for (i = 0; i < d->hotspa.n_plans; i++) {
-		const struct description_plan *plan = &d->hotspa.plans[i];
-		const bool as_now = same_shape(plan, &d->hotspa.plans[0]);
-
-		splits[i] = split_evenly(d->layers.n, plan->pp);
-		layouts[i] = (struct hotspa_cost_layout){ plan->tp, plan->pp, plan->dp * plan->cp,
-							  as_now ? d->stages.layers : splits[i],
-							  as_now ? first : NULL };
-	}
-	r = price_all(&of, layouts, s, err);
-	for (i = 0; i < d->hotspa.n_plans; i++)
-		free(splits[i]);
-	return r;
+	return price_all(&of, places->layouts, s, err);
 }
 
 /* --- what is said of it --- */
@@ -358,6 +299,23 @@ static char *note_of(const struct setting *s, const struct hotspa_plan *plan, st
 	return xstrdup(strbuf_text(&text));
 }
 
+/* A list a pipeline, of now. */
+static json_t *slowdowns(const struct setting *s, const double *slowdown)
+{
+	const struct hotspa_plan_way *way = &s->ways[0];
+	json_t *list = json_array();
+	size_t d, p;
+
+	for (d = 0; d < way->dp; d++) {
+		json_t *row = json_array();
+
+		for (p = 0; p < way->pp; p++)
+			(void)json_array_append_new(row, json_number(slowdown[d * way->pp + p]));
+		(void)json_array_append_new(list, row);
+	}
+	return list;
+}
+
 static json_t *members_of(const struct setting *s, const struct hotspa_plan *plan, struct step step,
 			  const char *objection)
 {
@@ -376,60 +334,90 @@ static json_t *members_of(const struct setting *s, const struct hotspa_plan *pla
 	json_put(object, "switches", switches(s, plan));
 	json_put(object, "switches_s", json_number(plan->switches));
 	json_put(object, "single", single);
+	json_put(object, "beyond_s", json_number(step.beyond));
 	json_put(object, "gain_over_single_s", json_number(alone.after - plan->total - step.beyond));
 	return object;
 }
 
-/*
- * The other plans are to that of now as they were measured; that one, with all its packs alike, is
- * as in the trace.
- */
-static void scale(struct setting *s, double pipelines)
+/* The other plans are to that of now as they were measured, which works as much as in the trace. */
+static void scale(struct setting *s, const struct pack_pace *pace)
 {
-	struct hotspa_plan_group now = hotspa_plan_alone(&s->wish, 0);
-	double mean = now.work * (double)s->ways[0].dp / (double)now.packs;
-	double factor = pipelines / (now.work + (double)(s->ways[0].pp - 1) * mean);
+	const size_t workers = s->ways[0].dp * s->ways[0].pp;
+	double told = hotspa_plan_alone(&s->wish, 0).work, slow = 0;
 	size_t i;
 
+	for (i = 0; i < workers; i++)
+		slow += pace->slowdown[i] / (double)workers;
 	for (i = 0; i < s->h->n_plans; i++) {
-		s->ways[i].start *= factor;
-		s->ways[i].token *= factor;
-		s->ways[i].square *= factor;
+		s->ways[i].start *= pace->work / (told * slow);
+		s->ways[i].token *= pace->work / (told * slow);
+		s->ways[i].square *= pace->work / (told * slow);
 	}
 }
 
-/*
- * What pipelines wait for each other now because their sequences differ. Packs are dealt by
- * their cost then, and what they wait even so is in the plan.
- */
-static double waits(const struct attribution *a)
+/* Hosts whose slowdown is told have that. */
+static void take_told(const struct trace_job *job, const struct description *d, double *slowdown)
 {
-	const struct slowdown *s = &a->slowdown;
+	size_t w;
 
-	return a->cause.primary == CAUSE_SEQLEN ? s->levelled * (s->simulated - s->ideal) : 0;
+	for (w = 0; w < (size_t)job->dp * job->pp; w++) {
+		const json_t *told = json_object_get(d->slowdown, job->nodes[job->workers[w].node]);
+
+		if (told)
+			slowdown[w] = json_number_value(told);
+	}
+}
+
+/* What was planned as if operations took the same each time takes longer, as they do not. */
+static void add_noise(const struct hotspa_plan_wish *wish, double noise, struct hotspa_plan *plan)
+{
+	size_t i;
+
+	plan->total = plan->switches;
+	for (i = 0; i < plan->n; i++) {
+		plan->groups[i].seconds = hotspa_plan_noisy(wish, &plan->groups[i], noise);
+		plan->total += plan->groups[i].seconds;
+	}
+	plan->single.seconds = hotspa_plan_noisy(wish, &plan->single, noise);
 }
 
 int outlook_hotspa_find(const struct attribution *a, const struct description *d,
 			const struct outlook_job *of, struct outlook_hotspa *ret_found,
 			struct err *err)
 {
-	const struct step step = { of->now, of->fixed - waits(a) };
+	CLEANUP(pack_pace_release) struct pack_pace pace = { .work = 0 };
+	struct step step = { of->now, 0 };
+	const struct trace_job *job = &a->trace->job;
 	CLEANUP(freep) char *why_not = NULL;
-	struct setting s = { .h = NULL };
+	CLEANUP(setting_release) struct setting s = { .h = NULL };
+	CLEANUP(hotspa_places_release) struct hotspa_places places = { NULL };
 	struct hotspa_plan plan = { .n = 0 };
 	struct alone alone;
 	char name[PLAN_TEXT_MAX];
+	size_t i;
 	int r;
 
 	if (d->hotspa.n_plans == 0)
 		return -ENOENT;
+	if (job->world > HOTSPA_SWITCH_DEVICES_MAX)
+		return err_set(err, EINVAL, "%ju GPUs are %ju more than switches are planned for",
+			       (uintmax_t)job->world,
+			       (uintmax_t)job->world - HOTSPA_SWITCH_DEVICES_MAX);
 	fill(&s, &d->hotspa, of->forward_part);
-	scale(&s, of->now - of->fixed);
-	r = price(a, d, &s, err);
+	places = hotspa_places_of(job, d);
+	pace = pack_pace_of(a);
+	take_told(job, d, pace.slowdown);
+	step.beyond = of->now - pace.pipelines;
+	for (i = 0; i < s.h->n_plans; i++)
+		s.ways[i].slow = s.slow[i] =
+			hotspa_places_slow(&places, job, &s.h->plans[i], i, pace.slowdown);
+	scale(&s, &pace);
+	r = price(job, d, &places, &s, err);
 	if (r == 0)
 		r = hotspa_plan_find(&s.wish, &plan, err);
 	if (r < 0)
 		return r;
+	add_noise(&s.wish, pace.noise, &plan);
 	alone = alone_of(&plan, step);
 	if (plan.n < 2 || plan.total + step.beyond >= alone.after)
 		return err_set(err, ERANGE,
@@ -440,5 +428,6 @@ int outlook_hotspa_find(const struct attribution *a, const struct description *d
 	ret_found->after = plan.total + step.beyond - of->fixed;
 	ret_found->note = note_of(&s, &plan, step, why_not);
 	ret_found->members = members_of(&s, &plan, step, why_not);
+	json_put(ret_found->members, "slowdown", slowdowns(&s, pace.slowdown));
 	return 0;
 }

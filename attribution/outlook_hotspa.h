@@ -3,10 +3,10 @@
  * HotSPa for a described job: sequences in groups by their length, a plan for each, and what the
  * switches between them take. It is advised only where sequence lengths are what slows the job.
  *
- * The plans are priced by the description; that of now by the trace too, and what both say of it
- * scales the others: nothing is gained but the plans' own difference, and what pipelines no longer
- * wait for each other where the cause is sequence lengths (the what-if that levels them). All else
- * of a step stays.
+ * The plans are priced by the description, and scaled so that the plan of now computes as much in
+ * a step as the trace does. Each runs on the hosts of the trace, with their slowdown, and under
+ * operations that differ as those of the trace do (pack_pace.h). What a step takes beyond what
+ * pipelines would if they did nothing but compute stays.
  */
 #pragma once
 

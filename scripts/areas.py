@@ -31,7 +31,7 @@ TESTS = {
     "campaigns": "system/campaigns* system/assayctl_campaign system/assayd_collective* system/guest_fleet",
     "hang": "system/rhythm system/hang* system/nccl_plugin* system/ring* system/attribute_hang system/real_hang",
     "kube": "kube/* system/kube_call",
-    "attribution": "system/attribute* system/assay_plan* system/remedy* system/lateness system/ring_lateness system/ring_attribution system/optrace system/trace_directory system/job* system/placement system/real_job system/investigations* system/diagnose*",
+    "attribution": "system/attribute* system/assay_plan* system/remedy* system/hotspa* system/lateness system/ring_lateness system/ring_attribution system/optrace system/trace_directory system/job* system/placement system/real_job system/investigations* system/diagnose*",
     "cli": "system/assayctl* system/usage system/part_names",
     "deploy": "system/deploy_* system/slurm* kube/deploy kube/tutorial_kube",
     "docs": "system/man system/docs system/tutorials kube/tutorial_kube system/openapi system/controller_metrics system/controller_series system/deploy_alerts system/deploy_grafana system/deploy_kubernetes",

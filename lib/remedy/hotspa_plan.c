@@ -92,46 +92,201 @@ static int costliest_first(const void *a, const void *b)
 	return (x->seconds < y->seconds) - (x->seconds > y->seconds);
 }
 
-/* What the first pipeline takes, which has the dearest packs and as many as any: the slowest. */
-static double first_pipeline(const struct hotspa_plan_way *way, const struct patterns *patterns,
-			     uint64_t packs, double forward)
+/* How many of the numbers from `first` to before `until` pipeline `d` of `dp` has. */
+static uint64_t dealt(uint64_t first, uint64_t until, uint64_t d, uint64_t dp)
 {
-	CLEANUP(freep) double *own = xcalloc((packs - 1) / way->dp + 1, sizeof(*own));
-	uint64_t at = 0;
+	return (until + dp - 1 - d) / dp - (first + dp - 1 - d) / dp;
+}
+
+/* The packs of pipeline `d`, costliest first. Their seconds, new memory. */
+static double *packs_of(const struct patterns *patterns, size_t d, size_t dp, uint64_t packs,
+			size_t *ret_n)
+{
+	double *own = xcalloc((packs - 1) / dp + 1, sizeof(*own));
+	uint64_t at = 0, k;
 	size_t n = 0, i;
 
 	for (i = 0; i < patterns->n; i++) {
-		at += patterns->list[i].count;
-		while (n * way->dp < at)
-			own[n++] = patterns->list[i].seconds;
+		const struct pattern *p = &patterns->list[i];
+
+		for (k = dealt(at, at + p->count, d, dp); k > 0; k--)
+			own[n++] = p->seconds;
+		at += p->count;
 	}
-	return pipe_packs_play(own, n, way->pp, forward);
+	*ret_n = n;
+	return own;
 }
 
-/* What a group takes whose packs have its bound. */
-static void play(const struct hotspa_plan_wish *wish, struct hotspa_plan_group *group)
+static const double *slow_of(const struct hotspa_plan_way *way, size_t d)
 {
-	const struct hotspa_plan_way *way = &wish->ways[group->way];
+	return way->slow ? way->slow + d * way->pp : NULL;
+}
+
+static double at_most(const struct hotspa_plan_way *way, const struct patterns *patterns, size_t d)
+{
+	double sum = 0, longest = 0;
+	uint64_t at = 0;
+	size_t i;
+
+	for (i = 0; i < patterns->n; i++) {
+		const struct pattern *p = &patterns->list[i];
+		const uint64_t n = dealt(at, at + p->count, d, way->dp);
+
+		sum += p->seconds * (double)n;
+		longest = n > 0 ? MAX(longest, p->seconds) : longest;
+		at += p->count;
+	}
+	return pipe_packs_at_most(sum, longest, way->pp, slow_of(way, d));
+}
+
+static double pipeline(const struct hotspa_plan_way *way, const struct patterns *patterns, size_t d,
+		       uint64_t packs, double forward)
+{
+	struct pipe_packs play = { .stages = way->pp, .forward = forward, .slow = slow_of(way, d) };
+	CLEANUP(freep) double *own = packs_of(patterns, d, way->dp, packs, &play.n);
+
+	play.seconds = own;
+	return pipe_packs_play(&play);
+}
+
+/* Where all are alike the first is: it has the dearest packs, and as many as any. */
+static double slowest_pipeline(const struct hotspa_plan_way *way, const struct patterns *patterns,
+			       uint64_t packs, double forward)
+{
+	const size_t n = MIN((uint64_t)way->dp, packs);
+	CLEANUP(freep) double *bounds = NULL;
+	double slowest = 0;
+	size_t times, d;
+
+	if (!way->slow)
+		return pipeline(way, patterns, 0, packs, forward);
+	bounds = xcalloc(n, sizeof(*bounds));
+	for (d = 0; d < n; d++)
+		bounds[d] = at_most(way, patterns, d);
+	for (times = 0; times < MIN(n, (size_t)HOTSPA_PLAN_PLAYED_MAX); times++) {
+		size_t next = 0;
+		double seconds;
+
+		for (d = 1; d < n; d++)
+			next = bounds[d] > bounds[next] ? d : next;
+		if (bounds[next] <= slowest)
+			break;
+		seconds = pipeline(way, patterns, next, packs, forward);
+		slowest = MAX(slowest, seconds);
+		bounds[next] = 0;
+	}
+	return slowest;
+}
+
+/* The packs of a group with its bound, costliest first. */
+static struct patterns patterns_of(const struct hotspa_plan_wish *wish,
+				   const struct hotspa_plan_group *group)
+{
 	struct patterns patterns = { NULL, 0, 0 };
 	uint64_t left[HOTSPA_PLAN_LENGTHS_MAX] = { 0 };
 	size_t i;
 
-	group->packs = 0;
-	group->work = 0;
 	for (i = group->from; i < group->until; i++)
 		left[i] = wish->lengths[i].count;
 	for (i = group->from; i < group->until; i++)
 		while (left[i] > 0)
 			add_packs(wish, group, left, &patterns);
 	qsort(patterns.list, patterns.n, sizeof(*patterns.list), costliest_first);
+	return patterns;
+}
+
+/* What a group takes whose packs have its bound. */
+static void play(const struct hotspa_plan_wish *wish, struct hotspa_plan_group *group)
+{
+	const struct hotspa_plan_way *way = &wish->ways[group->way];
+	struct patterns patterns = patterns_of(wish, group);
+	size_t i;
+
+	group->packs = 0;
+	group->work = 0;
 	for (i = 0; i < patterns.n; i++) {
 		const struct pattern *p = &patterns.list[i];
 
 		group->work += p->seconds * (double)p->count / (double)way->dp;
 		group->packs += p->count;
 	}
-	group->seconds = first_pipeline(way, &patterns, group->packs, wish->forward);
+	group->seconds = slowest_pipeline(way, &patterns, group->packs, wish->forward);
 	free(patterns.list);
+}
+
+/* SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): above 0, to 1. */
+static double next_unit(uint64_t *state)
+{
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return ((double)((z ^ z >> 31) >> 11) + 1) / 0x1p53;
+}
+
+/* Box and Muller, 1958. */
+static double next_normal(uint64_t *state)
+{
+	const double radius = sqrt(-2 * log(next_unit(state)));
+
+	return radius * cos(2 * M_PI * next_unit(state));
+}
+
+/* 1 in the mean. */
+static double noisy(double noise, uint64_t *state)
+{
+	return exp(noise * next_normal(state) - noise * noise / 2);
+}
+
+static double noisy_pipeline(const struct hotspa_plan_way *way, const struct patterns *patterns,
+			     size_t d, uint64_t packs, double forward, double noise, uint64_t *state)
+{
+	struct pipe_packs play = { .stages = way->pp, .slow = slow_of(way, d) };
+	CLEANUP(freep) double *own = packs_of(patterns, d, way->dp, packs, &play.n);
+	CLEANUP(freep) double *each = xcalloc(2 * play.n * way->pp, sizeof(*each));
+	size_t p, i;
+
+	play.each[0] = each;
+	play.each[1] = each + play.n * way->pp;
+	for (p = 0; p < way->pp; p++) {
+		for (i = 0; i < play.n; i++) {
+			double *f = &each[p * play.n + i], *b = f + play.n * way->pp;
+
+			*f = own[i] * forward * noisy(noise, state);
+			*b = own[i] * (1 - forward) * noisy(noise, state);
+		}
+	}
+	return pipe_packs_play(&play);
+}
+
+double hotspa_plan_noisy(const struct hotspa_plan_wish *wish, const struct hotspa_plan_group *group,
+			 double noise)
+{
+	const struct hotspa_plan_way *way = &wish->ways[group->way];
+	const double work = 2 * (double)group->packs * (double)way->pp;
+	const size_t times = (size_t)MAX(
+		1, MIN((double)HOTSPA_PLAN_NOISY_TIMES, (double)HOTSPA_PLAN_NOISY_WORK_MAX / work));
+	struct patterns patterns = { NULL, 0, 0 };
+	uint64_t state = 0;
+	double sum = 0;
+	size_t i, d;
+
+	if (isinf(group->seconds) || noise <= 0)
+		return group->seconds;
+	patterns = patterns_of(wish, group);
+	for (i = 0; i < times; i++) {
+		double slowest = 0;
+
+		for (d = 0; d < MIN(way->dp, group->packs); d++) {
+			double seconds = noisy_pipeline(way, &patterns, d, group->packs,
+							wish->forward, noise, &state);
+
+			slowest = MAX(slowest, seconds);
+		}
+		sum += slowest;
+	}
+	free(patterns.list);
+	return sum / (double)times;
 }
 
 /* INFINITY seconds where the way does not hold the longest. */

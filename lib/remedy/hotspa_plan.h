@@ -7,7 +7,9 @@
  * backward, for a pack padded to n tokens: attention grows with the square of each sequence, all
  * else with tokens. Packs are made as hotspa_group() makes them, padded to the longest sequence
  * of the group or to what the plan holds, whichever is faster. They go to the pipelines in turn,
- * costliest first, and each pipeline plays them under 1F1B (pipe_packs.h).
+ * costliest first, and each pipeline plays them under 1F1B (pipe_packs.h) on its own stages, which
+ * may be slower than others. Where these differ, of many pipelines just those are played that
+ * bounds say may be the slowest, HOTSPA_PLAN_PLAYED_MAX at most.
  *
  * A step is its groups, one after the other, and a switch of plans between them, back to the
  * first at its end. Exact over all cuts of the lengths and all choices of plans, each used once
@@ -25,6 +27,9 @@ enum {
 	HOTSPA_PLAN_LENGTHS_MAX = 32,
 	HOTSPA_PLAN_PLANS_MAX = 8, /* 2^n sets of them are looked at */
 	HOTSPA_PLAN_TOKENS_MAX = 1 << 27,
+	HOTSPA_PLAN_PLAYED_MAX = 16,
+	HOTSPA_PLAN_NOISY_TIMES = 16,
+	HOTSPA_PLAN_NOISY_WORK_MAX = 1 << 22, /* operations of all times, or one time */
 };
 
 struct hotspa_plan_length {
@@ -35,6 +40,8 @@ struct hotspa_plan_way {
 	size_t pp, dp;
 	uint64_t tokens;	     /* the longest pack that it holds */
 	double start, token, square; /* seconds, as above; none is below 0 */
+	/* [dp * pp]: times as long on stage p of pipeline d, at d * pp + p; NULL: 1 on all. */
+	const double *slow;
 };
 
 struct hotspa_plan_wish {
@@ -75,6 +82,15 @@ int hotspa_plan_fit(const uint64_t *tokens, const double *seconds, struct hotspa
 
 /* All lengths by one way; its seconds are INFINITY when it does not hold the longest. */
 struct hotspa_plan_group hotspa_plan_alone(const struct hotspa_plan_wish *wish, size_t way);
+
+/*
+ * What a group takes, in the mean of HOTSPA_PLAN_NOISY_TIMES, when operations differ by `noise`,
+ * the standard deviation of their logarithms, and take as long in the mean: stages wait for each
+ * other, and all for the slowest pipeline. The same each time. A group whose seconds are INFINITY
+ * keeps them.
+ */
+double hotspa_plan_noisy(const struct hotspa_plan_wish *wish, const struct hotspa_plan_group *group,
+			 double noise);
 
 /*
  * The groups that take least time, of equals those of fewest ways; one group when no switch pays.

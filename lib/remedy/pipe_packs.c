@@ -8,31 +8,66 @@ struct stage {
 	double done, backward;
 };
 
-static double at_most(const double *seconds, size_t n, size_t stages)
+static double slow_of(const double *slow, size_t stage)
+{
+	return slow ? slow[stage] : 1;
+}
+
+double pipe_packs_at_most(double sum, double longest, size_t stages, const double *slow)
+{
+	double all = 0, slowest = 0;
+	size_t p;
+
+	for (p = 0; p < stages; p++) {
+		all += slow_of(slow, p);
+		slowest = MAX(slowest, slow_of(slow, p));
+	}
+	return sum * slowest + longest * (all - slowest);
+}
+
+/* Of pack `i` on stage `p`. */
+static double operation(const struct pipe_packs *packs, bool backward, size_t p, size_t i)
+{
+	const double part = backward ? 1 - packs->forward : packs->forward;
+	const double alone = packs->each[backward] ? packs->each[backward][p * packs->n + i]
+						   : packs->seconds[i] * part;
+
+	return alone * slow_of(packs->slow, p);
+}
+
+static double at_most(const struct pipe_packs *packs)
 {
 	double sum = 0, longest = 0;
 	size_t i;
 
-	for (i = 0; i < n; i++) {
-		sum += seconds[i];
-		longest = MAX(longest, seconds[i]);
+	for (i = 0; i < packs->n; i++) {
+		double seconds = packs->each[0] ? 0 : packs->seconds[i];
+		size_t p;
+
+		for (p = 0; p < packs->stages && packs->each[0]; p++)
+			seconds = MAX(seconds, packs->each[0][p * packs->n + i] +
+						       packs->each[1][p * packs->n + i]);
+		sum += seconds;
+		longest = MAX(longest, seconds);
 	}
-	return sum + (double)(stages - 1) * longest;
+	return pipe_packs_at_most(sum, longest, packs->stages, packs->slow);
 }
 
-double pipe_packs_play(const double *seconds, size_t n, size_t stages, double forward)
+double pipe_packs_play(const struct pipe_packs *packs)
 {
 	CLEANUP(freep) struct stage *list = NULL;
+	const size_t n = packs->n, stages = packs->stages;
 	size_t round, p;
 
 	if (n > PIPE_PACKS_WORK_MAX / stages)
-		return at_most(seconds, n, stages);
+		return at_most(packs);
 	list = xcalloc(stages, sizeof(*list));
 	for (round = 0; round < n + stages - 1; round++) {
 		double before = 0;
 
 		for (p = 0; p < stages && round < n; p++)
-			before = list[p].done = MAX(list[p].done, before) + forward * seconds[round];
+			before = list[p].done =
+				MAX(list[p].done, before) + operation(packs, false, p, round);
 		for (p = 0; p < stages; p++) {
 			const size_t behind = stages - 1 - p;
 			/* Of the round before: the next stage has not had its turn yet. */
@@ -40,8 +75,8 @@ double pipe_packs_play(const double *seconds, size_t n, size_t stages, double fo
 
 			if (round < behind || round - behind >= n)
 				continue;
-			list[p].done =
-				MAX(list[p].done, needed) + (1 - forward) * seconds[round - behind];
+			list[p].done = MAX(list[p].done, needed) +
+				       operation(packs, true, p, round - behind);
 			list[p].backward = list[p].done;
 		}
 	}

@@ -60,24 +60,28 @@ def lay_out(stages, microbatches):
 GRAPHS = {}
 
 
-def play(stages, microbatches, seconds):
-    """When the last operation ends; `seconds[n]` of each."""
+def played(stages, microbatches, seconds):
+    """When each operation ends; `seconds[n]` of each."""
     key = stages, microbatches
     if key not in GRAPHS:
         GRAPHS[key] = lay_out(*key)
     waits, counts = GRAPHS[key][0], list(GRAPHS[key][1])
     events = [(seconds[n], n) for n, count in enumerate(counts) if count == 0]
     heapq.heapify(events)
-    now, ended = 0, 0
+    ends = {}
     while events:
         now, n = heapq.heappop(events)
-        ended += 1
+        ends[n] = now
         for this in waits[n]:
             counts[this] -= 1
             if counts[this] == 0:
                 heapq.heappush(events, (now + seconds[this], this))
-    assert ended == len(waits)
-    return now
+    return [ends[n] for n in range(len(waits))]
+
+
+def play(stages, microbatches, seconds):
+    """When the last operation ends."""
+    return max(played(stages, microbatches, seconds))
 
 
 class World:
