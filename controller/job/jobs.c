@@ -16,6 +16,7 @@
 #include "controller/job/job_prediction.h"
 #include "controller/job/job_speeds.h"
 #include "controller/job/job_suspects.h"
+#include "controller/job/parts.h"
 #include "controller/job/placing.h"
 #include "controller/job/summary.h"
 #include "controller/job/trace_files.h"
@@ -32,9 +33,8 @@
 #include "lib/json/json.h"
 
 enum {
-	TRIES_MAX = 2,	   /* analyses of a window that come to nothing */
-	MISSING_MAX = 200, /* bytes of the names of parts that never came */
-	LATEST_SHOWN = 5,  /* windows, beside their job */
+	TRIES_MAX = 2,	  /* analyses of a window that come to nothing */
+	LATEST_SHOWN = 5, /* windows, beside their job */
 	/* The digest of a larger one is not taken only to learn that it came before. */
 	DIGEST_SOON_MAX = 4 * 1024 * 1024,
 };
@@ -215,7 +215,9 @@ static int check_part(struct service *s, const struct jobs_window *w,
 			       "window %" PRId64 " of this run is waiting for the rest of %" PRId64
 			       " parts: send one of those, or wait until it is closed",
 			       open->row.id, open->row.parts);
-	r = store_has_part(s->store, open->row.id, w->part, &there, err);
+	r = parts_together(&open->row, w->from_us, w->until_us, err);
+	if (r == 0)
+		r = store_has_part(s->store, open->row.id, w->part, &there, err);
 	if (r == 0 && there)
 		r = err_set(err, EEXIST,
 			    "part %" PRId64 " of window %" PRId64 " exists with other content",
@@ -499,28 +501,10 @@ static void start(struct jobs *j)
 			     json_string_value(json_object_get(job, "job")));
 }
 
-/* "3, 7-9": those that are not there. */
-struct missing {
-	struct strbuf words;
-	int64_t next; /* the first that was not looked at */
-};
-
-static void add_missing(void *context, int64_t part)
-{
-	struct missing *m = context;
-	const char *comma = m->words.len > 0 ? ", " : "";
-
-	if (part == m->next + 1)
-		(void)strbuf_printf(&m->words, "%s%" PRId64, comma, m->next);
-	else if (part > m->next)
-		(void)strbuf_printf(&m->words, "%s%" PRId64 "-%" PRId64, comma, m->next, part - 1);
-	m->next = part + 1;
-}
-
 /* A window whose parts do not all come is rejected. */
 static void end_late(struct jobs *j, uint64_t now_us)
 {
-	struct missing missing = { .words = STRBUF_INIT(MISSING_MAX), .next = 1 };
+	struct parts_missing missing = PARTS_MISSING_INIT;
 	CLEANUP(freep) char *reason = NULL;
 	struct err err = ERR_INIT;
 	int r;
@@ -529,9 +513,9 @@ static void end_late(struct jobs *j, uint64_t now_us)
 		return;
 	r = store_late_window(j->s->store, now_us - MIN(now_us, JOB_PARTS_US), take_next, j, &err);
 	if (r == 0 && j->under_way)
-		r = store_trace_parts(j->s->store, j->window, add_missing, &missing, &err);
+		r = store_trace_parts(j->s->store, j->window, parts_missing_came, &missing, &err);
 	if (r == 0 && j->under_way) {
-		add_missing(&missing, j->parts + 1);
+		parts_missing_came(&missing, j->parts + 1);
 		reason = xasprintf("these of its %" PRId64 " parts never arrived: %s", j->parts,
 				   strbuf_text(&missing.words));
 		end(j, WINDOW_REJECTED, reason, NULL);

@@ -238,25 +238,45 @@ static double noisy(double noise, uint64_t *state)
 	return exp(noise * next_normal(state) - noise * noise / 2);
 }
 
-static double noisy_pipeline(const struct hotspa_plan_way *way, const struct patterns *patterns,
-			     size_t d, uint64_t packs, double forward, double noise, uint64_t *state)
+static double play_noisy(const struct pipe_packs *packs, double noise, uint64_t *state)
 {
-	struct pipe_packs play = { .stages = way->pp, .slow = slow_of(way, d) };
-	CLEANUP(freep) double *own = packs_of(patterns, d, way->dp, packs, &play.n);
-	CLEANUP(freep) double *each = xcalloc(2 * play.n * way->pp, sizeof(*each));
-	size_t p, i;
+	const size_t n = packs->n * packs->stages;
+	CLEANUP(freep) double *each = xcalloc(2 * n, sizeof(*each));
+	struct pipe_packs play = *packs;
+	size_t i;
 
-	play.each[0] = each;
-	play.each[1] = each + play.n * way->pp;
-	for (p = 0; p < way->pp; p++) {
-		for (i = 0; i < play.n; i++) {
-			double *f = &each[p * play.n + i], *b = f + play.n * way->pp;
+	for (i = 0; i < n; i++) {
+		const double seconds = packs->seconds[i % packs->n];
 
-			*f = own[i] * forward * noisy(noise, state);
-			*b = own[i] * (1 - forward) * noisy(noise, state);
-		}
+		each[i] = seconds * packs->forward * noisy(noise, state);
+		each[n + i] = seconds * (1 - packs->forward) * noisy(noise, state);
 	}
+	play.each[0] = each;
+	play.each[1] = each + n;
 	return pipe_packs_play(&play);
+}
+
+static double slowest_noisy(const struct hotspa_plan_wish *wish,
+			    const struct hotspa_plan_group *group, const struct patterns *patterns,
+			    double noise, uint64_t *state)
+{
+	const struct hotspa_plan_way *way = &wish->ways[group->way];
+	double slowest = 0;
+	size_t d;
+
+	for (d = 0; d < MIN(way->dp, group->packs); d++) {
+		struct pipe_packs play = { .stages = way->pp,
+					   .forward = wish->forward,
+					   .slow = slow_of(way, d) };
+		CLEANUP(freep)
+		double *own = packs_of(patterns, d, way->dp, group->packs, &play.n);
+		double seconds;
+
+		play.seconds = own;
+		seconds = play_noisy(&play, noise, state);
+		slowest = MAX(slowest, seconds);
+	}
+	return slowest;
 }
 
 double hotspa_plan_noisy(const struct hotspa_plan_wish *wish, const struct hotspa_plan_group *group,
@@ -269,22 +289,13 @@ double hotspa_plan_noisy(const struct hotspa_plan_wish *wish, const struct hotsp
 	struct patterns patterns = { NULL, 0, 0 };
 	uint64_t state = 0;
 	double sum = 0;
-	size_t i, d;
+	size_t i;
 
 	if (isinf(group->seconds) || noise <= 0)
 		return group->seconds;
 	patterns = patterns_of(wish, group);
-	for (i = 0; i < times; i++) {
-		double slowest = 0;
-
-		for (d = 0; d < MIN(way->dp, group->packs); d++) {
-			double seconds = noisy_pipeline(way, &patterns, d, group->packs,
-							wish->forward, noise, &state);
-
-			slowest = MAX(slowest, seconds);
-		}
-		sum += slowest;
-	}
+	for (i = 0; i < times; i++)
+		sum += slowest_noisy(wish, group, &patterns, noise, &state);
 	free(patterns.list);
 	return sum / (double)times;
 }

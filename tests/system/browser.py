@@ -4,6 +4,7 @@
 What is missing (the browser, its driver, axe-core, a Node.js) has a test skipped, with the reason.
 """
 import base64
+import contextlib
 import hashlib
 import io
 import json
@@ -65,10 +66,14 @@ class Browser:
         return self.script("return document.querySelector(arguments[0])?.innerText ?? ''", css)
 
     def until(self, condition, what, seconds=WAIT_S):
-        """Poll until true and return that value; at the deadline fail, with what the page shows."""
+        """Poll until true and return that value; at the deadline fail, with what the page shows. What is drawn anew while it is read is
+        not yet true."""
+        from selenium.common.exceptions import StaleElementReferenceException
         deadline = time.monotonic() + seconds
         while True:
-            value = condition()
+            value = None
+            with contextlib.suppress(StaleElementReferenceException):
+                value = condition()
             if value:
                 return value
             if time.monotonic() > deadline:

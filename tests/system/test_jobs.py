@@ -340,6 +340,17 @@ def test_parts_come_in_any_order_and_twice_and_are_analysed_once(controller, tmp
     assert c.metrics()['assay_windows_total{result="analysed"}'] == 1
 
 
+def test_parts_of_other_steps_wait_until_the_window_is_closed(controller):
+    """A rank had no sample in a turn: the next turn's parts do not fill its place."""
+    c = controller()
+    first = send(c, part_of(1), part=1, of=2, ages=(300, 290))
+    for ages in ((240, 230), (360, 350)):
+        other = send(c, part_of(2), part=2, of=2, ages=ages)
+        assert other.status == 409 and "window 1 of this run is of other steps and waits for the rest of its 2 parts" in other.json["detail"]
+    last = send(c, part_of(2), part=2, of=2, ages=(295, 285))
+    assert last.status == 202 and window(c, first)["state"] == "analysed"
+
+
 @pytest.mark.once
 def test_a_window_whose_parts_never_come_is_rejected_and_names_them(controller, tmp_path):
     c = controller()
