@@ -195,13 +195,24 @@ static json_t *by_pipeline(const struct outlook *o, const size_t *v, bool names)
 	return list;
 }
 
+/* Why what changes stages cannot be planned, or NULL. */
+static const char *chunks(const struct outlook *o)
+{
+	return o->a->trace->job.vpp > 1 ? "stages have several model chunks" : NULL;
+}
+
 static int add_rearranged(struct outlook *o, enum rearrange_way way, struct err *err)
 {
 	CLEANUP(rearrange_plan_release) struct rearrange_plan plan = { 0 };
 	double bytes;
 	json_t *object;
-	int r = rearrange_plan(&o->of.job, way, &plan, err);
+	int r;
 
+	if (chunks(o) && (way == REARRANGE_LAYERS || way == REARRANGE_BOTH)) {
+		leave_out(o, kinds[way], chunks(o));
+		return 0;
+	}
+	r = rearrange_plan(&o->of.job, way, &plan, err);
 	if (r < 0)
 		return r;
 	if (!plan.better) {
@@ -440,7 +451,9 @@ static int find(struct outlook *o, json_t *doc, struct err *err)
 
 	for (way = 0; way < REARRANGE_WAYS && r == 0; way++)
 		r = add_rearranged(o, (enum rearrange_way)way, err);
-	if (r == 0)
+	if (chunks(o))
+		leave_out(o, "oobleck", chunks(o));
+	else if (r == 0)
 		r = add_shrunk(o, doc);
 	if (r == 0)
 		r = add_hotspa(o, err);
@@ -478,8 +491,6 @@ static const char *refusal(const struct attribution *a)
 {
 	if (a->cause.primary == CAUSE_REJECTED)
 		return "the trace does not add up: what a step would take is not known";
-	if (a->trace->job.vpp > 1)
-		return "stages of several model chunks cannot be moved yet";
 	return NULL;
 }
 

@@ -399,6 +399,8 @@ int outlook_hotspa_find(const struct attribution *a, const struct description *d
 
 	if (d->hotspa.n_plans == 0)
 		return -ENOENT;
+	if (job->vpp > 1)
+		return err_set(err, EINVAL, "stages have several model chunks");
 	if (job->world > HOTSPA_SWITCH_DEVICES_MAX)
 		return err_set(err, EINVAL, "%ju GPUs are %ju more than switches are planned for",
 			       (uintmax_t)job->world,

@@ -181,7 +181,7 @@ static void pipeline_packs(const struct packs *packs, const double *levels, size
 }
 
 /* A pipeline: its packs in the mean, those of the cheaper half, and the variance of that. */
-struct pipeline {
+struct lane {
 	double all, half, chance;
 };
 
@@ -190,7 +190,7 @@ struct pipeline {
  * more. The variance of a trimmed mean is by Tukey and McLaughlin, Sankhya A 25, 1963; that packs
  * are dealt and none comes twice leaves 1 - 1 / dp of it.
  */
-static struct pipeline pipeline_of(const struct packs *packs, const double *values, size_t n)
+static struct lane lane_of(const struct packs *packs, const double *values, size_t n)
 {
 	const size_t half = (n + 1) / 2;
 	const double kept = (double)half / (double)n;
@@ -203,16 +203,16 @@ static struct pipeline pipeline_of(const struct packs *packs, const double *valu
 		if (i < half)
 			add(&lower, values[i]);
 	}
-	return (struct pipeline){ all.mean, lower.mean,
-				  variance(&cut) / (kept * kept * (double)n) *
-					  (1 - 1 / (double)packs->dp) };
+	return (struct lane){ all.mean, lower.mean,
+			      variance(&cut) / (kept * kept * (double)n) *
+				      (1 - 1 / (double)packs->dp) };
 }
 
 /* Leave of what whole pipelines differ what is theirs. */
 static void take_own(const struct packs *packs, const double *levels, double *slowdown)
 {
 	const size_t n = packs->n * packs->trace->n_steps;
-	CLEANUP(freep) struct pipeline *pipelines = xcalloc(packs->dp, sizeof(*pipelines));
+	CLEANUP(freep) struct lane *pipelines = xcalloc(packs->dp, sizeof(*pipelines));
 	CLEANUP(freep) double *values = xcalloc(MAX(n, packs->dp), sizeof(*values));
 	struct moments seen = { .n = 0 };
 	double level, chance = 0, part;
@@ -220,7 +220,7 @@ static void take_own(const struct packs *packs, const double *levels, double *sl
 
 	for (d = 0; d < packs->dp; d++) {
 		pipeline_packs(packs, levels, d, values);
-		pipelines[d] = pipeline_of(packs, values, n);
+		pipelines[d] = lane_of(packs, values, n);
 	}
 	for (d = 0; d < packs->dp; d++)
 		values[d] = pipelines[d].half;

@@ -5,6 +5,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "lib/remedy/pipe_schedule.h"
 #include "lib/remedy/rearrange.h"
 #include "lib/remedy/shrink.h"
 
@@ -79,6 +80,7 @@ static int read_job(struct plan_args *args, struct described *to, struct err *er
 {
 	const struct plan_args_range microbatches = { 1, MICROBATCHES_MAX };
 	const struct plan_args_range layers = { 1, REARRANGE_LAYERS_MAX };
+	const struct plan_args_range chunks = { 1, PIPE_SCHEDULE_CHUNKS_MAX };
 	int r = plan_args_reals(args, "F", seconds, REARRANGE_LAYERS_MAX, &to->forward, err);
 
 	if (r == 0)
@@ -90,6 +92,8 @@ static int read_job(struct plan_args *args, struct described *to, struct err *er
 		r = plan_args_counts(args, "split", layers, REARRANGE_LAYERS_MAX, &to->split, err);
 	if (r == 0)
 		r = plan_args_count(args, "m", microbatches, &to->job.microbatches, err);
+	if (r == 0 && plan_args_has(args, "v"))
+		r = plan_args_count(args, "v", chunks, &to->job.chunks, err);
 	if (r == 0)
 		r = read_slowdown(args, to, err);
 	to->job.layers = to->forward.n;

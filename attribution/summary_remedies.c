@@ -54,6 +54,8 @@ static void put_outline(json_t *object, const struct attribution *a)
 		return;
 	json_put(object, "dp", json_integer(job->dp));
 	json_put(object, "pp", json_integer(job->pp));
+	if (job->vpp > 1)
+		json_put(object, "vpp", json_integer(job->vpp));
 	json_put(object, "microbatches", json_integer((json_int_t)outline->microbatches));
 	json_put(object, "forward_s", seconds(outline->forward_s, job->pp));
 	json_put(object, "backward_s", seconds(outline->backward_s, job->pp));

@@ -74,7 +74,8 @@ static void read_shape(const json_t *remedies, struct plan_facts *f)
 
 	*r = (struct replicas){ .dp = count(remedies, "dp"),
 				.pp = count(remedies, "pp"),
-				.microbatches = count(remedies, "microbatches") };
+				.microbatches = count(remedies, "microbatches"),
+				.chunks = count(remedies, "vpp") };
 	if (r->dp == 0 || r->pp == 0)
 		return;
 	f->forward_s = numbers(json_object_get(remedies, "forward_s"), r->pp);

@@ -7,6 +7,7 @@
 #include "controller/job/summary.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
+#include "lib/remedy/pipe_schedule.h"
 
 #define SECONDS_MAX 86400.0
 #define SLOWDOWN_MAX 1000.0
@@ -58,7 +59,7 @@ static int take_shape(const struct jval *v, json_t *to, struct err *err)
 {
 	static const char *const keys[] = { "dp",	 "pp",	       "microbatches",
 					    "forward_s", "backward_s", "slowdown" };
-	const json_t *dp = member(v, "dp"), *pp = member(v, "pp");
+	const json_t *dp = member(v, "dp"), *pp = member(v, "pp"), *chunks = member(v, "vpp");
 	size_t n, i;
 
 	if (!dp && !pp)
@@ -66,6 +67,8 @@ static int take_shape(const struct jval *v, json_t *to, struct err *err)
 	if (!is_count(dp, SUMMARY_CELLS_MAX) || !is_count(pp, SUMMARY_CELLS_MAX) ||
 	    !is_count(member(v, "microbatches"), SUMMARY_REMEDIES_MICROBATCHES_MAX))
 		return jval_fail(v, err, "expected dp, pp and microbatches");
+	if (chunks && !is_count(chunks, PIPE_SCHEDULE_CHUNKS_MAX))
+		return jval_fail(v, err, "vpp: expected 1 to %d", PIPE_SCHEDULE_CHUNKS_MAX);
 	n = (size_t)json_integer_value(pp);
 	if (!are(member(v, "forward_s"), n, is_seconds) ||
 	    !are(member(v, "backward_s"), n, is_seconds))
@@ -77,6 +80,8 @@ static int take_shape(const struct jval *v, json_t *to, struct err *err)
 				 SUMMARY_CELLS_MAX);
 	for (i = 0; i < ARRAY_SIZE(keys); i++)
 		(void)json_object_set(to, keys[i], member(v, keys[i]));
+	if (chunks)
+		(void)json_object_set(to, "vpp", member(v, "vpp"));
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "lib/base/xalloc.h"
 #include "lib/remedy/pipe_1f1b.h"
+#include "lib/remedy/pipe_schedule.h"
 
 /* Times that differ by less than this part are one. */
 #define SAME 1e-9
@@ -13,7 +14,7 @@ struct pipeline pipeline_of(const struct pipeline_model *model, const size_t *sp
 			    const double *slowdown, const size_t *hosts, size_t stages)
 {
 	struct pipeline pipeline = { xcalloc(stages, sizeof(double)),
-				     xcalloc(stages, sizeof(double)), stages };
+				     xcalloc(stages, sizeof(double)), stages, 1 };
 	size_t p, i, at = 0;
 
 	for (p = 0; p < stages; p++) {
@@ -34,8 +35,39 @@ void pipeline_release(struct pipeline *pipeline)
 	*pipeline = (struct pipeline){ .stages = 0 };
 }
 
+size_t pipeline_unit(const struct pipeline *pipeline)
+{
+	return pipeline->chunks > 1 ? pipeline->stages : 1;
+}
+
+/* Virtual stage c * P + p is chunk c of stage p. */
+static double interleaved(const struct pipeline *pipeline, size_t microbatches)
+{
+	const size_t n = pipeline->stages * pipeline->chunks;
+	CLEANUP(freep) double *forward = xcalloc(n, sizeof(*forward));
+	CLEANUP(freep) double *backward = xcalloc(n, sizeof(*backward));
+	CLEANUP(pipe_schedule_release) struct pipe_schedule played = { .time = (double)NAN };
+	const struct pipe_schedule_wish wish = { .kind = PIPE_SCHEDULE_INTERLEAVED,
+						 .stages = pipeline->stages,
+						 .microbatches = microbatches,
+						 .chunks = pipeline->chunks,
+						 .forward = forward,
+						 .backward = backward };
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const size_t p = i % pipeline->stages;
+
+		forward[i] = pipeline->forward[p] / (double)pipeline->chunks;
+		backward[i] = pipeline->backward[p] / (double)pipeline->chunks;
+	}
+	return pipe_schedule_play(&wish, &played, NULL) < 0 ? (double)NAN : played.time;
+}
+
 double pipeline_time(const struct pipeline *pipeline, size_t microbatches)
 {
+	if (pipeline->chunks > 1)
+		return interleaved(pipeline, microbatches);
 	return pipe_1f1b(pipeline->forward, pipeline->backward, pipeline->stages, microbatches,
 			 NULL);
 }
@@ -45,13 +77,14 @@ struct deal {
 	const struct pipeline *all; /* of the caller */
 	double *even;		    /* with as many each: how fast each is */
 	double *times, *next;	    /* with its count, and with one more */
-	size_t n, *counts;	    /* of the caller */
+	size_t n, *counts;	    /* of the caller; counts are of units */
+	size_t unit;
 };
 
 /* More than can be played takes for ever. */
-static double play(const struct deal *deal, size_t d, size_t microbatches)
+static double play(const struct deal *deal, size_t d, size_t units)
 {
-	const double time = pipeline_time(&deal->all[d], microbatches);
+	const double time = pipeline_time(&deal->all[d], units * deal->unit);
 
 	return isnan(time) ? INFINITY : time;
 }
@@ -170,18 +203,21 @@ double pipeline_deal(const struct pipeline *pipelines, size_t n, size_t total, s
 	CLEANUP(freep) double *even = xcalloc(n, sizeof(*even));
 	CLEANUP(freep) double *times = xcalloc(n, sizeof(*times));
 	CLEANUP(freep) double *next = xcalloc(n, sizeof(*next));
-	struct deal deal = { pipelines, even, times, next, n, ret_counts };
-	bool played = true;
+	const size_t unit = pipeline_unit(pipelines), units = total / unit;
+	struct deal deal = { pipelines, even, times, next, n, ret_counts, unit };
+	bool played = total % unit == 0;
 	size_t d;
 
 	for (d = 0; d < n; d++) {
-		ret_counts[d] = total / n + (d < total % n);
-		even[d] = play(&deal, d, total / n);
+		ret_counts[d] = units / n + (d < units % n);
+		even[d] = play(&deal, d, units / n);
 		played = played && isfinite(even[d]);
 	}
-	if (!played)
-		return INFINITY;
-	balance(&deal, deal_by_speed(&deal, total));
-	spare_slow(&deal);
-	return slowest(&deal);
+	if (played) {
+		balance(&deal, deal_by_speed(&deal, units));
+		spare_slow(&deal);
+	}
+	for (d = 0; d < n; d++)
+		ret_counts[d] *= unit;
+	return played ? slowest(&deal) : INFINITY;
 }

@@ -7,6 +7,7 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/remedy/layers_cut.h"
+#include "lib/remedy/pipe_schedule.h"
 #include "lib/remedy/pipeline.h"
 
 /* Times that differ by less than this part are one. */
@@ -32,6 +33,15 @@ static int check(const struct rearrange_job *job, struct err *err)
 			       "%zu pipelines of %zu stages and %zu micro-batches: expected %d as "
 			       "their product with the micro-batches once more",
 			       job->dp, job->pp, job->microbatches, REARRANGE_WORK_MAX);
+	if (job->chunks > PIPE_SCHEDULE_CHUNKS_MAX)
+		return err_set(err, EINVAL, "%zu chunks of a stage: expected %d at most",
+			       job->chunks, PIPE_SCHEDULE_CHUNKS_MAX);
+	if (job->chunks > 1 && job->microbatches % job->pp > 0)
+		return err_set(
+			err, EINVAL,
+			"%zu micro-batches are no multiple of the %zu stages, which have %zu "
+			"chunks each",
+			job->microbatches, job->pp, job->chunks);
 	if (job->layers < job->pp || job->layers > REARRANGE_LAYERS_MAX)
 		return err_set(err, EINVAL, "%zu layers for %zu stages: expected %zu to %d",
 			       job->layers, job->pp, job->pp, REARRANGE_LAYERS_MAX);
@@ -51,8 +61,10 @@ static struct pipeline pipeline_in(const struct rearrange_job *job, const size_t
 				   const size_t *hosts)
 {
 	const struct pipeline_model model = { job->forward, job->backward, job->layers };
+	struct pipeline pipeline = pipeline_of(&model, split, job->slowdown, hosts, job->pp);
 
-	return pipeline_of(&model, split, job->slowdown, hosts, job->pp);
+	pipeline.chunks = job->chunks;
+	return pipeline;
 }
 
 /* All pipelines with what the plan gives them. */
@@ -219,7 +231,7 @@ static int arrange(const struct rearrange_job *job, enum rearrange_way way,
 
 	if (way == REARRANGE_TOGETHER)
 		put_together(job, plan);
-	if (way != REARRANGE_MICROBATCHES)
+	if (way != REARRANGE_MICROBATCHES && job->chunks <= 1)
 		r = cut(job, plan, err);
 	if (r == 0 && way != REARRANGE_LAYERS)
 		deal(job, plan);

@@ -11,6 +11,9 @@
  *
  * A way that is not faster than what there is now is not given: it stays as it is.
  *
+ * Stages of several chunks of the model keep their layers, and micro-batches are dealt in multiples
+ * of the stages, as interleaved 1F1B needs them.
+ *
  * Pure: no clock, no I/O.
  */
 #pragma once
@@ -28,6 +31,7 @@ enum {
 /* All borrowed. Bytes and seconds are of one micro-batch on a good host. */
 struct rearrange_job {
 	size_t dp, pp, microbatches;	  /* micro-batches of each pipeline now */
+	size_t chunks;			  /* of a stage, interleaved if several; 0 is 1 */
 	size_t layers;			  /* of the model: pp to REARRANGE_LAYERS_MAX */
 	const double *forward, *backward; /* of each layer, above 0 */
 	const double *bytes;		  /* of each layer; NULL: memory is no bound */

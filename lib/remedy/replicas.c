@@ -24,8 +24,9 @@ bool replicas_ok(const struct replicas *r)
 {
 	if (r->dp < 1 || r->pp < 1 || r->microbatches < 1 || r->dp > REPLICAS_WORKERS_MAX ||
 	    r->pp > REPLICAS_WORKERS_MAX / r->dp || r->pp > PIPE_SCHEDULE_STAGES_MAX ||
-	    r->microbatches > REPLICAS_MICROBATCHES_MAX ||
-	    r->dp * r->pp * r->microbatches > REPLICAS_WORK_MAX || r->layers > LAYERS_MAX / r->pp)
+	    r->microbatches > REPLICAS_MICROBATCHES_MAX || r->chunks > PIPE_SCHEDULE_CHUNKS_MAX ||
+	    r->dp * r->pp * r->microbatches * MAX(r->chunks, (size_t)1) > REPLICAS_WORK_MAX ||
+	    r->layers > LAYERS_MAX / r->pp)
 		return false;
 	return are_positive(r->forward_s, r->pp) && are_positive(r->backward_s, r->pp) &&
 	       are_positive(r->slowdown, r->dp * r->pp);
@@ -37,7 +38,7 @@ bool replicas_ok(const struct replicas *r)
 static struct pipeline replica_of(const struct replicas *r, size_t d, const size_t *layers)
 {
 	struct pipeline one = { xcalloc(r->pp, sizeof(double)), xcalloc(r->pp, sizeof(double)),
-				r->pp };
+				r->pp, r->microbatches % r->pp == 0 ? r->chunks : 1 };
 	size_t p;
 
 	for (p = 0; p < r->pp; p++) {
@@ -50,12 +51,13 @@ static struct pipeline replica_of(const struct replicas *r, size_t d, const size
 	return one;
 }
 
-/* Seconds of a replica as it is. */
+/* Seconds of a replica as it is, with as many micro-batches or a few more that it can have. */
 static double time_of(const struct replicas *r, size_t d, size_t microbatches)
 {
 	CLEANUP(pipeline_release) struct pipeline one = replica_of(r, d, NULL);
+	const size_t unit = pipeline_unit(&one);
 
-	return pipeline_time(&one, microbatches);
+	return pipeline_time(&one, (microbatches + unit - 1) / unit * unit);
 }
 
 /* Its layers dealt by how slow its workers are, where that makes it faster. */

@@ -2,8 +2,9 @@
 /*
  * The replicas of a data-parallel job, each a pipeline of workers of different speed, and what a
  * step takes when micro-batches or layers are dealt to them otherwise. The time of a replica is
- * that of the exact 1F1B recurrence (pipe_1f1b.h); what a step of now takes beyond its slowest
- * replica is the same for all of it.
+ * that of the exact 1F1B recurrence (pipe_1f1b.h), or of interleaved 1F1B where stages have several
+ * chunks and micro-batches are a multiple of the stages; what a step of now takes beyond its
+ * slowest replica is the same for all of it.
  *
  * Pure: no clock, no I/O.
  */
@@ -16,8 +17,9 @@
 enum {
 	REPLICAS_WORKERS_MAX = 16384,	  /* dp * pp */
 	REPLICAS_MICROBATCHES_MAX = 4096, /* of a replica */
-	REPLICAS_WORK_MAX = 1 << 21,	  /* workers * micro-batches: 32 MiB while it is played */
-	REPLICAS_DROP_MAX = 8,		  /* replicas that a job may be shrunk by */
+	REPLICAS_WORK_MAX =
+		1 << 21,       /* workers * chunks * micro-batches: 32 MiB while it is played */
+	REPLICAS_DROP_MAX = 8, /* replicas that a job may be shrunk by */
 };
 
 /* All borrowed. Seconds of one micro-batch on a good worker of each stage, all its chunks. */
@@ -26,6 +28,7 @@ struct replicas {
 	const double *forward_s, *backward_s; /* [pp] */
 	const double *slowdown;		      /* [d * pp + stage], above 0: 1 is a good one */
 	size_t layers; /* of a stage, of which each may take others; 0: none may */
+	size_t chunks; /* of a stage, interleaved where there are several; 0 is 1 */
 };
 
 /* Is it within the limits above, with times and slowdowns that are above 0? */
@@ -34,7 +37,7 @@ bool replicas_ok(const struct replicas *r);
 /* Seconds of each replica into ret_times[dp], and of the slowest. */
 double replicas_times(const struct replicas *r, double *ret_times);
 
-/* A step of now less its slowest replica; below 0 where the model does not fit (interleaving). */
+/* A step of now less its slowest replica; below 0 where the model does not fit. */
 double replicas_fixed(const struct replicas *r, double step_s);
 
 /*
@@ -50,7 +53,8 @@ double replicas_layers(const struct replicas *r);
 
 /*
  * The slowest of those that go on when the replicas in `gone` stop and the others share their
- * micro-batches evenly: ceil(M * D / left) each. NAN when none is left.
+ * micro-batches evenly: ceil(M * D / left) each, rounded up to a multiple of the stages where these
+ * have several chunks. NAN when none is left.
  */
 double replicas_without(const struct replicas *r, const bool *gone);
 

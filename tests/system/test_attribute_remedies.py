@@ -84,6 +84,25 @@ def test_each_remedy_takes_what_another_simulator_says(run, slow, described):
         assert one["after_s"] - (doc["now_s"] - doc["pipelines_s"]) >= doc["bound_s"]
 
 
+def test_stages_of_several_chunks_are_interleaved(run, generator, tmp_path, described):  # noqa: F811
+    """Micro-batches come in multiples of the stages, hosts change places, and layers stay where they are."""
+    path = tmp_path / "chunks.jsonl"
+    with path.open("wb") as out:
+        subprocess.run([generator, "slow-worker", "5", "dp=4", "pp=4", "mb=16", "vpp=2", "tp=8", "steps=6"], stdout=out, check=True)
+    doc = remedies(run, path, described())
+    assert 0 < doc["now_s"] - doc["pipelines_s"] < 0.02 * doc["now_s"]
+    assert {"kind": "layers", "why": "stages have several model chunks"} in doc["left_out"]
+    speed = {host: y for row, hosts in zip(doc["slowdown"], ([f"n{d + 4 * p:03}" for p in range(4)] for d in range(4))) for host, y in zip(hosts, row)}
+    assert {one["kind"] for one in doc["list"]} == {"microbatches", "malleus"}
+    for one in doc["list"]:
+        assert sum(one["microbatches"]) == 64 and all(m % 4 == 0 for m in one["microbatches"]) and min(one["microbatches"]) < 16
+        assert one["layers"] == [[8] * 4] * 4 and one["gain_s"] > 0
+        slowest = max(play(4, m, [each[p] / 2 * speed[hosts[p]] for _ in range(2) for p in range(4) for _ in range(m)
+                                  for each in (doc["forward_s"], doc["backward_s"])], 2)
+                      for hosts, m in zip(one["hosts"], one["microbatches"]))
+        assert one["after_s"] == pytest.approx(slowest + doc["now_s"] - doc["pipelines_s"], rel=1e-6)
+
+
 def test_whoever_is_slow_gets_less(run, slow, described):
     by = {one["kind"]: one for one in remedies(run, slow, described())["list"] if one["kind"] != "oobleck"}
     assert by["microbatches"]["microbatches"][3] == min(by["microbatches"]["microbatches"]) < 16

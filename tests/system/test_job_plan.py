@@ -40,7 +40,7 @@ class Planned(Fleet):
         for _ in range(2):
             self.sent += 1
             answer = self.c.call("POST", "/v1/traces?" + urllib.parse.urlencode({"job": JOB, "run": 2}), trace + b"\n" * self.sent,
-                                 headers={"Assay-First-Step-Age": "0.2", "Assay-Last-Step-Age": "0.1"}, token=ADMIN)
+                                 headers={"Assay-First-Step-Age": "2e-6", "Assay-Last-Step-Age": "1e-6"}, token=ADMIN)  # after both claims
             assert answer.status == 202, answer.body
 
             def ended():

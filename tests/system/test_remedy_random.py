@@ -29,6 +29,42 @@ SHORT = 150
 # --- the judge: a graph, and a heap of events ------------------------------------------------
 
 
+def orders(stages, microbatches, chunks):
+    """Of each stage its operations in their order: (backward, chunk, micro-batch). Megatron's: groups of `stages` go through all chunks."""
+    there = [(chunk, g * stages + i) for g in range(microbatches // stages) for chunk in range(chunks) for i in range(stages)]
+    back = [(chunks - 1 - chunk, i) for chunk, i in there]
+    for p in range(stages):
+        ahead = min(2 * (stages - 1 - p) + (chunks - 1) * stages, len(there))
+        order = [(0, *one) for one in there[:ahead]]
+        for k in range(len(there)):
+            order += [(0, *there[ahead + k])] if ahead + k < len(there) else []
+            order.append((1, *back[k]))
+        yield order
+
+
+def lay_out_chunks(stages, microbatches, chunks):
+    """What each operation waits for where stages have several chunks: operation (chunk * stages + p) * m + i, twice, its backward one more."""
+    def number(backward, chunk, p, i):
+        return 2 * ((chunk * stages + p) * microbatches + i) + backward
+    waits = [[] for _ in range(2 * stages * chunks * microbatches)]
+    for p, order in enumerate(orders(stages, microbatches, chunks)):
+        for (b0, c0, i0), (b1, c1, i1) in zip(order, order[1:]):
+            waits[number(b0, c0, p, i0)].append(number(b1, c1, p, i1))
+    for at in range(stages * chunks):
+        for i in range(microbatches):
+            forward, backward = number(0, at // stages, at % stages, i), number(1, at // stages, at % stages, i)
+            if at + 1 < stages * chunks:
+                waits[forward].append(forward + 2 * microbatches)
+                waits[backward + 2 * microbatches].append(backward)
+            else:
+                waits[forward].append(backward)
+    counts = [0] * len(waits)
+    for after in waits:
+        for this in after:
+            counts[this] += 1
+    return waits, counts
+
+
 def lay_out(stages, microbatches):
     """What each operation waits for, by the numbers of operations: forward i of stage p is (p * m + i) * 2, its backward one more."""
     waits = [[] for _ in range(2 * stages * microbatches)]
@@ -60,11 +96,11 @@ def lay_out(stages, microbatches):
 GRAPHS = {}
 
 
-def played(stages, microbatches, seconds):
+def played(stages, microbatches, seconds, chunks=1):
     """When each operation ends; `seconds[n]` of each."""
-    key = stages, microbatches
+    key = stages, microbatches, chunks
     if key not in GRAPHS:
-        GRAPHS[key] = lay_out(*key)
+        GRAPHS[key] = lay_out(stages, microbatches) if chunks == 1 else lay_out_chunks(*key)
     waits, counts = GRAPHS[key][0], list(GRAPHS[key][1])
     events = [(seconds[n], n) for n, count in enumerate(counts) if count == 0]
     heapq.heapify(events)
@@ -79,19 +115,19 @@ def played(stages, microbatches, seconds):
     return [ends[n] for n in range(len(waits))]
 
 
-def play(stages, microbatches, seconds):
+def play(stages, microbatches, seconds, chunks=1):
     """When the last operation ends."""
-    return max(played(stages, microbatches, seconds))
+    return max(played(stages, microbatches, seconds, chunks))
 
 
 class World:
     """A job, and what its hosts are really like."""
 
-    def __init__(self, number):
-        rng = self.rng = random.Random(f"remedy {number}")
-        self.pp, self.dp = rng.randint(1, 5), rng.randint(1, 6)
-        self.layers = self.pp * rng.randint(1, 5)
-        self.m = rng.choice((4, 6, 8, 12, 16))
+    def __init__(self, number, chunks=1):
+        rng = self.rng = random.Random(f"remedy {number}" if chunks == 1 else f"remedy {number} of {chunks} chunks")
+        self.pp, self.dp, self.chunks = rng.randint(1 if chunks == 1 else 2, 5), rng.randint(1, 6), chunks
+        self.layers = self.pp * rng.randint(1, 5) * chunks
+        self.m = rng.choice((4, 6, 8, 12, 16)) if chunks == 1 else self.pp * rng.randint(2, 6)
         even = rng.random() < 0.5
         self.forward = [rng.uniform(1, 1 if even else 1.5) for _ in range(self.layers)]
         self.backward = [2 * f * rng.uniform(1, 1 if even else 1.1) for f in self.forward]
@@ -122,12 +158,13 @@ class World:
                 own = y[host] * (common if host in shared else 1)
                 f, b = sum(self.forward[at:at + n]), sum(self.backward[at:at + n])
                 at += n
-                done = [x * own * (self.noise(rng) if rng else 1) for _ in range(m) for x in (f, b)]
+                done = [x / self.chunks * own * (self.noise(rng) if rng else 1) for _ in range(m * self.chunks) for x in (f, b)]
                 if measured is not None:
                     measured[host].append(sum(done) / m / (f + b))
-                seconds += done
+                seconds.append(done)
             assert at == self.layers
-            slowest = max(slowest, play(len(hosts), m, seconds))
+            each = [x for chunk in range(self.chunks) for done in seconds for x in done[2 * m * chunk:2 * m * (chunk + 1)]]
+            slowest = max(slowest, play(len(hosts), m, each, self.chunks))
         return slowest + self.fixed
 
     def now(self):
@@ -142,7 +179,7 @@ class World:
     def question(self):
         y = [self.believed[d * self.pp:(d + 1) * self.pp] for d in range(self.dp)]
         return {"F": self.forward, "B": self.backward, "split": self.split, "m": self.m, "y": y, "memory": self.memory, "room": self.room,
-                "emb": self.emb, "step": self.step_s}
+                "emb": self.emb, "step": self.step_s, **({"v": self.chunks} if self.chunks > 1 else {})}
 
     def check_memory(self, layers):
         at = 0
@@ -254,6 +291,19 @@ def judge_shrunk(world, question, answer, tally):
                       random.Random(world.rng.random()))
 
 
+def play_chunks(run, tmp_path, numbers, tally):
+    """Jobs whose stages have two or three chunks: nothing of them is shrunk."""
+    worlds = [World(number, 2 + number % 2) for number in numbers]
+    for world in worlds:
+        world.measure()
+    answers = ask(run, tmp_path, [{"op": "rearrange", **world.question()} for world in worlds])
+    for world, answer in zip(worlds, answers):
+        judge_rearranged(world, answer, tally)
+        for plan in answer["plans"]:
+            assert all(count % world.pp == 0 for count in plan["microbatches"])
+            assert all(layers == world.split for layers in plan["layers"])
+
+
 def play_jobs(run, tmp_path, numbers, tally):
     worlds = [World(number) for number in numbers]
     questions = []
@@ -269,10 +319,10 @@ def play_jobs(run, tmp_path, numbers, tally):
         judge_shrunk(world, questions[2 * i + 1], answers[2 * i + 1], tally)
 
 
-def hold(run, tmp_path, numbers):
+def hold(run, tmp_path, numbers, play_some=play_jobs):
     tally = Tally()
     for first in range(0, len(numbers), CHUNK):
-        play_jobs(run, tmp_path, numbers[first:first + CHUNK], tally)
+        play_some(run, tmp_path, numbers[first:first + CHUNK], tally)
         if len(numbers) > CHUNK:
             print(f"jobs to {numbers[min(first + CHUNK, len(numbers)) - 1]}: {tally}", flush=True)
     print(tally)
@@ -284,6 +334,10 @@ def test_what_plans_promise_comes_true(run, tmp_path):
     hold(run, tmp_path, range(SHORT))
 
 
+def test_what_plans_promise_comes_true_where_stages_have_several_chunks(run, tmp_path):
+    hold(run, tmp_path, range(SHORT), play_chunks)
+
+
 @pytest.mark.long
 def test_what_plans_promise_comes_true_in_ten_thousand_jobs(run, tmp_path):
     first, last = map(int, os.environ.get("ASSAY_REMEDY_JOBS", f"0-{FULL - 1}").split("-"))
@@ -291,8 +345,9 @@ def test_what_plans_promise_comes_true_in_ten_thousand_jobs(run, tmp_path):
 
 
 def test_the_judge_says_what_is_worked_out_by_hand():
-    def even(stages, m, f, b):
-        return play(stages, m, [x for _ in range(stages * m) for x in (f, b)])
+    def even(stages, m, f, b, chunks=1):
+        return play(stages, m, [x / chunks for _ in range(stages * m * chunks) for x in (f, b)], chunks)
+    assert even(4, 8, 1, 2, 2) == 8 * 3 + 3 * 3 / 2  # the bubble is a half of what it is with one chunk
     assert even(4, 8, 1, 2) == 33
     assert even(4, 2, 1, 2) == 15
     assert play(2, 1, [1, 2, 2, 4]) == 9

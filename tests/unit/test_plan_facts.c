@@ -4,10 +4,12 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "lib/remedy/replicas.h"
 #include "tests/unit/test.h"
 
 /* 2 replicas of 2 stages on 4 hosts of which gpu-3 is slow. */
@@ -54,6 +56,28 @@ static void an_analysis_has_its_shape_and_whom_to_replace(void)
 	CHECK_EQ(f.facts.n_sets, 1);
 	CHECK_NEAR(f.sets[0].after_s.value, 2.9, 0);
 	check_hosts(plan_facts_set(&f, 0), "[\"gpu-3\"]");
+}
+
+/* Micro-batches go through two chunks of each stage, so that the pipeline fills in half the time. */
+static void stages_of_several_chunks_are_interleaved(void)
+{
+	static const char *const more[] = { "\"dp\"", "\"vpp\":2,\"dp\"" };
+	double fixed[2];
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		CLEANUP(plan_facts_release) struct plan_facts f = { .hosts = NULL };
+		CLEANUP(freep)
+		char *remedies =
+			xasprintf("\"remedies\":{%s%s", more[i], strstr(REMEDIES, "\"dp\"") + 4);
+
+		CHECK(read("compute", NODES, remedies, &f));
+		CHECK(f.facts.replicas == &f.replicas);
+		fixed[i] = replicas_fixed(&f.replicas, f.facts.simulated_s);
+	}
+	/* The slow stage waits for nothing but one micro-batch of the first, or one chunk of it. */
+	CHECK_NEAR(fixed[0], 4 - (8 * 0.45 + 0.3), 1e-9);
+	CHECK_NEAR(fixed[1], 4 - (8 * 0.45 + 0.15), 1e-9);
 }
 
 /* It has no remedies: the suspects, and what replacing them gains, are all that there is. */
@@ -147,6 +171,7 @@ static void a_shape_that_cannot_be_is_left_out(void)
 
 static const struct test tests[] = {
 	TEST(an_analysis_has_its_shape_and_whom_to_replace),
+	TEST(stages_of_several_chunks_are_interleaved),
 	TEST(of_an_earlier_version_the_suspects_are_to_be_replaced),
 	TEST(of_a_job_that_slows_itself_nobody_is_replaced),
 	TEST(who_is_not_known_is_called_by_his_place),

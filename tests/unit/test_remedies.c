@@ -404,7 +404,7 @@ static void a_pipeline_that_cannot_be_played_is_refused(void)
 {
 	CLEANUP(freep) double *ones = xcalloc(PIPE_SCHEDULE_STAGES_MAX + 1, sizeof(*ones));
 	struct replicas r = { 1, PIPE_SCHEDULE_STAGES_MAX, 1, ones, ones, ones, 0 };
-	struct pipeline long_one = { ones, ones, PIPE_SCHEDULE_STAGES_MAX };
+	struct pipeline long_one = { ones, ones, PIPE_SCHEDULE_STAGES_MAX, 1 };
 	size_t i, count = 0, most = PIPE_SCHEDULE_WORK_MAX / PIPE_SCHEDULE_STAGES_MAX;
 
 	for (i = 0; i <= PIPE_SCHEDULE_STAGES_MAX; i++)
