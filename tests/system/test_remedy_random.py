@@ -339,9 +339,10 @@ def test_what_plans_promise_comes_true_where_stages_have_several_chunks(run, tmp
 
 
 @pytest.mark.long
-def test_what_plans_promise_comes_true_in_ten_thousand_jobs(run, tmp_path):
+@pytest.mark.parametrize("play_some", [play_jobs, play_chunks])
+def test_what_plans_promise_comes_true_in_ten_thousand_jobs(run, tmp_path, play_some):
     first, last = map(int, os.environ.get("ASSAY_REMEDY_JOBS", f"0-{FULL - 1}").split("-"))
-    hold(run, tmp_path, range(first, last + 1))
+    hold(run, tmp_path, range(first, last + 1), play_some)
 
 
 def test_the_judge_says_what_is_worked_out_by_hand():
