@@ -40,12 +40,22 @@ double pipeline_time(const struct pipeline *pipeline, size_t microbatches)
 			 NULL);
 }
 
+struct deal;
+
+/* Who comes first of all of them, found again in O(log n) when one has changed: a tournament. */
+struct first {
+	size_t *winners; /* of each match: 1 is the last one; those from `width` on are who plays */
+	size_t width;
+	bool (*is_before)(const struct deal *deal, size_t a, size_t b);
+};
+
 /* Pipelines while micro-batches are dealt to them. */
 struct deal {
 	const struct pipeline *all; /* of the caller */
-	double *even;		    /* with as many each: how fast each is */
+	double *even;		    /* with `each`: how fast each is */
 	double *times, *next;	    /* with its count, and with one more */
-	size_t n, *counts;	    /* of the caller */
+	size_t n, each, *counts;    /* of the caller */
+	struct first giver, taker;
 };
 
 /* More than can be played takes for ever. */
@@ -56,16 +66,84 @@ static double play(const struct deal *deal, size_t d, size_t microbatches)
 	return isnan(time) ? INFINITY : time;
 }
 
+/* --- who comes first --- */
+
+/* Who takes most and has more than one, the last of equals. */
+static bool gives_before(const struct deal *deal, size_t a, size_t b)
+{
+	if ((deal->counts[a] > 1) != (deal->counts[b] > 1))
+		return deal->counts[a] > 1;
+	return deal->times[a] != deal->times[b] ? deal->times[a] > deal->times[b] : a > b;
+}
+
+/* Who takes least with one more, the first of equals. */
+static bool takes_before(const struct deal *deal, size_t a, size_t b)
+{
+	return deal->next[a] != deal->next[b] ? deal->next[a] < deal->next[b] : a < b;
+}
+
+/* Nobody, n, loses. */
+static void play_match(const struct deal *deal, struct first *first, size_t i)
+{
+	const size_t a = first->winners[2 * i], b = first->winners[2 * i + 1];
+
+	first->winners[i] = b == deal->n || (a < deal->n && first->is_before(deal, a, b)) ? a : b;
+}
+
+static void first_init(const struct deal *deal, struct first *first)
+{
+	size_t i;
+
+	for (first->width = 1; first->width < deal->n; first->width *= 2)
+		;
+	first->winners = xcalloc(2 * first->width, sizeof(*first->winners));
+	for (i = 0; i < first->width; i++)
+		first->winners[first->width + i] = MIN(i, deal->n);
+	for (i = first->width - 1; i > 0; i--)
+		play_match(deal, first, i);
+}
+
+static void first_change(const struct deal *deal, struct first *first, size_t d)
+{
+	size_t i;
+
+	for (i = (first->width + d) / 2; i > 0; i /= 2)
+		play_match(deal, first, i);
+}
+
+static void changed(struct deal *deal, size_t d)
+{
+	first_change(deal, &deal->giver, d);
+	first_change(deal, &deal->taker, d);
+}
+
+/* n: nobody. */
+static size_t giver(const struct deal *deal)
+{
+	const size_t d = deal->giver.winners[1];
+
+	return deal->counts[d] > 1 ? d : deal->n;
+}
+
+static size_t quickest(const struct deal *deal)
+{
+	return deal->taker.winners[1];
+}
+
+/* --- dealing --- */
+
 static void give(struct deal *deal, size_t d)
 {
 	deal->times[d] = deal->next[d];
 	deal->next[d] = play(deal, d, ++deal->counts[d] + 1);
+	changed(deal, d);
 }
 
 static void take(struct deal *deal, size_t d)
 {
 	deal->next[d] = deal->times[d];
 	deal->times[d] = play(deal, d, --deal->counts[d]);
+	changed(deal, d);
 }
 
 /* In proportion to how fast each is: near the best. How many more that is than `total`. */
@@ -80,35 +158,12 @@ static size_t deal_by_speed(struct deal *deal, size_t total)
 		const double part = (double)total / deal->even[d] / speed;
 
 		deal->counts[d] = MAX((size_t)ceil(part * (1 - SAME)), (size_t)1);
-		deal->times[d] = play(deal, d, deal->counts[d]);
+		deal->times[d] = deal->counts[d] == deal->each ? deal->even[d]
+							       : play(deal, d, deal->counts[d]);
 		deal->next[d] = play(deal, d, deal->counts[d] + 1);
 		given += deal->counts[d];
 	}
 	return given - total;
-}
-
-/* Who takes most and has more than one, the last of equals; n: nobody. */
-static size_t giver(const struct deal *deal)
-{
-	size_t from = deal->n, d;
-
-	for (d = 0; d < deal->n; d++) {
-		if (deal->counts[d] > 1 && (from == deal->n || deal->times[d] >= deal->times[from]))
-			from = d;
-	}
-	return from;
-}
-
-/* Who takes least with one more, the first of equals. */
-static size_t quickest(const struct deal *deal)
-{
-	size_t to = 0, d;
-
-	for (d = 1; d < deal->n; d++) {
-		if (deal->next[d] < deal->next[to])
-			to = d;
-	}
-	return to;
 }
 
 /* From the slowest to the quickest, while that takes less: what is left so is the best. */
@@ -155,10 +210,14 @@ static size_t taker(const struct deal *deal, size_t from, double limit)
 static void spare_slow(struct deal *deal)
 {
 	const double limit = slowest(deal) * (1 + SAME);
+	double fastest = INFINITY;
 	size_t d, to;
 
-	for (d = 0; d < deal->n; d++) {
-		while (deal->counts[d] > 1 && (to = taker(deal, d, limit)) < deal->n) {
+	for (d = 0; d < deal->n; d++)
+		fastest = MIN(fastest, deal->even[d]);
+	for (d = 0; d < deal->n && deal->next[quickest(deal)] <= limit; d++) {
+		while (fastest < deal->even[d] * (1 - SAME) && deal->counts[d] > 1 &&
+		       (to = taker(deal, d, limit)) < deal->n) {
 			take(deal, d);
 			give(deal, to);
 		}
@@ -170,18 +229,32 @@ double pipeline_deal(const struct pipeline *pipelines, size_t n, size_t total, s
 	CLEANUP(freep) double *even = xcalloc(n, sizeof(*even));
 	CLEANUP(freep) double *times = xcalloc(n, sizeof(*times));
 	CLEANUP(freep) double *next = xcalloc(n, sizeof(*next));
-	struct deal deal = { pipelines, even, times, next, n, ret_counts };
+	struct deal deal = { pipelines,
+			     even,
+			     times,
+			     next,
+			     n,
+			     total / n,
+			     ret_counts,
+			     { .is_before = gives_before },
+			     { .is_before = takes_before } };
+	size_t too_many;
 	bool played = true;
 	size_t d;
 
 	for (d = 0; d < n; d++) {
 		ret_counts[d] = total / n + (d < total % n);
-		even[d] = play(&deal, d, total / n);
+		even[d] = play(&deal, d, deal.each);
 		played = played && isfinite(even[d]);
 	}
 	if (!played)
 		return INFINITY;
-	balance(&deal, deal_by_speed(&deal, total));
+	too_many = deal_by_speed(&deal, total);
+	first_init(&deal, &deal.giver);
+	first_init(&deal, &deal.taker);
+	balance(&deal, too_many);
 	spare_slow(&deal);
+	free(deal.giver.winners);
+	free(deal.taker.winners);
 	return slowest(&deal);
 }

@@ -16,6 +16,9 @@ tests_bench_judge_hang_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
 endif
 endif
 endif
+BENCHES += tests/bench/plan_remedies
+tests_bench_plan_remedies_SOURCES = tests/bench/plan_remedies.c
+tests_bench_plan_remedies_LDADD = libremedy.a $(BASE_LIBS)
 BENCHES += tests/bench/send_reports
 tests_bench_send_reports_SOURCES = tests/bench/send_reports.c
 tests_bench_send_reports_LDADD =
