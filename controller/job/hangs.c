@@ -114,6 +114,9 @@ static int check_room(const struct hangs *h, const struct hang_job *job, const c
 	if (had == 0 && sums.jobs >= HANGS_NODE_JOBS)
 		return err_set(err, EDQUOT, "'%.80s' has already reported %d jobs", node,
 			       HANGS_NODE_JOBS);
+	if (length > HANGS_DOC_BYTES_MAX)
+		return err_set(err, EINVAL, "hang: takes %zu KiB of memory, at most %d",
+			       length / 1024, HANGS_DOC_BYTES_MAX / 1024);
 	if (sums.bytes - had + length > HANGS_BYTES_MAX ||
 	    job->docs.bytes - had + length > HANGS_JOB_BYTES_MAX)
 		return err_set(err, EDQUOT, "hosts have sent too much about hung jobs");
