@@ -1,18 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/job/hang_docs.h"
 
-#include <stdlib.h>
+#include "controller/job/hang_logs.h"
+#include "lib/base/err.h"
+#include "lib/hang/hang_json.h"
+#include "lib/json/json.h"
 
 /* Older than this nothing can have been said to be. */
 #define SAID_AGE_MAX_S 86400.0
 
 enum { DROPPED_AT_ONCE = 64 }; /* the rest with the next look */
 
+void hang_docs_words_release(struct hang_docs_words *words)
+{
+	hang_part_release(&words->own);
+	hang_part_release(&words->told);
+	json_decref(words->logs);
+	*words = (struct hang_docs_words){ .logs = NULL };
+}
+
+/* What was told of others, as a document of its own: what is missing is said with the host's. */
+static int read_told(const json_t *doc, struct hang_part *ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *told = json_copy((json_t *)(uintptr_t)doc);
+	struct jval root = jval_root(told, "hang");
+
+	if (json_array_size(json_object_get(doc, "told")) == 0)
+		return 0;
+	(void)json_object_set(told, "ranks", json_object_get(doc, "told"));
+	(void)json_object_del(told, "missing");
+	return hang_json_read(&root, ret, err);
+}
+
+int hang_docs_read(const json_t *doc, struct hang_docs_words *ret, struct err *err)
+{
+	CLEANUP(hang_docs_words_release) struct hang_docs_words words = { .logs = NULL };
+	struct jval root = jval_root(doc, "hang");
+	int r = hang_json_read(&root, &words.own, err);
+
+	if (r == 0)
+		r = read_told(doc, &words.told, err);
+	if (r < 0)
+		return r;
+	words.logs = hang_logs_read(doc, words.own.head.node);
+	words.bytes = hang_part_bytes(&words.own) + hang_part_bytes(&words.told) +
+		      hang_logs_bytes(words.logs);
+	*ret = words;
+	words = (struct hang_docs_words){ .logs = NULL };
+	return 0;
+}
+
 static void release_said(void *item)
 {
 	struct hang_said *said = item;
 
-	free(said->text);
+	hang_docs_words_release(&said->words);
 }
 
 static uint64_t before(uint64_t now_us, double seconds)
@@ -29,19 +71,19 @@ static bool has_moved(const struct hang_doc_facts *was, const struct hang_doc_fa
 	       was->progress != is->progress;
 }
 
-void hang_docs_put(struct hang_docs *d, const char *node, struct hang_docs_new *doc, uint64_t now_us)
+void hang_docs_put(struct hang_docs *d, const char *node, struct hang_docs_words *words,
+		   const struct hang_doc_facts *facts, uint64_t now_us)
 {
 	struct hang_said *said = map_need(&d->hosts, node, sizeof(*said));
-	const struct hang_doc_facts *facts = &doc->facts;
 	const uint64_t seen_us = before(now_us, facts->age_s);
 
-	if (said->text && has_moved(&said->facts, facts))
+	if (said->came_us && has_moved(&said->facts, facts))
 		said->moved_us = seen_us;
-	d->bytes -= said->length;
-	free(said->text);
-	said->text = TAKE(doc->text);
-	said->length = strlen(said->text);
-	d->bytes += said->length;
+	d->bytes -= said->words.bytes;
+	hang_docs_words_release(&said->words);
+	said->words = *words;
+	*words = (struct hang_docs_words){ .logs = NULL };
+	d->bytes += said->words.bytes;
 	said->came_us = now_us;
 	said->seen_us = seen_us;
 	said->facts = *facts;
@@ -52,7 +94,7 @@ size_t hang_docs_bytes(const struct hang_docs *d, const char *node)
 {
 	const struct hang_said *said = map_find(&d->hosts, node);
 
-	return said ? said->length : 0;
+	return said ? said->words.bytes : 0;
 }
 
 /* --- what goes --- */
@@ -83,7 +125,7 @@ void hang_docs_drop(struct hang_docs *d, int64_t run, uint64_t now_us)
 		map_each(&d->hosts, find_gone, &to);
 		if (!to.gone)
 			return;
-		d->bytes -= to.gone->length;
+		d->bytes -= to.gone->words.bytes;
 		d->changed++;
 		map_drop(&d->hosts, to.gone->name, release_said);
 	}

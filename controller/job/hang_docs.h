@@ -9,22 +9,30 @@
 #pragma once
 
 #include <jansson.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "controller/job/hang_doc.h"
 #include "lib/base/duration.h"
 #include "lib/base/macro.h"
 #include "lib/base/map.h"
+#include "lib/hang/hang_part.h"
 #include "lib/policy/hung.h"
 
 /* One that is older says nothing of now. */
 #define HANG_DOCS_AGE_US (10 * USEC_PER_MIN)
 
+/* What hang_doc_cut() left of a document, decoded: it is judged more often than it comes. */
+struct hang_docs_words {
+	struct hang_part own, told; /* of the host's ranks; of others' */
+	json_t *logs;		    /* as hang_logs_read() has them; NULL: none */
+	size_t bytes;
+};
+
 /* Of a host. */
 struct hang_said {
 	char *name; /* the host's */
-	char *text; /* what hang_doc_cut() left of it, JSON */
-	size_t length;
+	struct hang_docs_words words;
 	uint64_t came_us, seen_us; /* it came; it was so, as the host says */
 	uint64_t moved_us;	   /* its positions moved since the one before; 0: not seen */
 	struct hang_doc_facts facts;
@@ -36,15 +44,15 @@ struct hang_docs {
 	uint64_t changed; /* counts what came and went */
 };
 
-/* One as it comes: JSON, and what it comes to. */
-struct hang_docs_new {
-	char *text; /* taken */
-	struct hang_doc_facts facts;
-};
+struct err;
 
-/* Take one in place of the host's last. */
-void hang_docs_put(struct hang_docs *d, const char *node, struct hang_docs_new *doc,
-		   uint64_t now_us);
+/* Decode what hang_doc_cut() left. -EINVAL, -ENOMEM with a sentence; else release `ret`. */
+int hang_docs_read(const json_t *doc, struct hang_docs_words *ret, struct err *err);
+void hang_docs_words_release(struct hang_docs_words *words);
+
+/* Take what a host says, and what it comes to, in place of its last. `words` are taken. */
+void hang_docs_put(struct hang_docs *d, const char *node, struct hang_docs_words *words,
+		   const struct hang_doc_facts *facts, uint64_t now_us);
 
 /* The bytes that `node` has there. */
 size_t hang_docs_bytes(const struct hang_docs *d, const char *node);

@@ -8,7 +8,7 @@
 #include "lib/json/json.h"
 
 /* One of a host's; it may be anything. */
-static void tell(json_t *lines, const char *node, const json_t *one)
+static void read_line(json_t *lines, const char *node, const json_t *one)
 {
 	const char *pattern = json_string_value(json_object_get(one, "pattern"));
 	const char *says = json_string_value(json_object_get(one, "says"));
@@ -25,24 +25,35 @@ static void tell(json_t *lines, const char *node, const json_t *one)
 	(void)json_array_append_new(lines, json_string(clean));
 }
 
+json_t *hang_logs_read(const json_t *doc, const char *node)
+{
+	const json_t *logs = json_object_get(doc, "logs");
+	CLEANUP(json_freep) json_t *lines = json_array();
+	size_t i;
+
+	for (i = 0; i < MIN(json_array_size(logs), (size_t)HANG_LOGS_OF_HOST_MAX); i++)
+		read_line(lines, node, json_array_get(logs, i));
+	return json_array_size(lines) > 0 ? TAKE(lines) : NULL;
+}
+
+size_t hang_logs_bytes(const json_t *lines)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < json_array_size(lines); i++)
+		n += json_string_length(json_array_get(lines, i));
+	return n;
+}
+
 static void tell_of(void *context, void *item)
 {
 	const struct hang_said *said = item;
-	CLEANUP(json_freep) json_t *doc = NULL;
 	json_t *lines = context;
-	const json_t *logs;
 	size_t i;
 
-	/* Most have none, and a document may have a megabyte. */
-	if (json_array_size(lines) >= HANG_LOGS_MAX ||
-	    !memmem(said->text, said->length, "\"logs\"", sizeof("\"logs\"") - 1))
-		return;
-	doc = json_loadb(said->text, said->length, 0, NULL);
-	logs = json_object_get(doc, "logs");
-	for (i = 0; i < MIN(json_array_size(logs), (size_t)HANG_LOGS_OF_HOST_MAX) &&
-		    json_array_size(lines) < HANG_LOGS_MAX;
+	for (i = 0; i < json_array_size(said->words.logs) && json_array_size(lines) < HANG_LOGS_MAX;
 	     i++)
-		tell(lines, said->name, json_array_get(logs, i));
+		(void)json_array_append(lines, json_array_get(said->words.logs, i));
 }
 
 json_t *hang_logs_tell(const struct hang_docs *docs)

@@ -16,5 +16,9 @@ enum {
 	HANG_LOGS_WORDS_MAX = 160, /* bytes of what a pattern says */
 };
 
+/* Of what a host says the lines below, NULL: none; new reference. And the bytes of its lines. */
+json_t *hang_logs_read(const json_t *doc, const char *node);
+size_t hang_logs_bytes(const json_t *lines);
+
 /* ["gpu-17: a GPU's memory ... (cuda-ecc, 3 lines, 12 s before)"], new reference. */
 json_t *hang_logs_tell(const struct hang_docs *docs);

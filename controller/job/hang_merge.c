@@ -7,8 +7,7 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/hang/hang_case.h"
-#include "lib/hang/hang_json.h"
-#include "lib/json/json.h"
+#include "lib/hang/hang_part.h"
 
 enum { WORLDS_MAX = 16 }; /* different ones that are counted */
 
@@ -73,72 +72,13 @@ static int64_t world_of(const struct merging *m)
 /* --- each --- */
 
 /* Members that cannot be are nobody: no host makes the job larger than most say it is. */
-static void cut_groups(const struct merging *m, const json_t *groups)
+static int add(struct merging *m, const struct hang_part *part, bool strangers_only)
 {
-	size_t i, k;
+	const struct hang_part_options options = { m->world, strangers_only };
+	int r = hang_part_join(part, &options, m->c, m->err);
 
-	for (i = 0; i < json_array_size(groups); i++) {
-		json_t *ranks = json_object_get(json_array_get(groups, i), "ranks");
-
-		for (k = 0; k < json_array_size(ranks); k++) {
-			if (json_integer_value(json_array_get(ranks, k)) >= m->world)
-				(void)json_array_set_new(ranks, k, json_null());
-		}
-	}
-}
-
-static int add(struct merging *m, json_t *doc)
-{
-	const struct jval root = jval_root(doc, "hang");
-	int r;
-
-	cut_groups(m, json_object_get(doc, "groups"));
-	(void)json_object_set_new(doc, "world", json_integer((json_int_t)m->world));
-	r = hang_json_add(m->c, &root, NULL, m->err);
 	/* What contradicts the others, or is too much beside them, must not hide them. */
 	return r == -EINVAL || r == -E2BIG ? 0 : r;
-}
-
-static int add_own(struct merging *m, const struct hang_said *said)
-{
-	CLEANUP(json_freep) json_t *doc = NULL;
-	int r = json_parse(said->text, said->length, "hang", &doc, m->err);
-
-	if (r < 0)
-		return r;
-	(void)json_object_del(doc, "told");
-	return add(m, doc);
-}
-
-static bool is_known(const struct merging *m, int64_t rank)
-{
-	return rank >= 0 && (size_t)rank < m->c->n_ranks && m->c->ranks[rank].sources != 0;
-}
-
-/* Those of which nobody has said anything yet. */
-static int add_told(struct merging *m, const struct hang_said *said)
-{
-	CLEANUP(json_freep) json_t *doc = NULL;
-	CLEANUP(json_freep) json_t *ranks = json_array();
-	const json_t *told;
-	size_t i;
-	int r = json_parse(said->text, said->length, "hang", &doc, m->err);
-
-	if (r < 0)
-		return r;
-	told = json_object_get(doc, "told");
-	for (i = 0; i < json_array_size(told); i++) {
-		json_t *one = json_array_get(told, i);
-
-		if (!is_known(m, json_integer_value(json_object_get(one, "rank"))))
-			(void)json_array_append(ranks, one);
-	}
-	if (json_array_size(ranks) == 0)
-		return 0;
-	(void)json_object_set(doc, "ranks", ranks);
-	(void)json_object_del(doc, "told");
-	(void)json_object_del(doc, "missing");
-	return add(m, doc);
 }
 
 /* Who tells of a rank is not where it is. */
@@ -175,8 +115,8 @@ int hang_merge(const struct hang_docs *docs, const struct hang_places *places,
 	qsort(said, m.n, sizeof(*said), compare_said);
 	m.world = world_of(&m);
 	for (i = 0; r == 0 && i < m.n; i++)
-		r = add_own(&m, said[i]);
+		r = add(&m, &said[i]->words.own, false);
 	for (i = 0; r == 0 && i < m.n; i++)
-		r = said[i]->facts.told > 0 ? add_told(&m, said[i]) : 0;
+		r = add(&m, &said[i]->words.told, true);
 	return r < 0 ? r : place(&m);
 }

@@ -114,6 +114,9 @@ static int check_room(const struct hangs *h, const struct hang_job *job, const c
 	if (had == 0 && sums.jobs >= HANGS_NODE_JOBS)
 		return err_set(err, EDQUOT, "'%.80s' has already reported %d jobs", node,
 			       HANGS_NODE_JOBS);
+	if (length > HANGS_DOC_BYTES_MAX)
+		return err_set(err, EINVAL, "hang: takes %zu KiB of memory, at most %d",
+			       length / 1024, HANGS_DOC_BYTES_MAX / 1024);
 	if (sums.bytes - had + length > HANGS_BYTES_MAX ||
 	    job->docs.bytes - had + length > HANGS_JOB_BYTES_MAX)
 		return err_set(err, EDQUOT, "hosts have sent too much about hung jobs");
@@ -168,7 +171,8 @@ static int find_job(struct hangs *h, const char *name, const char *node, struct 
 static int take(struct hangs *h, const char *node, json_t *doc, struct err *err)
 {
 	CLEANUP(freep) struct hang_head *head = xcalloc(1, sizeof(*head));
-	struct hang_docs_new cut;
+	CLEANUP(hang_docs_words_release) struct hang_docs_words words = { .logs = NULL };
+	struct hang_doc_facts facts;
 	struct hang_job *job = NULL;
 	int r = check(doc, node, head, err);
 
@@ -176,18 +180,17 @@ static int take(struct hangs *h, const char *node, json_t *doc, struct err *err)
 		r = find_job(h, head->job, node, &job, err);
 	if (r < 0)
 		return r;
-	hang_doc_cut(doc, &job->places, node, &cut.facts);
-	if (cut.facts.own + cut.facts.told == 0 && cut.facts.refused > 0)
+	hang_doc_cut(doc, &job->places, node, &facts);
+	if (facts.own + facts.told == 0 && facts.refused > 0)
 		return err_set(err, EPERM,
 			       "none of these ranks of '%.80s' is known to run on '%.80s'",
 			       head->job, node);
-	cut.text = json_line(doc);
-	r = check_room(h, job, node, strlen(cut.text), err);
-	if (r < 0) {
-		free(cut.text);
+	r = hang_docs_read(doc, &words, err);
+	if (r == 0)
+		r = check_room(h, job, node, words.bytes, err);
+	if (r < 0)
 		return r;
-	}
-	hang_docs_put(&job->docs, node, &cut, h->now_us);
+	hang_docs_put(&job->docs, node, &words, &facts, h->now_us);
 	hang_asks_answered(&job->asks, node, h->now_us);
 	return 0;
 }

@@ -29,8 +29,9 @@ enum {
 	HANGS_NODE_JOBS = 4,   /* of which one host speaks */
 	HANGS_BYTES_MAX = 128 * 1024 * 1024,
 	HANGS_JOB_BYTES_MAX = HANGS_BYTES_MAX / 2,
-	HANGS_LOOKS_MAX = 256, /* hosts that look at once, for all jobs */
-	HANGS_WAKES_MAX = 32,  /* that are given the order in a second */
+	HANGS_DOC_BYTES_MAX = 4 * 1024 * 1024, /* of one host; its text has 1 MiB at most */
+	HANGS_LOOKS_MAX = 256,		       /* hosts that look at once, for all jobs */
+	HANGS_WAKES_MAX = 32,		       /* that are given the order in a second */
 	HANGS_GROUPS_SHOWN = 1024,
 };
 

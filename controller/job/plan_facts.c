@@ -239,7 +239,6 @@ static bool is_set(const struct plan_facts *f, const json_t *names, size_t n)
 double plan_facts_replaced(const struct plan_facts *f, const json_t *names)
 {
 	const size_t n = f->replicas.dp * f->replicas.pp;
-	CLEANUP(freep) double *times = xcalloc(f->replicas.dp + 1, sizeof(*times));
 	CLEANUP(freep) double *slowdown = xcalloc(n + 1, sizeof(*slowdown));
 	struct replicas good = f->replicas;
 	size_t w, i;
@@ -254,7 +253,7 @@ double plan_facts_replaced(const struct plan_facts *f, const json_t *names)
 		slowdown[w] = is_of(f, w, names) ? 1 : f->slowdown[w];
 	good.slowdown = slowdown;
 	return f->facts.now_s - f->facts.simulated_s +
-	       replicas_fixed(&f->replicas, f->facts.simulated_s) + replicas_times(&good, times);
+	       replicas_fixed(&f->replicas, f->facts.simulated_s) + replicas_slowest(&good);
 }
 
 double plan_facts_gain(const struct plan_facts *f, const char *host)

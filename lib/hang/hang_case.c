@@ -37,6 +37,15 @@ const char *const hang_op_state_names[HANG_OP_STATES + 1] = {
 	[HANG_OP_STATES] = NULL,
 };
 
+const struct hang_rank hang_rank_unknown = {
+	.pid = HANG_UNKNOWN,
+	.process_s = NAN,
+	.xid = HANG_UNKNOWN,
+	.gpu_util = NAN,
+	.gpu_power = NAN,
+	.rdma_bytes_s = NAN,
+};
+
 void hang_case_release(struct hang_case *c)
 {
 	size_t i;
@@ -182,14 +191,7 @@ int hang_case_rank(struct hang_case *c, int64_t rank, struct hang_rank **ret, st
 			      HANG_RANKS_MAX, "ranks", err);
 		if (r < 0)
 			return r;
-		c->ranks[i] = (struct hang_rank){
-			.pid = HANG_UNKNOWN,
-			.process_s = NAN,
-			.xid = HANG_UNKNOWN,
-			.gpu_util = NAN,
-			.gpu_power = NAN,
-			.rdma_bytes_s = NAN,
-		};
+		c->ranks[i] = hang_rank_unknown;
 		c->n_ranks = i + 1;
 	}
 	*ret = &c->ranks[rank];
@@ -198,45 +200,64 @@ int hang_case_rank(struct hang_case *c, int64_t rank, struct hang_rank **ret, st
 
 /* --- groups --------------------------------------------------------------- */
 
-static bool is_whole(const uint32_t *ranks, size_t size)
+/* The i-th that is said; HANG_NOBODY where a list has nobody. */
+static struct hang_member member_at(const struct hang_members *members, size_t i)
+{
+	return members->ranks ? (struct hang_member){ (uint32_t)i, members->ranks[i] }
+			      : members->known[i];
+}
+
+static size_t n_said(const struct hang_members *members)
+{
+	return members->ranks ? members->size : members->n_known;
+}
+
+static bool is_whole(const struct hang_members *members)
 {
 	size_t i;
 
-	for (i = 0; i < size; i++)
-		if (ranks[i] == HANG_NOBODY)
+	for (i = 0; members->ranks && i < members->size; i++)
+		if (members->ranks[i] == HANG_NOBODY)
 			return false;
-	return true;
+	return members->ranks;
 }
 
-static bool fits(const struct hang_group *group, const uint32_t *ranks)
+static bool fits(const struct hang_group *group, const struct hang_members *members)
 {
+	const size_t n = n_said(members);
 	size_t i;
 
-	for (i = 0; ranks && i < group->size; i++)
-		if (ranks[i] != HANG_NOBODY && group->ranks[i] != HANG_NOBODY &&
-		    ranks[i] != group->ranks[i])
+	for (i = 0; i < n; i++) {
+		const struct hang_member one = member_at(members, i);
+		const uint32_t known = group->ranks[one.place];
+
+		if (one.rank != HANG_NOBODY && known != HANG_NOBODY && one.rank != known)
 			return false;
+	}
 	return true;
 }
 
-static int check_members(struct hang_case *c, const char *name, const uint32_t *ranks, size_t size,
+static int check_members(struct hang_case *c, const char *name, const struct hang_members *members,
 			 struct err *err)
 {
 	static const unsigned bits = 8;
 	unsigned char seen[HANG_RANKS_MAX / 8] = { 0 };
+	const size_t n = n_said(members);
 	struct hang_rank *rank;
 	size_t i;
 	int r;
 
-	for (i = 0; ranks && i < size; i++) {
-		if (ranks[i] == HANG_NOBODY)
+	for (i = 0; i < n; i++) {
+		const uint32_t number = member_at(members, i).rank;
+
+		if (number == HANG_NOBODY)
 			continue;
-		r = hang_case_rank(c, ranks[i], &rank, err);
+		r = hang_case_rank(c, number, &rank, err);
 		if (r < 0)
 			return err_wrap(err, r, "group '%s'", name);
-		if (seen[ranks[i] / bits] & (1U << ranks[i] % bits))
-			return err_set(err, EINVAL, "group '%s' has rank %u twice", name, ranks[i]);
-		seen[ranks[i] / bits] |= (unsigned char)(1U << ranks[i] % bits);
+		if (seen[number / bits] & (1U << number % bits))
+			return err_set(err, EINVAL, "group '%s' has rank %u twice", name, number);
+		seen[number / bits] |= (unsigned char)(1U << number % bits);
 	}
 	return 0;
 }
@@ -316,67 +337,118 @@ static int new_group(struct hang_case *c, const char *name, size_t size, int64_t
 }
 
 /* Fill in what was not known. */
-static int take_members(struct hang_case *c, uint32_t at, const uint32_t *ranks, struct err *err)
+static int take_members(struct hang_case *c, uint32_t at, const struct hang_members *members,
+			struct err *err)
 {
 	struct hang_group *group = &c->groups[at];
-	bool was = is_whole(group->ranks, group->size);
+	const size_t n = n_said(members);
 	size_t i;
 
-	for (i = 0; ranks && !was && i < group->size; i++)
-		if (group->ranks[i] == HANG_NOBODY)
-			group->ranks[i] = ranks[i];
-	if (was || !is_whole(group->ranks, group->size))
+	if (group->n_known == group->size)
 		return 0;
-	return index_add(c, &c->by_members, members_of, at, err);
+	for (i = 0; i < n; i++) {
+		const struct hang_member one = member_at(members, i);
+
+		if (one.rank == HANG_NOBODY || group->ranks[one.place] != HANG_NOBODY)
+			continue;
+		group->ranks[one.place] = one.rank;
+		group->n_known++;
+	}
+	return group->n_known == group->size ? index_add(c, &c->by_members, members_of, at, err)
+					     : 0;
 }
 
 /* A group of the name that these members may be of; -1. */
-static int64_t find_group(const struct hang_case *c, const char *name, const uint32_t *ranks,
-			  size_t size, int64_t last)
+static int64_t find_group(const struct hang_case *c, const char *name,
+			  const struct hang_members *members, int64_t last)
 {
 	int64_t at = -1;
 	size_t steps;
 
-	if (ranks && is_whole(ranks, size))
-		at = same_members(c, name, ranks, size);
+	if (is_whole(members))
+		at = same_members(c, name, members->ranks, members->size);
 	if (at >= 0)
 		return at;
 	for (at = last, steps = 0; at >= 0 && steps < HANG_NAMESAKES_MAX;
 	     at = (int64_t)c->groups[at].next - 1, steps++)
-		if (fits(&c->groups[at], ranks))
+		if (fits(&c->groups[at], members))
 			return at;
 	return -1;
+}
+
+/* Hosts list the members of a large group in the same words: nothing is new in that. */
+static bool is_same(const struct hang_group *group, const struct hang_members *members)
+{
+	return members->ranks && group->n_known == group->size &&
+	       memcmp(group->ranks, members->ranks, members->size * sizeof(*members->ranks)) == 0;
+}
+
+/* All are known: as a list. New memory; NULL: they are not. */
+static uint32_t *list_of(const struct hang_members *members)
+{
+	uint32_t *ranks;
+	size_t i;
+
+	if (members->ranks || members->n_known < members->size)
+		return NULL;
+	ranks = xcalloc(members->size, sizeof(*ranks));
+	for (i = 0; i < members->size; i++)
+		ranks[i] = members->known[i].rank;
+	return ranks;
+}
+
+static int join(struct hang_case *c, const char *name, const struct hang_members *members,
+		uint32_t *ret, struct err *err)
+{
+	size_t slot = 0;
+	int64_t last = newest(c, name, members->size, &slot), at = last;
+	int r;
+
+	if (last >= 0 && is_same(&c->groups[last], members)) {
+		*ret = (uint32_t)last;
+		return 0;
+	}
+	r = check_members(c, name, members, err);
+	if (r < 0)
+		return r;
+	at = find_group(c, name, members, last);
+	if (at < 0) {
+		r = new_group(c, name, members->size, last, slot, err);
+		if (r < 0)
+			return r;
+		at = (int64_t)c->n_groups - 1;
+	}
+	*ret = (uint32_t)at;
+	return take_members(c, (uint32_t)at, members, err);
+}
+
+int hang_case_join(struct hang_case *c, const char *name, const char *desc,
+		   const struct hang_members *members, uint32_t *ret, struct err *err)
+{
+	CLEANUP(freep) uint32_t *ranks = list_of(members);
+	const struct hang_members list = { .size = members->size, .ranks = ranks };
+	char cut[HANG_NAME_SIZE];
+	uint32_t at = 0;
+	int r;
+
+	if (members->size == 0)
+		return err_set(err, EINVAL, "group '%s' has no member", name);
+	(void)snprintf(cut, sizeof(cut), "%s", name);
+	r = join(c, cut, ranks ? &list : members, &at, err);
+	if (r < 0)
+		return r;
+	if (desc && !c->groups[at].desc[0])
+		(void)snprintf(c->groups[at].desc, sizeof(c->groups[at].desc), "%s", desc);
+	*ret = at;
+	return 0;
 }
 
 int hang_case_group(struct hang_case *c, const char *name, const char *desc, const uint32_t *ranks,
 		    size_t size, uint32_t *ret, struct err *err)
 {
-	char cut[HANG_NAME_SIZE];
-	size_t slot = 0;
-	int64_t last, at;
-	int r;
+	const struct hang_members members = { .size = size, .ranks = ranks };
 
-	if (size == 0)
-		return err_set(err, EINVAL, "group '%s' has no member", name);
-	(void)snprintf(cut, sizeof(cut), "%s", name);
-	r = check_members(c, cut, ranks, size, err);
-	if (r < 0)
-		return r;
-	last = newest(c, cut, size, &slot);
-	at = find_group(c, cut, ranks, size, last);
-	if (at < 0) {
-		r = new_group(c, cut, size, last, slot, err);
-		if (r < 0)
-			return r;
-		at = (int64_t)c->n_groups - 1;
-	}
-	if (desc && !c->groups[at].desc[0])
-		(void)snprintf(c->groups[at].desc, sizeof(c->groups[at].desc), "%s", desc);
-	r = take_members(c, (uint32_t)at, ranks, err);
-	if (r < 0)
-		return r;
-	*ret = (uint32_t)at;
-	return 0;
+	return hang_case_join(c, name, desc, &members, ret, err);
 }
 
 int64_t hang_case_place(const struct hang_group *group, uint32_t rank)

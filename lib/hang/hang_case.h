@@ -70,8 +70,20 @@ struct hang_group {
 	char name[HANG_NAME_SIZE], desc[HANG_NAME_SIZE];
 	uint32_t *ranks; /* owned; [size] global ranks in the group's order, HANG_NOBODY */
 	size_t size;
-	uint32_t next; /* the group of the same name and size before this one, and 1; 0: none */
-	bool p2p;      /* it carries sends and receives: counters of its members do not compare */
+	size_t n_known; /* members that are not HANG_NOBODY */
+	uint32_t next;	/* the group of the same name and size before this one, and 1; 0: none */
+	bool p2p;	/* it carries sends and receives: counters of its members do not compare */
+};
+
+/* What is said of a group's members: a list, or else some places. */
+struct hang_member {
+	uint32_t place, rank;
+};
+struct hang_members {
+	size_t size;
+	const uint32_t *ranks;		 /* [size], HANG_NOBODY; NULL: the next ones count */
+	const struct hang_member *known; /* by place, each once */
+	size_t n_known;
 };
 
 /* How far a rank is in a group: numbers of the last collective that it has ... */
@@ -116,6 +128,7 @@ struct hang_rank {
 	double gpu_util, gpu_power; /* 0 to 1; power as part of the job's own usual; NAN */
 	double rdma_bytes_s;	    /* NAN */
 };
+extern const struct hang_rank hang_rank_unknown; /* nobody said anything */
 
 /* Places of an array by a hash: open addressing, a place and 1, 0 where there is none. */
 struct hang_index {
@@ -156,6 +169,10 @@ int hang_case_rank(struct hang_case *c, int64_t rank, struct hang_rank **ret, st
  */
 int hang_case_group(struct hang_case *c, const char *name, const char *desc, const uint32_t *ranks,
 		    size_t size, uint32_t *ret, struct err *err);
+
+/* The same. O(what is said), and not O(size), unless the group is new. */
+int hang_case_join(struct hang_case *c, const char *name, const char *desc,
+		   const struct hang_members *members, uint32_t *ret, struct err *err);
 
 /* Take what is known of a rank in a group: of each number the larger one stands. -E2BIG, -EINVAL,
  * also of a number beyond HANG_NUMBER_MAX. */

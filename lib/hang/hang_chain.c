@@ -190,9 +190,15 @@ int64_t hang_chain_equal(const struct hang_facts *facts)
 
 /* --- proxies ------------------------------------------------------------------------ */
 
-/* Have all members begun the operation and none finished it? */
-static bool is_under_way(const struct hang_facts *facts, uint32_t at, int64_t seq)
+/* Operations that all members of a group have begun and none has finished: from `first` to `last`. */
+struct under_way {
+	int64_t first, last;
+};
+
+static struct under_way find_under_way(const struct hang_facts *facts, uint32_t at)
 {
+	static const struct under_way none = { 0, HANG_NONE };
+	struct under_way found = { HANG_NONE, INT64_MAX };
 	const struct hang_group *group = &facts->c->groups[at];
 	const struct hang_position *position;
 	size_t i;
@@ -201,11 +207,24 @@ static bool is_under_way(const struct hang_facts *facts, uint32_t at, int64_t se
 		position = group->ranks[i] == HANG_NOBODY
 				   ? NULL
 				   : hang_case_find(facts->c, group->ranks[i], at);
-		if (!position || position->started == HANG_UNKNOWN || position->started < seq ||
-		    position->completed == HANG_UNKNOWN || position->completed >= seq)
-			return false;
+		if (!position || position->started == HANG_UNKNOWN ||
+		    position->completed == HANG_UNKNOWN)
+			return none;
+		found.first = MAX(found.first, position->completed + 1);
+		found.last = MIN(found.last, position->started);
 	}
-	return true;
+	return found;
+}
+
+/* Of each group; new memory. */
+static struct under_way *find_all_under_way(const struct hang_facts *facts)
+{
+	struct under_way *all = xcalloc(facts->c->n_groups + 1, sizeof(*all));
+	size_t i;
+
+	for (i = 0; i < facts->c->n_groups; i++)
+		all[i] = find_under_way(facts, (uint32_t)i);
+	return all;
 }
 
 static const char *wait_words(unsigned wait)
@@ -233,11 +252,13 @@ struct waits {
 	size_t send, recv, gpu, all;
 };
 
-static bool counts(const struct hang_facts *facts, const struct hang_op *op)
+static bool counts(const struct under_way *under_way, const struct hang_op *op)
 {
-	return op->wait != 0 && op->state != HANG_OP_ENDED &&
-	       (hang_facts_is_p2p(op) ? op->state == HANG_OP_STARTED
-				      : is_under_way(facts, op->group, op->seq));
+	if (op->wait == 0 || op->state == HANG_OP_ENDED)
+		return false;
+	if (hang_facts_is_p2p(op))
+		return op->state == HANG_OP_STARTED;
+	return op->seq >= under_way[op->group].first && op->seq <= under_way[op->group].last;
 }
 
 static bool is_gpu_wait(unsigned wait)
@@ -245,7 +266,7 @@ static bool is_gpu_wait(unsigned wait)
 	return wait == RING_WAIT_RECV_GPU || wait == RING_WAIT_RECV_FLUSH;
 }
 
-static struct waits count_waits(const struct hang_facts *facts)
+static struct waits count_waits(const struct hang_facts *facts, const struct under_way *under_way)
 {
 	struct waits waits = { .send = 0 };
 	const struct hang_op *op;
@@ -253,7 +274,7 @@ static struct waits count_waits(const struct hang_facts *facts)
 
 	for (i = 0; i < facts->c->n_ops; i++) {
 		op = &facts->c->ops[i];
-		if (!counts(facts, op))
+		if (!counts(under_way, op))
 			continue;
 		waits.all++;
 		waits.send += op->wait == RING_WAIT_SEND;
@@ -266,7 +287,8 @@ static struct waits count_waits(const struct hang_facts *facts)
 size_t hang_chain_proxies(const struct hang_facts *facts, struct hang_verdict *verdict,
 			  bool *ret_fabric)
 {
-	struct waits waits = count_waits(facts);
+	CLEANUP(freep) struct under_way *under_way = find_all_under_way(facts);
+	struct waits waits = count_waits(facts, under_way);
 	bool gpu = waits.gpu > 0 && 2 * waits.gpu < waits.all;
 	bool sender = waits.send > 0 && 2 * waits.send <= waits.all;
 	const struct hang_op *op;
@@ -276,7 +298,7 @@ size_t hang_chain_proxies(const struct hang_facts *facts, struct hang_verdict *v
 	*ret_fabric = !gpu && waits.send + waits.recv > 0 && waits.gpu == 0;
 	for (i = 0; i < facts->c->n_ops && (gpu || *ret_fabric); i++) {
 		op = &facts->c->ops[i];
-		if (!counts(facts, op))
+		if (!counts(under_way, op))
 			continue;
 		guilty = gpu ? is_gpu_wait(op->wait) : sender && op->wait == RING_WAIT_SEND;
 		if (guilty)

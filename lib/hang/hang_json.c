@@ -11,7 +11,11 @@
 #include "lib/hang/hang_text.h"
 #include "lib/json/json.h"
 
-enum { RANK_GROUPS_MAX = 65536, XID_MAX = 9999, WAIT_MAX = 255 };
+enum {
+	XID_MAX = 9999,
+	WAIT_MAX = 255,
+	RANK_LISTED_MAX = 4 * HANG_RANKS_MAX, /* a rank may be told of again */
+};
 
 /* --- tables of what is plain ------------------------------------------------ */
 
@@ -68,6 +72,11 @@ static const struct number_row device_reals[] = {
 };
 
 /* --- decoding ---------------------------------------------------------------- */
+
+static int no_memory(const struct jval *v, struct err *err)
+{
+	return err_set(err, ENOMEM, "%s: there is no memory for it", v->file);
+}
 
 static bool is_absent(const struct jval *v)
 {
@@ -150,29 +159,9 @@ static int take_name(const struct jval *v, const char *const *names, uint8_t *re
 	return 0;
 }
 
-/* One document: its groups' places in the case. */
-struct reading {
-	struct hang_case *c;
-	const struct jval *document;
-	struct hang_head head;
-	uint32_t *groups;   /* by place in the document */
-	uint32_t **members; /* of each */
-	size_t *sizes;
-	size_t n_groups;
-};
+/* --- groups --- */
 
-static void reading_release(struct reading *reading)
-{
-	size_t i;
-
-	for (i = 0; i < reading->n_groups && reading->members; i++)
-		free(reading->members[i]);
-	free(reading->members);
-	free(reading->sizes);
-	free(reading->groups);
-}
-
-static int take_members(const struct jval *group, uint32_t *members, size_t size, struct err *err)
+static int take_members(const struct jval *group, struct hang_part_group *to, struct err *err)
 {
 	struct jval list = jval_get(group, "ranks"), v;
 	int64_t rank;
@@ -181,9 +170,13 @@ static int take_members(const struct jval *group, uint32_t *members, size_t size
 
 	if (is_absent(&list))
 		return 0;
-	if (!json_is_array(list.value) || json_array_size(list.value) != size)
+	if (!json_is_array(list.value) || json_array_size(list.value) != to->size)
 		return jval_fail(&list, err, "must be a list as long as its size");
-	for (i = 0; i < size; i++) {
+	to->ranks = calloc(to->size, sizeof(*to->ranks));
+	if (!to->ranks)
+		return no_memory(&list, err);
+	to->whole = true;
+	for (i = 0; i < to->size; i++) {
 		v = jval_at(&list, i);
 		rank = HANG_UNKNOWN;
 		r = take_number(&v, &rank, err);
@@ -191,17 +184,25 @@ static int take_members(const struct jval *group, uint32_t *members, size_t size
 			return r;
 		if (rank >= HANG_RANKS_MAX || rank == HANG_NONE)
 			return jval_fail(&v, err, "must be a rank below %d", HANG_RANKS_MAX);
-		members[i] = rank == HANG_UNKNOWN ? HANG_NOBODY : (uint32_t)rank;
+		to->ranks[i] = rank == HANG_UNKNOWN ? HANG_NOBODY : (uint32_t)rank;
+		to->whole &= rank != HANG_UNKNOWN;
+		to->most = MAX(to->most, rank == HANG_UNKNOWN ? 0 : (uint32_t)rank);
 	}
 	return 0;
 }
 
-static int take_group_head(struct reading *reading, const struct jval *group, size_t i,
-			   size_t *n_members, struct err *err)
+static int take_group(const struct jval *group, struct hang_part_group *to, size_t *n_members,
+		      struct err *err)
 {
+	struct {
+		char name[HANG_NAME_SIZE], desc[HANG_NAME_SIZE];
+	} words = { .name = "" };
+	const struct text_row rows[] = {
+		{ "name", 0, HANG_NAME_SIZE },
+		{ "desc", HANG_NAME_SIZE, HANG_NAME_SIZE },
+	};
 	struct jval v = jval_get(group, "size");
 	int64_t size = HANG_UNKNOWN;
-	size_t k;
 	int r = jval_need_object(group, err);
 
 	if (r == 0)
@@ -213,18 +214,17 @@ static int take_group_head(struct reading *reading, const struct jval *group, si
 	*n_members += (size_t)size;
 	if (*n_members > HANG_MEMBERS_MAX)
 		return jval_fail(&v, err, "the groups have more than %d members", HANG_MEMBERS_MAX);
-	reading->sizes[i] = (size_t)size;
-	reading->members[i] = calloc((size_t)size, sizeof(**reading->members));
-	if (!reading->members[i])
-		return jval_fail(&v, err, "no memory for a group of %" PRId64, size);
-	for (k = 0; k < (size_t)size; k++)
-		reading->members[i][k] = HANG_NOBODY;
-	return take_members(group, reading->members[i], (size_t)size, err);
+	to->size = (size_t)size;
+	to->p2p = json_is_true(json_object_get(group->value, "p2p"));
+	r = take_texts(group, rows, ARRAY_SIZE(rows), &words, err);
+	to->name = xstrdup(words.name);
+	to->desc = xstrdup(words.desc);
+	return r < 0 ? r : take_members(group, to, err);
 }
 
-static int take_groups(struct reading *reading, struct err *err)
+static int take_groups(const struct jval *document, struct hang_part *part, struct err *err)
 {
-	struct jval list = jval_get(reading->document, "groups"), group;
+	struct jval list = jval_get(document, "groups"), group;
 	size_t i, n, n_members = 0;
 	int r;
 
@@ -236,180 +236,101 @@ static int take_groups(struct reading *reading, struct err *err)
 	n = json_array_size(list.value);
 	if (n > HANG_GROUPS_MAX)
 		return jval_fail(&list, err, "more than %d groups", HANG_GROUPS_MAX);
-	reading->groups = xcalloc(n + 1, sizeof(*reading->groups));
-	reading->members = xcalloc(n + 1, sizeof(*reading->members));
-	reading->sizes = xcalloc(n + 1, sizeof(*reading->sizes));
-	reading->n_groups = n;
+	part->groups = xcalloc(n + 1, sizeof(*part->groups));
 	for (i = 0; i < n; i++) {
 		group = jval_at(&list, i);
-		r = take_group_head(reading, &group, i, &n_members, err);
+		r = take_group(&group, &part->groups[part->n_groups], &n_members, err);
+		part->n_groups += part->groups[part->n_groups].name != NULL;
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-/* The rank's number; -EINVAL. */
-static int rank_of(const struct jval *v, int64_t *ret, struct err *err)
-{
-	struct jval number = jval_get(v, "rank");
-	int r = jval_need_object(v, err);
-
-	*ret = HANG_UNKNOWN;
-	if (r == 0)
-		r = take_number(&number, ret, err);
-	if (r == 0 && (*ret < 0 || *ret >= HANG_RANKS_MAX))
-		r = jval_fail(&number, err, "must be a rank below %d", HANG_RANKS_MAX);
-	return r;
-}
-
 /* A group of this document, by its place. */
-static int group_of(const struct reading *reading, const struct jval *v, size_t *ret,
+static int group_of(const struct hang_part *part, const struct jval *v, uint32_t *ret,
 		    struct err *err)
 {
 	struct jval number = jval_get(v, "group");
 	int64_t group = HANG_UNKNOWN;
-	int r = take_number(&number, &group, err);
-
-	if (r == 0 && (group < 0 || (size_t)group >= reading->n_groups))
-		r = jval_fail(&number, err, "must be the index of a group: there are %zu",
-			      reading->n_groups);
-	if (r == 0)
-		*ret = (size_t)group;
-	return r;
-}
-
-/* Where the rank stands in the groups whose members nobody listed. */
-static int take_places(struct reading *reading, const struct jval *rank, struct err *err)
-{
-	struct jval list = jval_get(rank, "positions"), v, place;
-	size_t i, group = 0;
-	int64_t number, at;
-	int r = rank_of(rank, &number, err);
-
-	if (r < 0 || is_absent(&list))
-		return r;
-	r = jval_need_array(&list, err);
-	for (i = 0; i < json_array_size(list.value) && r == 0; i++) {
-		v = jval_at(&list, i);
-		r = jval_need_object(&v, err);
-		if (r == 0)
-			r = group_of(reading, &v, &group, err);
-		if (r < 0)
-			return r;
-		at = HANG_UNKNOWN;
-		place = jval_get(&v, "place");
-		r = take_number(&place, &at, err);
-		if (r < 0 || at == HANG_UNKNOWN)
-			continue;
-		if (at < 0 || (size_t)at >= reading->sizes[group])
-			return jval_fail(&place, err, "the group has %zu places",
-					 reading->sizes[group]);
-		if (reading->members[group][at] != HANG_NOBODY &&
-		    reading->members[group][at] != (uint32_t)number)
-			return jval_fail(&place, err, "it is rank %u's",
-					 reading->members[group][at]);
-		reading->members[group][at] = (uint32_t)number;
-	}
-	return r;
-}
-
-static int join_groups(struct reading *reading, struct err *err)
-{
-	struct jval list = jval_get(reading->document, "groups"), group;
-	struct {
-		char name[HANG_NAME_SIZE], desc[HANG_NAME_SIZE];
-	} words;
-	const struct text_row rows[] = {
-		{ "name", 0, HANG_NAME_SIZE },
-		{ "desc", HANG_NAME_SIZE, HANG_NAME_SIZE },
-	};
-	size_t i;
-	int r = 0;
-
-	for (i = 0; i < reading->n_groups; i++) {
-		memset(&words, 0, sizeof(words));
-		group = jval_at(&list, i);
-		r = take_texts(&group, rows, ARRAY_SIZE(rows), &words, err);
-		if (r < 0)
-			return r;
-		r = hang_case_group(reading->c, words.name, words.desc, reading->members[i],
-				    reading->sizes[i], &reading->groups[i], err);
-		if (r < 0)
-			return err_wrap(err, r, "%s: groups[%zu]", reading->document->file, i);
-		if (json_is_true(json_object_get(group.value, "p2p")))
-			reading->c->groups[reading->groups[i]].p2p = true;
-	}
-	return r;
-}
-
-static int take_position(struct reading *reading, const struct jval *v, uint32_t rank,
-			 struct err *err)
-{
-	struct hang_position position = { .rank = rank,
-					  .enqueued = HANG_UNKNOWN,
-					  .started = HANG_UNKNOWN,
-					  .completed = HANG_UNKNOWN };
-	size_t group = 0;
-	int r = group_of(reading, v, &group, err);
-
-	if (r == 0)
-		r = take_numbers(v, position_numbers, ARRAY_SIZE(position_numbers), &position, err);
-	if (r < 0)
-		return r;
-	position.group = reading->groups[group];
-	r = hang_case_position(reading->c, &position, err);
-	return r < 0 ? err_wrap(err, r, "%s", reading->document->file) : 0;
-}
-
-static int take_op(struct reading *reading, const struct jval *v, uint32_t rank, struct err *err)
-{
-	struct hang_op op = { .rank = rank,
-			      .seq = HANG_UNKNOWN,
-			      .peer = HANG_UNKNOWN,
-			      .count = HANG_UNKNOWN,
-			      .count_out = HANG_UNKNOWN,
-			      .for_s = NAN };
-	struct jval state = jval_get(v, "state"), wait = jval_get(v, "wait");
-	int64_t number = 0;
-	size_t group = 0;
 	int r = jval_need_object(v, err);
 
 	if (r == 0)
-		r = group_of(reading, v, &group, err);
+		r = take_number(&number, &group, err);
+	if (r == 0 && (group < 0 || (size_t)group >= part->n_groups))
+		r = jval_fail(&number, err, "must be the index of a group: there are %zu",
+			      part->n_groups);
 	if (r == 0)
-		r = take_texts(v, op_texts, ARRAY_SIZE(op_texts), &op, err);
-	if (r == 0)
-		r = take_numbers(v, op_numbers, ARRAY_SIZE(op_numbers), &op, err);
-	if (r == 0)
-		r = take_reals(v, op_reals, ARRAY_SIZE(op_reals), &op, err);
-	if (r == 0)
-		r = take_name(&state, hang_op_state_names, &op.state, err);
-	if (r == 0)
-		r = take_number(&wait, &number, err);
-	if (r < 0)
-		return r;
-	op.wait = number > 0 && number <= WAIT_MAX ? (uint8_t)number : 0;
-	op.group = reading->groups[group];
-	r = hang_case_op(reading->c, &op, err);
-	return r < 0 ? err_wrap(err, r, "%s", reading->document->file) : 0;
+		*ret = (uint32_t)group;
+	return r;
 }
 
-typedef int take_item(struct reading *reading, const struct jval *v, uint32_t rank, struct err *err);
+/* --- ranks --- */
 
-static int take_list(struct reading *reading, const struct jval *rank, const char *key,
-		     uint32_t number, take_item *take, struct err *err)
+static int take_position(const struct jval *v, uint32_t rank, struct hang_part *part,
+			 struct err *err)
+{
+	struct hang_part_position *to = &part->positions[part->n_positions++];
+	struct jval place = jval_get(v, "place");
+	int r;
+
+	*to = (struct hang_part_position){ .at = { .rank = rank,
+						   .enqueued = HANG_UNKNOWN,
+						   .started = HANG_UNKNOWN,
+						   .completed = HANG_UNKNOWN },
+					   .place = HANG_UNKNOWN };
+	r = group_of(part, v, &to->at.group, err);
+	if (r == 0)
+		r = take_numbers(v, position_numbers, ARRAY_SIZE(position_numbers), &to->at, err);
+	if (r == 0)
+		r = take_number(&place, &to->place, err);
+	if (r == 0 && to->place != HANG_UNKNOWN &&
+	    (to->place < 0 || (size_t)to->place >= part->groups[to->at.group].size))
+		r = jval_fail(&place, err, "the group has %zu places",
+			      part->groups[to->at.group].size);
+	return r;
+}
+
+static int take_op(const struct jval *v, uint32_t rank, struct hang_part *part, struct err *err)
+{
+	struct hang_op *op = &part->ops[part->n_ops++];
+	struct jval state = jval_get(v, "state"), wait = jval_get(v, "wait");
+	int64_t number = 0;
+	int r;
+
+	*op = (struct hang_op){ .rank = rank,
+				.seq = HANG_UNKNOWN,
+				.peer = HANG_UNKNOWN,
+				.count = HANG_UNKNOWN,
+				.count_out = HANG_UNKNOWN,
+				.for_s = NAN };
+	r = group_of(part, v, &op->group, err);
+	if (r == 0)
+		r = take_texts(v, op_texts, ARRAY_SIZE(op_texts), op, err);
+	if (r == 0)
+		r = take_numbers(v, op_numbers, ARRAY_SIZE(op_numbers), op, err);
+	if (r == 0)
+		r = take_reals(v, op_reals, ARRAY_SIZE(op_reals), op, err);
+	if (r == 0)
+		r = take_name(&state, hang_op_state_names, &op->state, err);
+	if (r == 0)
+		r = take_number(&wait, &number, err);
+	op->wait = number > 0 && number <= WAIT_MAX ? (uint8_t)number : 0;
+	return r;
+}
+
+typedef int take_item(const struct jval *v, uint32_t rank, struct hang_part *part, struct err *err);
+
+static int take_list(const struct jval *rank, const char *key, uint32_t number,
+		     struct hang_part *part, take_item *take, struct err *err)
 {
 	struct jval list = jval_get(rank, key), v;
 	size_t i;
-	int r;
+	int r = 0;
 
-	if (is_absent(&list))
-		return 0;
-	r = jval_need_array(&list, err);
 	for (i = 0; i < json_array_size(list.value) && r == 0; i++) {
 		v = jval_at(&list, i);
-		r = take(reading, &v, number, err);
+		r = take(&v, number, part, err);
 	}
 	return r;
 }
@@ -443,8 +364,6 @@ static int take_host(const struct jval *v, struct hang_rank *rank, struct err *e
 	int r = take_texts(v, gpu, ARRAY_SIZE(gpu), rank, err);
 
 	if (r == 0)
-		r = take_sources(v, &rank->sources, err);
-	if (r == 0)
 		r = take_number(&pid, &rank->pid, err);
 	if (r == 0 && !is_absent(&process))
 		r = jval_need_object(&process, err);
@@ -465,98 +384,212 @@ static int take_host(const struct jval *v, struct hang_rank *rank, struct err *e
 	return r;
 }
 
-static int take_rank(struct reading *reading, const struct jval *v, struct err *err)
+/* Of the ranks that RAS tells of hosts know nothing else: they are many, and small. */
+static bool has_host(const struct jval *rank)
 {
-	struct hang_rank *rank = NULL;
+	static const char *const keys[] = { "process", "device", "pid", "gpu" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		const struct jval v = jval_get(rank, keys[i]);
+
+		if (!is_absent(&v))
+			return true;
+	}
+	return false;
+}
+
+/* The rank's number; -EINVAL. */
+static int rank_of(const struct jval *v, int64_t *ret, struct err *err)
+{
+	struct jval number = jval_get(v, "rank");
+	int r = jval_need_object(v, err);
+
+	*ret = HANG_UNKNOWN;
+	if (r == 0)
+		r = take_number(&number, ret, err);
+	if (r == 0 && (*ret < 0 || *ret >= HANG_RANKS_MAX))
+		r = jval_fail(&number, err, "must be a rank below %d", HANG_RANKS_MAX);
+	return r;
+}
+
+static int take_rank(const struct jval *v, struct hang_part *part, struct err *err)
+{
+	struct hang_part_rank *rank = &part->ranks[part->n_ranks++];
+	const size_t n_positions = part->n_positions, n_ops = part->n_ops;
 	int64_t number;
 	int r = rank_of(v, &number, err);
 
-	if (r == 0)
-		r = hang_case_rank(reading->c, number, &rank, err);
 	if (r < 0)
 		return r;
-	if (rank->node[0] && !streq(rank->node, reading->head.node)) {
-		hang_case_missing(reading->c,
-				  "rank %" PRId64
-				  ": both %s and %s claim it; what %s says of it is left out",
-				  number, rank->node, reading->head.node, reading->head.node);
-		return 0;
+	rank->number = (uint32_t)number;
+	if (has_host(v)) {
+		rank->said = xcalloc(1, sizeof(*rank->said));
+		*rank->said = hang_rank_unknown;
+		r = take_host(v, rank->said, err);
 	}
-	memcpy(rank->node, reading->head.node, sizeof(rank->node));
-	r = take_host(v, rank, err);
 	if (r == 0)
-		r = take_list(reading, v, "positions", (uint32_t)number, take_position, err);
+		r = take_sources(v, &rank->sources, err);
 	if (r == 0)
-		r = take_list(reading, v, "ops", (uint32_t)number, take_op, err);
+		r = take_list(v, "positions", rank->number, part, take_position, err);
+	if (r == 0)
+		r = take_list(v, "ops", rank->number, part, take_op, err);
+	rank->n_positions = part->n_positions - n_positions;
+	rank->n_ops = part->n_ops - n_ops;
 	return r;
 }
 
-static int take_head(struct reading *reading, struct err *err)
+/* How many items the lists of all ranks have. */
+static int count_items(const struct jval *ranks, const char *key, size_t most, size_t *ret,
+		       struct err *err)
 {
-	struct jval run = jval_get(reading->document, "run");
-	struct jval world = jval_get(reading->document, "world");
-	struct hang_rank *rank;
-	int64_t number = HANG_UNKNOWN;
-	int r = take_texts(reading->document, head_texts, ARRAY_SIZE(head_texts), &reading->head,
-			   err);
+	size_t i, n = 0;
+	int r = 0;
 
-	if (r == 0)
-		r = take_reals(reading->document, head_reals, ARRAY_SIZE(head_reals),
-			       &reading->head, err);
-	if (r == 0)
-		r = take_number(&run, &reading->head.run, err);
-	if (r == 0)
-		r = take_number(&world, &number, err);
-	if (r == 0 && number > HANG_RANKS_MAX)
-		r = jval_fail(&world, err, "must be at most %d", HANG_RANKS_MAX);
-	if (r == 0 && number > 0)
-		r = hang_case_rank(reading->c, number - 1, &rank, err);
+	for (i = 0; i < json_array_size(ranks->value) && r == 0; i++) {
+		struct jval rank = jval_at(ranks, i), list = jval_get(&rank, key);
+
+		if (!is_absent(&list))
+			r = jval_need_array(&list, err);
+		n += json_array_size(list.value);
+	}
+	if (r == 0 && n > most)
+		r = jval_fail(ranks, err, "more than %zu %s", most, key);
+	*ret = n;
 	return r;
 }
 
-static int take_missing(struct reading *reading, struct err *err)
+static int make_room(const struct jval *ranks, struct hang_part *part, struct err *err)
 {
-	struct jval list = jval_get(reading->document, "missing");
-	char text[HANG_SENTENCE_SIZE];
-	const json_t *item;
+	const size_t n_ranks = json_array_size(ranks->value);
+	size_t n_positions = 0, n_ops = 0;
+	int r = count_items(ranks, "positions", HANG_POSITIONS_MAX, &n_positions, err);
+
+	if (r == 0)
+		r = count_items(ranks, "ops", HANG_OPS_MAX, &n_ops, err);
+	if (r == 0 && n_ranks > RANK_LISTED_MAX)
+		r = jval_fail(ranks, err, "more than %d ranks", RANK_LISTED_MAX);
+	if (r < 0)
+		return r;
+	part->ranks = calloc(n_ranks + 1, sizeof(*part->ranks));
+	part->positions = calloc(n_positions + 1, sizeof(*part->positions));
+	part->ops = calloc(n_ops + 1, sizeof(*part->ops));
+	return part->ranks && part->positions && part->ops ? 0 : no_memory(ranks, err);
+}
+
+static int take_ranks(const struct jval *document, struct hang_part *part, struct err *err)
+{
+	struct jval list = jval_get(document, "ranks"), v;
 	size_t i;
 	int r;
 
 	if (is_absent(&list))
 		return 0;
 	r = jval_need_array(&list, err);
+	if (r == 0)
+		r = make_room(&list, part, err);
 	for (i = 0; i < json_array_size(list.value) && r == 0; i++) {
-		item = json_array_get(list.value, i);
-		if (!json_is_string(item))
-			return jval_fail(&list, err, "must be a list of strings");
-		hang_text_take(text, sizeof(text), json_string_value(item),
-			       json_string_length(item));
-		hang_case_missing(reading->c, "%s", text);
+		v = jval_at(&list, i);
+		r = take_rank(&v, part, err);
 	}
 	return r;
 }
 
-static int take_document(struct reading *reading, struct err *err)
-{
-	struct jval ranks = jval_get(reading->document, "ranks"), v;
-	size_t i, n = json_array_size(ranks.value);
-	int r = take_head(reading, err);
+/* --- who stands where --- */
 
-	if (r == 0 && !is_absent(&ranks))
-		r = jval_need_array(&ranks, err);
-	if (r == 0)
-		r = take_groups(reading, err);
-	for (i = 0; i < n && r == 0; i++) {
-		v = jval_at(&ranks, i);
-		r = take_places(reading, &v, err);
+static int by_place(const void *a, const void *b)
+{
+	const struct hang_part_position *x = *(const struct hang_part_position *const *)a,
+					*y = *(const struct hang_part_position *const *)b;
+
+	if (x->at.group != y->at.group)
+		return x->at.group < y->at.group ? -1 : 1;
+	if (x->place != y->place)
+		return x->place < y->place ? -1 : 1;
+	return (x->at.rank > y->at.rank) - (x->at.rank < y->at.rank);
+}
+
+static int check_place(const struct jval *document, const struct hang_part_position *position,
+		       uint32_t other, struct err *err)
+{
+	if (other == HANG_NOBODY || other == position->at.rank)
+		return 0;
+	return jval_fail(document, err, "rank %u: place %" PRId64 " of groups[%u] is rank %u's",
+			 position->at.rank, position->place, position->at.group, other);
+}
+
+/* A place of a group is one rank's. */
+static int check_places(const struct jval *document, const struct hang_part *part, struct err *err)
+{
+	CLEANUP(freep)
+	const struct hang_part_position **sorted = calloc(part->n_positions + 1, sizeof(*sorted));
+	size_t i, n = 0;
+	int r = sorted ? 0 : no_memory(document, err);
+
+	for (i = 0; r == 0 && i < part->n_positions; i++) {
+		const struct hang_part_position *position = &part->positions[i];
+		const uint32_t *listed = part->groups[position->at.group].ranks;
+
+		if (position->place == HANG_UNKNOWN)
+			continue;
+		r = check_place(document, position, listed ? listed[position->place] : HANG_NOBODY,
+				err);
+		sorted[n++] = position;
 	}
-	if (r == 0)
-		r = join_groups(reading, err);
-	for (i = 0; i < n && r == 0; i++) {
-		v = jval_at(&ranks, i);
-		r = take_rank(reading, &v, err);
+	if (r < 0)
+		return r;
+	qsort((void *)sorted, n, sizeof(*sorted), by_place);
+	for (i = 1; r == 0 && i < n; i++) {
+		if (sorted[i]->at.group == sorted[i - 1]->at.group &&
+		    sorted[i]->place == sorted[i - 1]->place)
+			r = check_place(document, sorted[i], sorted[i - 1]->at.rank, err);
 	}
-	return r == 0 ? take_missing(reading, err) : r;
+	return r;
+}
+
+/* --- a document --- */
+
+static int take_head(const struct jval *document, struct hang_part *part, struct err *err)
+{
+	struct jval run = jval_get(document, "run");
+	struct jval world = jval_get(document, "world");
+	int r = take_texts(document, head_texts, ARRAY_SIZE(head_texts), &part->head, err);
+
+	if (r == 0)
+		r = take_reals(document, head_reals, ARRAY_SIZE(head_reals), &part->head, err);
+	if (r == 0)
+		r = take_number(&run, &part->head.run, err);
+	if (r == 0)
+		r = take_number(&world, &part->world, err);
+	if (r == 0 && part->world > HANG_RANKS_MAX)
+		r = jval_fail(&world, err, "must be at most %d", HANG_RANKS_MAX);
+	return r;
+}
+
+static int take_missing(const struct jval *document, struct hang_part *part, struct err *err)
+{
+	struct jval list = jval_get(document, "missing");
+	char text[HANG_SENTENCE_SIZE];
+	size_t i, n;
+	int r;
+
+	if (is_absent(&list))
+		return 0;
+	r = jval_need_array(&list, err);
+	if (r < 0)
+		return r;
+	n = MIN(json_array_size(list.value), (size_t)HANG_MISSING_MAX);
+	part->missing = xcalloc(n + 1, sizeof(*part->missing));
+	for (i = 0; i < n; i++) {
+		const json_t *item = json_array_get(list.value, i);
+
+		if (!json_is_string(item))
+			return jval_fail(&list, err, "must be a list of strings");
+		hang_text_take(text, sizeof(text), json_string_value(item),
+			       json_string_length(item));
+		part->missing[part->n_missing++] = xstrdup(text);
+	}
+	return 0;
 }
 
 bool hang_json_is(const json_t *document)
@@ -564,26 +597,50 @@ bool hang_json_is(const json_t *document)
 	return streq(json_string_value(json_object_get(document, "format")), HANG_FORMAT);
 }
 
-int hang_json_add(struct hang_case *c, const struct jval *document, struct hang_head *head,
-		  struct err *err)
+int hang_json_read(const struct jval *document, struct hang_part *ret, struct err *err)
 {
-	CLEANUP(reading_release)
-	struct reading reading = {
-		.c = c,
-		.document = document,
+	CLEANUP(hang_part_release)
+	struct hang_part part = {
 		.head = { .run = HANG_UNKNOWN, .age_s = NAN },
+		.world = HANG_UNKNOWN,
 	};
 	struct jval format = jval_get(document, "format");
 	int r = jval_need_object(document, err);
 
+	if (r == 0 && !hang_json_is(document->value))
+		r = jval_fail(&format, err, "must be \"" HANG_FORMAT "\"");
+	if (r == 0)
+		r = take_head(document, &part, err);
+	if (r == 0)
+		r = take_groups(document, &part, err);
+	if (r == 0)
+		r = take_ranks(document, &part, err);
+	if (r == 0)
+		r = check_places(document, &part, err);
+	if (r == 0)
+		r = take_missing(document, &part, err);
 	if (r < 0)
 		return r;
-	if (!hang_json_is(document->value))
-		return jval_fail(&format, err, "must be \"" HANG_FORMAT "\"");
-	r = take_document(&reading, err);
-	if (r == 0 && head)
-		*head = reading.head;
-	return r;
+	*ret = part;
+	part = (struct hang_part){ .n_groups = 0 };
+	return 0;
+}
+
+int hang_json_add(struct hang_case *c, const struct jval *document, struct hang_head *head,
+		  struct err *err)
+{
+	static const struct hang_part_options options = { .world = HANG_UNKNOWN };
+	CLEANUP(hang_part_release) struct hang_part part = { .n_groups = 0 };
+	int r = hang_json_read(document, &part, err);
+
+	if (r < 0)
+		return r;
+	r = hang_part_join(&part, &options, c, err);
+	if (r < 0)
+		return err_wrap(err, r, "%s", document->file);
+	if (head)
+		*head = part.head;
+	return 0;
 }
 
 /* --- encoding ---------------------------------------------------------------- */

@@ -14,24 +14,22 @@
 #include <stdint.h>
 
 #include "lib/hang/hang_case.h"
+#include "lib/hang/hang_part.h"
 
 #define HANG_FORMAT "assay-hang/1"
 
 struct jval;
 
-/* Whose words they are. */
-struct hang_head {
-	char node[HANG_NAME_SIZE], boot_id[48], job[256];
-	int64_t run;  /* HANG_UNKNOWN */
-	double age_s; /* of the observations when it was sent; NAN */
-};
-
 /* Is it a document of this format? */
 bool hang_json_is(const json_t *document);
 
+/* Read a document. -EINVAL with "FILE: path: what", -ENOMEM: `ret` is left alone. */
+int hang_json_read(const struct jval *document, struct hang_part *ret, struct err *err);
+
 /*
- * Add a document. `head` (may be NULL) is filled. -EINVAL with "FILE: path: what", -E2BIG, -ENOMEM:
- * the case is then half filled, so try a document of strangers on an empty case first.
+ * Read one, and join it to the case. `head` (may be NULL) is filled. -EINVAL with "FILE: path:
+ * what", -E2BIG, -ENOMEM: the case is then half filled, so try a document of strangers on an empty
+ * case first.
  */
 int hang_json_add(struct hang_case *c, const struct jval *document, struct hang_head *head,
 		  struct err *err);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "lib/base/xalloc.h"
 #include "lib/hang/hang_facts.h"
@@ -14,23 +15,89 @@ static bool is_ahead(const struct hang_position *position)
 	       position->completed != HANG_UNKNOWN;
 }
 
-static void find_waits(const struct hang_case *c, struct hang_row *row,
-		       const struct hang_position *mine)
+/* What the members of one group have launched, in the group's order, and who of them is behind. */
+struct launched {
+	uint32_t *ranks; /* owned */
+	int64_t *enqueued;
+	size_t n;
+	uint32_t behind[HANG_ROW_WAITS_MAX];
+	size_t n_behind; /* all of them; more than the array holds */
+};
+
+static void find_launched(const struct hang_case *c, uint32_t at, struct launched *ret)
 {
-	const struct hang_group *group = &c->groups[mine->group];
-	const struct hang_position *other;
+	const struct hang_group *group = &c->groups[at];
 	size_t i;
 
+	ret->n = 0;
 	for (i = 0; i < group->size; i++) {
-		if (group->ranks[i] == HANG_NOBODY || group->ranks[i] == row->rank)
+		const struct hang_position *position =
+			group->ranks[i] == HANG_NOBODY ? NULL
+						       : hang_case_find(c, group->ranks[i], at);
+
+		if (!position || position->enqueued == HANG_UNKNOWN)
 			continue;
-		other = hang_case_find(c, group->ranks[i], mine->group);
-		if (!other || other->enqueued == HANG_UNKNOWN || other->enqueued >= row->seq)
-			continue;
-		if (row->n_waits_for < HANG_ROW_WAITS_MAX)
-			row->waits_for[row->n_waits_for] = group->ranks[i];
-		row->n_waits_for++;
+		ret->ranks[ret->n] = group->ranks[i];
+		ret->enqueued[ret->n++] = position->enqueued;
 	}
+}
+
+/* Who waits at a number has launched it, and so is not among them. */
+static void find_behind(struct launched *launched, int64_t seq)
+{
+	size_t i;
+
+	launched->n_behind = 0;
+	for (i = 0; i < launched->n; i++) {
+		if (launched->enqueued[i] >= seq)
+			continue;
+		if (launched->n_behind < HANG_ROW_WAITS_MAX)
+			launched->behind[launched->n_behind] = launched->ranks[i];
+		launched->n_behind++;
+	}
+}
+
+static void add_waits(const struct launched *launched, struct hang_row *row)
+{
+	size_t i, n = MIN(launched->n_behind, (size_t)HANG_ROW_WAITS_MAX);
+
+	for (i = 0; i < n && row->n_waits_for + i < HANG_ROW_WAITS_MAX; i++)
+		row->waits_for[row->n_waits_for + i] = launched->behind[i];
+	row->n_waits_for += launched->n_behind;
+}
+
+static int by_wait(const void *a, const void *b)
+{
+	const struct hang_row *x = *(const struct hang_row *const *)a,
+			      *y = *(const struct hang_row *const *)b;
+
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+/* Each group's members are looked up once, and of a number's waiters all wait for the same. */
+static void find_waits(const struct hang_case *c, struct hang_row **waiting, size_t n)
+{
+	struct launched launched = { .ranks = xcalloc(c->n_ranks + 1, sizeof(*launched.ranks)),
+				     .enqueued =
+					     xcalloc(c->n_ranks + 1, sizeof(*launched.enqueued)) };
+	size_t i;
+
+	qsort((void *)waiting, n, sizeof(*waiting), by_wait);
+	for (i = 0; i < n; i++) {
+		const struct hang_row *before = i > 0 ? waiting[i - 1] : NULL;
+		struct hang_row *row = waiting[i];
+		const bool other_group = !before || before->group != row->group;
+
+		if (other_group)
+			find_launched(c, (uint32_t)row->group, &launched);
+		if (other_group || before->seq != row->seq)
+			find_behind(&launched, row->seq);
+		add_waits(&launched, row);
+	}
+	free(launched.ranks);
+	free(launched.enqueued);
 }
 
 /* A send or receive waits for its other end. */
@@ -64,10 +131,10 @@ static void take_position(const struct hang_case *c, struct hang_row *row,
 struct hang_row *hang_rows_new(const struct hang_case *c)
 {
 	struct hang_row *rows = xcalloc(c->n_ranks + 1, sizeof(*rows));
-	const struct hang_position *position;
+	CLEANUP(freep) struct hang_row **waiting = xcalloc(c->n_ranks + 1, sizeof(*waiting));
 	const struct hang_op *op;
 	struct hang_row *row;
-	size_t i;
+	size_t i, n = 0;
 
 	for (i = 0; i < c->n_ranks; i++)
 		rows[i] = (struct hang_row){ .rank = (uint32_t)i, .group = -1, .seq = HANG_UNKNOWN };
@@ -80,11 +147,10 @@ struct hang_row *hang_rows_new(const struct hang_case *c)
 			take_op(row, op);
 	}
 	for (i = 0; i < c->n_ranks; i++) {
-		position = rows[i].waits ? hang_case_find(c, (uint32_t)i, (uint32_t)rows[i].group)
-					 : NULL;
-		if (position && !c->groups[rows[i].group].p2p)
-			find_waits(c, &rows[i], position);
+		if (rows[i].waits && !c->groups[rows[i].group].p2p)
+			waiting[n++] = &rows[i];
 	}
+	find_waits(c, waiting, n);
 	return rows;
 }
 

@@ -72,13 +72,23 @@ double pipeline_time(const struct pipeline *pipeline, size_t microbatches)
 			 NULL);
 }
 
+struct deal;
+
+/* Who comes first of all of them, found again in O(log n) when one has changed: a tournament. */
+struct first {
+	size_t *winners; /* of each match: 1 is the last one; those from `width` on are who plays */
+	size_t width;
+	bool (*is_before)(const struct deal *deal, size_t a, size_t b);
+};
+
 /* Pipelines while micro-batches are dealt to them. */
 struct deal {
 	const struct pipeline *all; /* of the caller */
-	double *even;		    /* with as many each: how fast each is */
+	double *even;		    /* with `each`: how fast each is */
 	double *times, *next;	    /* with its count, and with one more */
-	size_t n, *counts;	    /* of the caller; counts are of units */
+	size_t n, each, *counts;    /* of the caller; counts and what each has are units */
 	size_t unit;
+	struct first giver, taker;
 };
 
 /* More than can be played takes for ever. */
@@ -89,16 +99,84 @@ static double play(const struct deal *deal, size_t d, size_t units)
 	return isnan(time) ? INFINITY : time;
 }
 
+/* --- who comes first --- */
+
+/* Who takes most and has more than one, the last of equals. */
+static bool gives_before(const struct deal *deal, size_t a, size_t b)
+{
+	if ((deal->counts[a] > 1) != (deal->counts[b] > 1))
+		return deal->counts[a] > 1;
+	return deal->times[a] != deal->times[b] ? deal->times[a] > deal->times[b] : a > b;
+}
+
+/* Who takes least with one more, the first of equals. */
+static bool takes_before(const struct deal *deal, size_t a, size_t b)
+{
+	return deal->next[a] != deal->next[b] ? deal->next[a] < deal->next[b] : a < b;
+}
+
+/* Nobody, n, loses. */
+static void play_match(const struct deal *deal, struct first *first, size_t i)
+{
+	const size_t a = first->winners[2 * i], b = first->winners[2 * i + 1];
+
+	first->winners[i] = b == deal->n || (a < deal->n && first->is_before(deal, a, b)) ? a : b;
+}
+
+static void first_init(const struct deal *deal, struct first *first)
+{
+	size_t i;
+
+	for (first->width = 1; first->width < deal->n; first->width *= 2)
+		;
+	first->winners = xcalloc(2 * first->width, sizeof(*first->winners));
+	for (i = 0; i < first->width; i++)
+		first->winners[first->width + i] = MIN(i, deal->n);
+	for (i = first->width - 1; i > 0; i--)
+		play_match(deal, first, i);
+}
+
+static void first_change(const struct deal *deal, struct first *first, size_t d)
+{
+	size_t i;
+
+	for (i = (first->width + d) / 2; i > 0; i /= 2)
+		play_match(deal, first, i);
+}
+
+static void changed(struct deal *deal, size_t d)
+{
+	first_change(deal, &deal->giver, d);
+	first_change(deal, &deal->taker, d);
+}
+
+/* n: nobody. */
+static size_t giver(const struct deal *deal)
+{
+	const size_t d = deal->giver.winners[1];
+
+	return deal->counts[d] > 1 ? d : deal->n;
+}
+
+static size_t quickest(const struct deal *deal)
+{
+	return deal->taker.winners[1];
+}
+
+/* --- dealing --- */
+
 static void give(struct deal *deal, size_t d)
 {
 	deal->times[d] = deal->next[d];
 	deal->next[d] = play(deal, d, ++deal->counts[d] + 1);
+	changed(deal, d);
 }
 
 static void take(struct deal *deal, size_t d)
 {
 	deal->next[d] = deal->times[d];
 	deal->times[d] = play(deal, d, --deal->counts[d]);
+	changed(deal, d);
 }
 
 /* In proportion to how fast each is: near the best. How many more that is than `total`. */
@@ -113,35 +191,12 @@ static size_t deal_by_speed(struct deal *deal, size_t total)
 		const double part = (double)total / deal->even[d] / speed;
 
 		deal->counts[d] = MAX((size_t)ceil(part * (1 - SAME)), (size_t)1);
-		deal->times[d] = play(deal, d, deal->counts[d]);
+		deal->times[d] = deal->counts[d] == deal->each ? deal->even[d]
+							       : play(deal, d, deal->counts[d]);
 		deal->next[d] = play(deal, d, deal->counts[d] + 1);
 		given += deal->counts[d];
 	}
 	return given - total;
-}
-
-/* Who takes most and has more than one, the last of equals; n: nobody. */
-static size_t giver(const struct deal *deal)
-{
-	size_t from = deal->n, d;
-
-	for (d = 0; d < deal->n; d++) {
-		if (deal->counts[d] > 1 && (from == deal->n || deal->times[d] >= deal->times[from]))
-			from = d;
-	}
-	return from;
-}
-
-/* Who takes least with one more, the first of equals. */
-static size_t quickest(const struct deal *deal)
-{
-	size_t to = 0, d;
-
-	for (d = 1; d < deal->n; d++) {
-		if (deal->next[d] < deal->next[to])
-			to = d;
-	}
-	return to;
 }
 
 /* From the slowest to the quickest, while that takes less: what is left so is the best. */
@@ -188,14 +243,30 @@ static size_t taker(const struct deal *deal, size_t from, double limit)
 static void spare_slow(struct deal *deal)
 {
 	const double limit = slowest(deal) * (1 + SAME);
+	double fastest = INFINITY;
 	size_t d, to;
 
-	for (d = 0; d < deal->n; d++) {
-		while (deal->counts[d] > 1 && (to = taker(deal, d, limit)) < deal->n) {
+	for (d = 0; d < deal->n; d++)
+		fastest = MIN(fastest, deal->even[d]);
+	for (d = 0; d < deal->n && deal->next[quickest(deal)] <= limit; d++) {
+		while (fastest < deal->even[d] * (1 - SAME) && deal->counts[d] > 1 &&
+		       (to = taker(deal, d, limit)) < deal->n) {
 			take(deal, d);
 			give(deal, to);
 		}
 	}
+}
+
+static void deal_units(struct deal *deal, size_t units)
+{
+	const size_t too_many = deal_by_speed(deal, units);
+
+	first_init(deal, &deal->giver);
+	first_init(deal, &deal->taker);
+	balance(deal, too_many);
+	spare_slow(deal);
+	free(deal->giver.winners);
+	free(deal->taker.winners);
 }
 
 double pipeline_deal(const struct pipeline *pipelines, size_t n, size_t total, size_t *ret_counts)
@@ -204,19 +275,26 @@ double pipeline_deal(const struct pipeline *pipelines, size_t n, size_t total, s
 	CLEANUP(freep) double *times = xcalloc(n, sizeof(*times));
 	CLEANUP(freep) double *next = xcalloc(n, sizeof(*next));
 	const size_t unit = pipeline_unit(pipelines), units = total / unit;
-	struct deal deal = { pipelines, even, times, next, n, ret_counts, unit };
+	struct deal deal = { pipelines,
+			     even,
+			     times,
+			     next,
+			     n,
+			     units / n,
+			     ret_counts,
+			     unit,
+			     { .is_before = gives_before },
+			     { .is_before = takes_before } };
 	bool played = total % unit == 0;
 	size_t d;
 
 	for (d = 0; d < n; d++) {
 		ret_counts[d] = units / n + (d < units % n);
-		even[d] = play(&deal, d, units / n);
+		even[d] = play(&deal, d, deal.each);
 		played = played && isfinite(even[d]);
 	}
-	if (played) {
-		balance(&deal, deal_by_speed(&deal, units));
-		spare_slow(&deal);
-	}
+	if (played)
+		deal_units(&deal, units);
 	for (d = 0; d < n; d++)
 		ret_counts[d] *= unit;
 	return played ? slowest(&deal) : INFINITY;

@@ -2,6 +2,7 @@
 #include "lib/remedy/replicas.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
@@ -34,11 +35,25 @@ bool replicas_ok(const struct replicas *r)
 
 /* --- one replica --- */
 
+/* Interleaving wants micro-batches that are a multiple of the stages. */
+static size_t chunks_of(const struct replicas *r)
+{
+	return r->microbatches % r->pp == 0 ? r->chunks : 1;
+}
+
+/* With so many micro-batches, or the few more that it can have. */
+static double time_with(const struct pipeline *one, size_t microbatches)
+{
+	const size_t unit = pipeline_unit(one);
+
+	return pipeline_time(one, (microbatches + unit - 1) / unit * unit);
+}
+
 /* A replica whose stage p has layers[p] of the r->layers that it has now; NULL: as they are. */
 static struct pipeline replica_of(const struct replicas *r, size_t d, const size_t *layers)
 {
 	struct pipeline one = { xcalloc(r->pp, sizeof(double)), xcalloc(r->pp, sizeof(double)),
-				r->pp, r->microbatches % r->pp == 0 ? r->chunks : 1 };
+				r->pp, chunks_of(r) };
 	size_t p;
 
 	for (p = 0; p < r->pp; p++) {
@@ -51,13 +66,12 @@ static struct pipeline replica_of(const struct replicas *r, size_t d, const size
 	return one;
 }
 
-/* Seconds of a replica as it is, with as many micro-batches or a few more that it can have. */
+/* Seconds of a replica as it is. */
 static double time_of(const struct replicas *r, size_t d, size_t microbatches)
 {
 	CLEANUP(pipeline_release) struct pipeline one = replica_of(r, d, NULL);
-	const size_t unit = pipeline_unit(&one);
 
-	return pipeline_time(&one, (microbatches + unit - 1) / unit * unit);
+	return time_with(&one, microbatches);
 }
 
 /* Its layers dealt by how slow its workers are, where that makes it faster. */
@@ -113,11 +127,82 @@ double replicas_times(const struct replicas *r, double *ret_times)
 	return slowest;
 }
 
+/* --- the slowest --- */
+
+/* Times in which the bound may be wrong: by rounding. */
+#define ROUNDING 1e-9
+
+/* What a replica takes at most, as a part of one without a slow worker. */
+struct bound {
+	size_t d;
+	double most;
+};
+
+static int by_most(const void *a, const void *b)
+{
+	const struct bound *x = a, *y = b;
+
+	if (x->most != y->most)
+		return x->most > y->most ? -1 : 1;
+	return (x->d > y->d) - (x->d < y->d);
+}
+
+/* Of each replica, the largest first; new memory. */
+static struct bound *bounds_of(const struct replicas *r)
+{
+	struct bound *all = xcalloc(r->dp, sizeof(*all));
+	size_t d, p;
+
+	for (d = 0; d < r->dp; d++) {
+		all[d].d = d;
+		for (p = 0; p < r->pp; p++)
+			all[d].most = MAX(all[d].most, r->slowdown[d * r->pp + p]);
+	}
+	qsort(all, r->dp, sizeof(*all), by_most);
+	return all;
+}
+
+/* Seconds of a replica without a slow worker. */
+static double good_time(const struct replicas *r, size_t microbatches)
+{
+	const struct pipeline good = { (double *)(uintptr_t)r->forward_s,
+				       (double *)(uintptr_t)r->backward_s, r->pp, chunks_of(r) };
+
+	return time_with(&good, microbatches);
+}
+
+static bool may_reach(const struct bound *bound, double good_s, double seconds)
+{
+	return bound->most * good_s * (1 + ROUNDING) >= seconds;
+}
+
+/* `gone`, those that stop, may be NULL. */
+static double slowest_of(const struct replicas *r, const struct bound *bounds, const bool *gone,
+			 size_t microbatches)
+{
+	const double good_s = good_time(r, microbatches);
+	double slowest = 0;
+	size_t i;
+
+	if (isnan(good_s))
+		return good_s;
+	for (i = 0; i < r->dp && may_reach(&bounds[i], good_s, slowest); i++) {
+		if (!gone || !gone[bounds[i].d])
+			slowest = MAX(slowest, time_of(r, bounds[i].d, microbatches));
+	}
+	return slowest;
+}
+
+double replicas_slowest(const struct replicas *r)
+{
+	CLEANUP(freep) struct bound *bounds = bounds_of(r);
+
+	return slowest_of(r, bounds, NULL, r->microbatches);
+}
+
 double replicas_fixed(const struct replicas *r, double step_s)
 {
-	CLEANUP(freep) double *times = xcalloc(r->dp, sizeof(*times));
-
-	return step_s - replicas_times(r, times);
+	return step_s - replicas_slowest(r);
 }
 
 double replicas_layers(const struct replicas *r)
@@ -136,7 +221,6 @@ double replicas_even(const struct replicas *r)
 {
 	CLEANUP(freep) double *forward = xcalloc(r->pp, sizeof(*forward));
 	CLEANUP(freep) double *backward = xcalloc(r->pp, sizeof(*backward));
-	CLEANUP(freep) double *times = xcalloc(r->dp, sizeof(*times));
 	struct replicas even = *r;
 	double f = 0, b = 0;
 	size_t p;
@@ -151,7 +235,7 @@ double replicas_even(const struct replicas *r)
 	}
 	even.forward_s = forward;
 	even.backward_s = backward;
-	return replicas_times(&even, times);
+	return replicas_slowest(&even);
 }
 
 double replicas_deal(const struct replicas *r, bool layers, size_t *ret_counts)
@@ -165,41 +249,76 @@ double replicas_deal(const struct replicas *r, bool layers, size_t *ret_counts)
 
 /* --- fewer replicas --- */
 
-double replicas_without(const struct replicas *r, const bool *gone)
+/* The others share its micro-batches. */
+static double time_without(const struct replicas *r, const struct bound *bounds, const bool *gone)
 {
-	size_t left = 0, d, each;
-	double slowest = 0;
+	size_t left = 0, d;
 
 	for (d = 0; d < r->dp; d++)
 		left += !gone[d];
 	if (left == 0)
 		return (double)NAN;
-	each = (r->microbatches * r->dp + left - 1) / left;
-	for (d = 0; d < r->dp; d++) {
-		if (!gone[d])
-			slowest = MAX(slowest, time_of(r, d, each));
+	return slowest_of(r, bounds, gone, (r->microbatches * r->dp + left - 1) / left);
+}
+
+double replicas_without(const struct replicas *r, const bool *gone)
+{
+	CLEANUP(freep) struct bound *bounds = bounds_of(r);
+
+	return time_without(r, bounds, gone);
+}
+
+/* A replica that takes so long, and its place among the slowest: of equals the first comes first. */
+struct slow {
+	size_t d;
+	double time;
+};
+
+static void insert_slow(struct slow *slow, size_t *n, size_t most, const struct slow *one)
+{
+	size_t i = *n;
+
+	while (i > 0 && (one->time > slow[i - 1].time ||
+			 (one->time == slow[i - 1].time && one->d < slow[i - 1].d)))
+		i--;
+	if (i == most)
+		return;
+	*n = MIN(*n + 1, most);
+	memmove(slow + i + 1, slow + i, (*n - i - 1) * sizeof(*slow));
+	slow[i] = *one;
+}
+
+/* The `most` slowest. Returns how many. */
+static size_t find_slow(const struct replicas *r, const struct bound *bounds, size_t most,
+			struct slow *ret)
+{
+	const double good_s = good_time(r, r->microbatches);
+	size_t n = 0, i;
+
+	for (i = 0; i < r->dp; i++) {
+		const size_t d = bounds[i].d;
+
+		if (n == most && (most == 0 || !may_reach(&bounds[i], good_s, ret[n - 1].time)))
+			break;
+		insert_slow(ret, &n, most, &(struct slow){ d, time_of(r, d, r->microbatches) });
 	}
-	return slowest;
+	return n;
 }
 
 double replicas_drop(const struct replicas *r, bool *ret_gone, size_t *ret_n)
 {
-	CLEANUP(freep) double *times = xcalloc(r->dp, sizeof(*times));
+	CLEANUP(freep) struct bound *bounds = bounds_of(r);
 	CLEANUP(freep) bool *gone = xcalloc(r->dp, sizeof(*gone));
+	struct slow slow[REPLICAS_DROP_MAX];
+	const size_t most = find_slow(r, bounds, MIN(r->dp - 1, (size_t)REPLICAS_DROP_MAX), slow);
 	double best = NAN;
-	size_t n, d;
+	size_t n;
 
-	(void)replicas_times(r, times);
-	for (n = 1; n < r->dp && n <= REPLICAS_DROP_MAX; n++) {
-		size_t slowest = r->dp;
+	for (n = 1; n <= most; n++) {
 		double time;
 
-		for (d = 0; d < r->dp; d++) {
-			if (!gone[d] && (slowest == r->dp || times[d] > times[slowest]))
-				slowest = d;
-		}
-		gone[slowest] = true;
-		time = replicas_without(r, gone);
+		gone[slow[n - 1].d] = true;
+		time = time_without(r, bounds, gone);
 		if (!(time >= best)) {
 			best = time;
 			*ret_n = n;

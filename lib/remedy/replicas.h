@@ -37,6 +37,12 @@ bool replicas_ok(const struct replicas *r);
 /* Seconds of each replica into ret_times[dp], and of the slowest. */
 double replicas_times(const struct replicas *r, double *ret_times);
 
+/*
+ * Seconds of the slowest replica. Of the others only those are played that may be slower than the
+ * slowest so far: none takes longer than one whose stages are all as slow as its slowest worker.
+ */
+double replicas_slowest(const struct replicas *r);
+
 /* A step of now less its slowest replica; below 0 where the model does not fit. */
 double replicas_fixed(const struct replicas *r, double step_s);
 

@@ -6,6 +6,19 @@ tests_bench_gemm_plain_SOURCES = tests/bench/gemm_plain.c
 tests_bench_gemm_plain_CFLAGS = $(AM_CFLAGS) $(CBLAS_CFLAGS)
 tests_bench_gemm_plain_LDADD = $(CBLAS_LIBS)
 endif
+if HAVE_SYSTEMD
+if HAVE_SQLITE
+if HAVE_MICROHTTPD
+BENCHES += tests/bench/judge_hang
+tests_bench_judge_hang_SOURCES = tests/bench/judge_hang.c
+tests_bench_judge_hang_LDADD = $(CONTROLLER_LIBS) $(JUDGE_LIBS) $(BASE_LIBS)
+tests_bench_judge_hang_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
+endif
+endif
+endif
+BENCHES += tests/bench/plan_remedies
+tests_bench_plan_remedies_SOURCES = tests/bench/plan_remedies.c
+tests_bench_plan_remedies_LDADD = libremedy.a $(BASE_LIBS)
 BENCHES += tests/bench/send_reports
 tests_bench_send_reports_SOURCES = tests/bench/send_reports.c
 tests_bench_send_reports_LDADD =
@@ -14,7 +27,7 @@ tests_bench_stream_like_SOURCES = tests/bench/stream_like.c
 tests_bench_stream_like_LDADD =
 EXTRA_DIST += tests/bench/bench_action.py tests/bench/bench_admit.py tests/bench/bench_assayd.py \
 	tests/bench/bench_attribute.py tests/bench/bench_connections.py tests/bench/bench_controller.py \
-	tests/bench/bench_drain.py tests/bench/bench_gemm.py tests/bench/bench_guest.py tests/bench/bench_identity.py tests/bench/bench_investigation.py \
+	tests/bench/bench_drain.py tests/bench/bench_gemm.py tests/bench/bench_guest.py tests/bench/bench_hang.py tests/bench/bench_identity.py tests/bench/bench_investigation.py \
 	tests/bench/bench_kube_action.py tests/bench/bench_memory.py tests/bench/bench_metrics.py tests/bench/bench_nccl.py tests/bench/bench_no_gpu.py tests/bench/bench_page.py tests/bench/bench_page_off.py tests/bench/bench_readers.py \
 	tests/bench/bench_restart.py tests/bench/bench_routes.py tests/bench/bench_upload.py tests/bench/bench_watchers.py tests/bench/run \
 	tests/bench/store_days.py

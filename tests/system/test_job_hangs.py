@@ -142,6 +142,14 @@ def test_what_is_none_is_refused_in_a_sentence(controller, status, words, body):
     assert job(c) is None
 
 
+def test_a_document_that_is_small_and_says_much_is_refused(controller):  # noqa: F811
+    c = controller()
+    place(c)
+    much = say(c, "gpu-1", document("gpu-1", [rank(0, ops=[{"group": 0}] * 60000)]))
+    assert much.status == 422 and "KiB of memory" in much.json["detail"], much.body
+    assert say(c, "gpu-1", document("gpu-1", [rank(0, ops=[{"group": 0}] * 6000)])).status == 204
+
+
 def test_a_host_that_lies_of_ranks_that_it_has_not_is_not_believed(controller):  # noqa: F811
     c = controller()
     place(c)

@@ -71,13 +71,15 @@ static void add_rank(json_t *doc, json_t *rank)
 static struct hang_doc_facts put(struct hang_job *job, const char *node, json_t *doc,
 				 uint64_t now_us)
 {
-	struct hang_docs_new new;
+	struct hang_docs_words words;
+	struct hang_doc_facts facts;
+	struct err err = ERR_INIT;
 
-	hang_doc_cut(doc, &job->places, node, &new.facts);
-	new.text = json_line(doc);
-	hang_docs_put(&job->docs, node, &new, now_us);
+	hang_doc_cut(doc, &job->places, node, &facts);
+	CHECK_EQ(hang_docs_read(doc, &words, &err), 0);
+	hang_docs_put(&job->docs, node, &words, &facts, now_us);
 	json_decref(doc);
-	return new.facts;
+	return facts;
 }
 
 static struct hang_job job_of(size_t n_ranks)

@@ -359,6 +359,56 @@ static double try_all(const struct replicas *r, size_t d, size_t left, size_t *c
 	return best;
 }
 
+/* The same of stages of chunks, in multiples of the stages. */
+static double try_chunks(const struct replicas *r, size_t d, size_t left, size_t *counts)
+{
+	double best = INFINITY, slowest = 0;
+	size_t n, p;
+
+	for (n = r->pp; d + 1 < r->dp && n + (r->dp - d - 1) * r->pp <= left; n += r->pp) {
+		counts[d] = n;
+		best = MIN(best, try_chunks(r, d + 1, left - n, counts));
+	}
+	if (d + 1 < r->dp)
+		return best;
+	counts[d] = left;
+	for (d = 0; d < r->dp; d++) {
+		double forward[PP_MOST], backward[PP_MOST];
+		const struct pipeline one = { forward, backward, r->pp, r->chunks };
+		double seconds;
+
+		for (p = 0; p < r->pp; p++) {
+			forward[p] = r->forward_s[p] * r->slowdown[d * r->pp + p];
+			backward[p] = r->backward_s[p] * r->slowdown[d * r->pp + p];
+		}
+		seconds = pipeline_time(&one, counts[d]);
+		slowest = MAX(slowest, seconds);
+	}
+	return slowest;
+}
+
+static void micro_batches_of_chunks_are_dealt_as_well_as_can_be(void)
+{
+	struct random state = random_seeded(6);
+	size_t i, d;
+
+	for (i = 0; i < DEALS; i++) {
+		const size_t dp = 2 + random_next(&state) % 3, pp = 2 + random_next(&state) % 2;
+		size_t counts[DP_MOST], trial[DP_MOST], sum = 0;
+		struct job j;
+
+		draw_job(&j, &state, dp, pp, pp * (1 + random_next(&state) % 4));
+		j.replicas.chunks = 2 + random_next(&state) % 2;
+		CHECK_NEAR(replicas_deal(&j.replicas, false, counts),
+			   try_chunks(&j.replicas, 0, dp * j.replicas.microbatches, trial), 1e-9);
+		for (d = 0; d < dp; d++) {
+			CHECK(counts[d] >= pp && counts[d] % pp == 0);
+			sum += counts[d];
+		}
+		CHECK_EQ(sum, dp * j.replicas.microbatches);
+	}
+}
+
 static void micro_batches_are_dealt_as_well_as_can_be(void)
 {
 	struct random state = random_seeded(5);
@@ -470,6 +520,77 @@ static void nothing_that_is_advised_is_worse_than_nothing(void)
 	}
 }
 
+/* --- which are played --- */
+
+/* The slowest of those that stay, each played. */
+static double played(const struct replicas *r, const bool *gone, size_t microbatches)
+{
+	struct replicas longer = *r;
+	double times[DP_MOST], slowest = 0;
+	size_t d;
+
+	longer.microbatches = microbatches;
+	(void)replicas_times(&longer, times);
+	for (d = 0; d < r->dp; d++)
+		slowest = gone[d] ? slowest : MAX(slowest, times[d]);
+	return slowest;
+}
+
+/* The same, by playing all of them each time. */
+static double drop_all_played(const struct replicas *r, bool *ret_gone)
+{
+	double times[DP_MOST], best = NAN;
+	bool gone[DP_MOST] = { false };
+	size_t n, d;
+
+	(void)replicas_times(r, times);
+	for (n = 1; n < r->dp && n <= REPLICAS_DROP_MAX; n++) {
+		const size_t left = r->dp - n;
+		size_t slowest = r->dp;
+		double time;
+
+		for (d = 0; d < r->dp; d++) {
+			if (!gone[d] && (slowest == r->dp || times[d] > times[slowest]))
+				slowest = d;
+		}
+		gone[slowest] = true;
+		time = played(r, gone, (r->microbatches * r->dp + left - 1) / left);
+		if (!(time >= best)) {
+			best = time;
+			memcpy(ret_gone, gone, sizeof(gone));
+		}
+	}
+	return best;
+}
+
+static void who_is_not_played_is_not_the_slowest(void)
+{
+	struct random state = random_seeded(29);
+	size_t i, k;
+
+	for (i = 0; i < JOBS; i++) {
+		const size_t dp = 1 + random_next(&state) % DP_MOST,
+			     pp = 1 + random_next(&state) % PP_MOST;
+		const bool none[DP_MOST] = { false };
+		bool expected[DP_MOST] = { false }, gone[DP_MOST] = { false };
+		double best, dropped;
+		size_t n = 0;
+		struct job j;
+
+		draw_job(&j, &state, dp, pp, 1 + random_next(&state) % 16);
+		/* Many that are as slow as each other, and some that are faster than a good one. */
+		for (k = 0; k < dp * pp && i % 2; k++)
+			j.slowdown[k] = 0.9 + 0.1 * (double)(random_next(&state) % 3);
+		best = drop_all_played(&j.replicas, expected);
+		dropped = replicas_drop(&j.replicas, gone, &n);
+		CHECK_EQ(replicas_slowest(&j.replicas),
+			 played(&j.replicas, none, j.replicas.microbatches));
+		CHECK_EQ(isnan(dropped), isnan(best));
+		CHECK(isnan(best) || dropped == best);
+		CHECK_EQ(memcmp(gone, expected, sizeof(gone)), 0);
+	}
+}
+
 /* --- without some hosts --- */
 
 static void hosts_that_go_stop_their_replicas(void)
@@ -505,9 +626,11 @@ static const struct test tests[] = {
 	TEST(what_the_owner_can_do_is_priced),
 	TEST(nonsense_is_refused),
 	TEST(micro_batches_are_dealt_as_well_as_can_be),
+	TEST(micro_batches_of_chunks_are_dealt_as_well_as_can_be),
 	TEST(a_pipeline_that_cannot_be_played_is_refused),
 	TEST(what_a_very_slow_replica_leaves_is_shared_evenly),
 	TEST(nothing_that_is_advised_is_worse_than_nothing),
+	TEST(who_is_not_played_is_not_the_slowest),
 	TEST(hosts_that_go_stop_their_replicas),
 };
 
