@@ -5,7 +5,8 @@ dist_tutorials_DATA = docs/tutorials/bare-metal.md docs/tutorials/kubernetes.md 
 conceptsdir = $(docdir)/concepts
 dist_concepts_DATA = docs/concepts/baselines.md docs/concepts/budgets.md docs/concepts/incidents.md docs/concepts/life-cycle.md docs/concepts/verdicts.md
 pagepicturesdir = $(docdir)/page
-dist_pagepictures_DATA = docs/page/cordon-dark.png docs/page/fleet-light.png docs/page/fleet-phone.png docs/page/host-dark.png docs/page/host-light.png \
+dist_pagepictures_DATA = docs/page/cordon-dark.png docs/page/fleet-light.png docs/page/fleet-phone.png docs/page/hang-dark.png docs/page/hang-light.png \
+	docs/page/hang-phone.png docs/page/hang-print.png docs/page/host-dark.png docs/page/host-light.png \
 	docs/page/host-print.png docs/page/job-light.png
 dist_doc_DATA += docs/commands.md docs/glossary.md docs/host-state.md docs/limits.md docs/nccl-plugin.md docs/operations.md docs/page.md docs/status.md
 dist_man_MANS += docs/man/assayd.yaml.5 docs/man/assay-controller.yaml.5 docs/man/assay-tokens.yaml.5 docs/man/assay-policy.5 docs/man/assay-data.5

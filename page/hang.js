@@ -20,7 +20,7 @@ const AGAIN_MS = 5000;
 /** Pages of ranks that are asked for: the largest job has 16,384. */
 const PAGES_MAX = 17;
 /** Cells are that wide where their rank fits; the head of a row is cut. */
-const CELL = { w: 36, h: 20, gap: 3, top: 2, right: 2 }, LARGE = { w: 44, h: 28, gap: 14 }, SMALL = 12, WIDE = 24, HEAD = 18, LETTER = 7;
+const CELL = { w: 36, h: 20, gap: 3, top: 2, right: 2 }, LARGE = { w: 44, h: 28, gap: 14 }, PHONE = { w: 30 }, SMALL = 12, WIDE = 24, HEAD = 18, LETTER = 7;
 /** Ranks that wait alike, and lines of a list, that are shown. */
 const WAITS = 12;
 
@@ -52,7 +52,7 @@ function cellOf(row, small) {
 function RankMap({ rows, stale, at, onOpen }) {
 	const phone = usePhone(), map = model.layout(rows, phone ? 16 : undefined), small = map.columns > WIDE || phone && map.columns > 8;
 	const heads = Array.from({ length: map.rows }, (_, r) => text(map.head(r)).slice(0, HEAD)), left = phone ? 72 : 8 + LETTER * Math.max(4, ...heads.map((h) => h.length));
-	const large = !phone && map.columns <= 8 && map.rows <= 12, size = { ...CELL, left, w: small ? SMALL : CELL.w, h: small ? SMALL : CELL.h, group: map.columns > map.wide ? map.wide : 0, ...(large ? LARGE : {}) }, places = new Places(map.rows, map.columns, size);
+	const large = !phone && map.columns <= 8 && map.rows <= 12, size = { ...CELL, left, w: small ? SMALL : CELL.w, h: small ? SMALL : CELL.h, group: map.columns > map.wide ? map.wide : 0, ...(large ? LARGE : phone && !small ? PHONE : {}) }, places = new Places(map.rows, map.columns, size);
 	const named = rows.filter((r) => r.state === 'stopped'), first = model.ranked(rows)[0];
 	return html`<${Grid} label=${`What ${many(rows.length, 'rank')} do, a row a host`} rows=${map.rows} columns=${map.columns} size=${size} stale=${stale}
 		cell=${(r, c) => { const row = map.at(r, c); return row && cellOf(row, small); }} rowHead=${(r) => ({ text: heads[r].slice(0, phone ? 9 : HEAD), strong: named.some((n) => n.node && n.node === map.head(r)) })}

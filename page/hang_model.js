@@ -98,10 +98,17 @@ export function behindWords(wait) {
 	return wait.behind.length ? `for ${rankWords(wait.behind)}${wait.more ? ` and ${count(wait.more)} more` : ''}` : 'and nobody is known to be behind';
 }
 
-/** Arrows from who waits to whom it waits for: [[rank, rank]], of many one of those that wait alike. */
+/** Arrows from who waits to whom it waits for: [[rank, rank]], of many one of those that wait alike, at either end. */
 export function arrows(rows) {
 	const of = (row) => row.waits_for.filter(number).map((to) => [row.rank, to]), every = rows.filter((r) => r.waits).flatMap(of);
-	return every.length <= ARROWS_MAX ? every : waits(rows).flatMap((w) => w.behind.map((to) => [w.ranks[0], to])).slice(0, ARROWS_MAX);
+	if (every.length <= ARROWS_MAX)
+		return every;
+	const alike = waits(rows), first = new Map(alike.flatMap((w) => w.ranks.map((r) => [r, w.ranks[0]])));
+	return alike.flatMap((w) => {
+		const seen = new Set();
+		const ends = w.behind.filter((to) => !first.has(to) || !seen.has(first.get(to)) && seen.add(first.get(to)));
+		return ends.map((to) => [w.ranks[0], to]);
+	}).slice(0, ARROWS_MAX);
 }
 
 /** Hosts with their ranks, by the first of them; whose host is not known comes last. */
@@ -190,7 +197,8 @@ export function askedWords(hang) {
 	return `${many(hang.asked, 'host')} ${hang.asked === 1 ? 'was' : 'were'} asked to look, and ${hang.answered === hang.asked ? 'all' : count(hang.answered)} ${hang.answered === 1 && hang.asked > 1 ? 'has' : 'have'} answered.`;
 }
 
-const upper = (words) => words.replace(/^rank/, 'Rank');
+/** Of a sentence that begins with a rank or a class. */
+const upper = (words) => words.replace(/^(rank\b|[a-z-]+:)/, (word) => word[0].toUpperCase() + word.slice(1));
 
 /** The one sentence: who has stopped. */
 export function headline(answer) {

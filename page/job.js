@@ -30,10 +30,10 @@ function cellOf(analysis, map, d, p, size) {
 }
 
 function WorkerMap({ analysis, map, seen, stale, onOpen }) {
-	const size = sizeOf(map, usePhone()), worst = model.worstOf(map), most = model.heatOf(analysis.heat) && seen.cells;
+	const size = sizeOf(map, usePhone()), worst = model.worstOf(map), most = model.outlined(analysis);
 	return html`<${Grid} label=${`Slowdown of ${map.columns * map.rows} workers, ${map.across} across, ${map.down} down`} rows=${map.rows} columns=${map.columns} size=${size} stale=${stale}
-		cell=${(p, d) => cellOf(analysis, map, d, p, size)} headAlign="right" rowHead=${(p) => ({ text: p ? String(p) : `${map.down} 0`, strong: most.some((c) => c.p === p) })}
-		columnHead=${(d) => (size.w > SMALL || d % 4 === 0 ? { text: d || size.w === SMALL ? String(d) : `${map.across} 0`, strong: most.some((c) => c.d === d) } : null)}
+		cell=${(p, d) => cellOf(analysis, map, d, p, size)} headAlign="right" rowHead=${(p) => ({ text: p ? map.p(p) : `${map.down} ${map.p(0)}`, strong: most.some((c) => c.p === p) })}
+		columnHead=${(d) => (size.w > SMALL || d % 4 === 0 ? { text: d || size.w === SMALL ? map.d(d).split(' ')[0] : `${map.across} ${map.d(0)}`, strong: most.some((c) => c.d === d) } : null)}
 		note=${(p) => most.filter((c) => c.p === p).map((c) => model.cellLabel(analysis, c.d, c.p)).filter(Boolean).join(', ')}
 		outlines=${most.length <= 16 ? most.map((c) => ({ r0: c.p, c0: c.d, r1: c.p, c1: c.d })) : []} start=${worst ? [worst.p, worst.d] : null}
 		onOpen=${(p, d) => onOpen({ d, p })} />
@@ -43,7 +43,7 @@ function WorkerMap({ analysis, map, seen, stale, onOpen }) {
 /** Who the chosen cell is. */
 function Worker({ analysis, map, at }) {
 	const who = model.worker(analysis, at.d, at.p), s = map.at(at.d, at.p);
-	return html`<div class="worker" role="status"><h3>${map.across} ${at.d}, ${map.down} ${at.p}: ${s === null ? 'not known' : s.toFixed(3)}</h3>
+	return html`<div class="worker" role="status"><h3>${map.across} ${map.d(at.d)}, ${map.down} ${map.p(at.p)}: ${s === null ? 'not known' : s.toFixed(3)}</h3>
 		${who ? html`<p>${who.ranks}${who.host ? html` on <${HostLink} name=${who.host} />` : '; its host is not known'}</p>
 			<ul>${who.peers.map((p) => html`<li key=${p.p}>${p.what} ${map.down} ${p.p}, ${p.ranks}${p.host ? html` on <${HostLink} name=${p.host} />` : ''}</li>`)}</ul>`
 			: html`<p class="dim">Nothing is kept of who its workers are.</p>`}</div>`;
@@ -59,7 +59,7 @@ function cellsOf(map) {
 
 function WorkerTable({ analysis, map }) {
 	const columns = [
-		{ head: map.across, num: true, cell: (c) => c.d }, { head: map.down, num: true, cell: (c) => c.p },
+		{ head: map.across, num: true, cell: (c) => map.d(c.d) }, { head: map.down, num: true, cell: (c) => map.p(c.p) },
 		{ head: 'slowdown', num: true, cell: (c) => (c.s === null ? 'not known' : c.s.toFixed(3)) },
 		{ head: 'ranks', cell: (c) => (model.worker(analysis, c.d, c.p) || {}).ranks || '' },
 		{ head: 'host', cell: (c) => { const w = model.worker(analysis, c.d, c.p); return w && w.host ? html`<${HostLink} name=${w.host} />` : ''; } },
@@ -86,7 +86,7 @@ function Steps({ analysis, seen }) {
 	const steps = model.steps(analysis), { detail } = analysis, words = model.stepWords(analysis), last = (key) => steps.at(-1)[key];
 	if (!steps.length)
 		return html`<p class="empty">${words}</p>`;
-	const like = steps[0].map, map = model.heatOf(analysis.heat), [cell] = seen.kind === 'cell' && like.columns === map.columns && like.rows === map.rows ? seen.cells : [];
+	const like = steps[0].map, map = model.mapOf(analysis), [cell] = seen.kind === 'cell' && like.columns === map.columns && like.rows === map.rows ? seen.cells : [];
 	const name = (word, v) => `${word} ${v === null ? '-' : v.toFixed(2)}`, flat = (v) => steps.map(() => v);
 	return html`<${Section} title="Step by step" say=${words}><${Strip} steps=${steps} outline=${cell} label=${`Step by step: ${words}`} /><//>
 		<div class="cols two-cols below"><${Section} title="S over steps" say="1.0 is a step without stragglers"><${Lines} label="Slowdown over steps" steps=${steps} lines=${[{ name: name('S', last('s')), values: steps.map((s) => s.s), kind: 'bad' }, { name: 'ideal', values: flat(1), kind: 'ideal' }]} /><//>
@@ -98,7 +98,7 @@ function Steps({ analysis, seen }) {
 const brief = (job) => ({ heat: job.heat, class: null, cause: job.cause, suspects: [], kept: false });
 
 function Picture({ job, analysis, form, stale }) {
-	const map = model.heatOf(analysis.heat), seen = model.pattern(map), rows = model.remedies(analysis, job.prediction), ops = model.operations(analysis), [at, setAt] = useState(null);
+	const map = model.mapOf(analysis), seen = model.pattern(map), rows = model.remedies(analysis, job.prediction), ops = model.operations(analysis), [at, setAt] = useState(null);
 	if (!map)
 		return html`<p class="empty">No window of this job is analysed yet.</p>`;
 	return html`<div class=${`cols job-cols ${stale ? 'stale' : ''}`}><${Section} title="Slowdown by worker" say=${`${map.across} across, ${map.down} down, all steps`}>
@@ -127,7 +127,7 @@ export default function Job({ id, query }) {
 		return html`<${Lead} title=${html`<${Said}>${job.job}<//>`} glyph="none" prose="Asking for the analysis." />`;
 	const analysis = kept.value || brief(job), said = model.headline(job, kept.value), gone = kept.problem && window;
 	return html`<${Lead} crumb=${html`<a href="#/jobs">Jobs</a>`} glyph=${live.stale ? 'none' : said.v} name=${said.words} title=${html`<${Said}>${said.words}<//>`}
-		prose=${html`<span class="pattern"><${Said}>${model.patternWords(analysis)}<//></span>${gone ? ' The analysis is not kept any more: this is the summary of it.' : ''}`} facts=${factsOf(job, analysis, model.pattern(model.heatOf(analysis.heat)))}
+		prose=${html`<span class="pattern"><${Said}>${model.patternWords(analysis)}<//></span>${gone ? ' The analysis is not kept any more: this is the summary of it.' : ''}`} facts=${factsOf(job, analysis, model.pattern(model.mapOf(analysis)))}
 		tools=${html`${job.hang && html`<a class="btn" href=${hangLink(job.id)}>Who has stopped</a>`}<${Choice} label="Form" value=${form} choices=${['Map', 'Table']} onChoose=${setForm} /><${Command} words=${['job', job.job]} />`} />
 		<${Chain} job=${job} analysis=${analysis} /><${Picture} job=${job} analysis=${analysis} form=${form} stale=${live.stale} />
 		${job.latest.length > 0 && html`<${Plan} job=${job} rev=${live.rev.jobs} />`}`;

@@ -80,17 +80,33 @@ export function level(slowdown) {
 	return s === null ? null : Math.min(Math.max((s - SCALE.low) / (SCALE.high - SCALE.low), 0), 1) * (SCALE.stops - 1);
 }
 
+/** What cell `i` of `cells` stands for in a job with so many places: "7", or of a map that is pooled "10 to 11"; as attribution/summary.c pools. */
+function placeWords(i, cells, places) {
+	const first = Math.floor(i * places / cells), last = Math.floor((i + 1) * places / cells) - 1;
+	return last > first ? `${first} to ${last}` : String(first);
+}
+
 /**
- * The heat map of an answer as columns of data-parallel ranks and rows of stages.
- * @returns {null | {across: string, down: string, columns: number, rows: number, at: (d: number, p: number) => number | null}}
+ * The heat map of an answer as columns of data-parallel ranks and rows of stages. A job has `dp` and `pp` of them, of which a cell may
+ * stand for several: `d` and `p` say for which, `cell` is where a worker lies.
+ * @returns {null | {across: string, down: string, columns: number, rows: number, at: (d: number, p: number) => number | null,
+ *                   d: (d: number) => string, p: (p: number) => string, cell: (dp: number, stage: number) => {d: number, p: number}}}
  */
-export function heatOf(heat) {
+export function heatOf(heat, dp, pp) {
 	const values = list(heat?.values), columns = values.length, rows = list(values[0]).length;
 	if (!columns || !rows) return null;
+	const wide = Math.max(number(dp) ?? 0, columns), high = Math.max(number(pp) ?? 0, rows);
 	return {
 		across: text(heat.row) || "dp", down: text(heat.column) || "stage", columns, rows,
 		at: (d, p) => number(list(values[d])[p]),
+		d: d => placeWords(d, columns, wide), p: p => placeWords(p, rows, high),
+		cell: (x, y) => ({d: Math.floor(((x + 1) * columns - 1) / wide), p: Math.floor(((y + 1) * rows - 1) / high)}),
 	};
+}
+
+/** The heat map of an analysis. */
+export function mapOf(analysis) {
+	return heatOf(analysis?.heat, analysis?.dp, analysis?.pp);
 }
 
 /** The worst cell of a map; null where none is known. */
@@ -136,29 +152,30 @@ function besideWords(map, cell) {
 	return next === null || next < PACE ? "the others of its row and its column keep pace" : `the next of its row and its column is at ${next.toFixed(2)}`;
 }
 
-const nameOf = (map, c) => `${map.across} ${c.d}, ${map.down} ${c.p}`;
+const NONE_STANDS_OUT = "; none stands out";
+const nameOf = (map, c) => `${map.across} ${map.d(c.d)}, ${map.down} ${map.p(c.p)}`;
 
 /**
- * The pattern of a map in words.
- * @returns {{kind: "none" | "even" | "cell" | "row" | "column" | "cells" | "diffuse", name: string, cells: {d: number, p: number, s: number}[], words: string}}
+ * The pattern of a map in words. `out` are the cells that are about as slow as the worst, `cells` those of them that stand out.
+ * @returns {{kind: "none" | "even" | "cell" | "row" | "column" | "cells" | "diffuse", name: string, cells: {d: number, p: number, s: number}[], out: {d: number, p: number, s: number}[], words: string}}
  */
 export function pattern(map) {
 	const worst = map && worstOf(map);
-	if (!worst) return {kind: "none", name: "not known", cells: [], words: "No cell is known."};
+	if (!worst) return {kind: "none", name: "not known", cells: [], out: [], words: "No cell is known."};
 	const n = map.columns * map.rows, all = plural(n, "cell"), top = worst.s.toFixed(2);
-	if (n === 1) return {kind: "none", name: "one worker", cells: [], words: "The job is one worker: there is none to compare it with."};
-	if (worst.s < PACE) return {kind: "even", name: "even", cells: [], words: `No cell stands out: each of ${all} is below ${PACE}.`};
+	if (n === 1) return {kind: "none", name: "one worker", cells: [], out: [], words: "The job is one worker: there is none to compare it with."};
+	if (worst.s < PACE) return {kind: "even", name: "even", cells: [], out: [], words: `No cell stands out: each of ${all} is below ${PACE}.`};
 	const out = standOut(map, worst), kind = kindOf(map, out), cells = kind === "diffuse" ? [] : out;
 	const names = out.slice(0, NAMED).map(c => `(${nameOf(map, c)})`).join(", ") + (out.length > NAMED ? ` and ${out.length - NAMED} more` : "");
 	const beside = {row: plural(map.columns, "column"), column: plural(map.rows, "row")};
 	const said = {
 		cell: ["one cell", `One cell stands out of ${n.toLocaleString("en")} (${nameOf(map, worst)}), at ${top}: ${besideWords(map, worst)}.`],
-		row: ["one row", `One row stands out: ${map.down} ${worst.p}, in ${out.length === map.columns ? "all of its" : `${out.length} of its`} ${beside.row}, at up to ${top}.`],
-		column: ["one column", `One column stands out: ${map.across} ${worst.d}, in ${out.length === map.rows ? "all of its" : `${out.length} of its`} ${beside.column}, at up to ${top}.`],
+		row: ["one row", `One row stands out: ${map.down} ${map.p(worst.p)}, in ${out.length === map.columns ? "all of its" : `${out.length} of its`} ${beside.row}, at up to ${top}.`],
+		column: ["one column", `One column stands out: ${map.across} ${map.d(worst.d)}, in ${out.length === map.rows ? "all of its" : `${out.length} of its`} ${beside.column}, at up to ${top}.`],
 		cells: [`${out.length} cells`, `${plural(out.length, "cell")} of ${n.toLocaleString("en")} stand out, at up to ${top}: ${names}.`],
-		diffuse: ["diffuse", `The slowdown is diffuse: ${out.length} of ${all} ${out.length === 1 ? "is" : "are"} about as slow as the worst, at ${top}; none stands out.`],
+		diffuse: ["diffuse", `The slowdown is diffuse: ${out.length} of ${all} ${out.length === 1 ? "is" : "are"} about as slow as the worst, at ${top}${NONE_STANDS_OUT}.`],
 	}[kind];
-	return {kind, name: said[0], cells, words: said[1]};
+	return {kind, name: said[0], cells, out, words: said[1]};
 }
 
 /** Is what slows a job its own doing? Its class, and the label of its cause. */
@@ -184,15 +201,106 @@ export function suspectName(suspect) {
 	return dp === null || stage === null ? "a worker" : `the worker at dp ${dp}, stage ${stage}`;
 }
 
+const same = (a, b) => a.d === b.d && a.p === b.p;
+
+/** Suspects by name, each once: two workers of one host are one host. */
+function namesOf(suspects) {
+	return [...new Set(suspects.map(suspectName))];
+}
+
+/** Is it the transfers between two ends that are slow? */
+const isLink = who => who.length > 1 && who.every(s => text(s.class) === "link");
+
+/** "the transfers between n002 and n003". */
+function linkWords(who) {
+	const names = namesOf(who);
+	return `the transfers ${names.length > 1 ? `between ${names.join(" and ")}` : `within ${names[0]}`}`;
+}
+
+/** Where the workers of a suspect lie in the map: those of all its ranks, or where nobody says which they are its slowest. */
+function cellsOf(analysis, map, suspect) {
+	const ranks = list(analysis?.detail?.ranks), spans = list(suspect?.rank_spans).filter(Array.isArray);
+	if (ranks.length === map.columns * map.rows && spans.length) {
+		const all = ranks.map((rank, w) => spans.some(([a, b]) => rank >= a && rank <= b) && {d: Math.floor(w / map.rows), p: w % map.rows}).filter(Boolean);
+		if (all.length) return all;
+	}
+	return slowestOf(map, suspect);
+}
+
+/** Where its slowest worker lies: [] or one cell. */
+function slowestOf(map, suspect) {
+	return number(suspect?.dp) === null || number(suspect?.stage) === null ? [] : [map.cell(suspect.dp, suspect.stage)];
+}
+
+/**
+ * Does each of the others lie in the row of one who is guilty and the column of another? Then it only looks as slow as they are: a cell is
+ * the lower of its row's and its column's slowdown.
+ */
+const isCrossing = (others, cells) => others.every(c => cells.some(g => g.d === c.d) && cells.some(g => g.p === c.p));
+
+/** Of the cells that are as slow as the worst those of some suspects: their slowest worker, and what of the others is no crossing of `all` the slowest. */
+function guiltyOf(analysis, map, out, suspects, all) {
+	const slowest = all.flatMap(s => slowestOf(map, s)), mine = suspects.flatMap(s => slowestOf(map, s));
+	const more = suspects.flatMap(s => cellsOf(analysis, map, s)).filter(c => !isCrossing([c], slowest));
+	return out.filter(c => [...mine, ...more].some(g => same(g, c)));
+}
+
+/** "n003 (dp 1, stage 3) and n000 (2 workers)"; who has no host is called by its place already. */
+function placedWords(analysis, map, out, who) {
+	return namesOf(who).map(name => {
+		const mine = who.filter(s => suspectName(s) === name), found = guiltyOf(analysis, map, out, mine, who);
+		const cells = found.length ? found : mine.flatMap(s => slowestOf(map, s));
+		if (!list(mine[0].hosts).length || !cells.length) return name;
+		return `${name} (${cells.length > NAMED ? plural(cells.length, "worker") : cells.map(c => nameOf(map, c)).join("; ")})`;
+	}).join(" and ");
+}
+
+/** Who it is, of those who are blamed. */
+function guiltyWords(analysis, map, seen, who) {
+	if (!map) return `It is ${namesOf(who).join(" and ")}.`;
+	if (isLink(who)) return `It is ${linkWords(who)} (${who.flatMap(s => slowestOf(map, s)).map(c => nameOf(map, c)).join("; ")}).`;
+	const cells = guiltyOf(analysis, map, seen.out, who, who), names = placedWords(analysis, map, seen.out, who);
+	const one = namesOf(who).length === 1, it = one ? "It is" : "They are", others = seen.out.filter(c => !cells.some(g => same(g, c)));
+	if (!seen.out.length) return `${it} ${names}.`;
+	if (!others.length) return one && seen.out.length > 1 ? `All of them are on ${namesOf(who)[0]}.` : `${it} ${names}.`;
+	if (cells.length && isCrossing(others, cells)) return `${it} ${names}; the others lie where their rows and columns cross.`;
+	return `${names} ${one ? "costs" : "cost"} most of it nevertheless.`;
+}
+
+/** Why nobody is blamed; "" where nothing is wrong. */
+function nobodyWords(analysis, seen) {
+	const [lost] = unplaced(analysis), [first] = list(analysis?.suspects);
+	if (text(analysis?.cause) === "rejected") return "The trace does not add up: nobody is blamed.";
+	if (text(analysis?.class) === "fabric") return "Communication as a whole is slow: no host is to blame.";
+	if (seen.kind === "none" || seen.kind === "even") return "";
+	if (analysis?.enough === false) return "There are too few steps to blame anybody.";
+	if (lost) return `No host is named for it: ${text(lost.placed.reason) || "nobody knows its host"}.`;
+	if (first?.identifiable === false) return "No other host does the same work: nobody can be blamed.";
+	return text(analysis?.class) === "unclear" || ["cell", "cells"].includes(seen.kind) ? "That is not sure enough to blame a host." : "";
+}
+
+/** Is the stage that has more to do all on one host? Then a slow host would look the same. */
+function isOneHost(analysis) {
+	const map = mapOf(analysis), nodes = list(analysis?.detail?.nodes), seen = pattern(map);
+	if (text(analysis?.cause) !== "stage" || seen.kind !== "row" || nodes.length !== map.columns * map.rows) return false;
+	const on = nodes.filter((_, w) => w % map.rows === seen.cells[0].p);
+	return on[0] >= 0 && on.every(node => node === on[0]);
+}
+
 /** The pattern, and what it means: who, or why nobody. */
 export function patternWords(analysis) {
-	const map = heatOf(analysis?.heat), seen = pattern(map), who = blamed(analysis);
+	const map = mapOf(analysis), seen = pattern(map), who = blamed(analysis);
+	if (isOneHost(analysis)) return `${seen.words} All of that stage is on one host: whether it has more to do, or the host is slow, does not show. No host is blamed.`;
 	if (isOwn(analysis)) return `${seen.words} It is the job's own doing: ${ownWords(analysis)}. No host is to blame.`;
-	if (who.length && seen.kind === "diffuse") return `${seen.words} ${who.map(suspectName).join(" and ")} costs most of it nevertheless.`;
-	const [lost] = unplaced(analysis);
-	if (!who.length && lost) return `${seen.words} No host is named for it: ${text(lost.placed.reason) || "nobody knows its host"}.`;
-	if (!who.length && ["cell", "cells"].includes(seen.kind)) return `${seen.words} That is not sure enough to blame a host.`;
-	return seen.words;
+	if (!who.length) return `${seen.words} ${nobodyWords(analysis, seen)}`.trim();
+	const words = guiltyWords(analysis, map, seen, who);
+	return `${words.endsWith("nevertheless.") ? seen.words : seen.words.replace(NONE_STANDS_OUT, "")} ${words}`;
+}
+
+/** The cells that are outlined: those that stand out, without the ones that only cross those of who is blamed. */
+export function outlined(analysis) {
+	const map = mapOf(analysis), {cells, out} = pattern(map), who = blamed(analysis), own = map ? guiltyOf(analysis, map, out, who, who) : [];
+	return own.length ? own : cells;
 }
 
 function ownWords(analysis) {
@@ -220,7 +328,7 @@ function replaced(analysis, detail, prediction) {
 	if (gain === null) return [];
 	const then = detail.T * (1 - gain), pays = number(prediction?.pays_s);
 	return [{
-		key: "hosts", what: `${who.map(suspectName).join(" and ")} replaced, at the pace of the others`, then,
+		key: "hosts", what: `${namesOf(who).join(" and ")} replaced, at the pace of the others`, then,
 		low: number(who[0].gain.high) === null ? null : detail.T * (1 - who[0].gain.high),
 		high: number(who[0].gain.low) === null ? null : detail.T * (1 - who[0].gain.low),
 		share: number(who[0].share?.value), first: true,
@@ -253,7 +361,7 @@ export function operations(analysis) {
  * @returns {{step: number, act: number | null, simulated: number | null, s: number | null, map: ReturnType<typeof heatOf>}[]}
  */
 export function steps(analysis) {
-	const d = analysis?.detail, ideal = number(d?.T_ideal), like = heatOf(analysis?.heat);
+	const d = analysis?.detail, ideal = number(d?.T_ideal), like = mapOf(analysis);
 	return list(d?.step).map((step, i) => {
 		const dp = list(d.step_S_dp?.[i]), pp = list(d.step_S_pp?.[i]), simulated = number(list(d.step_T)[i]);
 		const at = (x, y) => number(dp[x]) === null || number(pp[y]) === null ? null : Math.min(dp[x], pp[y]);
@@ -266,7 +374,7 @@ export function steps(analysis) {
 
 /** Is it the same cell each time? Then it is neither the data nor chance. */
 export function stepWords(analysis) {
-	const all = steps(analysis), map = heatOf(analysis?.heat), seen = pattern(map);
+	const all = steps(analysis), map = mapOf(analysis), seen = pattern(map);
 	if (!all.length) return "Nothing is kept of single steps.";
 	const [cell] = seen.cells, n = plural(all.length, "step");
 	if (seen.kind !== "cell" || all[0].map.columns !== map.columns || all[0].map.rows !== map.rows) return `a small map for each of ${n}`;
@@ -287,7 +395,7 @@ function rankWords(rank, beside) {
  * @returns {null | {rank: number, ranks: string, host: string, peers: {what: string, d: number, p: number, ranks: string, host: string}[]}}
  */
 export function worker(analysis, d, p) {
-	const detail = analysis?.detail, map = heatOf(analysis?.heat), ranks = list(detail?.ranks), beside = number(detail?.beside) ?? 1;
+	const detail = analysis?.detail, map = mapOf(analysis), ranks = list(detail?.ranks), beside = number(detail?.beside) ?? 1;
 	if (!map || ranks.length !== map.columns * map.rows) return null;
 	const who = (x, y) => {
 		const w = x * map.rows + y, rank = number(ranks[w]);
@@ -304,12 +412,12 @@ export function worker(analysis, d, p) {
 export function cellName(analysis, map, d, p) {
 	const s = map.at(d, p), who = worker(analysis, d, p);
 	const host = who?.host ? `, ${who.host}` : "";
-	return `${map.across} ${d}, ${map.down} ${p}${who ? `, ${who.ranks}` : ""}${host}: ${s === null ? "not known" : `slowdown ${s.toFixed(3)}`}`;
+	return `${nameOf(map, {d, p})}${who ? `, ${who.ranks}` : ""}${host}: ${s === null ? "not known" : `slowdown ${s.toFixed(3)}`}`;
 }
 
 /** What a cell is called at a glance: the host of one that is blamed, never of another. */
 export function cellLabel(analysis, d, p) {
-	const suspect = blamed(analysis).find(s => s.dp === d && s.stage === p);
+	const map = mapOf(analysis), suspect = blamed(analysis).find(s => map && cellsOf(analysis, map, s).some(c => same(c, {d, p})));
 	const hosts = list(suspect?.hosts).map(text).filter(Boolean);
 	return hosts.length === 1 ? hosts[0] : hosts.length ? `${hosts[0]} and ${hosts.length - 1} more` : "";
 }
@@ -320,17 +428,20 @@ export function headline(job, analysis) {
 	if (hang && ["hung", "stands still"].includes(text(job.state))) return {v: "fail", words: text(hang.sentence) || `${name} stands still.`};
 	if (who.length && ["suspected", "watched", "slow"].includes(text(job?.state))) {
 		const [row] = replaced(analysis, {T: number(analysis.detail?.T) ?? job.step_s, T_ideal: 0}, null);
-		const names = who.map(suspectName).join(" and "), without = row ? `, ${seconds(row.then)} without ${who.length > 1 ? "them" : "it"}` : "";
-		return {v: "fail", words: `${upper(names)} slow${who.length > 1 ? "" : "s"} ${name}: ${step} a step${without}.`};
+		if (isLink(who)) return {v: "fail", words: `${upper(linkWords(who))} slow ${name}: ${step} a step${row ? `, ${seconds(row.then)} were they as fast as the others` : ""}.`};
+		const names = namesOf(who), many = names.length > 1, without = row ? `, ${seconds(row.then)} without ${many ? "them" : "it"}` : "";
+		return {v: "fail", words: `${upper(names.join(" and "))} slow${many ? "" : "s"} ${name}: ${step} a step${without}.`};
 	}
 	return quietHeadline(job, analysis, name, step);
 }
 
-const upper = words => words.startsWith("the worker") ? `T${words.slice(1)}` : words;
+const upper = words => words.startsWith("the ") ? `T${words.slice(1)}` : words;
 
 function quietHeadline(job, analysis, name, step) {
 	const slow = number(job?.slowdown), times = slow === null ? "" : `, ${slow.toFixed(2)} times what it could be`;
 	if (text(job?.state) === "waiting" || !analysis) return {v: "unsure", words: `${name} has no window that is analysed.`};
+	if (text(analysis.cause) === "rejected") return {v: "unsure", words: `The trace of ${name} does not add up, so nobody is blamed: ${step} a step.`};
+	if (isOneHost(analysis)) return {v: "warn", words: `${name} is slowed by one stage, which is all on one host; whether the host is slow does not show: ${step} a step${times}.`};
 	if (isOwn(analysis)) return {v: "warn", words: `${name} is slowed by itself: ${ownWords(analysis)}; ${step} a step${times}.`};
 	if (text(job?.state) === "acquitted") return {v: "pass", words: `The hosts of ${name} were tested and acquitted: ${step} a step${times}.`};
 	if (slow === null || slow < PACE || text(analysis.class) === "none") return {v: "pass", words: `${name} keeps pace: ${step} a step.`};

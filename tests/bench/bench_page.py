@@ -17,7 +17,8 @@ itself, so that as many bytes come in as many files and nothing of them is compi
   95th and 99th percentile and the longest, by the clock (`ms`) and by what the thread ran (`cpu_ms`, which a busy machine does not lengthen).
 * Heap: JSHeapUsedSize after --heap-min minutes of such changes, as it stands and once it was collected; 0 leaves it out. With --every 0.1 the
   600 answers of ten minutes come in one. Before it ends, each minute as it stands too (standard error has it at once), and how many changes a
-  second the page took in: a busy machine may reach fewer. --only heap measures this and nothing else, of the page alone.
+  second the page took in: a busy machine may reach fewer. --only heap measures this and nothing else, of the page and of an empty one, each
+  in a browser of its own at the same time, so that both see the same minutes; their first maps are not timed.
 
 --beside DIR measures another page/ in the same turns, the one before a change for example.
 
@@ -351,7 +352,7 @@ def size_of(eye, site):
     return dict(zip(("top", "height", "width", "canvas"), (int(v) for v in found)))
 
 
-def heap(eye, site, minutes):
+def heap(eye, site, minutes, name):
     eye.open(site.address)
     began, told, each = time.monotonic(), site.told.value, []
     end = began + minutes * 60
@@ -361,7 +362,7 @@ def heap(eye, site, minutes):
         time.sleep(5)
         if time.monotonic() >= began + 60 * (len(each) + 1):
             each.append(round(eye.heap_mb(), 1))
-            print(f"bench_page: minute {len(each)}: heap {each[-1]} MB", file=sys.stderr, flush=True)
+            print(f"bench_page: minute {len(each)}: heap of the {name} {each[-1]} MB", file=sys.stderr, flush=True)
     stands, reached = eye.heap_mb(), (site.told.value - told) / (time.monotonic() - began)
     eye.cdp("HeapProfiler.collectGarbage")
     return {"stands": round(stands, 1), "collected": round(eye.heap_mb(), 1), "each_minute": each, "changes_a_second": round(reached)}
@@ -376,19 +377,38 @@ def first_maps(eye, sites, runs):
     return out | {"ratio": round(out["page"] / out["empty"], 2), "all": {name: [round(v) for v in kept] for name, kept in times.items()}}
 
 
-def heap_alone(eye, site, options):
+def heaps(where, options):
+    """Of the page and of an empty one, in browsers of their own, through the same minutes."""
+    found, eyes, sites = {}, {"page": Eye(where / "page", None)}, {"page": Site(options, options.page)}
     try:
-        found = heap(eye, site, options.heap_min)
-        return {"nodes": options.nodes, "aims": AIMS, "heap_mb": {"page": found, "minutes": options.heap_min, "every_s": options.every}}
+        sites["empty"], eyes["empty"] = Site(options, options.page, size_of(eyes["page"], sites["page"])), Eye(where / "empty", None)
+
+        def look(name):
+            found[name] = heap(eyes[name], sites[name], options.heap_min, name)
+
+        threads = [threading.Thread(target=look, args=(name,)) for name in sites]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if set(found) != set(sites):
+            sys.exit("bench_page: not both heaps were measured")
+        return {"nodes": options.nodes, "aims": AIMS, "heap_mb": compared(found, options)}
     finally:
-        eye.close()
-        site.stop()
+        for part in eyes.values():
+            part.close()
+        for part in sites.values():
+            part.stop()
+
+
+def compared(found, options):
+    return found | {"minutes": options.heap_min, "every_s": options.every, **{f"ratio_{key}": round(found["page"][key] / found["empty"][key], 1) for key in ("stands", "collected")}}
 
 
 def measure(where, options):
-    eye, sites = Eye(where, options.trace), {"page": Site(options, options.page)}
     if options.only == "heap":
-        return heap_alone(eye, sites["page"], options)
+        return heaps(where, options)
+    eye, sites = Eye(where, options.trace), {"page": Site(options, options.page)}
     sites["empty"] = Site(options, options.page, size_of(eye, sites["page"]))
     if options.beside:
         sites["beside"] = Site(options, options.beside)
@@ -400,8 +420,7 @@ def measure(where, options):
             found = {name: panned(eye, site, options, f"pan-{name}") for name, site in sites.items()}
             out["script_a_frame"] = found | {"ratio_p95": round(found["page"]["ms"]["p95"] / max(found["empty"]["ms"]["p95"], 0.01), 1)}
         if options.heap_min:
-            found = {name: heap(eye, site, options.heap_min) for name, site in sites.items()}
-            out["heap_mb"] = found | {"minutes": options.heap_min, "every_s": options.every, "ratio": round(found["page"]["stands"] / found["empty"]["stands"], 1)}
+            out["heap_mb"] = compared({name: heap(eye, site, options.heap_min, name) for name, site in sites.items()}, options)
         return out
     finally:
         eye.close()

@@ -2,21 +2,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """What it costs the reports of a fleet that people look at a map of it.
 
-bench_watchers.py BUILD [--nodes N] [--watchers N] [--rate N] [--seconds N] [--rounds N] [--limit RATIO]
+bench_watchers.py BUILD [--nodes N] [--watchers N] [--rate N] [--seconds N] [--rounds N] [--limit RATIO] [--return S]
 
 A store of N hosts, whose reports come at --rate a second (send_reports.c, a process of its own), a tenth of them with another verdict than the
 one before. In turn, --rounds times each, nobody looks and --watchers programs hold GET /v1/changes, all of them in a process of their own.
 What counts is how long a report waited for its answer, from the moment at which it was due: the 99th percentile with watchers to that
 without, in one run. Where controller, sender and watchers together do not keep the rate on this machine, the highest of RATES is taken that they
 keep, and `rate` says which. Prints one line of JSON; fails when the ratio is above the limit.
+
+--return S: the same while the fleet comes back. N agents, each with a connection of its own, hold GET orders; the controller is killed and started
+again on its store, and once it is ready all of them come back with the agent's own backoff, the watchers too, each asking for the whole fleet, and
+each host sends the report that it could not send, evenly over S seconds. `back_s`: until as many calls are held as before.
 """
 import argparse
+import gzip
+import heapq
 import http.client
 import json
 import multiprocessing
 import os
 import pathlib
+import random
 import re
+import resource
+import selectors
+import socket
 import statistics
 import subprocess
 import sys
@@ -31,6 +41,9 @@ FIRST_SEQ = 100000
 RATES = (1500, 1200, 1000, 800, 600, 400, 200)
 KEPT, TRIED_S, LATE_MS = 0.98, 4, 500  # of a rate that is kept: its share, and how late a report may be
 HELD_S = ENDS_S = 60
+BACK_S, AGENT_WAIT_S, AGENT_BASE_S, AGENT_CAP_S = 180, 30, 1, 60  # as agents/assayd has them
+WATCHER_AGAIN_S = 1.5  # as page/live.js
+CONNECTIONS = 12000
 HELD = re.compile(rb"^assay_http_held ([0-9]+)", re.M)
 VERSION = re.compile(rb'"version":"([0-9a-f]{16}-[0-9]+)"')
 
@@ -43,19 +56,37 @@ def body(bad):
                        "samples": samples, "problems": []})[1:]
 
 
-def watch_one(address, over, counts):
+def look(address, over, counts):
+    """Until an error. What comes is packed, as browsers ask for it."""
     connection = http.client.HTTPConnection(address, timeout=120)
-    connection.request("GET", "/v1/fleet")
-    body = connection.getresponse().read()
-    while not over.is_set():
-        connection.request("GET", f"/v1/changes?since={VERSION.search(body)[1].decode()}&wait=5")
-        body = connection.getresponse().read()
+
+    def ask(path):
+        connection.request("GET", path, headers={"Accept-Encoding": "gzip"})
+        answer = connection.getresponse()
+        body = answer.read()
         counts.append(len(body))
+        return gzip.decompress(body) if answer.getheader("Content-Encoding") == "gzip" else body
+
+    body = ask("/v1/fleet")
+    while not over.is_set():
+        body = ask(f"/v1/changes?since={VERSION.search(body)[1].decode()}&wait=5")
+        if b'"reset":true' in body:
+            body = ask("/v1/fleet")
 
 
-def watch(address, n, over, answers):
+def watch_one(address, over, counts, again):
+    while not over.is_set():
+        try:
+            look(address, over, counts)
+        except (OSError, http.client.HTTPException, TypeError):  # no version in what came: the controller ended
+            if not again:
+                raise
+            over.wait(WATCHER_AGAIN_S * random.random())
+
+
+def watch(address, n, over, answers, again):
     counts = []
-    threads = [threading.Thread(target=watch_one, args=(address, over, counts), daemon=True) for _ in range(n)]
+    threads = [threading.Thread(target=watch_one, args=(address, over, counts, again), daemon=True) for _ in range(n)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -72,32 +103,142 @@ class Sender:
         for i, path in enumerate(self.bodies):
             path.write_text(body(i))
 
-    def send(self, rate, seconds):
-        out = subprocess.run([self.program, self.address, str(rate), str(seconds), str(self.options.nodes), str(self.seq), *self.bodies],
-                             stdout=subprocess.PIPE, text=True, check=True, timeout=seconds + ENDS_S)
+    def begin(self, rate, seconds):
+        process = subprocess.Popen([self.program, self.address, str(rate), str(seconds), str(self.options.nodes), str(self.seq), *self.bodies],
+                                   stdout=subprocess.PIPE, text=True)
         self.seq += int(rate * seconds / self.options.nodes) + 1
-        return json.loads(out.stdout)
+        return process
+
+    @staticmethod
+    def end(process, seconds):
+        out, _ = process.communicate(timeout=seconds + ENDS_S)
+        if process.returncode:
+            sys.exit("bench_watchers: the reports were not sent")
+        return json.loads(out)
+
+    def send(self, rate, seconds):
+        return self.end(self.begin(rate, seconds), seconds)
 
 
-def until_held(c, n):
+def until_held(c, n, seconds=HELD_S, every_s=0.05):
     """Until the controller holds a call of each of n."""
-    client, deadline = c.connect(), time.monotonic() + HELD_S
-    while int(HELD.search(client.ask("GET", "/metrics")[1])[1]) < n:
+    client, deadline = c.connect(), time.monotonic() + seconds
+    while (held := int(HELD.search(client.ask("GET", "/metrics")[1])[1])) < n:
         if time.monotonic() > deadline:
-            sys.exit(f"bench_watchers: not all of {n} calls are held")
-        time.sleep(0.05)
+            sys.exit(f"bench_watchers: {held} of {n} calls are held")
+        time.sleep(every_s)
+
+
+class Returning(bench_routes.Controller):
+    """One that is killed and comes back, at the same address on the same store."""
+
+    def again(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        self.process = subprocess.Popen([word if word != "127.0.0.1:0" else self.address for word in self.process.args], stdout=subprocess.PIPE, text=True)
+        if not self.process.stdout.readline():
+            sys.exit("bench_watchers: the controller does not come back")
+        while self.connect().ask("GET", "/readyz")[0] != 200:
+            time.sleep(0.02)
+
+
+class Agents:
+    """Connections that hold calls for orders, one a host; whoever is cut off comes back as assayd does."""
+
+    def __init__(self, address, nodes, over):
+        host, _, port = address.rpartition(":")
+        self.address, self.nodes, self.over, self.poll = (host, int(port)), nodes, over, selectors.DefaultSelector()
+        self.failures, self.due = [0] * nodes, [(0.0, i) for i in range(nodes)]
+
+    def lose(self, s, i):
+        """Come back later: anywhere between now and a widest wait that doubles, as lib/base/backoff.h."""
+        if s:
+            self.poll.unregister(s)
+            s.close()
+        widest = min(AGENT_CAP_S, AGENT_BASE_S * 2 ** self.failures[i])
+        self.failures[i] += 1
+        heapq.heappush(self.due, (time.monotonic() + random.random() * widest, i))
+
+    def ask(self, s, i):
+        try:
+            s.send(b"GET /v1/nodes/%s/orders?wait=%d HTTP/1.1\r\nHost: bench\r\n\r\n" % (store_days.name(i).encode(), AGENT_WAIT_S))
+        except OSError:
+            self.lose(s, i)
+
+    def connect(self, i):
+        s = socket.socket()
+        s.setblocking(False)
+        s.connect_ex(self.address)
+        self.poll.register(s, selectors.EVENT_WRITE, i)
+
+    def take(self, key, events):
+        s, i = key.fileobj, key.data
+        if events & selectors.EVENT_WRITE:
+            self.poll.modify(s, selectors.EVENT_READ, i)
+            self.ask(s, i)
+            return
+        try:
+            text = s.recv(4096)
+        except OSError:
+            text = b""
+        if not text or text.startswith(b"HTTP/1.1 5"):
+            self.lose(s, i)
+        elif text.startswith((b"HTTP/1.1 204", b"HTTP/1.1 200")):
+            self.failures[i] = 0
+            self.ask(s, i)
+
+    def run(self):
+        while not self.over.is_set():
+            while self.due and self.due[0][0] <= time.monotonic():
+                self.connect(heapq.heappop(self.due)[1])
+            for key, events in self.poll.select(0.01 if self.due else 0.5):
+                self.take(key, events)
+
+
+def agents(address, nodes, over):
+    Agents(address, nodes, over).run()
+
+
+def come_back(c, sender, options, watchers):
+    """One end and return: how the reports fared, and the seconds until all are back."""
+    c.again()
+    began, process = time.monotonic(), sender.begin(options.nodes / options.return_s, options.return_s)
+    until_held(c, options.nodes + watchers, BACK_S, 0.2)
+    back_s = time.monotonic() - began
+    return sender.end(process, options.return_s) | {"back_s": round(back_s, 1)}
+
+
+def measure_return(c, options, where):
+    """(alone, watched) phases, in turn."""
+    sender, over, alone, watched, told = Sender(options, where, c.address), multiprocessing.Event(), [], [], [0, 0]
+    fleet = multiprocessing.Process(target=agents, args=(c.address, options.nodes, over), daemon=True)
+    fleet.start()
+    until_held(c, options.nodes, BACK_S, 0.2)
+    sender.send(options.nodes / options.return_s, TRIED_S)
+    for i in range(2 * options.rounds):
+        if i % 4 in (0, 3):
+            alone.append(come_back(c, sender, options, 0))
+            continue
+        with Watchers(c, options.watchers, options.nodes, again=True) as watchers:
+            watched.append(come_back(c, sender, options, options.watchers))
+        told = [a + b for a, b in zip(told, watchers.told)]
+    over.set()
+    fleet.join()
+    return options.nodes / options.return_s, alone, watched, told
 
 
 class Watchers:
     """So many who hold calls for what changes, as long as this lasts; `told`: (answers, bytes) afterwards."""
 
-    def __init__(self, c, n):
+    def __init__(self, c, n, others=0, again=False):
+        self.others, self.again = others, again
         self.c, self.n, self.over, self.answers, self.told = c, n, multiprocessing.Event(), multiprocessing.Queue(), (0, 0)
 
     def __enter__(self):
-        self.process = multiprocessing.Process(target=watch, args=(self.c.address, self.n, self.over, self.answers))
+        self.process = multiprocessing.Process(target=watch, args=(self.c.address, self.n, self.over, self.answers, self.again))
         self.process.start()
-        until_held(self.c, self.n)
+        until_held(self.c, self.n + self.others)
         return self
 
     def __exit__(self, *_):
@@ -139,13 +280,16 @@ def main():
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--limit", type=float, default=1.1)
+    parser.add_argument("--return", dest="return_s", type=float, metavar="S")
     options = parser.parse_args()
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with tempfile.TemporaryDirectory(dir=os.environ.get("ASSAY_BENCH_DIR")) as where:
         where = pathlib.Path(where)
         store_days.build(where / "assay.db", store_days.Fleet(options.nodes, 1 / 48), store_days.bodies())
-        c = bench_routes.Controller(options.build, where, options.nodes, False, "report-burst: 100000")
+        c = Returning(options.build, where, options.nodes, False, "report-burst: 100000", f"connections-max: {CONNECTIONS}", f"connections-per-peer: {CONNECTIONS}")
         try:
-            rate, alone, watched, (answers, size) = measure(c, options, where)
+            rate, alone, watched, (answers, size) = (measure_return if options.return_s else measure)(c, options, where)
         finally:
             c.stop()
     p99 = [[round(p["p99_ms"], 1) for p in phases] for phases in (alone, watched)]
@@ -153,7 +297,7 @@ def main():
     ok = ratio <= options.limit and refused == 0 and all(p["rate"] >= KEPT * rate for p in alone + watched)
     print(json.dumps({"nodes": options.nodes, "watchers": options.watchers, "asked": options.rate, "rate": rate, "alone_p99_ms": p99[0], "watched_p99_ms": p99[1],
                       "ratio": round(ratio, 2), "p50_ms": [statistics.median(p["p50_ms"] for p in phases) for phases in (alone, watched)], "refused": refused,
-                      "kept": [p["rate"] for p in alone + watched], "sender_cpu_s": sum(p["cpu_s"] for p in alone + watched), "answers": answers,
+                      "kept": [p["rate"] for p in alone + watched], **({"back_s": [[p["back_s"] for p in phases] for phases in (alone, watched)]} if options.return_s else {}), "sender_cpu_s": sum(p["cpu_s"] for p in alone + watched), "answers": answers,
                       "bytes_an_answer": round(size / max(1, answers)), "ok": ok}))
     return 0 if ok else 1
 

@@ -60,4 +60,4 @@ EXTRA_DIST += tests/system/test_job_restarts.py tests/system/test_real_hang.py
 EXTRA_DIST += tests/system/page_fake.py tests/system/test_page_http.py tests/system/test_page_views.py
 # The web page, in a real Chromium.
 EXTRA_DIST += tests/system/browser.py tests/system/test_page_flow.py tests/system/test_page_jobs.py tests/system/test_page_model.py tests/system/test_page_fleet.py
-EXTRA_DIST += tests/system/test_page_hang.py tests/system/test_act_guards.py tests/system/test_page_acting.py tests/system/test_page_plan.py tests/system/test_page_tree.py tests/system/test_page_replay.py
+EXTRA_DIST += tests/system/test_page_hang.py tests/system/test_act_guards.py tests/system/test_page_acting.py tests/system/test_page_patterns.py tests/system/test_page_plan.py tests/system/test_page_tree.py tests/system/test_page_replay.py

@@ -67,6 +67,9 @@ def test_who_waits_alike_is_told_together(model):
     assert len(model("return m.arrows(m.rowsOf(x))", answer())) == 13
     many = [row(r, waits_for=[0], **({"waits": False} if r == 0 else {})) for r in range(1024)]
     assert model("return m.arrows(m.rowsOf(x))", answer(many)) == [[1, 0]]  # they wait alike: one stands for them
+    # All wait for the eight of one host, seven of which wait alike for the eighth: an arrow to one of the seven, and one to that.
+    near = {r: row(r, group="9", seq=9021, waits_for=[29]) for r in range(24, 32)} | {29: row(29, waits=False, waits_for=[])}
+    assert model("return m.arrows(m.rowsOf(x))", answer([near.get(r) or row(r, waits_for=list(near)) for r in range(64)])) == [[0, 24], [0, 29], [24, 29]]
     two = model("return m.waits(m.rowsOf({ranks: x})).map(w => [w.ranks, m.behindWords(w)])", [row(0), row(1, waits_for=[], op="all_gather"), row(2, waits_for_more=3)])
     assert two == [[[0], "for rank 6"], [[1], "and nobody is known to be behind"], [[2], "for rank 6 and 3 more"]]
 

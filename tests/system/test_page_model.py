@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import subprocess
 from pathlib import Path
 
@@ -79,6 +80,17 @@ def analysis(cause="worker", kind="compute", counts=True, **more):
     return {"cause": cause, "class": kind, "suspects": [suspect], "heat": heat(16, 8, {(3, 1)}, 1.087, 1.01),
             "detail": {"T": 8.99, "T_ideal": 8.27, "T_act": 9.05, "mended": {"M_w": 0.94, "M_s": None, "M_comm": 0.06, "M_seq": 0.03, "M_gc": 0.0},
                        "S_t": {"forward-compute": 1.031, "backward-compute": 1.058}, "step": [], "beside": 8}, **more}
+
+
+@pytest.mark.parametrize("dp,slow", [(1500, 0), (1500, 1), (1500, 777), (1500, 1499), (1024, 777)])
+def test_a_cell_that_stands_for_several_workers_is_named_by_them(model, dp, slow):
+    """Of more than 4,096 workers a cell has the worst of several, as attribution/summary.c pools them."""
+    worst = [[max(1.4 if (d, p) == (slow, 2) else 1.0 for d in range(row * dp // 1024, (row + 1) * dp // 1024)) for p in range(4)] for row in range(1024)]
+    a = analysis(dp=dp, pp=4, heat={"row": "dp", "column": "stage", "values": worst})
+    a["suspects"][0] |= {"dp": slow, "stage": 2}
+    found = model("return [m.patternWords(x), m.outlined(x).map(c => m.cellLabel(x, c.d, c.p)), m.pattern(m.mapOf(x)).kind]", a)
+    first, last = (int(word) for word in re.search(r"dp (\d+)(?: to (\d+))?, stage 2\)", found[0]).groups(default=slow))
+    assert found[2] == "cell" and first <= slow <= last <= first + 1 and found[1] == ["gpu-17"]
 
 
 JOB = {"job": "research/llm-7", "step_s": 8.99, "slowdown": 1.09, "state": "suspected"}

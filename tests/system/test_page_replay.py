@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What another policy would have done, on the page: before answers made up, in a real Chromium."""
+"""What another policy would have done, on the page: before answers made up and before a real controller, in a real Chromium."""
+import re
+
 import pytest
 from browser import axe, browser  # noqa: F401
+from fixtures_controller import controller  # noqa: F401
 from page_fake import stamp
+from test_page_flow import SLOW_HOST, SLOW_LINK, SPARE, Site
 from test_page_views import HOSTILE, fake, page  # noqa: F401
 
 pytestmark = pytest.mark.once
@@ -92,3 +96,44 @@ def test_hostile_text_is_shown_as_it_is(page, past, said):  # noqa: F811
     b.until(lambda: hosts(b), "the answer")
     assert b.all("main img, main script, main iframe, main [href^=javascript]") == []
     assert not [line for line in b.log() if "Content" in line or "Trusted" in line]
+
+
+@pytest.fixture
+def site(controller, run, browser, tmp_path, top):  # noqa: F811
+    it = Site(controller, run, browser, tmp_path, top)
+    yield it
+    browser.open("about:blank")
+    browser.driver.delete_all_cookies()
+
+
+def replay(site, policy):
+    """The rows of hosts once that policy was pasted and replayed: {host: (was cordoned, would be, refused)}."""
+    b = site.b
+    b.script("""const field = document.querySelector('#policy'); field.value = arguments[0]; field.dispatchEvent(new Event('input', {bubbles: true}));""", policy)
+    b.one(".replay [type=submit]").click()
+    b.until(lambda: b.text("h1") != "What would another policy have done?" and hosts(b), "the answer")
+    return {row[0]: (row[1], row[2], row[4]) for row in hosts(b)}
+
+
+def test_a_real_controller_says_what_another_policy_would_have_done_beside_what_was(site):
+    """The policy in force only tells; a person took one host out. One that cordons for slow paths would have taken another one."""
+    site.begin().report()
+    site.ctl("cordon", SPARE, "--reason", "fan 3")
+    told = site.policy.read_text()
+    cordons = re.sub(r"(match: \{check: \"loopback.*?action: )alert", r"\1cordon", told, flags=re.S)
+    assert cordons != told
+    b = site.log_in("operate", "#/replay")
+    b.one("#policy")
+    assert replay(site, cordons) == {SLOW_LINK: ("0", "1", "0"), SPARE: ("1", "0", "0")}
+    assert b.text("h1") == "48 reports of 16 hosts: 1 cordon, 0 releases, 0 refusals." and "Nothing was done." in b.text(".lead")
+    assert "slow-loopback" in b.text("div[aria-label='Rules']") and SLOW_HOST not in b.text("main")
+    assert [site.state(node) for node in (SLOW_LINK, SPARE)] == ["in-service", "cordoned"]
+    # The same where nobody may be out of service: it is refused, and the budget that would allow it is named.
+    none = re.sub(r"total: \{.*\}", "total: {percent: 0, nodes: 0}", cordons)
+    b.open("about:blank").open(site.address + "#/replay").one("#policy")
+    assert replay(site, none) == {SLOW_LINK: ("0", "0", "1"), SPARE: ("1", "0", "0")}
+    assert "budget.total" in b.text("div[aria-label='Refusals']")
+    # The one in force: as it was, but for what people did.
+    b.open("about:blank").open(site.address + "#/replay").one("#policy")
+    assert replay(site, told) == {SPARE: ("1", "0", "0")}
+    assert [line for line in b.log() if "Content Security" in line] == []
