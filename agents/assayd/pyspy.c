@@ -141,9 +141,8 @@ static int check_program(const char *given, char **ret, struct err *err)
 			return 0;
 		*slash = '\0';
 	}
-	(void)err_set(err, EPERM,
-		      "%s is not run as root: %s belongs to, or can be written by, others", *ret,
-		      *path ? path : "/");
+	(void)err_set(err, EPERM, "%s is not run as root: %s is owned or writable by other users",
+		      *ret, *path ? path : "/");
 	free(TAKE(*ret));
 	return -EPERM;
 }

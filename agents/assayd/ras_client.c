@@ -303,14 +303,14 @@ int ras_client_ask(struct ras_client *c, const char *version, struct err *err)
 		return err_set(err, EBUSY, "RAS is being asked");
 	if (!number)
 		return err_set(err, EOPNOTSUPP,
-			       "RAS is not asked: the job's version of NCCL is unknown");
+			       "RAS is not queried: the job's version of NCCL is unknown");
 	if (!found)
 		return err_set(err, EOPNOTSUPP,
-			       "RAS is not asked: NCCL %.16s is not among the versions known to "
+			       "RAS is not queried: NCCL %.16s is not among the versions known to "
 			       "survive it",
 			       version);
 	if (!found->ask)
-		return err_set(err, EOPNOTSUPP, "RAS is not asked: in NCCL %.16s %s", version,
+		return err_set(err, EOPNOTSUPP, "RAS is not queried: in NCCL %.16s %s", version,
 			       found->words);
 	c->version = found;
 	c->step = c->address = 0;

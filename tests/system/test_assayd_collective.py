@@ -138,7 +138,7 @@ def test_a_run_that_does_not_keep_its_time_is_killed_at_the_deadline_and_answere
     os.kill(run, signal.SIGSTOP)
     wait_until(lambda: a.problem("r1"))
     assert a.problem("r1") == ("timeout", "ended by signal 9 before there was a report")
-    assert "a test with other hosts is asked to stop: its deadline has passed" in a.log()
+    assert "stopping a test with other hosts: its deadline has passed" in a.log()
     wait_until(lambda: gone(a.saw()["pid"]))
     assert not a.permit.exists()
 
