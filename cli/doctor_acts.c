@@ -68,7 +68,7 @@ static bool say_blocked(struct doctor_visit *d, const json_t *breaker)
 	if (fenced)
 		checklist_say(&d->list, CHECK_BAD, "acting",
 			      "fenced off: another controller has taken over: ask that one, or "
-			      "restart this");
+			      "restart this one");
 	if (*stopped)
 		checklist_say(&d->list, CHECK_BAD, "acting",
 			      "stopped: %s: take the annotation off the Lease (docs/acting.md)",
