@@ -180,7 +180,7 @@ static int read_pipelines(struct plan_args *args, struct reconfigure_pipelines *
 	int r = jval_need_array(&v, err);
 
 	if (r == 0 && json_array_size(v.value) > RECONFIGURE_HOSTS_MAX)
-		r = jval_fail(&v, err, "expected %d pipelines at most", RECONFIGURE_HOSTS_MAX);
+		r = jval_fail(&v, err, "expected at most %d pipelines", RECONFIGURE_HOSTS_MAX);
 	if (r < 0)
 		return r;
 	pipelines->ends = xcalloc(json_array_size(v.value) + 1, sizeof(*pipelines->ends));

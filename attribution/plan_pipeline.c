@@ -27,7 +27,7 @@ static int play(const struct plan_args_reals *forward, const struct plan_args_re
 		size_t n, double *ret_time, struct err *err)
 {
 	if (n * forward->n > PLAYED_MAX)
-		return err_set(err, EINVAL, "%zu stages of %zu micro-batches: expected %d in all",
+		return err_set(err, EINVAL, "%zu stages of %zu micro-batches: expected %d in total",
 			       forward->n, n, PLAYED_MAX);
 	*ret_time = pipe_1f1b(forward->v, backward->v, forward->n, n, NULL);
 	return 0;

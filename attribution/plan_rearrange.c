@@ -38,7 +38,7 @@ static int read_slowdown(struct plan_args *args, struct described *to, struct er
 	int r = jval_need_array(&v, err);
 
 	if (r == 0 && json_array_size(v.value) > REARRANGE_WORKERS_MAX)
-		r = jval_fail(&v, err, "expected %d pipelines at most", REARRANGE_WORKERS_MAX);
+		r = jval_fail(&v, err, "expected at most %d pipelines", REARRANGE_WORKERS_MAX);
 	if (r < 0)
 		return r;
 	to->job.dp = json_array_size(v.value);

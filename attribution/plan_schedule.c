@@ -75,7 +75,8 @@ static int read_times(struct plan_args *args, struct pipe_schedule_wish *wish, s
 	if (r == 0)
 		r = read_list(args, "W", seconds, lists->forward.n, &lists->weight, err);
 	if (r == 0 && (wish->kind == PIPE_SCHEDULE_ZB_H1) != (lists->weight.v != NULL))
-		r = jval_fail(&v, err, "zb-h1 has the backward of the weights apart, others not");
+		r = jval_fail(&v, err,
+			      "only zb-h1 has separate times for the backward of the weights");
 	if (r == 0 && plan_args_has(args, "v"))
 		r = plan_args_count(args, "v", chunks, &wish->chunks, err);
 	if (r == 0 && lists->forward.n % wish->chunks > 0)
