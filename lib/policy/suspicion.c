@@ -74,7 +74,7 @@ static int check_suspect(const struct suspicion_suspect *s, int64_t id, struct e
 		return err_set(err, EINVAL, "window %lld: a suspect of %zu hosts: expected 1 to %d",
 			       (long long)id, s->n_hosts, SUSPICION_HOSTS_MAX);
 	if (!blame_may_accuse(s->class))
-		return err_set(err, EINVAL, "window %lld: a suspect of a class that accuses nobody",
+		return err_set(err, EINVAL, "window %lld: a suspect of a class that accuses no host",
 			       (long long)id);
 	if (!isfinite(s->share))
 		return err_set(err, EINVAL, "window %lld: a share that is not a number",

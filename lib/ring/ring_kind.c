@@ -221,11 +221,11 @@ static int transfer(const struct ring_comm *comm, const struct ring_op *op,
 		return op->func == RING_SEND ? RING_WORK_FORWARD_SEND : RING_WORK_BACKWARD_RECV;
 	if (peer >= 0 && peer == stage - 1)
 		return op->func == RING_SEND ? RING_WORK_BACKWARD_SEND : RING_WORK_FORWARD_RECV;
-	return err_set(
-		err, ENODATA,
-		"stage %" PRId64 " meets stage %" PRId64
-		", no neighbour: stages with several model chunks cannot be recognized from rings",
-		stage, peer);
+	return err_set(err, ENODATA,
+		       "stage %" PRId64 " exchanges data with stage %" PRId64
+		       ", which is not its neighbour: stages with several model chunks cannot be "
+		       "recognized from rings",
+		       stage, peer);
 }
 
 static enum ring_work collective(enum ring_kind kind, const struct ring_op *op)

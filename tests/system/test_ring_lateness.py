@@ -114,7 +114,7 @@ def test_it_is_not_told_where_clocks_cannot_be_compared(ring_writer, attribute, 
                        stderr=subprocess.PIPE)
     found = json.loads(attribute("--summary", path))["lateness"]
     assert found == {"told": False, "why": "the ends of collectives do not put all ranks on one clock",
-                     "sentence": "Who comes late is not known: the ends of collectives do not put all ranks on one clock."}
+                     "sentence": "Which rank is late is unknown: the ends of collectives do not put all ranks on one clock."}
 
 
 def parts_of(ring_writer, *words):
@@ -133,10 +133,10 @@ def sent(c, parts):
 
 @pytest.mark.once  # the sanitizers want more memory than an analysis may have
 @pytest.mark.parametrize("words,line", [
-    (["late=300"], r"Slowest by itself is rank (\d+) on (gpu-\d): its own work takes (?:29|30)\.\d % longer .* good ones are at most 19 % slower\."),
+    (["late=300"], r"The slowest on its own is rank (\d+) on (gpu-\d): its own work takes (?:29|30)\.\d % longer .* healthy ranks are at most 19 % slower\."),
     (["link=2000000"], r"The link from rank (\d+) on (gpu-\d) to rank \d+ on gpu-\d is slow: 0\.00\d+ s a transfer"),
     (["stall=3000000000"], r"There stood still rank (\d+) on (gpu-\d), for (?:2\.9\d|3\.?\d*) s in step \d+\."),
-    ([], r"No rank comes late by its own doing, no link is slow, and nobody stood still\.")], ids=["late", "link", "stall", "clean"])
+    ([], r"No rank is late because of its own work, no link is slow, and no rank stalled\.")], ids=["late", "link", "stall", "clean"])
 def test_a_user_reads_of_rank_host_and_link(controller, ring_writer, run, tmp_path, words, line):
     c = controller()
     for host in range(4):
