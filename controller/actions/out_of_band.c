@@ -92,7 +92,7 @@ static void find_hold(const struct actor_env *env, struct node_view *view)
 {
 	const struct action_start start = { .node = view->name,
 					    .who = WHO_AUTOMATIC,
-					    .reason = "the test it was held for is over" };
+					    .reason = "the test it was held for has ended" };
 
 	(void)action_begin(env, view, ACT_UNHOLD, &start);
 }

@@ -19,7 +19,7 @@ def test_the_one_that_stands_by_lets_nobody_join_and_says_who_acts(kube, control
                           "--kubeconfig", kube.kubeconfig(name, directory / "kubeconfig"), db=directory / "assay.db")
 
     first = start("ctl-1")
-    assert wait_for(lambda: "we lead" in first.log(), WAIT_S), first.log()
+    assert wait_for(lambda: "now the leader" in first.log(), WAIT_S), first.log()
     second = start("ctl-2")
     assert wait_for(lambda: second.get("/readyz").status == 503, WAIT_S)
     ticket = make(first).json["token"]

@@ -111,7 +111,7 @@ def test_a_host_speaks_of_its_own_ranks_alone(controller, tmp_path):  # noqa: F8
     c = controller("--tokens", file)
     doc = document("gpu-1", [rank(0, **STOPPED)])
     other = say(c, "gpu-1", doc, token="two")
-    assert other.status == 403 and "may not say what its ranks do on 'gpu-1'" in other.json["detail"]
+    assert other.status == 403 and "may not report the state of its ranks on 'gpu-1'" in other.json["detail"]
     assert say(c, "gpu-1", doc, token="read").status == 403 and say(c, "gpu-1", doc).status == 401
     assert say(c, "gpu-1", doc, token="operate").status == 403
     strange = say(c, "gpu-1", doc, token="one")
@@ -202,7 +202,7 @@ def test_a_job_without_beats_is_hung_by_what_hosts_say_and_goes_on(controller): 
     assert hang(c)["state"] == "over" and hang(c)["until"] and ranks_of(c)["ranks"] == []
     assert wait_for(lambda: c.metrics()["assay_jobs_hung"] == 0)
     (only,) = events(c)
-    assert only.startswith(f"{JOB} hangs: none of its ranks is making progress for 5m; ")
+    assert only.startswith(f"{JOB} hangs: none of its ranks has made progress for 5m; ")
 
 
 def test_of_many_jobs_that_hang_at_once_each_is_judged(controller):  # noqa: F811

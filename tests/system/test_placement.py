@@ -202,7 +202,7 @@ def test_what_is_none_of_it_is_refused_and_nothing_kept(controller, body, status
 def test_who_speaks_for_some_jobs_alone_names_no_host_that_is_not_of_them(guarded):
     c = guarded
     for mark, hosts, who, suspected, words in (
-            ("1", ["gpu-99"], "sender", None, "may speak for some jobs only"), ("2", ["gpu-99"], "admin", "gpu-99", "said by the analyser")):
+            ("1", ["gpu-99"], "sender", None, "is trusted for some jobs only"), ("2", ["gpu-99"], "admin", "gpu-99", "said by the analyser")):
         sent = send(c, nameless(mark, hosts=hosts), ages=(130, 10), token=TOKENS[who])
         assert wait_for(lambda: words in (shown(c, sent, "sentence") or "")), shown(c, sent, "sentence")
         assert shown(c, sent, "suspect") == suspected
