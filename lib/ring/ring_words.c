@@ -39,20 +39,17 @@ static void tell_slowest(const json_t *lateness, struct strbuf *text)
 
 	if (!json_is_object(slowest) || number(slowest, "excess") < RING_WORDS_LEAST)
 		return;
-	(void)strbuf_puts(text, "The slowest on its own is ");
+	(void)strbuf_puts(text, "Slowest in its own work: ");
 	name(slowest, text);
-	(void)strbuf_printf(text,
-			    ": its own work takes %.1f %% longer than that of ranks "
-			    "with the same work",
+	(void)strbuf_printf(text, ", %.1f %% longer than ranks with the same work",
 			    100 * number(slowest, "excess"));
 	if (late > 0)
-		(void)strbuf_printf(text, ", and it arrives %.3g s a step after the median rank",
-				    late);
+		(void)strbuf_printf(text, ", arriving %.3g s a step after the median rank", late);
 	if (json_is_true(json_object_get(slowest, "stands_out")))
-		(void)strbuf_printf(text, "; healthy ranks are at most %.0f %% slower. ", most);
+		(void)strbuf_printf(text, "; healthy ranks are at most %.1f %% slower. ", most);
 	else
 		(void)strbuf_printf(text,
-				    "; healthy ranks are up to %.0f %% slower, so this blames "
+				    "; healthy ranks are up to %.1f %% slower, so this blames "
 				    "no rank. ",
 				    most);
 }
@@ -83,7 +80,7 @@ static void tell_stalls(const json_t *stalls, struct strbuf *text)
 	for (i = 0; i < json_array_size(stalls) && i < RING_WORDS_STALLS; i++) {
 		const json_t *stall = json_array_get(stalls, i);
 
-		(void)strbuf_puts(text, i ? "So did " : "There stood still ");
+		(void)strbuf_puts(text, i ? "Also stalled: " : "Stalled: ");
 		name(stall, text);
 		(void)strbuf_printf(text, ", for %.3g s in step %.0f. ", number(stall, "seconds"),
 				    number(stall, "step"));
