@@ -75,7 +75,8 @@ static int decode_times(const struct jval *v, void *member, struct err *err)
 	int r = jval_need_array(v, err);
 
 	if (r == 0 && n != ARRAY_SIZE(plan->tokens))
-		return jval_fail(v, err, "expected a short and the longest sequence, not %zu", n);
+		return jval_fail(v, err, "expected a short sequence and the longest one, not %zu",
+				 n);
 	for (i = 0; i < n && r == 0; i++) {
 		struct timing timing = { 0, 0 };
 		struct jval item = jval_at(v, i);
@@ -88,7 +89,7 @@ static int decode_times(const struct jval *v, void *member, struct err *err)
 	if (r < 0)
 		return r;
 	if (plan->tokens[1] <= plan->tokens[0])
-		return jval_fail(v, err, "expected more tokens in the second than in the first");
+		return jval_fail(v, err, "expected the second to have more tokens than the first");
 	r = hotspa_plan_fit(plan->tokens, plan->seconds, &way, &why);
 	return r < 0 ? jval_fail(v, err, "%s", why.msg) : 0;
 }

@@ -18,7 +18,7 @@ static int check_shape(const struct measured *m, const struct description *d, co
 		       struct err *err)
 {
 	if (d->stages.n != m->pp)
-		return description_fail(d, "stages", err, "%zu of them, but %s has %zu (pp_size)",
+		return description_fail(d, "stages", err, "%zu values, but %s has %zu (pp_size)",
 					d->stages.n, trace, m->pp);
 	if (d->microbatches > 0 && d->microbatches != m->microbatches)
 		return description_fail(d, "microbatches", err,

@@ -401,7 +401,7 @@ int outlook_hotspa_find(const struct attribution *a, const struct description *d
 	if (d->hotspa.n_plans == 0)
 		return -ENOENT;
 	if (job->world > HOTSPA_SWITCH_DEVICES_MAX)
-		return err_set(err, EINVAL, "%ju GPUs are %ju more than switch planning supports",
+		return err_set(err, EINVAL, "%ju GPUs: %ju more than switch planning supports",
 			       (uintmax_t)job->world,
 			       (uintmax_t)job->world - HOTSPA_SWITCH_DEVICES_MAX);
 	fill(&s, &d->hotspa, of->forward_part);

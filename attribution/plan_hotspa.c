@@ -299,7 +299,7 @@ static int read_costs(struct plan_args *args, double **ret_cost, size_t *ret_n, 
 
 		r = plan_args_reals_of(&at, seconds, n, &row, err);
 		if (r == 0 && row.n != n)
-			r = jval_fail(&at, err, "%zu of them in a square of %zu", row.n, n);
+			r = jval_fail(&at, err, "a row of %zu values in a square of %zu", row.n, n);
 		if (r == 0)
 			memcpy(cost + i * n, row.v, n * sizeof(*cost));
 	}

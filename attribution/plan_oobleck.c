@@ -100,7 +100,7 @@ static int choose(struct plan_args *args, const struct oobleck_wish *wish,
 	int r = plan_args_reals(args, "T", seconds, wish->n_sizes, &times, err);
 
 	if (r == 0 && times.n != wish->n_sizes)
-		r = err_set(err, EINVAL, "%s: T: %zu of them for %zu sizes", args->line.file,
+		r = err_set(err, EINVAL, "%s: T: %zu values for %zu sizes", args->line.file,
 			    times.n, wish->n_sizes);
 	if (r == 0)
 		r = plan_args_count(args, "B", total, &n, err);

@@ -39,7 +39,7 @@ static int read_list(struct plan_args *args, const char *symbol, struct plan_arg
 		return 0;
 	r = plan_args_reals_of(&v, range, LIST_MAX, list, err);
 	if (r == 0 && list->n != n)
-		r = jval_fail(&v, err, "%zu of them: expected %zu", list->n, n);
+		r = jval_fail(&v, err, "%zu values: expected %zu", list->n, n);
 	return r;
 }
 
@@ -80,7 +80,7 @@ static int read_times(struct plan_args *args, struct pipe_schedule_wish *wish, s
 	if (r == 0 && plan_args_has(args, "v"))
 		r = plan_args_count(args, "v", chunks, &wish->chunks, err);
 	if (r == 0 && lists->forward.n % wish->chunks > 0)
-		r = err_set(err, EINVAL, "%s: F: %zu of them do not make %zu chunks a stage",
+		r = err_set(err, EINVAL, "%s: F: %zu values do not make %zu chunks per stage",
 			    args->line.file, lists->forward.n, wish->chunks);
 	wish->stages = lists->forward.n / wish->chunks;
 	return r;

@@ -205,7 +205,7 @@ const struct command commands[] = {
 	  .summary = "end a silence now",
 	  .description = "From now on findings on the host count again. Ending a silence that does "
 			 "not exist changes nothing.",
-	  .examples = { { "assayctl silence end gpu-17", "the firmware is updated" },
+	  .examples = { { "assayctl silence end gpu-17", "the firmware has been updated" },
 			{ "assayctl silence end --rack r12 --yes", "a whole rack" } },
 	  .view = &view_act,
 	  .post = "/v1/nodes/{}/silence",

@@ -87,7 +87,7 @@ static void check_authority(struct doctor_visit *d)
 
 	if (!path && starts_with(d->request->settings.controller, "https://"))
 		checklist_say(&d->list, CHECK_OK, "authority",
-			      "the system's (ASSAY_CACERT names another)");
+			      "the system's CAs (ASSAY_CACERT names another file)");
 	if (!path)
 		return;
 	text = read_named(d, "authority", path, source);

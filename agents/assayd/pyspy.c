@@ -361,7 +361,8 @@ int pyspy_look(struct pyspy *p, pid_t pid, struct err *err)
 	int r;
 
 	if (p->child)
-		return err_set(err, EBUSY, PROGRAM " is at process %lld", (long long)p->subject);
+		return err_set(err, EBUSY, PROGRAM " is busy with process %lld",
+			       (long long)p->subject);
 	r = choose_program(p, &program, err);
 	if (r < 0)
 		return r;

@@ -290,7 +290,7 @@ static int dial(struct ras_client *c, struct err *err)
 	if (r >= 0)
 		r = sd_event_add_time(c->event, &c->timer, CLOCK_MONOTONIC,
 				      clock_mono_us() + RAS_CONNECT_US, 0, on_timer, c);
-	return r < 0 ? err_errno(err, -r, "RAS: cannot wait for it") : 0;
+	return r < 0 ? err_errno(err, -r, "RAS: cannot wait for its answer") : 0;
 }
 
 int ras_client_ask(struct ras_client *c, const char *version, struct err *err)

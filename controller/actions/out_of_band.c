@@ -60,7 +60,7 @@ static void adopt(const struct actor_env *env, struct node_view *view)
 		.born = mark->born,
 	};
 
-	log_info("recorded a cordon of ours that was not in the store node=%s", view->name);
+	log_info("recorded a cordon by Assay that was missing from the store node=%s", view->name);
 	(void)node_life_event(env, view->name, &cause, NULL);
 	reservation_want_reconcile(env->places);
 }

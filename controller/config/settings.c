@@ -307,7 +307,7 @@ static int decode_labels(const struct jval *v, void *member, struct err *err)
 	int r = jval_need_array(v, err);
 
 	if (r == 0 && n > LABELS_MAX)
-		r = jval_fail(v, err, "%zu of them, more than %d", n, LABELS_MAX);
+		r = jval_fail(v, err, "%zu entries, more than %d", n, LABELS_MAX);
 	for (i = 0; r == 0 && i < n; i++) {
 		struct jval item = jval_at(v, i);
 

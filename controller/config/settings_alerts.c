@@ -94,7 +94,7 @@ int settings_alerts_decode(const struct jval *v, void *member, struct err *err)
 	int r = jval_need_array(v, err);
 
 	if (r == 0 && n > ALERTMANAGERS_MAX)
-		r = jval_fail(v, err, "%zu of them, more than %d", n, ALERTMANAGERS_MAX);
+		r = jval_fail(v, err, "%zu entries, more than %d", n, ALERTMANAGERS_MAX);
 	settings_alerts_release(alerts);
 	for (i = 0; r == 0 && i < n; i++) {
 		const struct jval item = jval_at(v, i);

@@ -117,12 +117,13 @@ static int keep_suspect(struct suspicion_kept *kept, const struct suspicion_susp
 	qsort(one->hosts, one->n_hosts, sizeof(*one->hosts), by_text);
 	for (i = 1; i < one->n_hosts; i++) {
 		if (streq(one->hosts[i - 1], one->hosts[i]))
-			return err_set(err, EINVAL, "window %lld: host '%s' twice in a suspect",
+			return err_set(err, EINVAL,
+				       "window %lld: host '%s' is listed twice in a suspect",
 				       (long long)kept->id, one->hosts[i]);
 	}
 	for (i = 0; i + 1 < kept->n_suspects; i++) {
 		if (is_same(&kept->suspects[i], one))
-			return err_set(err, EINVAL, "window %lld: a suspect twice: '%s'",
+			return err_set(err, EINVAL, "window %lld: suspect '%s' is listed twice",
 				       (long long)kept->id, one->hosts[0]);
 	}
 	return 0;

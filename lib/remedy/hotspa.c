@@ -25,7 +25,7 @@ static int check(const struct hotspa_wish *wish, struct err *err)
 		return err_set(err, EINVAL, "%zu sequences: expected at most %d", wish->n,
 			       HOTSPA_SEQUENCES_MAX);
 	if (wish->n_bounds < 2 || wish->n_bounds > HOTSPA_GROUPS_MAX + 1)
-		return err_set(err, EINVAL, "bounds: %zu of them: expected 2 to %d", wish->n_bounds,
+		return err_set(err, EINVAL, "bounds: %zu values: expected 2 to %d", wish->n_bounds,
 			       HOTSPA_GROUPS_MAX + 1);
 	for (i = 1; i < wish->n_bounds; i++)
 		if (wish->bounds[i] >= wish->bounds[i - 1])

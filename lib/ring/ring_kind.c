@@ -188,12 +188,13 @@ int ring_kind_find(const struct ring_view *rings, size_t n, const struct ring_sh
 	if (r < 0)
 		return r;
 	if (s->dp > 1 && count(kinds, n, RING_KIND_DATA) == 0)
-		return err_set(err, ENODATA,
-			       "none of %zu communicators is that of the %u replicas, in which it "
-			       "would be number %u",
-			       n, s->dp, ring_shape_replica(s));
+		return err_set(
+			err, ENODATA,
+			"none of %zu communicators connects the %u replicas, in which this process "
+			"would be number %u",
+			n, s->dp, ring_shape_replica(s));
 	if (s->pp > 1 && count(kinds, n, RING_KIND_PIPELINE) == 0)
-		return err_set(err, ENODATA, "none of %zu communicators is of the %u stages", n,
+		return err_set(err, ENODATA, "none of %zu communicators connects the %u stages", n,
 			       s->pp);
 	return 0;
 }

@@ -41,12 +41,16 @@ static int gather(const struct ring_view *rings, size_t n, const struct ring_sha
 {
 	enum ring_kind kinds[RING_STEPS_RINGS_MAX];
 	size_t i, j, sum = 0;
-	int r = n > RING_STEPS_RINGS_MAX ? err_set(err, E2BIG, "%zu rings of one process", n) : 0;
+	int r = n > RING_STEPS_RINGS_MAX
+			? err_set(err, E2BIG, "%zu rings of one process, more than %d", n,
+				  RING_STEPS_RINGS_MAX)
+			: 0;
 
 	for (i = 0; r == 0 && i < n; i++)
 		sum += rings[i].n;
 	if (r == 0 && sum > RING_STEPS_OPS_MAX)
-		r = err_set(err, E2BIG, "%zu operations of one process", sum);
+		r = err_set(err, E2BIG, "%zu operations of one process, more than %d", sum,
+			    RING_STEPS_OPS_MAX);
 	if (r == 0)
 		r = ring_kind_find(rings, n, shape, kinds, err);
 	if (r < 0)

@@ -211,7 +211,7 @@ static int tell_kind(struct gpu_state *state, const struct kind *kind)
 
 	return gpu_tell(state, kind->subject, &words, findings[kind->match.severity], "%s. %s: %s",
 			note,
-			kind->standing ? "Reported earlier; it stands until the next boot"
+			kind->standing ? "Reported earlier; it remains until the next boot"
 				       : "First of them",
 			kind->first);
 }

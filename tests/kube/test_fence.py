@@ -192,7 +192,7 @@ def test_a_twin_by_accident_stands_by_and_takes_over_at_once(kube, controller, t
     assert wait_for(lambda: "another controller is the leader" in second.c.log(), WAIT_S), second.c.log()
     # What it took the one that acts would never see: it says so to whoever asks it, and lets them go elsewhere.
     ready = second.c.get("/readyz")
-    assert ready.status == 503 and "another controller acts" in ready.json["detail"]
+    assert ready.status == 503 and "another controller is the leader" in ready.json["detail"]
     assert second.c.get("/healthz").status == first.c.get("/readyz").status == 200
     refused = second.c.post(second.said("gpu-2", ok=False))
     assert refused.status == 503 and int(refused.headers["Retry-After"]) > 0 and refused.headers["Connection"] == "close"

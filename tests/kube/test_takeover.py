@@ -23,7 +23,7 @@ def metric(twin, name):
 def refuses(twin):
     """In a sentence, for a while: whoever sends goes elsewhere, or comes again."""
     answer = send(twin.c, trace("soon"))
-    return answer.status == 503 and "another controller acts" in answer.json["detail"] and int(answer.headers["Retry-After"]) > 0
+    return answer.status == 503 and "another controller is the leader" in answer.json["detail"] and int(answer.headers["Retry-After"]) > 0
 
 
 def test_windows_stay_with_the_controller_that_took_them_until_it_leads_again(kube, controller, build, tmp_path):  # noqa: F811

@@ -289,7 +289,7 @@ def test_only_who_has_the_right_certificate_is_told(controller, alertmanager, tm
     ([{"url": "https://a/?x=1"}], "alertmanagers[0].url: expected a host, followed by at most a port and a path"),
     ([{"url": "https://me:secret@a"}], "everyone who sees the address would see the password in it: use basic-auth-file"),
     ([{"url": "http://a:9093"}, {"url": "http://a:9093/"}], "alertmanagers[1]: url: http://a:9093 is listed twice"),
-    ([{"url": f"http://a{i}"} for i in range(9)], "alertmanagers: 9 of them, more than 8"),
+    ([{"url": f"http://a{i}"} for i in range(9)], "alertmanagers: 9 entries, more than 8"),
     ([{"url": "http://a", "token-file": "x"}], "alertmanagers[0]: the token would be sent unencrypted: use https"),
     ([{"url": "http://a", "basic-auth-file": "x"}], "alertmanagers[0]: the password would be sent unencrypted: use https"),
     ([{"url": "https://a", "basic-auth-file": "x", "token-file": "y"}], "expected token-file or basic-auth-file, not both"),

@@ -208,7 +208,7 @@ def test_a_second_deep_waits_for_nothing_and_the_deadline_ends_the_first(assayd,
     stub.orders = [{"id": "d1", "kind": "deep", "deadline": stamp(6)}, {"id": "d2", "kind": "deep"}]
     wait_until(slow_probe.runs)
     wait_until(lambda: "order declined: a deep run is already in progress id=d2" in daemon.log())
-    wait_until(lambda: "stopping deep run: its deadline has passed" in daemon.log())
+    wait_until(lambda: "stopping a deep run: its deadline has passed" in daemon.log())
     wait_until(lambda: "deep run ended by signal" in daemon.log() and not slow_probe.runs())
 
 

@@ -195,7 +195,7 @@ def test_switches_of_too_many_gpus_are_left_out(run, generator, tmp_path, descri
     with path.open("wb") as out:
         subprocess.run([generator, "sequences", "5", "dp=4", "pp=4", "mb=16", "tp=128", "steps=4"], stdout=out, check=True)
     doc = answer(run, path, described(("tp: 8", "tp: 128"), ("tp: 4", "tp: 64")))
-    assert {"kind": "hotspa", "why": "2048 GPUs are 1024 more than switch planning supports"} in doc["remedies"]["left_out"]
+    assert {"kind": "hotspa", "why": "2048 GPUs: 1024 more than switch planning supports"} in doc["remedies"]["left_out"]
 
 
 def test_people_get_its_groups_in_the_table(run, traces, described):
@@ -235,14 +235,14 @@ def test_a_description_that_contradicts_the_trace_is_refused(run, traces, descri
     (("weights_gib", "weight_gib"), "hotspa.weight_gib: unknown key; did you mean weights_gib?"),
     (("tokens: 8192, count: 80", "tokens: 2048, count: 80"), "hotspa.lengths: 2048 tokens are listed twice: add up their counts"),
     (("count: 80", "count: 0"), "hotspa.lengths[0].count: 0 is outside 1 to 65536"),
-    (("count: 80", "count: 65536"), "hotspa.lengths: 66040 sequences in a step: expected at most 65536 at most"),
-    (("{tokens: 1024, ms: 13}, ", ""), "hotspa.plans[1].times: expected a short and the longest sequence, not 1"),
-    (("tokens: 1024, ms: 13", "tokens: 9000, ms: 13"), "hotspa.plans[1].times: expected more tokens in the second than in the first"),
+    (("count: 80", "count: 65536"), "hotspa.lengths: 66040 sequences in a step: expected at most 65536"),
+    (("{tokens: 1024, ms: 13}, ", ""), "hotspa.plans[1].times: expected a short sequence and the longest one, not 1"),
+    (("tokens: 1024, ms: 13", "tokens: 9000, ms: 13"), "hotspa.plans[1].times: expected the second to have more tokens than the first"),
     (("ms: 110", "ms: 12"), "hotspa.plans[1].times: 8192 tokens take less time than 1024: measure both again"),
     (("ms: 110", "ms: 1300"), "hotspa.plans[1].times: 8192 tokens take 100 times as long as 1024, more than the square of their ratio: "
      "measure both again"),
     (("    - {tp: 8, pp: 4, dp: 4, times: [{tokens: 4096, ms: 11}, {tokens: 32768, ms: 121}]}\n", ""),
-     "hotspa.plans: expected the current one and 1 to 7 others, not 1 in all"),
+     "hotspa.plans: expected the current one and 1 to 7 others, not 1 in total"),
 ])
 def test_a_wrong_description_is_one_line(run, traces, described, change, words):
     result = run("assay-attribute", traces["sequences"], "--remedies", described(change))

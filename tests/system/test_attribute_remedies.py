@@ -157,7 +157,7 @@ def test_what_cannot_be_had_says_by_how_much(run, slow, described):
 
 
 @pytest.mark.parametrize("changes,where,words", [
-    ({"stages": "[16, 16]"}, 13, "stages: 2 of them, but {trace} has 4 (pp_size)"),
+    ({"stages": "[16, 16]"}, 13, "stages: 2 values, but {trace} has 4 (pp_size)"),
     ({"stages": "[8, 8, 8, 9]"}, 13, "stages: they have 33 layers, but layers has 32"),
     ({"microbatches": 12}, 13, "microbatches: 12, but {trace} has 16 forward computes per stage in a step"),
     ({"lose": "[n099]"}, 14, "lose: n099 is not a host of {trace}"),

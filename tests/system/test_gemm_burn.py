@@ -119,7 +119,7 @@ def test_it_says_what_it_cannot_do(run, gpus, args, status, words):  # noqa: F81
 @pytest.mark.alone  # who waits for a core heats nothing
 @pytest.mark.parametrize("fault, verdict, words", [
     ("", "pass", "nothing below its floor"),
-    ("fan=5", "warn", "throttled by heat"),
+    ("fan=5", "warn", "thermally throttled"),
     ("hotmemory=5", "warn", "hotter than that of the others"),
 ])
 def test_the_profile_names_the_gpu_and_draws_it_over_time(run, gpus, build, script, profiles, fault, verdict, words):  # noqa: F811

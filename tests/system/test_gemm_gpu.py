@@ -161,7 +161,7 @@ def test_a_chain_tells_a_host_that_launches_late(run, gpus, delay, least, most, 
         assert least <= share <= most, s["note"]
 
 
-@pytest.mark.parametrize("fault, severity, then", [("wrong", "fatal", "wrong again"), ("once", "warn", "right again")])
+@pytest.mark.parametrize("fault, severity, then", [("wrong", "fatal", "wrong again"), ("once", "warn", "correct")])
 @pytest.mark.parametrize("dtype", ["bf16", "fp8"])
 def test_a_wrong_element_names_its_gpu(gemm, fault, severity, then, dtype):
     done, samples = gemm(f"count=3 {fault}=1", "--dtype", dtype)

@@ -57,7 +57,7 @@ def test_two_gpus_that_differ_are_undecided_and_neither_is_condemned(correct):
     for i in range(2):
         s, other = samples[gpu(i)], gpu(1 - i)
         assert (s["ok"], s["severity"], s["code"], s["with"]) == (False, "warn", "undecided", [other])
-        assert f" where {other} gave " in s["note"] and "which of them is wrong is undecided" in s["note"]
+        assert f" where {other} has " in s["note"] and "which of them is wrong is undecided" in s["note"]
 
 
 def test_of_two_gpus_the_exact_check_tells(correct):

@@ -71,7 +71,7 @@ TABLE = [
     Row("launch delay", "delay=20", MEMORY, CLEAN),
     # wrong element
     Row("wrong element", "wrong=1", GEMM, finding("gemm.correct", code="wrong-product", severity="fatal", words="wrong again")),
-    Row("wrong element once", "once=1", GEMM, finding("gemm.correct", code="wrong-product", severity="warn", words="right again")),
+    Row("wrong element once", "once=1", GEMM, finding("gemm.correct", code="wrong-product", severity="warn", words="correct in other memory")),
     Row("wrong memory", "rot=1", MEMORY, finding("memory.d2h_bw", code="copy:wrong-data", subject=f"{BAD}>numa:0", severity="fail",
                                                  words="the GPU returned wrong data, first at byte 0x1000")),
     Row("wrong element", "damage=13", ALL, finding("all_to_all.correct", code="wrong-data", severity="fatal", subject="gpus",
@@ -132,7 +132,7 @@ TABLE = [
     Row("power cap", "capped=1", STATE, finding("gpu.power_limit", code="power-capped", severity="warn", words="500 W, the default is 700")),
     Row("too hot", "overheated=1", STATE, finding("gpu.temperature", code="too-hot", severity="warn", words="3 C beyond")),
     # NVLink and its fabric
-    Row("NVLink down", "linkdown=1", STATE, finding("gpu.nvlink", code="nvlink-down", severity="fail", words="down are 3")),
+    Row("NVLink down", "linkdown=1", STATE, finding("gpu.nvlink", code="nvlink-down", severity="fail", words="; down: 3")),
     Row("NVLink down", "linkdown=1", ALL, finding("all_to_all.nvlinks", code="nvlink-down", severity="fail", words="17 of 18")),
     Row("NVLink errors", "linkcrc=1 amount=101", STATE, finding("gpu.nvlink_errors", code="crc", severity="warn", words="link 3 crc")),
     Row("NVLink lost", "linkrecovery=1", STATE, finding("gpu.nvlink_errors", code="recovery", severity="warn", words="link 3 recovery")),

@@ -202,7 +202,7 @@ def test_a_job_without_beats_is_hung_by_what_hosts_say_and_goes_on(controller): 
     assert hang(c)["state"] == "over" and hang(c)["until"] and ranks_of(c)["ranks"] == []
     assert wait_for(lambda: c.metrics()["assay_jobs_hung"] == 0)
     (only,) = events(c)
-    assert only.startswith(f"{JOB} hangs: none of its ranks has made progress for 5m; ")
+    assert only.startswith(f"{JOB} hangs: none of its ranks is making progress for 5m; ")
 
 
 def test_of_many_jobs_that_hang_at_once_each_is_judged(controller):  # noqa: F811

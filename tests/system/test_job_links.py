@@ -208,7 +208,7 @@ def test_an_end_that_fails_by_itself_is_cordoned_without_a_pair(lab):
     assert over["pairs"][-1]["verdicts"][ENDS[1]] == "good" and f.cordoned() == [ENDS[0]]
     measured = {n["node"] for c in f.c.get("/v1/campaigns").json["items"] for n in f.show(c["id"])["nodes"]}
     assert ENDS[0] not in measured, measured
-    assert measured or f"{ENDS[0]} failed by itself" in over["pairs"][-1]["text"], over
+    assert measured or f"{ENDS[0]} failed on its own" in over["pairs"][-1]["text"], over
 
 
 @pytest.mark.once

@@ -61,9 +61,9 @@ def test_what_cordoning_hosts_would_do_is_asked(page, job):  # noqa: F811
     b.one("#without").send_keys("gpu-03 , gpu-04", "\ue007")
     b.until(lambda: "8 of 128 workers stop" in b.text(), "what becomes of it")
     assert ("GET", "/v1/jobs/j12/plan?without=gpu-03%2Cgpu-04") in job.asked
-    job.routes["/v1/jobs/j12/plan"] = (400, {"type": "about:blank", "title": "Bad Request", "status": 400, "detail": "without: \"a b\" is no name of a host"})
+    job.routes["/v1/jobs/j12/plan"] = (400, {"type": "about:blank", "title": "Bad Request", "status": 400, "detail": "without: \"a b\" is not a host name"})
     b.one("#without").send_keys("!", "\ue007")
-    b.until(lambda: "is no name of a host" in b.text(), "what is wrong with it")
+    b.until(lambda: "is not a host name" in b.text(), "what is wrong with it")
 
 
 def test_what_was_promised_and_what_came_is_said(page, job):  # noqa: F811

@@ -98,7 +98,7 @@ def test_the_analysis_is_told_how_fast_the_hosts_are_by_their_tests(controller):
     ({"gpu-17": ranks(*range(56, 64)), "gpu-18": ranks(60)}, ["gpu-17"], "two hosts"),
     ({"gpu-17": ranks(*range(56, 60))}, [], "some of its ranks"),
     ({"gpu-17": ranks(*range(56, 64), age=60)}, [], "part of the window"),
-    ({}, [], "which host it was on"),
+    ({}, [], "which host it ran on"),
 ])
 def test_who_is_not_surely_placed_is_not_suspected(controller, claims, hosts, reason):
     c = controller()

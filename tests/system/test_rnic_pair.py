@@ -70,7 +70,7 @@ def test_it_describes_itself(run, probe):
 
 def test_memory_of_gpus_is_not_asked_of_a_host_without_one(run, probe):
     done = run(probe, "--memory", "gpu")
-    assert done.returncode == 77 and "--memory gpu: no NVIDIA GPU on the PCI bus of this host" in done.stderr and not done.stdout
+    assert done.returncode == 77 and "--memory gpu: no NVIDIA GPU on this host's PCI bus" in done.stderr and not done.stdout
 
 
 @pytest.fixture(scope="module")

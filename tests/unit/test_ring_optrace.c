@@ -335,7 +335,7 @@ static void what_cannot_be_written_is_said(void)
 	CHECK_HAS(err.msg, "counts in steps of 1000 us");
 	other.dp = 2;
 	CHECK_EQ(write(&other, world, 0, &twenty, &part, &err), -ENODATA);
-	CHECK_HAS(err.msg, "none of 3 communicators is that of the 2 replicas");
+	CHECK_HAS(err.msg, "none of 3 communicators connects the 2 replicas");
 	options.steps = 2;
 	CHECK_EQ(write(&job, world, 0, &options, &part, &err), -EINVAL);
 	CHECK_HAS(err.msg, "2 steps in a part: expected 3 to 64");
