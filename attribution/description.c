@@ -135,11 +135,10 @@ static int check_sum(const struct description *d, struct err *err)
 
 	for (p = 0; p < d->stages.n; p++)
 		sum += d->stages.layers[p];
-	return sum == d->layers.n
-		       ? 0
-		       : description_fail(d, "stages", err,
-					  "they have %zu layers, but layers has %zu", sum,
-					  d->layers.n);
+	return sum == d->layers.n ? 0
+				  : description_fail(d, "stages", err,
+						     "they have %zu layers, but layers has %zu",
+						     sum, d->layers.n);
 }
 
 int description_read(const char *path, struct description *ret_description, struct err *err)
