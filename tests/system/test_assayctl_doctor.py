@@ -109,6 +109,7 @@ def test_hosts_that_stopped_or_have_not_passed_are_counted(site, tmp_path):
     assert c.post(report("gpu-new", profile="passive"), token="s1").status == 202
     found = lines(doctor())["hosts"]
     assert any("1 host, first gpu-new: joined and unverified" in line for line in found), found
+    assert "ok 1 reporting" in found, found
 
 
 STUB = {"/v1/whoami": (200, {"role": "operate", "name": None, "open": False, "version": "9.9", "cluster": "kubernetes"}),
