@@ -180,7 +180,7 @@ def test_deep_runs_the_rung_that_is_asked_for_or_all(assayd, stub, says, full_pr
 def test_a_profile_that_is_no_name_makes_no_order(assayd, stub, says, full_profile, wait_until, profile):
     daemon = assayd(full_profile(says("p", sample())))
     stub.orders = [{"id": "d1", "kind": "deep", "profile": profile}]
-    wait_until(lambda: "expected the name of a profile" in daemon.log())
+    wait_until(lambda: "expected a profile name" in daemon.log())
     assert not stub.stored
 
 
