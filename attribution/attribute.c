@@ -50,11 +50,11 @@ enum {
 static const struct argp_option option_table[] = {
 	{ "meta", OPT_META, "FILE", 0, "The shape of the job (YAML), for a trace in CSV", 0 },
 	{ "align", OPT_ALIGN, "none|auto", 0,
-	  "Correct clocks that are wrong (default auto), or leave all times as they are", 0 },
+	  "Correct clocks that are off (default auto), or leave all times as recorded", 0 },
 	{ "max-ops", OPT_MAX_OPS, "N", 0,
 	  "Cut a longer trace into windows of whole steps (default 16777216)", 0 },
 	{ "summary", OPT_SUMMARY, NULL, 0,
-	  "One JSON object on one line: the slowdown, its cause, and which hosts to suspect", 0 },
+	  "Print one line of JSON: the slowdown, its cause, and which hosts to suspect", 0 },
 	{ "min-slowdown", OPT_MIN_SLOWDOWN, "S", 0,
 	  "Slowdown from which a job counts as slow (default 1.1, with --summary 1.03)", 0 },
 	{ "min-gain", OPT_MIN_GAIN, "X", 0,
@@ -71,7 +71,8 @@ static const struct argp_option option_table[] = {
 	  "Fraction of the loss that suspects must explain to count (default 0.5)", 0 },
 	{ "bootstrap", OPT_BOOTSTRAP, "N", 0, "Bootstrap draws for the intervals (default 200)", 0 },
 	{ "remedies", OPT_REMEDIES, "FILE", 0,
-	  "What moving layers, micro-batches and hosts would gain, by a description of the job "
+	  "Show what moving layers, micro-batches and hosts would gain, given a description of the "
+	  "job "
 	  "(YAML; experimental)",
 	  0 },
 	{ "output", 'o', FORM_NAMES, 0, "Output format (default json)", 0 },
@@ -204,9 +205,10 @@ static const struct argp argp = {
 	.options = option_table,
 	.parser = parse_option,
 	.args_doc = "TRACE\nhang FILE|DIR ...",
-	.doc = "What slows a training job: a host, a link, or the job itself.\vTRACE is optrace/1 "
-	       "(JSON lines) or the CSV of its columns, plain, gzip or zstd; - is standard input. "
-	       "hang says which ranks have stopped a job that hangs: see hang --help. "
+	.doc = "Finds what slows down a training job: a host, a link, or the job itself.\vTRACE is "
+	       "optrace/1 (JSON lines) or the CSV of its columns, plain, gzip or zstd; - is "
+	       "standard input. The command hang shows which ranks have stopped a hung job: see "
+	       "hang --help. "
 	       "Exit status: 0 answered, 1 failed, 2 usage or an impossible trace.",
 };
 
@@ -288,7 +290,7 @@ static int summarise(const struct options *options, struct trace_reader *reader,
 		r = next_window(options, reader, &next, err);
 	if (r > 0)
 		return err_set(err, E2BIG,
-			       "%s: more than %zu operations: a summary is of one window, see "
+			       "%s: more than %zu operations: a summary covers one window, see "
 			       "--max-ops",
 			       trace_reader_name(reader), options->max_ops);
 	if (r < 0)

@@ -43,8 +43,7 @@ static int decode_lengths(const struct jval *v, void *member, struct err *err)
 	int r = jval_need_array(v, err);
 
 	if (r == 0 && (n == 0 || n > HOTSPA_PLAN_LENGTHS_MAX))
-		return jval_fail(v, err,
-				 "expected 1 to %d lengths, not %zu: count close ones together",
+		return jval_fail(v, err, "expected 1 to %d lengths, not %zu: merge similar ones",
 				 HOTSPA_PLAN_LENGTHS_MAX, n);
 	for (i = 0; i < n && r == 0; i++) {
 		struct jval item = jval_at(v, i);
@@ -56,12 +55,12 @@ static int decode_lengths(const struct jval *v, void *member, struct err *err)
 	if (r < 0)
 		return r;
 	if (sum > HOTSPA_SEQUENCES_MAX)
-		return jval_fail(v, err, "%ju sequences of a step: expected %d at most",
+		return jval_fail(v, err, "%ju sequences in a step: expected at most %d",
 				 (uintmax_t)sum, HOTSPA_SEQUENCES_MAX);
 	qsort(h->lengths, n, sizeof(*h->lengths), longest_first);
 	for (i = 1; i < n; i++)
 		if (h->lengths[i].tokens == h->lengths[i - 1].tokens)
-			return jval_fail(v, err, "%ju tokens are there twice: add up their counts",
+			return jval_fail(v, err, "%ju tokens are listed twice: add up their counts",
 					 (uintmax_t)h->lengths[i].tokens);
 	h->n_lengths = n;
 	return 0;
@@ -76,7 +75,8 @@ static int decode_times(const struct jval *v, void *member, struct err *err)
 	int r = jval_need_array(v, err);
 
 	if (r == 0 && n != ARRAY_SIZE(plan->tokens))
-		return jval_fail(v, err, "expected a short and the longest sequence, not %zu", n);
+		return jval_fail(v, err, "expected a short sequence and the longest one, not %zu",
+				 n);
 	for (i = 0; i < n && r == 0; i++) {
 		struct timing timing = { 0, 0 };
 		struct jval item = jval_at(v, i);
@@ -89,7 +89,7 @@ static int decode_times(const struct jval *v, void *member, struct err *err)
 	if (r < 0)
 		return r;
 	if (plan->tokens[1] <= plan->tokens[0])
-		return jval_fail(v, err, "expected more tokens in the second than in the first");
+		return jval_fail(v, err, "expected the second to have more tokens than the first");
 	r = hotspa_plan_fit(plan->tokens, plan->seconds, &way, &why);
 	return r < 0 ? jval_fail(v, err, "%s", why.msg) : 0;
 }
@@ -114,7 +114,8 @@ static int decode_plans(const struct jval *v, void *member, struct err *err)
 	int r = jval_need_array(v, err);
 
 	if (r == 0 && (n < 2 || n > HOTSPA_PLAN_PLANS_MAX))
-		return jval_fail(v, err, "expected that of now and 1 to %d others, not %zu in all",
+		return jval_fail(v, err,
+				 "expected the current one and 1 to %d others, not %zu in total",
 				 HOTSPA_PLAN_PLANS_MAX - 1, n);
 	for (i = 0; i < n && r == 0; i++) {
 		struct jval item = jval_at(v, i);

@@ -293,7 +293,7 @@ static double draw_sentence(const struct attribution *a, double y, FILE *out)
 	words_sentence(a, &words);
 	(void)strbuf_printf(&words, " %s", words_acts(a));
 	if (a->suspects.counts)
-		(void)strbuf_puts(&words, " A blue frame marks the workers that are blamed.");
+		(void)strbuf_puts(&words, " A blue frame marks the blamed workers.");
 	return draw_words(strbuf_text(&words), y, out);
 }
 

@@ -110,7 +110,7 @@ static void show_shares(const struct attribution *a, FILE *out, bool colour)
 						       { "95 % INTERVAL", .right = true } };
 	static const char *const what[FIX_N] = {
 		[FIX_TOP] = "the slowest 3 % of the workers",
-		[FIX_X] = "the workers that alone cost half of it",
+		[FIX_X] = "the workers that cause half of it by themselves",
 		[FIX_LAST_STAGE] = "the last stage",
 		[FIX_LEVELLED] = "uneven micro-batches",
 		[FIX_PAUSES] = "pauses in single forward passes",
@@ -185,7 +185,7 @@ static void show_suspects(const struct attribution *a, FILE *out, bool colour)
 		row->cells[6] = times(suspect->alone.value);
 		row->cells[7] = xstrdup(s->counts	   ? "yes"
 					: !s->enough	   ? "too few steps"
-					: !s->identifiable ? "no: no peer does the same"
+					: !s->identifiable ? "no: no peer does the same work"
 							   : "no");
 		row->paint = s->counts ? PAINT_BAD : TABLE_NONE;
 	}

@@ -207,7 +207,7 @@ static int cycle(const struct draft *draft, const struct graph *graph, const str
 	return err_set(err, EINVAL,
 		       "%s %" PRIu32
 		       " of stage %u waits for itself: the starts of dp_rank 0 in step %" PRId64
-		       " make a cycle",
+		       " form a cycle",
 		       optype_name(key->type), key->seq, key->stage, draft->trace->steps[0]);
 }
 

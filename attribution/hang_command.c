@@ -53,12 +53,9 @@ static const struct argp argp = {
 	.options = option_table,
 	.parser = parse_option,
 	.args_doc = "FILE|DIR ...",
-	.doc = "Says which ranks have stopped a job that hangs.\vFILEs are dumps of PyTorch's "
-	       "flight "
-	       "recorder "
-	       "(pickle or JSON), assay-hang/1 documents, answers of NCCL's RAS, stacks of py-spy; "
-	       "of a "
-	       "DIR all that are one of these. "
+	.doc = "Shows which ranks have stopped a hung job.\vFILEs are dumps of PyTorch's flight "
+	       "recorder (pickle or JSON), assay-hang/1 documents, answers of NCCL's RAS, stacks "
+	       "of py-spy; of a DIR, all files of these kinds. "
 	       "Exit status: 0 answered, 1 failed, 2 usage or unusable input.",
 };
 

@@ -149,10 +149,10 @@ static int unpack_some(struct input *input, unsigned char *bytes, size_t size, s
 	*ret_n = size - piece.n_out;
 	input->unpacked += *ret_n;
 	if (input->unpacked > INPUT_FREE && input->unpacked / INPUT_RATIO > input->done)
-		return err_set(
-			err,
-			E2BIG, "it unpacks to more than %d times its size, as no trace does: unpack it first",
-			INPUT_RATIO);
+		return err_set(err, E2BIG,
+			       "it decompresses to more than %d times its size, as no trace does: "
+			       "decompress it first",
+			       INPUT_RATIO);
 	return 0;
 }
 
@@ -170,7 +170,7 @@ static int read_packed(struct input *input, void *bytes, size_t size, size_t *re
 			r = unpack_some(input, bytes, size, &n, err);
 		if (r == 0 && n == 0 && input->at_end && !input->ended)
 			return err_set(err, EINVAL,
-				       "the packed file ends too early: part of it is missing");
+				       "the compressed file ends too early: part of it is missing");
 	}
 	if (r == 0)
 		*ret_n = n;

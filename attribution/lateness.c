@@ -269,7 +269,7 @@ static struct maker maker_of(const struct trace *trace, size_t n_ops, size_t n_g
 static const char *refuse(const struct trace *trace, bool by_ends, size_t n)
 {
 	if (trace->job.dp < 2)
-		return "there is one replica: no rank does the same as another";
+		return "there is only one replica: no two ranks do the same work";
 	if (trace->job.vpp > 1)
 		return "the stages have model chunks";
 	if (!by_ends)

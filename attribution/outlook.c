@@ -490,7 +490,7 @@ static void put_measured(const struct outlook *o, const struct measured *m, json
 static const char *refusal(const struct attribution *a)
 {
 	if (a->cause.primary == CAUSE_REJECTED)
-		return "the trace does not add up: what a step would take is not known";
+		return "the trace does not add up: how long a step would take is unknown";
 	return NULL;
 }
 

@@ -18,11 +18,11 @@ static int check_shape(const struct measured *m, const struct description *d, co
 		       struct err *err)
 {
 	if (d->stages.n != m->pp)
-		return description_fail(d, "stages", err, "%zu of them, but %s has %zu (pp_size)",
+		return description_fail(d, "stages", err, "%zu values, but %s has %zu (pp_size)",
 					d->stages.n, trace, m->pp);
 	if (d->microbatches > 0 && d->microbatches != m->microbatches)
 		return description_fail(d, "microbatches", err,
-					"%ju, but %s has %zu forward computes of a stage in a step",
+					"%ju, but %s has %zu forward computes per stage in a step",
 					(uintmax_t)d->microbatches, trace, m->microbatches);
 	return 0;
 }
@@ -71,7 +71,7 @@ static int check_lost(const struct trace_job *job, const struct description *d, 
 
 	for (i = 0; d->lose && d->lose[i]; i++) {
 		if (!has_host(job, d->lose[i]))
-			return description_fail(d, "lose", err, "%.60s is no host of %s",
+			return description_fail(d, "lose", err, "%.60s is not a host of %s",
 						d->lose[i], trace);
 		for (k = 0; k < i; k++)
 			if (streq(d->lose[k], d->lose[i]))
@@ -97,8 +97,8 @@ static int take_slowdown(const struct trace_job *job, const struct description *
 			return description_fail(d, "slowdown", err,
 						"%.60s: expected a number from 0.1 to 100", name);
 		if (!has_host(job, name))
-			return description_fail(d, "slowdown", err, "%.60s is no host of %s", name,
-						trace);
+			return description_fail(d, "slowdown", err, "%.60s is not a host of %s",
+						name, trace);
 		for (w = 0; w < (size_t)job->dp * job->pp; w++) {
 			if (!streq(job->nodes[job->workers[w].node], name))
 				continue;

@@ -71,7 +71,7 @@ static int check_degree(const struct description *d, const char *key, uint64_t t
 	if (told == has)
 		return 0;
 	return description_fail_at(d, &first, err,
-				   "%s %ju, but %s has %ju: the first plan is that of now", key,
+				   "%s %ju, but %s has %ju: the first plan is the current one", key,
 				   (uintmax_t)told, trace, (uintmax_t)has);
 }
 
@@ -90,10 +90,11 @@ static int check_plans(const struct trace_job *job, const struct description *d,
 						   "%ju stages, but layers has %zu layers",
 						   (uintmax_t)plan->pp, d->layers.n);
 		if (devices_of(plan) != job->world)
-			return description_fail_at(
-				d, &place,
-				err, "tp * pp * dp * cp is %ju GPUs, but %s has %ju: all plans run on all",
-				(uintmax_t)devices_of(plan), trace, (uintmax_t)job->world);
+			return description_fail_at(d, &place, err,
+						   "tp * pp * dp * cp is %ju GPUs, but %s has %ju: "
+						   "every plan uses all of them",
+						   (uintmax_t)devices_of(plan), trace,
+						   (uintmax_t)job->world);
 	}
 	return 0;
 }
@@ -110,8 +111,8 @@ static int check_work(const struct measured *m, const struct description *d, con
 	fill(&s, &d->hotspa, 0);
 	if (s.ways[0].tokens < d->hotspa.lengths[0].tokens)
 		return description_fail(d, "hotspa", err,
-					"a sequence of %ju tokens, but the first plan, that of "
-					"now, holds %ju (its second time)",
+					"a sequence of %ju tokens, but the first plan, the current "
+					"one, holds %ju (its second time)",
 					(uintmax_t)d->hotspa.lengths[0].tokens,
 					(uintmax_t)s.ways[0].tokens);
 	now = hotspa_plan_alone(&s.wish, 0);
@@ -402,7 +403,7 @@ int outlook_hotspa_find(const struct attribution *a, const struct description *d
 	if (job->vpp > 1)
 		return err_set(err, EINVAL, "stages have several model chunks");
 	if (job->world > HOTSPA_SWITCH_DEVICES_MAX)
-		return err_set(err, EINVAL, "%ju GPUs are %ju more than switches are planned for",
+		return err_set(err, EINVAL, "%ju GPUs: %ju more than switch planning supports",
 			       (uintmax_t)job->world,
 			       (uintmax_t)job->world - HOTSPA_SWITCH_DEVICES_MAX);
 	fill(&s, &d->hotspa, of->forward_part);
@@ -423,7 +424,7 @@ int outlook_hotspa_find(const struct attribution *a, const struct description *d
 	alone = alone_of(&plan, step);
 	if (plan.n < 2 || plan.total + step.beyond >= alone.after)
 		return err_set(err, ERANGE,
-			       "no groups by length are faster, with their switches, than one plan "
+			       "no grouping by length is faster, with its switches, than one plan "
 			       "for all: %s, %.4g s a step (now %.4g s)",
 			       plan_text(&s.h->plans[alone.way], name), alone.after, step.now);
 	why_not = objection(a);

@@ -83,16 +83,16 @@ void outlook_show(const json_t *doc, FILE *out, bool colour, unsigned width)
 {
 	const json_t *standby = json_object_get(doc, "standby");
 
-	(void)fprintf(
-		out,
-		"\nRemedies (experimental): a step takes %.4g s, of which pipelines %.4g s; no "
-		"arrangement of them takes less than %.4g s\n",
-		real(doc, "now_s"), real(doc, "pipelines_s"), real(doc, "bound_s"));
+	(void)fprintf(out,
+		      "\nRemedies (experimental): a step takes %.4g s, of which its pipelines take "
+		      "%.4g s; no "
+		      "arrangement of them takes less than %.4g s\n",
+		      real(doc, "now_s"), real(doc, "pipelines_s"), real(doc, "bound_s"));
 	show_list(json_object_get(doc, "list"), out, colour, width);
 	show_left_out(json_object_get(doc, "left_out"), out, width);
 	if (standby)
-		(void)fprintf(
-			out, "Spare hosts: %.0f are enough in %.4g %% of the time; there are %.0f\n",
-			real(standby, "spares"), 100 * real(standby, "certainty"),
-			real(standby, "have"));
+		(void)fprintf(out,
+			      "Spare hosts: %.0f are enough %.4g %% of the time; there are %.0f\n",
+			      real(standby, "spares"), 100 * real(standby, "certainty"),
+			      real(standby, "have"));
 }

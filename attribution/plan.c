@@ -24,7 +24,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (!options->command) {
 			options->command = arg;
 			if (!streq(arg, "eval"))
-				argp_error(state, "'%s' is no command: eval is", arg);
+				argp_error(state, "unknown command '%s': expected eval", arg);
 		} else if (options->file) {
 			argp_error(state, "unexpected argument '%s': give one file", arg);
 		} else {
@@ -45,12 +45,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.parser = parse_option,
 	.args_doc = "eval FILE",
-	.doc = "Plans of pipelines for jobs whose hosts are slow or gone.\vFILE has a JSON object "
-	       "a "
-	       "line, {\"op\": NAME, ...}; - is standard input. Each is answered by a JSON object "
-	       "on "
-	       "a line. "
-	       "Exit status: 0 answered, 1 failed, 2 usage or a line that is wrong (all others are "
+	.doc = "Plans pipelines for jobs whose hosts are slow or gone.\vFILE has one JSON object "
+	       "per line, {\"op\": NAME, ...}; - is standard input. Each is answered by one line "
+	       "of JSON. Exit status: 0 answered, 1 failed, 2 usage or an invalid line (the others "
+	       "are still "
 	       "answered).",
 };
 

@@ -115,7 +115,7 @@ static int check_list(const struct jval *v, size_t most, struct err *err)
 	int r = jval_need_array(v, err);
 
 	if (r == 0 && json_array_size(v->value) > most)
-		return jval_fail(v, err, "%zu of them: expected %zu at most",
+		return jval_fail(v, err, "%zu values: expected at most %zu",
 				 json_array_size(v->value), most);
 	return r;
 }

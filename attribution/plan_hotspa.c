@@ -106,7 +106,7 @@ static int shards_of_plan(const struct jval *v, size_t rows, struct hotspa_switc
 	if (r == 0 && tp_value.value)
 		r = plan_args_count_of(&tp_value, range, &tp, err);
 	if (r == 0 && dp * tp > HOTSPA_SWITCH_DEVICES_MAX)
-		r = jval_fail(v, err, "expected %d devices at most", HOTSPA_SWITCH_DEVICES_MAX);
+		r = jval_fail(v, err, "expected at most %d devices", HOTSPA_SWITCH_DEVICES_MAX);
 	if (r == 0 && (rows == 0 || rows % tp != 0))
 		r = jval_fail(v, err, "tp %zu does not divide rows, %zu", tp, rows);
 	if (r < 0)
@@ -128,7 +128,7 @@ static int shards_of_list(const struct jval *v, struct hotspa_switch_shard *shar
 	int r = jval_need_array(v, err);
 
 	if (r == 0 && n > HOTSPA_SWITCH_DEVICES_MAX)
-		r = jval_fail(v, err, "expected %d devices at most", HOTSPA_SWITCH_DEVICES_MAX);
+		r = jval_fail(v, err, "expected at most %d devices", HOTSPA_SWITCH_DEVICES_MAX);
 	for (i = 0; i < n && r == 0; i++) {
 		CLEANUP(plan_args_counts_release) struct plan_args_counts rows = { 0 };
 		struct jval at = jval_at(v, i);
@@ -299,7 +299,7 @@ static int read_costs(struct plan_args *args, double **ret_cost, size_t *ret_n, 
 
 		r = plan_args_reals_of(&at, seconds, n, &row, err);
 		if (r == 0 && row.n != n)
-			r = jval_fail(&at, err, "%zu of them in a square of %zu", row.n, n);
+			r = jval_fail(&at, err, "a row of %zu values in a square of %zu", row.n, n);
 		if (r == 0)
 			memcpy(cost + i * n, row.v, n * sizeof(*cost));
 	}

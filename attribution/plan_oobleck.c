@@ -100,7 +100,7 @@ static int choose(struct plan_args *args, const struct oobleck_wish *wish,
 	int r = plan_args_reals(args, "T", seconds, wish->n_sizes, &times, err);
 
 	if (r == 0 && times.n != wish->n_sizes)
-		r = err_set(err, EINVAL, "%s: T: %zu of them for %zu sizes", args->line.file,
+		r = err_set(err, EINVAL, "%s: T: %zu values for %zu sizes", args->line.file,
 			    times.n, wish->n_sizes);
 	if (r == 0)
 		r = plan_args_count(args, "B", total, &n, err);
@@ -180,7 +180,7 @@ static int read_pipelines(struct plan_args *args, struct reconfigure_pipelines *
 	int r = jval_need_array(&v, err);
 
 	if (r == 0 && json_array_size(v.value) > RECONFIGURE_HOSTS_MAX)
-		r = jval_fail(&v, err, "expected %d pipelines at most", RECONFIGURE_HOSTS_MAX);
+		r = jval_fail(&v, err, "expected at most %d pipelines", RECONFIGURE_HOSTS_MAX);
 	if (r < 0)
 		return r;
 	pipelines->ends = xcalloc(json_array_size(v.value) + 1, sizeof(*pipelines->ends));

@@ -27,7 +27,7 @@ static int play(const struct plan_args_reals *forward, const struct plan_args_re
 		size_t n, double *ret_time, struct err *err)
 {
 	if (n * forward->n > PLAYED_MAX)
-		return err_set(err, EINVAL, "%zu stages of %zu micro-batches: expected %d in all",
+		return err_set(err, EINVAL, "%zu stages of %zu micro-batches: expected %d in total",
 			       forward->n, n, PLAYED_MAX);
 	*ret_time = pipe_1f1b(forward->v, backward->v, forward->n, n, NULL);
 	return 0;
@@ -43,7 +43,7 @@ static int read_both(struct plan_args *args, struct plan_args_reals *forward,
 	if (r == 0)
 		r = plan_args_reals(args, "B", seconds, STAGES_MAX, backward, err);
 	if (r == 0 && forward->n != backward->n)
-		r = jval_fail(&v, err, "%zu of them, but F has %zu", backward->n, forward->n);
+		r = jval_fail(&v, err, "%zu values, but F has %zu", backward->n, forward->n);
 	return r;
 }
 
@@ -178,7 +178,7 @@ static int read_least(struct plan_args *args, size_t n, struct plan_args_counts 
 		return 0;
 	r = plan_args_counts_of(&v, microbatches, n, least, err);
 	if (r == 0 && least->n != n)
-		return jval_fail(&v, err, "%zu of them for %zu pipelines", least->n, n);
+		return jval_fail(&v, err, "%zu values for %zu pipelines", least->n, n);
 	return r;
 }
 
@@ -225,7 +225,7 @@ static int read_each(struct plan_args *args, const char *name, struct plan_args_
 	if (json_is_array(v.value)) {
 		r = plan_args_reals_of(&v, range, n, ret, err);
 		if (r == 0 && ret->n != n)
-			r = jval_fail(&v, err, "%zu of them for %zu stages", ret->n, n);
+			r = jval_fail(&v, err, "%zu values for %zu stages", ret->n, n);
 		return r;
 	}
 	r = plan_args_real(args, name, range, &all, err);

@@ -39,7 +39,7 @@ static int read_slowdown(struct plan_args *args, struct described *to, struct er
 	int r = jval_need_array(&v, err);
 
 	if (r == 0 && json_array_size(v.value) > REARRANGE_WORKERS_MAX)
-		r = jval_fail(&v, err, "expected %d pipelines at most", REARRANGE_WORKERS_MAX);
+		r = jval_fail(&v, err, "expected at most %d pipelines", REARRANGE_WORKERS_MAX);
 	if (r < 0)
 		return r;
 	to->job.dp = json_array_size(v.value);
@@ -51,7 +51,7 @@ static int read_slowdown(struct plan_args *args, struct described *to, struct er
 
 		r = plan_args_reals_of(&at, times, to->job.pp, &one, err);
 		if (r == 0 && one.n != to->job.pp)
-			r = jval_fail(&at, err, "%zu of them for %zu stages", one.n, to->job.pp);
+			r = jval_fail(&at, err, "%zu values for %zu stages", one.n, to->job.pp);
 		if (r == 0)
 			memcpy(to->slowdown.v + d * to->job.pp, one.v, one.n * sizeof(*one.v));
 	}
@@ -66,7 +66,7 @@ static int read_memory(struct plan_args *args, struct described *to, struct err 
 		return 0;
 	r = plan_args_reals(args, "memory", bytes, REARRANGE_LAYERS_MAX, &to->memory, err);
 	if (r == 0 && to->memory.n != to->job.layers)
-		r = err_set(err, EINVAL, "%s: memory: %zu of them for %zu layers", args->line.file,
+		r = err_set(err, EINVAL, "%s: memory: %zu values for %zu layers", args->line.file,
 			    to->memory.n, to->job.layers);
 	if (r == 0)
 		r = plan_args_real(args, "room", bytes, &to->job.room, err);
@@ -86,7 +86,7 @@ static int read_job(struct plan_args *args, struct described *to, struct err *er
 	if (r == 0)
 		r = plan_args_reals(args, "B", seconds, REARRANGE_LAYERS_MAX, &to->backward, err);
 	if (r == 0 && to->backward.n != to->forward.n)
-		r = err_set(err, EINVAL, "%s: B: %zu of them, but F has %zu", args->line.file,
+		r = err_set(err, EINVAL, "%s: B: %zu values, but F has %zu", args->line.file,
 			    to->backward.n, to->forward.n);
 	if (r == 0)
 		r = plan_args_counts(args, "split", layers, REARRANGE_LAYERS_MAX, &to->split, err);

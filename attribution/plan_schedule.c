@@ -39,7 +39,7 @@ static int read_list(struct plan_args *args, const char *symbol, struct plan_arg
 		return 0;
 	r = plan_args_reals_of(&v, range, LIST_MAX, list, err);
 	if (r == 0 && list->n != n)
-		r = jval_fail(&v, err, "%zu of them: expected %zu", list->n, n);
+		r = jval_fail(&v, err, "%zu values: expected %zu", list->n, n);
 	return r;
 }
 
@@ -75,11 +75,12 @@ static int read_times(struct plan_args *args, struct pipe_schedule_wish *wish, s
 	if (r == 0)
 		r = read_list(args, "W", seconds, lists->forward.n, &lists->weight, err);
 	if (r == 0 && (wish->kind == PIPE_SCHEDULE_ZB_H1) != (lists->weight.v != NULL))
-		r = jval_fail(&v, err, "zb-h1 has the backward of the weights apart, others not");
+		r = jval_fail(&v, err,
+			      "only zb-h1 has separate times for the backward of the weights");
 	if (r == 0 && plan_args_has(args, "v"))
 		r = plan_args_count(args, "v", chunks, &wish->chunks, err);
 	if (r == 0 && lists->forward.n % wish->chunks > 0)
-		r = err_set(err, EINVAL, "%s: F: %zu of them do not make %zu chunks a stage",
+		r = err_set(err, EINVAL, "%s: F: %zu values do not make %zu chunks per stage",
 			    args->line.file, lists->forward.n, wish->chunks);
 	wish->stages = lists->forward.n / wish->chunks;
 	return r;

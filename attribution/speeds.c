@@ -27,7 +27,7 @@ static int read_span(const struct jval *row, int64_t *end, struct speeds_span *r
 	if (ret->n < 1 || ret->n > INT32_MAX)
 		return jval_fail(row, err, "%lld is not a valid number of ranks", (long long)ret->n);
 	if (!(ret->speed >= SPEEDS_LEAST && ret->speed <= SPEEDS_MOST))
-		return jval_fail(row, err, "expected a speed from %g to %g (1 is usual)",
+		return jval_fail(row, err, "expected a speed from %g to %g (1 is normal)",
 				 SPEEDS_LEAST, SPEEDS_MOST);
 	*end = ret->first + ret->n;
 	return 0;

@@ -243,7 +243,7 @@ static int check_steps(const struct trace_builder *builder, const struct shape *
 		return err_set(err, code, "%zu steps are too few: at least %d are needed",
 			       shape->n_kept, TRACE_STEPS_MIN);
 	return err_set(err, code,
-		       "%zu of %zu steps are whole, at least %d are needed: in step %" PRId64
+		       "%zu of %zu steps are complete, at least %d are needed: in step %" PRId64
 		       " dp_rank %" PRIu32 " has %zu operations, not the %zu of most others",
 		       shape->n_kept, shape->n_steps, TRACE_STEPS_MIN, first->step, first->dp_rank,
 		       first->has, first->expected);

@@ -336,7 +336,7 @@ static int read_head(struct trace_reader *reader, const struct strbuf *line, con
 	if (text[strspn(text, " \t\r")] == '{') {
 		if (meta)
 			return err_set(err, EINVAL,
-				       "%s: its first line says what %s would: leave out --meta",
+				       "%s: its first line already says what %s would: omit --meta",
 				       input_name(reader->input), meta);
 		line_style_optrace(&reader->style);
 		return trace_meta_line(text, line->len, place, job, err);

@@ -58,12 +58,12 @@ static int unite_steps(const struct trace_builder *builder, struct shape *shape,
 			return err_set(
 				err, EINVAL,
 				"step %" PRId64
-				" goes on after its window was analysed: sort the trace by step,"
+				" continues after its window was analysed: sort the trace by step,"
 				" or raise --max-ops",
 				shape->steps[i]);
 	}
 	if (shape->leaves && shape->n_steps < TRACE_STEPS_MIN)
-		return err_set(err, EAGAIN, "%zu steps do not make a window", shape->n_steps);
+		return err_set(err, EAGAIN, "%zu steps are too few for a window", shape->n_steps);
 	if (shape->n_steps == 0)
 		return err_set(err, EINVAL, "no operation");
 	return 0;

@@ -33,7 +33,7 @@ static int gzip_step(void *state, struct unpack_piece *piece, struct err *err)
 		return -ENOMEM;
 	if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
 		return err_set(err, EINVAL, "broken gzip: %s",
-			       z->msg ? z->msg : "it cannot be unpacked");
+			       z->msg ? z->msg : "it cannot be decompressed");
 	piece->n_in -= (size_t)(z->next_in - piece->in);
 	piece->in = z->next_in;
 	piece->n_out -= (size_t)(z->next_out - piece->out);

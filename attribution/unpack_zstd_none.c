@@ -8,5 +8,5 @@ int unpack_zstd(struct unpack *ret_unpack UNUSED, struct err *err)
 {
 	return err_set(
 		err, EOPNOTSUPP,
-		"it is compressed with zstd, which this build cannot unpack: unpack it first");
+		"it is compressed with zstd, which this build cannot read: decompress it first");
 }

@@ -157,7 +157,7 @@ static void tell_replacing(const struct attribution *a, struct strbuf *text)
 	const char *them = s->n > 1 ? "them" : "it";
 
 	if (s->counts) {
-		(void)strbuf_printf(text, "With %s at the pace of the others a step would be ",
+		(void)strbuf_printf(text, "With %s at the pace of the others, a step would be ",
 				    them);
 		tell_percent(&s->gain, text);
 		(void)strbuf_puts(text, " shorter. ");
@@ -192,10 +192,11 @@ static void tell_rejected(const struct attribution *a, const uint32_t *culprits 
 			worst = i;
 	}
 	if (a->hints.nodes[worst].above > LATE_SHARE * s->recorded)
-		(void)strbuf_printf(
-			text,
-			"Node %s starts its operations latest: %.3g s a step more than its peers. ",
-			job->nodes[worst], a->hints.nodes[worst].above);
+		(void)strbuf_printf(text,
+				    "Node %s starts its operations latest: %.3g s a step later "
+				    "than its "
+				    "peers. ",
+				    job->nodes[worst], a->hints.nodes[worst].above);
 	(void)strbuf_puts(
 		text, "No host can be blamed from it; look at what runs between the operations. ");
 }
@@ -211,7 +212,7 @@ static void tell_none(const struct attribution *a, const uint32_t *culprits UNUS
 
 static void tell_gain(double share, const char *with, struct strbuf *text)
 {
-	(void)strbuf_printf(text, "%s %.0f %% of the loss would go. ", with,
+	(void)strbuf_printf(text, "%s %.0f %% of the loss would disappear. ", with,
 			    percent(MIN(MAX(share, 0), 1)));
 }
 
@@ -342,9 +343,10 @@ static void tell_unknown(const struct attribution *a, const uint32_t *culprits U
 	tell_loss(a, text);
 	(void)strbuf_puts(
 		text,
-		"No single cause explains half of that: not some workers, the last stage, the "
-		"lengths of sequences, pauses or communication. The timeline (-o timeline) shows "
-		"where it goes. ");
+		"No single cause explains half of that: neither some "
+		"workers, the last stage, the "
+		"lengths of sequences, pauses nor communication. The timeline (-o timeline) shows "
+		"where the time goes. ");
 }
 
 enum actor { ACTOR_NOBODY, ACTOR_OPERATOR, ACTOR_OWNER };
@@ -414,7 +416,7 @@ static void tell_suspects(const struct attribution *a, enum cause_label label, s
 		return;
 	(void)strbuf_puts(text, label == CAUSE_NONE ? "But " : "Beside that ");
 	name_suspects(a, text);
-	(void)strbuf_printf(text, " %s slower than those that do the same. ",
+	(void)strbuf_printf(text, " %s slower than others with the same work. ",
 			    a->suspects.n > 1 ? "are" : "is");
 	tell_replacing(a, text);
 	(void)strbuf_puts(text, a->suspects.n > 1 ? "Test them. " : "Test it. ");
@@ -474,7 +476,7 @@ static void say_suspects(const struct attribution *a, struct strbuf *text)
 	const struct suspects *s = &a->suspects;
 
 	name_suspects(a, text);
-	(void)strbuf_printf(text, " %s the job by %s: with %s at the pace of the others a step is ",
+	(void)strbuf_printf(text, " %s the job by %s: with %s at the pace of the others, a step is ",
 			    s->n > 1 ? "slow" : "slows", s->transfers ? "transfers" : "computing",
 			    s->n > 1 ? "them" : "it");
 	tell_percent(&s->gain, text);

@@ -189,7 +189,7 @@ static void sum_up(const struct bulk *b)
 	count(&text, b->n_refused, "refused");
 	count(&text, b->n_unknown, "unknown");
 	count(&text, b->n_failed, "failed");
-	count(&text, n - tried, b->over ? "not tried: the refusal holds for them too" : "not tried");
+	count(&text, n - tried, b->over ? "not tried: they would be refused too" : "not tried");
 	text_wrap(text, b->page.out, 0, b->page.width);
 	if (b->request->settings.dry_run && b->n_done > 1)
 		text_wrap("Each host was checked on its own: together they may exceed a budget.",

@@ -20,7 +20,7 @@ const struct command commands[] = {
 		  "since it joined), or in service with a silence or an override and when that "
 		  "ends. A host that stopped reporting is inconclusive, whatever it was before. "
 		  "AGENT says whether its daemon is connected; suspect means that the "
-		  "connection was lost, and leads to nothing by itself. On a narrow terminal "
+		  "connection was lost, and has no effect by itself. On a narrow terminal "
 		  "AGENT, SKU and SEEN are left out first.",
 	  .examples = { { "assayctl nodes --cordoned",
 			  "hosts out of service, and who took them out" },
@@ -62,7 +62,7 @@ const struct command commands[] = {
 	  .view = &view_incidents },
 	{ .words = { "baselines" },
 	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT) | OPTION_BIT(OPTION_SKU),
-	  .summary = "list what hosts of a SKU reach",
+	  .summary = "list the values that hosts of a SKU reach",
 	  .description =
 		  "Other hosts are judged by these values. For each check and each set of "
 		  "parameters: the median over hosts that are not suspected of anything, one "
@@ -98,7 +98,7 @@ const struct command commands[] = {
 	  .needs = OPTION_BIT(OPTION_REASON),
 	  .summary = "take hosts out of service",
 	  .description =
-		  "No new job starts on a cordoned host; running jobs go on. A cordon by hand "
+		  "No new job starts on a cordoned host; running jobs continue. A cordon by hand "
 		  "counts against the budgets: when one is used up, the cordon is refused, and "
 		  "the message names the budget and what would allow it. --break-glass cordons "
 		  "anyway and records who did it. Cordoning a host twice changes nothing.\n\n"
@@ -139,7 +139,7 @@ const struct command commands[] = {
 		  "The host is tested, and goes back into service when it passes. A replaced "
 		  "part is recognized by its serial number and starts with a clean history. For "
 		  "a host in service, past findings are dropped, and so are parts that were "
-		  "removed on purpose: its next runs tell.",
+		  "removed on purpose: its next runs decide.",
 	  .examples = { { "assayctl repair-done gpu-17 --reason 'GPU 3 replaced, RMA 9912'",
 			  "after the visit" } },
 	  .view = &view_act,
@@ -150,11 +150,10 @@ const struct command commands[] = {
 	  .argument = { "NODE...", ARGUMENT_NODE, .many = true },
 	  .options = OPTIONS_HOSTS,
 	  .summary = "load hosts at full power for minutes",
-	  .description =
-		  "A host that is out of service and runs no job loads all of its GPUs and "
-		  "NVLinks for five minutes and tells which become slow or hot. Of a rack two "
-		  "burn at once, begun ten seconds apart; others wait. What waits when the "
-		  "controller is restarted must be ordered again.",
+	  .description = "A host that is out of service and runs no job loads all of its GPUs and "
+			 "NVLinks for five minutes and shows which become slow or hot. Two hosts "
+			 "of a rack burn at once, started ten seconds apart; the others wait. "
+			 "Burns still waiting when the controller restarts must be ordered again.",
 	  .examples = { { "assayctl burn gpu-17 --reason 'fan 3 replaced'",
 			  "then: assayctl node gpu-17" } },
 	  .view = &view_act,
@@ -206,7 +205,7 @@ const struct command commands[] = {
 	  .summary = "end a silence now",
 	  .description = "From now on findings on the host count again. Ending a silence that does "
 			 "not exist changes nothing.",
-	  .examples = { { "assayctl silence end gpu-17", "the firmware is updated" },
+	  .examples = { { "assayctl silence end gpu-17", "the firmware has been updated" },
 			{ "assayctl silence end --rack r12 --yes", "a whole rack" } },
 	  .view = &view_act,
 	  .post = "/v1/nodes/{}/silence",
@@ -269,12 +268,12 @@ const struct command commands[] = {
 			{ "assayctl evidence gpu-17 -o json | gzip > gpu-17.json.gz",
 			  "every number" } },
 	  .view = &view_evidence },
-	{ .group = "Find what slows jobs",
+	{ .group = "Find what slows jobs down",
 	  .words = { "jobs" },
 	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT),
-	  .summary = "list jobs that sent traces, and what slows them",
+	  .summary = "list jobs that sent traces, and what slows them down",
 	  .description =
-		  "One row per job; those that need someone first. SLOWDOWN is how many times "
+		  "One row per job, those that need attention first. SLOWDOWN is how many times "
 		  "as long a step takes as it would without stragglers; every job has some. "
 		  "CAUSE is compute, link, fabric or launch when hosts are to blame, or a "
 		  "property of the job: seqlen, stage, gc.\n\n"
@@ -294,7 +293,7 @@ const struct command commands[] = {
 		     OPTION_BIT(OPTION_RUN) | OPTION_BIT(OPTION_PART) | OPTION_BIT(OPTION_AGES) |
 		     OPTION_BIT(OPTION_WAIT),
 	  .needs = OPTION_BIT(OPTION_JOB),
-	  .summary = "send a job's trace, to learn what slows it",
+	  .summary = "send a job's trace, to learn what slows it down",
 	  .description =
 		  "TRACE is what assay-attribute reads: optrace/1 (assay-optrace makes it from "
 		  "profiles) or CSV with --meta, plain, gzip or zstd, at most 32 MiB; - is "
@@ -329,27 +328,26 @@ const struct command commands[] = {
 	  .argument = { "NAME", ARGUMENT_JOB },
 	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT) | OPTION_BIT(OPTION_WINDOWS) |
 		     OPTION_BIT(OPTION_RANKS) | OPTION_BIT(OPTION_EXCLUDE_AS),
-	  .summary = "show what slows one job, how sure that is, and what happens next",
+	  .summary = "show what slows one job down, how sure that is, and what happens next",
 	  .description =
 		  "The slowdown of each worker as a heat map; then the suspects and what "
 		  "replacing them would gain (with 95 % intervals), the cause, the decision and "
 		  "its reason, and the latest windows. NAME is a name or an id from `assayctl "
 		  "jobs`.\n\n"
 		  "share is the part of the lost time that would come back if the suspect were "
-		  "as fast as the others; gain is the same as a part of a step. `slowest` "
-		  "instead of `suspect`: some host is always the slowest, and this one is not "
-		  "slow enough to say more.\n\n"
-		  "prediction is how long a step takes once the suspects are replaced, and when "
-		  "a restart has paid for itself; verified is what the next run measured; "
-		  "advice is what the job's driver was told, and whether it answered.\n\n"
-		  "With --ranks: where each rank of a hung job is, according to its hosts: "
-		  "the last collective, in which group, and for whom it waits; whoever has stopped "
-		  "comes first. Of more than 64 ranks those that do the same are one row; -o wide "
-		  "has each.",
+		  "as fast as the others; gain is the same as a fraction of a step. `slowest` "
+		  "instead of `suspect`: some host is always the slowest, and this one is not slow "
+		  "enough to say more.\n\nprediction is how long a step takes once the suspects "
+		  "are replaced, and when a restart has paid for itself; verified is what the next "
+		  "run measured; advice is what the job's driver was told, and whether it "
+		  "answered.\n\nWith --ranks: where each rank of a hung job is, according to its "
+		  "hosts: the last collective, in which group, and which ranks it waits for; those "
+		  "that have stopped come first. With more than 64 ranks, those that do the same "
+		  "share a row; -o wide lists each.",
 	  .examples = { { "assayctl job research/llm-7", "the job" },
-			{ "assayctl job j12 --ranks", "who has stopped it" },
+			{ "assayctl job j12 --ranks", "which rank has stopped it" },
 			{ "sbatch $(assayctl job j12 --exclude-as slurm) train.sh",
-			  "restart it without the hosts that slow it" } },
+			  "restart it without the hosts that slow it down" } },
 	  .view = &view_job },
 	{ .words = { "plan" },
 	  .argument = { "JOB", ARGUMENT_JOB },
@@ -357,16 +355,14 @@ const struct command commands[] = {
 	  .summary = "show what would help a job, what it costs, and when it pays",
 	  .description =
 		  "Every remedy that its last window and the controller know of: replacing hosts, "
-		  "going on without a replica, dealing micro-batches otherwise, and what its owner "
-		  "can do. STEP is how long a step takes then; PAYS AFTER is when the gain has "
-		  "made "
-		  "up for the cost (with 95 % intervals).\n\n"
-		  "SURE: exact is a simulation of the trace with just that changed; model is a "
-		  "model of its pipelines; bound is the most that it can gain.\n\n"
-		  "With --steps the best over the steps that are left comes first. Without it the "
-		  "cheapest does, and the line below says what to do now: a remedy is worth its "
-		  "price once the job has lost as much.\n\n"
-		  "Nothing is done by this command, and no host stays in service because of it.",
+		  "continuing without a replica, redistributing micro-batches, and what its owner "
+		  "can do. STEP is how long a step then takes; PAYS AFTER is when the gain has "
+		  "made up for the cost (with 95 % intervals).\n\nSURE: exact is a simulation of "
+		  "the trace with just that changed; model is a model of its pipelines; bound is "
+		  "the most that it can gain.\n\nWith --steps, the best over the remaining steps "
+		  "comes first. Without it the cheapest does, and the line below says what to do "
+		  "now: a remedy is worth its cost once the job has lost that much.\n\nThis "
+		  "command changes nothing, and no host stays in service because of it.",
 	  .examples = { { "assayctl plan research/llm-7", "what would help it" },
 			{ "assayctl plan research/llm-7 --without gpu-17",
 			  "what cordoning gpu-17 does to it" },
@@ -392,13 +388,14 @@ const struct command commands[] = {
 	  .view = &view_diagnose },
 	{ .words = { "investigations" },
 	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT),
-	  .summary = "list investigations of hosts that slow jobs",
+	  .summary = "list investigations of hosts that slow jobs down",
 	  .description =
 		  "Newest first. STATE is open (a suspect waits for its test), testing, evict "
 		  "(job and test agree: the policy is asked to cordon it), cordoned, replaced "
 		  "(the job runs on without it), verified (as fast as predicted), excluded (a "
 		  "diagnosis: restart without some hosts), acquitted (tested, and clean), owner "
-		  "(the job slows itself), watch (nothing for now) or withdrawn; the text says "
+		  "(the job slows itself down), watch (nothing for now) or withdrawn; the text "
+		  "says "
 		  "why.",
 	  .examples = { { "assayctl investigations --watch", "as they progress" } },
 	  .view = &view_investigations },
@@ -431,9 +428,10 @@ const struct command commands[] = {
 	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_REASON) | OPTION_BIT(OPTION_DOMAIN) |
 		     OPTION_BIT(OPTION_NODES) | OPTION_BIT(OPTION_KIND) | OPTION_BIT(OPTION_PLAN),
 	  .needs = OPTION_BIT(OPTION_REASON),
-	  .summary = "test hosts with each other, to find what slows collectives",
+	  .summary = "test hosts with each other, to find what slows collectives down",
 	  .description =
-		  "Hosts measure in pairs, then each suspect with a host found good, until the "
+		  "Hosts are measured in pairs, then each suspect with a known-good host, until "
+		  "the "
 		  "slow host, rail or switch is known. Only hosts that passed their own tests, "
 		  "are idle and are connected take part. A host found slow gets a finding like "
 		  "any other; a switch, or an undecided result, cordons nothing.",
@@ -541,15 +539,15 @@ const struct command commands[] = {
 	  .argument = { "ID", ARGUMENT_ID },
 	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_REASON),
 	  .summary = "end a session of the web page",
-	  .description = "Its cookie is refused at once. Who has the token can log in again: take "
-			 "that out of tokens.yaml too if it leaked. Needs the role admin.",
+	  .description = "Its cookie is refused at once. Whoever has the token can log in again: "
+			 "if it leaked, remove it from tokens.yaml too. Needs the role admin.",
 	  .examples = { { "assayctl session end 3", "that one" } },
 	  .view = &view_act,
 	  .post = "/v1/sessions/{}/end" },
 	{ .words = { "doctor" },
 	  .options = OPTIONS_WHERE,
-	  .summary =
-		  "can this machine work with the controller, and does it protect the fleet now?",
+	  .summary = "check that this machine can work with the controller, and that the fleet is "
+		     "protected",
 	  .description =
 		  "One line per check, with the one thing to do where something is wrong: "
 		  "the controller's address, the token and the authority, and where each came "

@@ -72,7 +72,7 @@ static void check_token(struct doctor_visit *d)
 		free(TAKE(d->base));
 	} else if (text && stat(path, &st) == 0 && st.st_mode & S_IROTH) {
 		checklist_say(&d->list, CHECK_WARN, "token",
-			      "%s (%s): anybody on this machine can read it: chmod 600 %s", path,
+			      "%s (%s): readable by everyone on this machine: chmod 600 %s", path,
 			      source, path);
 	} else if (text) {
 		checklist_say(&d->list, CHECK_OK, "token", "%s (%s)", path, source);
@@ -87,7 +87,7 @@ static void check_authority(struct doctor_visit *d)
 
 	if (!path && starts_with(d->request->settings.controller, "https://"))
 		checklist_say(&d->list, CHECK_OK, "authority",
-			      "the system's (ASSAY_CACERT names another)");
+			      "the system's CAs (ASSAY_CACERT names another file)");
 	if (!path)
 		return;
 	text = read_named(d, "authority", path, source);
@@ -113,7 +113,8 @@ int doctor_run(const struct request *request)
 	if (d.base)
 		doctor_reach(&d);
 	else
-		checklist_say(&d.list, CHECK_SKIPPED, "reach", "not asked until the above is fixed");
+		checklist_say(&d.list, CHECK_SKIPPED, "reach",
+			      "not checked until the above is fixed");
 	if (d.may_ask)
 		doctor_acts(&d);
 	bad = checklist_end(&d.list);

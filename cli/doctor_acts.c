@@ -68,7 +68,7 @@ static bool say_blocked(struct doctor_visit *d, const json_t *breaker)
 	if (fenced)
 		checklist_say(&d->list, CHECK_BAD, "acting",
 			      "fenced off: another controller has taken over: ask that one, or "
-			      "restart this");
+			      "restart this one");
 	if (*stopped)
 		checklist_say(&d->list, CHECK_BAD, "acting",
 			      "stopped: %s: take the annotation off the Lease (docs/acting.md)",
@@ -199,7 +199,7 @@ static void say_hosts(struct doctor_visit *d)
 			"none has reported: run assay doctor on one (assayctl join-command lets "
 			"new ones in)");
 	else if (h.silent.n == 0)
-		checklist_say(&d->list, CHECK_OK, "hosts", "%u report", h.n);
+		checklist_say(&d->list, CHECK_OK, "hosts", "%u reporting", h.n);
 	say_some(d, &h.silent, "stopped reporting: run assay doctor there");
 	say_some(d, &h.unverified,
 		 "joined and unverified: run assay run --profile quick --report there");

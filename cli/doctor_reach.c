@@ -143,12 +143,13 @@ static void say_certificate(struct doctor_visit *d, const struct http_once *q)
 	day_of(c->ends_us, day);
 	if (!c->ends_us)
 		checklist_say(&d->list, CHECK_SKIPPED, "certificate",
-			      "trusted; this build of libcurl does not say until when");
+			      "trusted; this build of libcurl cannot tell when it expires");
 	else if (c->ends_us < q->answered_us + CERTIFICATE_SOON_US)
-		checklist_say(&d->list, CHECK_WARN, "certificate",
-			      "ends on %s: run assayctl setup certificate on the controller, then "
-			      "systemctl reload assay-controller",
-			      day);
+		checklist_say(
+			&d->list, CHECK_WARN, "certificate",
+			"expires on %s: run assayctl setup certificate on the controller, then "
+			"systemctl reload assay-controller",
+			day);
 	else
 		checklist_say(&d->list, CHECK_OK, "certificate", "until %s, for %s", day, c->names);
 }
@@ -157,8 +158,8 @@ static void say_certificate(struct doctor_visit *d, const struct http_once *q)
 static const struct {
 	const char *role, *may;
 } roles[] = {
-	{ "read", "looks, and changes nothing" },
-	{ "operate", "looks, cordons and uncordons" },
+	{ "read", "can look, and change nothing" },
+	{ "operate", "can look, cordon and uncordon" },
 	{ "admin", "may do everything" },
 };
 
@@ -193,7 +194,7 @@ static void say_status(struct doctor_visit *d, const struct http_once *answer)
 		break;
 	case 401:
 		checklist_say(&d->list, CHECK_BAD, "rights",
-			      "the controller does not know the token of %s: give it a row in "
+			      "the controller does not know the token of %s: add it to "
 			      "tokens.yaml, "
 			      "or name another file",
 			      d->request->settings.token_file

@@ -68,7 +68,7 @@ void help_all(FILE *out, unsigned width)
 
 	(void)fputs("Usage: assayctl COMMAND [OPTION...]\n", out);
 	text_wrap("Shows the verdicts on a fleet's hosts and the reasons for them, and what slows "
-		  "jobs; takes hosts out of service and puts them back.",
+		  "jobs down; takes hosts out of service and puts them back.",
 		  out, 0, width);
 	for (c = commands; c->words[0]; c++) {
 		CLEANUP(freep) char *name = command_name(c);

@@ -26,8 +26,9 @@ static int add(json_t *all, const json_t *names, struct err *err)
 		const char *name = name_at(names, i);
 
 		if (!name || !node_name_ok(name))
-			return err_set(err, EPROTO,
-				       "the controller excludes what cannot be the name of a host");
+			return err_set(
+				err, EPROTO,
+				"the controller excludes something that cannot be a host name");
 		json_insert_text(all, name);
 	}
 	return 0;

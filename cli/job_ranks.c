@@ -370,7 +370,6 @@ char *job_ranks_summary(const json_t *document)
 	const size_t n = json_array_size(json_object_get(document, "ranks"));
 
 	if (n == 0)
-		return xasprintf("%s: %s; no host has said anything of its ranks lately", name,
-				 state);
+		return xasprintf("%s: %s; no host has reported on its ranks lately", name, state);
 	return xasprintf("%s: %s; %zu rank%s", name, state, n, n == 1 ? "" : "s");
 }

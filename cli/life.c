@@ -41,7 +41,7 @@ static void line_cordon(const json_t *life, const struct page *page)
 	text = xasprintf("by %s at %s: %s%s", raw_at(cordon, "by"), raw_at(cordon, "at"),
 			 raw_at(cordon, "reason"),
 			 json_is_true(json_object_get(cordon, "pre"))
-				 ? "; it was cordoned by someone else before, and stays so"
+				 ? "; someone else had cordoned it before, and that cordon stays"
 				 : "");
 	ticket_line(page, "cordon", text);
 }
@@ -61,7 +61,7 @@ static void lines_until(const json_t *life, const struct page *page)
 	line_until(page, "override", raw_at(life, "override_until"),
 		   "kept in service by an operator");
 	line_until(page, "silence", raw_at(life, "silence_until"),
-		   "findings are shown, and lead to nothing");
+		   "findings are shown but have no effect");
 	line_until(page, "hold", raw_at(life, "hold_until"), "kept free of jobs for a test");
 }
 

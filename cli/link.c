@@ -232,7 +232,7 @@ static int take_page(json_t *page, json_t *items, char **cursor, struct err *err
 			return err_set(err, EBADMSG, "item %zu of the list is not an object", i);
 	}
 	if (next && (streq(next, *cursor) || json_array_size(more) == 0))
-		return err_set(err, EBADMSG, "the pages of the list do not end");
+		return err_set(err, EBADMSG, "the list has no last page");
 	(void)json_array_extend(items, more);
 	free(*cursor);
 	*cursor = xstrdup(next);

@@ -137,9 +137,8 @@ static const char description[] =
 	"and key=value lines as \\u and their number.\n\n"
 	"With --watch the terminal is redrawn in place and changes are marked with an asterisk; "
 	"elsewhere each change is printed below the one before, in JSON as one line. A controller "
-	"that does not answer is asked again, less and less often, and the picture says since when "
-	"it "
-	"is stale. Ctrl-C ends it.";
+	"that does not answer is retried less and less often, and the display says since when it "
+	"has been stale. Ctrl-C ends it.";
 
 static const char tail[] =
 	".SH SEE ALSO\n"

@@ -87,7 +87,7 @@ const struct option_row option_rows[N_OPTIONS] = {
 	[OPTION_META] = { "meta", 0, OPTION_IS_FILE, "FILE", NULL, 0, AT(meta_file), NULL,
 			  "the shape of the job (YAML), for a trace in CSV" },
 	[OPTION_RUN] = { "run", 0, OPTION_IS_COUNT, "N", NULL, 0, AT(run), NULL,
-			 "number of the run, one more after each restart (default: the last "
+			 "number of the run, incremented at each restart (default: the last "
 			 "known)" },
 	[OPTION_PART] = { "part", 0, OPTION_IS_PART, "K/M", NULL, 0, AT(part), NULL,
 			  "this file is part K of M of one trace" },
@@ -98,8 +98,8 @@ const struct option_row option_rows[N_OPTIONS] = {
 			  AT(wait_us), NULL,
 			  "wait for the analysis, and show the job (default: 2m)" },
 	[OPTION_RANKS] = { "ranks", 0, OPTION_IS_FLAG, NULL, NULL, 0, AT(ranks), NULL,
-			   "show where each rank stands instead: who has stopped, and who waits "
-			   "for whom" },
+			   "show where each rank is instead: which have stopped, and which wait "
+			   "for which" },
 	[OPTION_WINDOWS] = { "windows", 0, OPTION_IS_FLAG, NULL, NULL, 0, AT(windows), NULL,
 			     "list its windows instead, newest first, with their results" },
 	[OPTION_EXCLUDE_AS] = { "exclude-as", 0, OPTION_IS_CHOICE, "FORM", job_exclude_forms, 0,
@@ -134,7 +134,7 @@ const struct option_row option_rows[N_OPTIONS] = {
 	[OPTION_DRY_RUN] = { "dry-run", 0, OPTION_IS_FLAG, NULL, NULL, 0, AT(dry_run), NULL,
 			     "show what would be done, and do nothing" },
 	[OPTION_WITHOUT] = { "without", 0, OPTION_IS_TEXT, "NODE,NODE", NULL, 0, AT(without), NULL,
-			     "what becomes of the job when these hosts are taken from it" },
+			     "show what happens to the job without these hosts" },
 	[OPTION_STEPS] = { "steps", 0, OPTION_IS_COUNT, "N", NULL, 0, AT(steps), NULL,
 			   "how many steps the job has left" },
 	[OPTION_HELP] = { "help", 'h', OPTION_IS_FLAG, NULL, NULL, 0, AT(help), NULL,

@@ -234,7 +234,7 @@ int setup_controller(const struct request *request)
 		     "certificate)\n",
 		     names.of[0], dir, dir);
 	if (!getgrnam(GROUP))
-		(void)printf("there is no group " GROUP
+		(void)printf("no such group: " GROUP
 			     " yet: once it is there, chgrp it and chmod 640: %s/controller.key "
 			     "and %s/tokens.yaml\n",
 			     dir, dir);

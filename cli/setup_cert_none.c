@@ -14,7 +14,7 @@ int setup_cert_authority(const char *name UNUSED, struct setup_cert_pair *ret UN
 			 struct err *err)
 {
 	return err_set(err, EINVAL,
-		       "this assayctl was built without GnuTLS: it makes no certificates");
+		       "this assayctl was built without GnuTLS: it cannot create certificates");
 }
 
 int setup_cert_server(const struct setup_cert_pair *ca UNUSED, const char *const *names UNUSED,

@@ -43,7 +43,7 @@ const char *trace_file_doubt(const char *bytes, size_t len)
 	if (begins(bytes, n, "\x1f\x8b", 2) || begins(bytes, n, "\x28\xb5\x2f\xfd", 4))
 		return NULL;
 	if (begins(bytes, n, "PAR1", 4))
-		return "Parquet is not read: write it as CSV (docs/optrace.md)";
+		return "Parquet is not supported: write it as CSV (docs/optrace.md)";
 	if (!is_text(bytes, n))
 		return "not a trace: neither text, gzip nor zstd";
 	while (blank < n && strchr(" \t\r\n", bytes[blank]))

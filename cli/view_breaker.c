@@ -27,8 +27,8 @@ static const struct {
 } counted[] = {
 	{ "budget.total", "hosts out of service in the whole fleet, whoever cordoned them" },
 	{ "budget.domain", "hosts out of service in one rack, switch or other domain" },
-	{ "budget.per_job", "hosts out of service of one job" },
-	{ "budget.rate.manual", "recent cordons by hand, of the account with the most" },
+	{ "budget.per_job", "hosts of one job that are out of service" },
+	{ "budget.rate.manual", "recent cordons by hand, by the account with the most" },
 	{ "budget.rate", "recent automatic cordons" },
 	{ "budget.deny", "hosts refusing jobs because of one signature" },
 };
@@ -80,8 +80,8 @@ static char *state_words(const json_t *breaker, const struct page *page)
 	CLEANUP(freep) char *reset = age_of_stamp(raw_at(breaker, "reset"), page->now_us);
 
 	if (json_is_true(json_object_get(breaker, "open")))
-		return xasprintf("the breaker is OPEN since %s (%s): %s; nothing is cordoned until "
-				 "`assayctl breaker reset --reason ...`, releases go on",
+		return xasprintf("the breaker has been OPEN since %s (%s): %s; nothing is cordoned "
+				 "until `assayctl breaker reset --reason ...`, releases continue",
 				 raw_at(breaker, "opened"), age, raw_at(breaker, "reason"));
 	if (*raw_at(breaker, "reset"))
 		return xasprintf("the breaker is closed, reset %s by %s", reset,

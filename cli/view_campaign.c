@@ -59,8 +59,8 @@ static void show_resumed(const json_t *campaign, const struct page *page)
 	const double n = number_at(campaign, "resumed");
 	CLEANUP(freep) char *times = xasprintf("%.0f times", n);
 	CLEANUP(freep)
-	char *line = xasprintf("the controller restarted %s during it: a group whose orders "
-			       "were under way may have run twice",
+	char *line = xasprintf("the controller restarted %s while it ran: a group whose orders "
+			       "were in progress may have run twice",
 			       n > 1 ? times : "once");
 
 	if (n >= 1)

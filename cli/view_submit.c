@@ -78,11 +78,10 @@ static int meta_part(const char *file, char **ret, struct err *err)
 		return -EINVAL;
 	encoded = link_segment(text);
 	if (len > META_MAX || strlen(encoded) > PATH_MOST)
-		return err_set(
-			err, EINVAL,
-			"%s: too long: %zu bytes, and %zu in a URL; at most %d and %d: leave "
-			"comments and ranks out",
-			file, len, strlen(encoded), META_MAX, PATH_MOST);
+		return err_set(err, EINVAL,
+			       "%s: too long: %zu bytes, and %zu in a URL; at most %d and %d: omit "
+			       "comments and ranks",
+			       file, len, strlen(encoded), META_MAX, PATH_MOST);
 	*ret = xasprintf("&meta=%s", encoded);
 	return 0;
 }
@@ -242,7 +241,7 @@ static int wait_for_it(struct submit *s, const json_t *answer, struct err *err)
 	const char *id = raw_at(answer, "id");
 	CLEANUP(freep) char *received = NULL;
 
-	s->patience.words = "waiting for its analysis";
+	s->patience.words = "waiting to be analysed";
 	for (;;) {
 		CLEANUP(json_freep) json_t *window = NULL;
 		int r = look_at(s, id, number, &window, err);

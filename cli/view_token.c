@@ -94,10 +94,8 @@ static void show(const struct picture *picture, struct page *page)
 
 	(void)fprintf(page->out, "%s\n\non each host:\n  %s\n", token, command);
 	if (!*raw_at(picture->document, "ca_sha256"))
-		(void)fputs(
-			"with --ca-hash or --ca too where it is https: the controller has no `ca` "
-			"in controller.yaml\n",
-			page->out);
+		(void)fputs("add --ca-hash or --ca if it is https: controller.yaml has no `ca`\n",
+			    page->out);
 }
 
 const struct view view_token = { fetch, summary, show, NULL };

@@ -276,7 +276,7 @@ static void show_restarts(const json_t *why, const struct page *page)
 	ticket_line(
 		page, "then",
 		json_is_true(json_object_get(restarts, "named"))
-			? "a suspect: test it before the next job; by itself this cordons nobody"
+			? "a suspect: test it before the next job; by itself this cordons nothing"
 			: "not enough to suspect it");
 }
 

@@ -284,7 +284,7 @@ static void tell_start(const struct running *running)
 	const int ours = running->settings.mode, rules = running->service->rules.policy.mode;
 	CLEANUP(freep)
 	char *why = ours == rules ? xstrdup("")
-				  : xasprintf(": the policy says %s, the settings %s: the more "
+				  : xasprintf(": the policy says %s, the settings say %s: the more "
 					      "cautious one applies",
 					      policy_mode_names[rules], policy_mode_names[ours]);
 
@@ -344,11 +344,11 @@ static int restore(const struct running *running)
 	if (done.carried)
 		(void)printf("%" PRIu64
 			     " reports that came after it are lost; cordons, life cycles, actions "
-			     "and incidents come from the previous store",
+			     "and incidents are kept from the previous store",
 			     done.lost);
 	else
-		(void)printf(
-			"nothing could be taken over from the previous store, not even cordons");
+		(void)printf("nothing could be carried over from the previous store, "
+			     "not even cordons");
 	(void)printf("; that is %s-before\n", db);
 	return 0;
 }
@@ -359,7 +359,7 @@ static void tell_key(const struct settings *settings)
 	struct stat st;
 
 	if (settings->tls_key && stat(settings->tls_key, &st) == 0 && st.st_mode & S_IROTH)
-		log_warning("tls-key: %s: anybody on this host can read it: chmod o-r %s",
+		log_warning("tls-key: %s: readable by everyone on this host: chmod o-r %s",
 			    settings->tls_key, settings->tls_key);
 }
 
@@ -404,7 +404,7 @@ int main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = option_table,
 		.parser = parse,
-		.doc = "Receives the reports of hosts, judges them and says why.",
+		.doc = "Receives reports from hosts, judges them, and says why.",
 	};
 	CLEANUP(running_release)
 	struct running running = { .settings = settings_init(),

@@ -29,17 +29,19 @@ struct command {
 
 static const struct command commands[] = {
 	{ "run", "run the probes of a profile and judge what they found", cmd_run },
-	{ "admit", "may a job start on this host?", cmd_admit },
-	{ "list", "the probes of this suite and what each can find", cmd_list },
-	{ "topology", "the devices of this host and how fast their links run", cmd_topology },
-	{ "explain", "which link is slow: heat maps and a sentence", cmd_explain },
-	{ "localise", "the link that explains the slow paths among samples", cmd_localise },
+	{ "admit", "decide whether a job may start on this host", cmd_admit },
+	{ "list", "list the probes and what each can find", cmd_list },
+	{ "topology", "show this host's devices and how fast their links run", cmd_topology },
+	{ "explain", "show which link is slow: heat maps and a sentence", cmd_explain },
+	{ "localise", "name the link that explains the slow paths in a set of samples",
+	  cmd_localise },
 	{ "join", "join this host to a controller", NULL },
-	{ "doctor", "is this host set up to be measured and to report?", NULL },
-	{ "rhythm", "how long a step of this host's job takes, from its counters", NULL },
+	{ "doctor", "check that this host is set up to measure and to report", NULL },
+	{ "rhythm", "measure how long a step of this host's job takes, from its counters", NULL },
 	{ "config", "print a YAML file as JSON, for programs that cannot read YAML", cmd_config },
 	{ "completion", "print a completion script for bash, zsh or fish", cmd_completion },
-	{ "keep", "judge and keep what assayd has observed", cmd_keep, .hidden = true },
+	{ "keep", "judge what assayd has observed, and keep it as a report", cmd_keep,
+	  .hidden = true },
 };
 
 const char *argp_program_version = "assay " PACKAGE_VERSION;
@@ -55,7 +57,7 @@ static int help(FILE *out)
 		if (!commands[i].hidden)
 			(void)fprintf(out, "  %-10s  %s\n", commands[i].name, commands[i].summary);
 	}
-	(void)fputs("\n`assay COMMAND --help` says more. Exit status: 0 done or yes, 1 no or "
+	(void)fputs("\nSee `assay COMMAND --help` for details. Exit status: 0 done or yes, 1 no or "
 		    "failed,\n2 usage or bad input, 3 could not tell.\n",
 		    out);
 	return 0;
@@ -107,7 +109,7 @@ static int become(const char *name, char **argv)
 
 	(void)execv(program, argv);
 	(void)fprintf(stderr, "assay %s: %s: %s%s\n", name, program, strerror(errno),
-		      errno == ENOENT ? ": this build is without libcurl" : "");
+		      errno == ENOENT ? ": built without libcurl" : "");
 	return STATUS_UNKNOWN;
 }
 

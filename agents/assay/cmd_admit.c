@@ -58,14 +58,15 @@ struct options {
 };
 
 static const struct argp_option option_table[] = {
-	{ "max-age", OPT_MAX_AGE, "DURATION", 0, "Oldest verdict that counts (default 25h)", 0 },
-	{ "budget", OPT_BUDGET, "DURATION",
-	  0, "If the verdict is stale, run the quick profile for at most this long (default 0s: do not)",
+	{ "max-age", OPT_MAX_AGE, "DURATION", 0, "Maximum age of a verdict (default 25h)", 0 },
+	{ "budget", OPT_BUDGET, "DURATION", 0,
+	  "If the verdict is stale, run the quick profile for at most this "
+	  "long (default 0s: never)",
 	  0 },
 	{ "job-nodes", OPT_JOB_NODES, "N", 0,
-	  "How many nodes the job has: only the wording depends on it", 0 },
-	{ "fail-open", OPT_FAIL_OPEN, NULL, 0, "Admit when nothing is known (default)", 0 },
-	{ "fail-closed", OPT_FAIL_CLOSED, NULL, 0, "Refuse when nothing is known", 0 },
+	  "Number of nodes the job has; affects only the wording", 0 },
+	{ "fail-open", OPT_FAIL_OPEN, NULL, 0, "Admit when there is no verdict (default)", 0 },
+	{ "fail-closed", OPT_FAIL_CLOSED, NULL, 0, "Refuse when there is no verdict", 0 },
 	{ "strict", OPT_STRICT, NULL, 0, "Refuse a degraded host too", 0 },
 	{ "output", 'o', "FORMAT", 0, "table (default), json or kv", 0 },
 	{ 0 },
@@ -203,7 +204,7 @@ static void run_quick(uint64_t budget_us)
 	if (pid == 0)
 		exec_quick(budget, self);
 	if (pid < 0) {
-		log_warning("cannot run quick: %s, ignoring", strerror(errno));
+		log_warning("cannot run the quick profile: %s; ignored", strerror(errno));
 		return;
 	}
 	pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -262,7 +263,7 @@ int cmd_admit(int argc, char **argv)
 	static const struct argp argp = {
 		.options = option_table,
 		.parser = parse,
-		.doc = "Answer whether a job may start on this host: ok, degraded, bad or "
+		.doc = "Answers whether a job may start on this host: ok, degraded, bad or "
 		       "unknown.\v"
 		       "Exit status: 0 admitted, 1 refused, 2 usage.",
 	};

@@ -106,7 +106,7 @@ int cmd_completion(int argc, char **argv)
 	static const struct argp argp = {
 		.parser = parse,
 		.args_doc = "bash|zsh|fish",
-		.doc = "Print a script that completes commands and options of assay.\v"
+		.doc = "Prints a script that completes the commands and options of assay.\v"
 		       "For bash: source <(assay completion bash). Exit status: 0 done, 2 usage.",
 	};
 	const char *script = NULL;

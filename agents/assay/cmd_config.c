@@ -19,7 +19,7 @@ int cmd_config(int argc, char **argv)
 	static const struct argp argp = {
 		.parser = usage_one_file,
 		.args_doc = "FILE",
-		.doc = "Print a YAML file as one line of JSON.\v"
+		.doc = "Prints a YAML file as one line of JSON.\v"
 		       "Exit status: 0 done, 2 usage or bad input.",
 	};
 	CLEANUP(json_freep) json_t *value = NULL;

@@ -33,11 +33,11 @@ static const struct argp_option option_table[] = {
 	{ "output", 'o', "FORMAT", 0, "table (default), json or kv", 0 },
 	{ NULL, 0, NULL, 0, "For the run, without FILE:", 1 },
 	{ "profile", RUN_OPT_PROFILE, "NAME", 0, "passive, quick (default) or full", 1 },
-	{ "probe", RUN_OPT_PROBE, "NAME", 0, "Only this probe; may be given several times", 1 },
+	{ "probe", RUN_OPT_PROBE, "NAME", 0, "Run only this probe; may be repeated", 1 },
 	{ "budget", RUN_OPT_BUDGET, "DURATION", 0, "Time for the whole run, such as 45s", 1 },
 	{ "wait", RUN_OPT_WAIT, "DURATION", 0, "Wait this long for another active run to end", 1 },
 	{ "busy", RUN_OPT_BUSY, "skip|run", 0,
-	  "What to do while others use a device (default skip)", 1 },
+	  "What to do while a device is in use by others (default skip)", 1 },
 	{ "policy", RUN_OPT_POLICY, "FILE", 0, "Judge by this policy", 1 },
 	{ "sku", RUN_OPT_SKU, "FILE", 0, "Judge by this SKU file", 1 },
 	{ "profiles", RUN_OPT_PROFILES, "FILE", 0,
@@ -73,9 +73,9 @@ static int parse_all(int argc, char **argv, struct explain_options *o)
 		.parser = parse,
 		.args_doc = "[FILE|-]",
 		.doc = "Shows the transfers between the parts of this host as heat maps, and names "
-		       "the links that make some of them slow. Without FILE it does what `assay "
-		       "run` "
-		       "does first; FILE is a report or a run of `assay run -o json`, or JSON "
+		       "the links that make some of them slow. Without FILE, it first measures as "
+		       "`assay run` does; FILE is a report or a run of `assay run -o json`, or "
+		       "JSON "
 		       "lines as the probes print them.\v"
 		       "Exit status: 0 nothing is slow, 1 a link is named or something else "
 		       "fails, 2 usage or bad input, 3 nothing was measured.",
@@ -84,8 +84,8 @@ static int parse_all(int argc, char **argv, struct explain_options *o)
 
 	if (r == 0 && o->file && o->runs)
 		r = err_set(&o->err, EINVAL,
-			    "%.80s is an option of a run, but with a file nothing is run: leave "
-			    "one of them out",
+			    "%.80s applies to a run, but with a file nothing is run: omit one of "
+			    "the two",
 			    o->file);
 	return r;
 }

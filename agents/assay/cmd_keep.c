@@ -61,7 +61,7 @@ int cmd_keep(int argc, char **argv)
 	static const struct argp argp = {
 		.parser = usage_one_file,
 		.args_doc = "FILE",
-		.doc = "Judge and keep what assayd has observed: the draft in FILE becomes a "
+		.doc = "Judges what assayd has observed: the draft in FILE becomes a "
 		       "report.\vExit status: 0 kept, 1 not kept, 2 usage or bad input.",
 	};
 	CLEANUP(report_release) struct report report = { .seq = 0 };

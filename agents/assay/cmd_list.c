@@ -47,10 +47,11 @@ struct list_options {
 
 static const struct argp_option option_table[] = {
 	{ "output", 'o', "FORMAT", 0, "table (default), json or kv", 0 },
-	{ "sensitivity", OPT_SENSITIVITY, NULL, 0, "The smallest loss each check can see here", 0 },
+	{ "sensitivity", OPT_SENSITIVITY, NULL, 0,
+	  "Show the smallest loss that each check can see here", 0 },
 	{ "policy", OPT_POLICY, "FILE", 0, "Judge by this policy instead of the installed one", 0 },
 	{ "sku", OPT_SKU, "FILE", 0, "Judge by this SKU: a file, or a name of --skus", 0 },
-	{ "skus", OPT_SKUS, NULL, 0, "The names of the SKUs that are shipped, one per line", 0 },
+	{ "skus", OPT_SKUS, NULL, 0, "Print the names of the shipped SKUs, one per line", 0 },
 	{ 0 },
 };
 
@@ -244,7 +245,7 @@ static bool any_unknown(const json_t *probes)
 }
 
 static const char unknown[] =
-	"HERE ?: no run has tried it yet. assay run --profile full tries all but "
+	"HERE is ? for a check that no run has tried yet. assay run --profile full tries all but "
 	"all-reduce, which needs other hosts";
 
 static void show(const json_t *probes)
@@ -375,8 +376,8 @@ int cmd_list(int argc, char **argv)
 		.options = option_table,
 		.parser = parse,
 		.args_doc = "[PROBE|CHECK]...",
-		.doc = "The probes of this suite, what each checks, and whether it can run here; "
-		       "with NAMEs, only those: probes, or parts of the names of checks.",
+		.doc = "Lists the probes, what each checks, and whether it can run here; with "
+		       "NAMEs, only those: probes, or parts of check names.",
 	};
 	struct list_options o = { .output = OUTPUT_TABLE, .err = ERR_INIT };
 	CLEANUP(json_freep) json_t *value = NULL;

@@ -74,7 +74,8 @@ int cmd_topology(int argc, char **argv)
 	static const struct argp argp = {
 		.options = option_table,
 		.parser = parse,
-		.doc = "The NUMA nodes, GPUs, RNICs and PCIe switches of this host, and the speed "
+		.doc = "Shows the NUMA nodes, GPUs, RNICs and PCIe switches of this host, and the "
+		       "speed "
 		       "of their links compared with what both ends support.\vASSAY_TOPOLOGY names "
 		       "a file "
 		       "to read instead of this host. Exit status: 0 done, 2 usage or bad input, 3 "

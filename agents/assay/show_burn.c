@@ -42,9 +42,9 @@ static const struct map {
 	const struct band *bands;
 	size_t n_bands;
 } maps[] = {
-	{ "gemm.burn_rate", "rate over time, of what each GPU had at first", rate_bands,
-	  ARRAY_SIZE(rate_bands) },
-	{ "gemm.burn_hbm_temp", "heat of memory over time", heat_bands, ARRAY_SIZE(heat_bands) },
+	{ "gemm.burn_rate", "rate over time, relative to what each GPU reached at first",
+	  rate_bands, ARRAY_SIZE(rate_bands) },
+	{ "gemm.burn_hbm_temp", "memory temperature over time", heat_bands, ARRAY_SIZE(heat_bands) },
 };
 
 static bool is_of(const struct map *map, const struct sample *s)

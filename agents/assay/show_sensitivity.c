@@ -11,8 +11,8 @@
 
 static const char legend[] =
 	"SEES: the smallest loss, from the present value, that makes the next run warn; FAILS AT: "
-	"that makes it fail. - is a drop, + a rise, where lower is better. NOISE: how much "
-	"repeated runs differ, or else the parts of one run.";
+	"the one that makes it fail. - is a drop, + a rise (where lower is better). NOISE: the "
+	"spread between repeated runs or, if there is only one, within it.";
 
 enum {
 	COL_CHECK,

@@ -138,7 +138,8 @@ int main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = option_table,
 		.parser = parse,
-		.doc = "Send this host's reports to the controller and carry out its orders.\vExit "
+		.doc = "Sends this host's reports to the controller and carries out its "
+		       "orders.\vExit "
 		       "status: 0 ended by a signal, 1 failed, 2 usage or bad configuration.",
 	};
 	CLEANUP(assayd_config_release) struct assayd_config config = { 0 };

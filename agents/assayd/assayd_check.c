@@ -44,7 +44,7 @@ static int judge(const struct assayd_config *c, const struct http_once *answer,
 		return err_set(
 			err, EACCES,
 			"%s: %u: it refuses reports from '%s': %.300s: check node, token_file "
-			"and cert here, and the tokens of the controller",
+			"and cert here, and the controller's tokens",
 			c->controller, answer->status, c->node,
 			detail ? detail : "it does not say why");
 	default:
@@ -65,10 +65,9 @@ void assayd_warn(const struct assayd_config *config)
 		return;
 	/* A pod's files are in a mount of its own, readable for all in it. */
 	if (!in_pod && stat(config->token_file, &st) == 0 && (st.st_mode & S_IROTH))
-		log_warning("%s: everybody on this host can read it: chmod 640", config->token_file);
+		log_warning("%s: readable by everyone on this host: chmod 640", config->token_file);
 	if (url_is_open(config->controller))
-		log_warning("%s: the token is sent to it unencrypted: use https",
-			    config->controller);
+		log_warning("%s: the token is sent unencrypted: use https", config->controller);
 }
 
 void assayd_check_environment(const struct assayd_config *config)

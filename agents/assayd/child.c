@@ -73,7 +73,7 @@ static int on_timer(sd_event_source *source, uint64_t now_us UNUSED, void *conte
 		(void)kill(c->pid, SIGKILL);
 		return 0;
 	}
-	log_warning("%s is asked to stop: its deadline has passed", c->name);
+	log_warning("stopping %s: its deadline has passed", c->name);
 	c->told = true;
 	(void)kill(c->pid, SIGTERM);
 	(void)sd_event_source_set_time(source, clock_mono_us() + CHILD_GRACE_US);

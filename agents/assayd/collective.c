@@ -101,7 +101,7 @@ static void answer(struct collective *c, const char *id, int kind, int code, con
 	struct answer *a = &c->answers[c->n_answers];
 
 	if (c->n_answers == COLLECTIVE_ANSWERS_MAX) {
-		log_warning("order not answered: %d are waiting already id=%s",
+		log_warning("order not answered: %d are already waiting id=%s",
 			    COLLECTIVE_ANSWERS_MAX, id);
 		return;
 	}

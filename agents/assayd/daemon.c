@@ -239,7 +239,7 @@ static void set_logs(struct daemon *d, bool on)
 	if (on && d->config.trace_logs &&
 	    job_logs_new(d->event, d->config.trace_logs, d->config.trace_patterns, &d->logs, &err) <
 		    0)
-		log_error("%s; no log of a job is read", err.msg);
+		log_error("%s; job logs are not read", err.msg);
 	hang_watch_logs(d->hangs, d->logs);
 }
 

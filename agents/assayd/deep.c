@@ -53,15 +53,14 @@ static void on_exit_of_run(void *context, const siginfo_t *info)
 	if (info->si_code != CLD_EXITED)
 		log_warning("deep run ended by signal %d", info->si_status);
 	else if (info->si_status == STATUS_USAGE && d->profile != PROFILE_FULL) {
-		log_warning("could not run the profile %s: running full instead",
-			    profiles[d->profile]);
+		log_warning("cannot run profile %s: running full instead", profiles[d->profile]);
 		if (start(d, PROFILE_FULL, &err) < 0)
-			log_warning("deep run could not run: %s", err.msg);
+			log_warning("deep run failed: %s", err.msg);
 	} else if (info->si_status <= 3 && info->si_status != STATUS_USAGE)
 		/* 1 and 3 are verdicts. */
 		log_info("deep run done: exit status %d", info->si_status);
 	else
-		log_warning("deep run could not run: exit status %d", info->si_status);
+		log_warning("deep run failed: exit status %d", info->si_status);
 }
 
 struct deep *deep_new(struct sd_event *event)

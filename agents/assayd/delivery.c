@@ -19,7 +19,7 @@ static const struct row {
 	{ 422, DELIVERY_SET_ASIDE, NULL, "bad content" },
 	{ 401, DELIVERY_KEEP, NULL, "not authenticated: check token_file, cert and key" },
 	{ 403, DELIVERY_SET_ASIDE, NULL, "not allowed for this node" },
-	{ 404, DELIVERY_KEEP, NULL, "no such route: check the URL of the controller" },
+	{ 404, DELIVERY_KEEP, NULL, "no such route: check the controller's URL" },
 	{ 429, DELIVERY_KEEP, NULL, "too many requests" },
 	{ 503, DELIVERY_KEEP, NULL, "not now" },
 };

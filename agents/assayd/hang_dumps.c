@@ -150,7 +150,7 @@ static int read_words(int fd, struct strbuf *text, struct err *err)
 	if (r == -ETIMEDOUT)
 		return err_set(err, ETIMEDOUT, "it takes too long to read");
 	if (r == -EFBIG)
-		return err_set(err, EFBIG, "it yields more than one rank can have");
+		return err_set(err, EFBIG, "it contains more than a single rank can have");
 	return r < 0 ? err_errno(err, -r, "its converted form cannot be read") : 0;
 }
 

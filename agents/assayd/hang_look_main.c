@@ -56,11 +56,11 @@ struct options {
 const char *argp_program_version = "assay-hang-look " PACKAGE_VERSION;
 
 static const struct argp_option option_table[] = {
-	{ "peek", OPT_PEEK, NULL, 0, "Report only which dumps there are", 0 },
+	{ "peek", OPT_PEEK, NULL, 0, "List the dumps and do nothing else", 0 },
 	{ "nccl", OPT_NCCL, NULL, 0, "Report which version of NCCL each has loaded", 0 },
-	{ "dumps", OPT_DUMPS, "PREFIX", 0, "Where dumps are, up to the rank", 0 },
+	{ "dumps", OPT_DUMPS, "PREFIX", 0, "Path of the dumps, without the rank number", 0 },
 	{ "read-dump", OPT_READ_DUMP, "RANK", 0,
-	  "Read the dump of a rank from standard input: nothing else is done", 0 },
+	  "Read a rank's dump from standard input and do nothing else", 0 },
 	{ 0 },
 };
 
@@ -188,7 +188,7 @@ int main(int argc, char **argv)
 		.options = option_table,
 		.parser = parse,
 		.args_doc = "PID:START:RANK...",
-		.doc = "Report what the devices and files of a hung job say (for assayd).",
+		.doc = "Reports what the devices and files of a hung job show (for assayd).",
 	};
 	static struct options o;
 	CLEANUP(hang_case_release) struct hang_case dumps = { .ranks = NULL };

@@ -26,7 +26,7 @@ struct hang_send {
 static void complain(struct hang_send *s, const struct err *why)
 {
 	if (!streq(s->told.msg, why->msg))
-		log_warning("cannot tell the controller where the ranks of a job are: %s", why->msg);
+		log_warning("cannot report where the ranks of a job are: %s", why->msg);
 	s->told = *why;
 }
 

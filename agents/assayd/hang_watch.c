@@ -551,7 +551,7 @@ struct hang_watch *hang_watch_new(struct sd_event *event, const struct assayd_co
 	if (sd_event_add_time(event, &w->timer, CLOCK_MONOTONIC, 0, TIMER_ACCURACY_US, on_timer,
 			      w) < 0 ||
 	    sd_event_source_set_enabled(w->timer, SD_EVENT_OFF) < 0)
-		log_error("cannot create a timer: no job is watched for hangs");
+		log_error("cannot create a timer: jobs are not watched for hangs");
 	return w;
 }
 

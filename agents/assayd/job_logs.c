@@ -318,8 +318,8 @@ static int on_timer(sd_event_source *source, uint64_t at_us UNUSED, void *contex
 		j->late_said = false;
 		(void)pthread_cond_signal(&j->wake);
 	} else if (now_us > j->began_us + JOB_LOGS_LATE_US && !j->late_said) {
-		log_warning("a log of a job has been read for a minute: its file system does not "
-			    "answer; until it does, no job logs are followed");
+		log_warning("reading a job log has taken more than a minute: its file system does "
+			    "not respond; until it does, no job logs are followed");
 		j->late_said = true;
 	}
 	say(j, now_us);
@@ -344,7 +344,7 @@ int job_logs_new(struct sd_event *event, char *const *globs, const char *path,
 		r = sd_event_add_time(event, &j->timer, CLOCK_MONOTONIC, clock_mono_us(),
 				      USEC_PER_SEC, on_timer, j);
 	if (r >= 0 && pthread_create(&j->thread, NULL, follow, j) != 0)
-		r = err_set(err, EAGAIN, "there is no thread that reads logs of jobs");
+		r = err_set(err, EAGAIN, "no thread reads job logs");
 	if (r < 0) {
 		(void)sd_event_source_disable_unref(j->timer);
 		release(j);

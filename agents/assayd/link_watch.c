@@ -37,7 +37,7 @@ static const struct {
 	[WORD_LONG] = { TRI_NO, SEVERITY_FATAL, "link-down",
 			"has been down for a minute or longer" },
 	[WORD_GONE] = { TRI_NO, SEVERITY_WARN, "device-gone",
-			"was removed; if it is not back soon, it is lost" },
+			"was removed; it counts as lost if it is not back soon" },
 	[WORD_LOST] = { TRI_NO, SEVERITY_FATAL, "device-lost", "was removed and is not back" },
 };
 

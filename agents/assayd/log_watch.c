@@ -250,7 +250,8 @@ static struct sample summary(const struct log_watch *w)
 	s.code = w->lost ? xstrdup("overrun") : NULL;
 	lost = w->lost ? xasprintf("; %" PRIu64 " were overwritten before they were read", w->lost)
 		       : xstrdup("");
-	untold = w->untold ? xasprintf("; %" PRIu64 " are of more kinds than can be told apart",
+	untold = w->untold ? xasprintf("; %" PRIu64
+				       " are of kinds left out because there are too many",
 				       w->untold)
 			   : xstrdup("");
 	s.note = xasprintf("new lines in the kernel log: %" PRIu64 "%s%s", w->lines, lost, untold);

@@ -59,7 +59,7 @@ static int decode_profile(const struct jval *v, void *member, struct err *err)
 	if (json_is_null(v->value))
 		return 0;
 	if (!text || strlen(text) > ORDER_PROFILE_MAX)
-		return jval_fail(v, err, "expected the name of a profile, of %d bytes at most",
+		return jval_fail(v, err, "expected a profile name of at most %d bytes",
 				 ORDER_PROFILE_MAX);
 	memcpy(member, text, strlen(text) + 1);
 	return 0;
@@ -76,8 +76,7 @@ static int decode_job(const struct jval *v, void *member, struct err *err)
 	for (i = 0; i < n && (unsigned char)text[i] >= ' '; i++)
 		;
 	if (n == 0 || n > ORDER_JOB_MAX || i < n)
-		return jval_fail(v, err, "expected the name of a job, of %d bytes at most",
-				 ORDER_JOB_MAX);
+		return jval_fail(v, err, "expected a job name of at most %d bytes", ORDER_JOB_MAX);
 	memcpy(member, text, n + 1);
 	return 0;
 }

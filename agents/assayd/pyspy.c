@@ -141,9 +141,8 @@ static int check_program(const char *given, char **ret, struct err *err)
 			return 0;
 		*slash = '\0';
 	}
-	(void)err_set(err, EPERM,
-		      "%s is not run as root: %s belongs to, or can be written by, others", *ret,
-		      *path ? path : "/");
+	(void)err_set(err, EPERM, "%s is not run as root: %s is owned or writable by other users",
+		      *ret, *path ? path : "/");
 	free(TAKE(*ret));
 	return -EPERM;
 }
@@ -362,7 +361,8 @@ int pyspy_look(struct pyspy *p, pid_t pid, struct err *err)
 	int r;
 
 	if (p->child)
-		return err_set(err, EBUSY, PROGRAM " is at process %lld", (long long)p->subject);
+		return err_set(err, EBUSY, PROGRAM " is busy with process %lld",
+			       (long long)p->subject);
 	r = choose_program(p, &program, err);
 	if (r < 0)
 		return r;

@@ -290,7 +290,7 @@ static int dial(struct ras_client *c, struct err *err)
 	if (r >= 0)
 		r = sd_event_add_time(c->event, &c->timer, CLOCK_MONOTONIC,
 				      clock_mono_us() + RAS_CONNECT_US, 0, on_timer, c);
-	return r < 0 ? err_errno(err, -r, "RAS: cannot wait for it") : 0;
+	return r < 0 ? err_errno(err, -r, "RAS: cannot wait for its answer") : 0;
 }
 
 int ras_client_ask(struct ras_client *c, const char *version, struct err *err)
@@ -303,14 +303,14 @@ int ras_client_ask(struct ras_client *c, const char *version, struct err *err)
 		return err_set(err, EBUSY, "RAS is being asked");
 	if (!number)
 		return err_set(err, EOPNOTSUPP,
-			       "RAS is not asked: the job's version of NCCL is unknown");
+			       "RAS is not queried: the job's version of NCCL is unknown");
 	if (!found)
 		return err_set(err, EOPNOTSUPP,
-			       "RAS is not asked: NCCL %.16s is not among the versions known to "
+			       "RAS is not queried: NCCL %.16s is not among the versions known to "
 			       "survive it",
 			       version);
 	if (!found->ask)
-		return err_set(err, EOPNOTSUPP, "RAS is not asked: in NCCL %.16s %s", version,
+		return err_set(err, EOPNOTSUPP, "RAS is not queried: in NCCL %.16s %s", version,
 			       found->words);
 	c->version = found;
 	c->step = c->address = 0;

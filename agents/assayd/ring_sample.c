@@ -134,7 +134,7 @@ static void attempt(struct ring_set *set, const struct ring_sample_options *o, s
 		send(traces, &found->place, &part);
 		ring_part_release(&part);
 	} else if (r != -EAGAIN && r != -ENOTUNIQ) {
-		log_warning("no sample of a rank: job=%s rank=%" PRId64 ": %s", found->place.job,
+		log_warning("no sample from a rank: job=%s rank=%" PRId64 ": %s", found->place.job,
 			    found->place.rank, err.msg);
 	}
 }

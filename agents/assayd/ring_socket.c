@@ -367,7 +367,7 @@ struct ring_socket *ring_socket_new(struct sd_event *event,
 	s->fd = -1;
 	if (begin(s, &err) == 0)
 		return s;
-	log_error("rings of jobs are not accepted: %s", err.msg);
+	log_error("job rings are not accepted: %s", err.msg);
 	ring_socket_free(s);
 	return NULL;
 }

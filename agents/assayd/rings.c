@@ -73,10 +73,10 @@ static void put_gauges(const struct rings *r, struct strbuf *text)
 		const char *name, *help;
 		uint64_t value;
 	} rows[] = {
-		{ "assay_rings", "Rings of jobs that are held.", r->set.n_rings },
+		{ "assay_rings", "Rings of jobs currently held.", r->set.n_rings },
 		{ "assay_rings_bytes", "Bytes of them.",
 		  r->set.n_rings * (uint64_t)(RING_SIZE + RING_CONTROL_SIZE) },
-		{ "assay_rings_recording", "Those in which collectives are being recorded.",
+		{ "assay_rings_recording", "Rings in which collectives are being recorded.",
 		  n_recording(r) },
 		{ "assay_rings_processes", "Processes that own them.", r->set.n_processes },
 	};
@@ -407,7 +407,7 @@ struct rings *rings_new(struct sd_event *event, const struct assayd_config *conf
 	    sd_event_source_set_enabled(r->look, SD_EVENT_OFF) < 0 ||
 	    sd_event_add_time(event, &r->tell, CLOCK_MONOTONIC, 0, 0, write_metrics, r) < 0 ||
 	    sd_event_source_set_enabled(r->tell, SD_EVENT_OFF) < 0)
-		log_error("cannot create a timer: no rings of jobs are read");
+		log_error("cannot create a timer: job rings are not read");
 	return r;
 }
 

@@ -26,9 +26,11 @@ struct spool_family {
 #define NOW(member) offsetof(struct spool_now, member)
 
 static const struct spool_family families[] = {
-	{ "assay_spool_reports", "gauge", "Reports that wait for the controller.", NOW(waiting) },
+	{ "assay_spool_reports", "gauge", "Reports waiting for the controller.", NOW(waiting) },
 	{ "assay_spool_oldest_timestamp_seconds", "gauge",
-	  "When the oldest of them was written, seconds since 1970; 0: none waits.", NOW(oldest_s) },
+	  "When the oldest waiting report was written, in seconds since 1970; "
+	  "0 if none is waiting.",
+	  NOW(oldest_s) },
 	{ "assay_spool_set_aside", "gauge", "Reports in spool/bad, which the controller refused.",
 	  NOW(aside) },
 	{ "assay_spool_lost_total", "counter",

@@ -34,7 +34,7 @@ static void send_first(struct topology_link *l);
 static void complain(struct topology_link *l, const struct err *why)
 {
 	if (!streq(l->told.msg, why->msg))
-		log_warning("cannot send the topology that the controller asks for: %s", why->msg);
+		log_warning("cannot send the topology that the controller asked for: %s", why->msg);
 	l->told = *why;
 }
 

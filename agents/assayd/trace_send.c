@@ -78,7 +78,7 @@ static void wake(struct trace_send *s, uint64_t after_us)
 static void wait_after(struct trace_send *s, const struct err *why, uint64_t at_least_us)
 {
 	if (!streq(s->told.msg, why->msg))
-		log_warning("parts of traces wait: %s", why->msg);
+		log_warning("trace parts are waiting: %s", why->msg);
 	s->told = *why;
 	wake(s, backoff_fail(&s->backoff, at_least_us, random_u64()));
 }
@@ -291,6 +291,6 @@ struct trace_send *trace_send_new(struct sd_event *event, const struct trace_sen
 	s->backoff = options->backoff;
 	if (sd_event_add_time(event, &s->timer, CLOCK_MONOTONIC, 0, 0, on_timer, s) < 0 ||
 	    sd_event_source_set_enabled(s->timer, SD_EVENT_OFF) < 0)
-		log_error("cannot create a timer: no part of a trace is sent");
+		log_error("cannot create a timer: trace parts are not sent");
 	return s;
 }

@@ -160,7 +160,7 @@ static void on_sent(void *context, enum trace_refusal why, const struct trace_qu
 	struct traces *t = context;
 
 	if (why == TRACE_TAKEN)
-		log_info("part of a trace sent: %s bytes=%zu", shown, part->size);
+		log_info("trace part sent: %s bytes=%zu", shown, part->size);
 	count(t, why, shown, words);
 }
 
@@ -495,7 +495,7 @@ struct traces *traces_new(struct sd_event *event, const struct assayd_config *co
 	    sd_event_source_set_enabled(t->turn, SD_EVENT_OFF) < 0 ||
 	    sd_event_add_time(event, &t->tell, CLOCK_MONOTONIC, 0, 0, write_counts, t) < 0 ||
 	    sd_event_source_set_enabled(t->tell, SD_EVENT_OFF) < 0)
-		log_error("cannot create a timer: no directory is followed");
+		log_error("cannot create a timer: trace directories are not followed");
 	return t;
 }
 

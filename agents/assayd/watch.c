@@ -115,7 +115,7 @@ static void look_for_file(struct watch *w)
 {
 	if (!w->saved || access(w->state_path, F_OK) == 0 || errno != ENOENT)
 		return;
-	log_info("%s is gone: what was observed so far is forgotten", w->state_path);
+	log_info("%s is gone: what was observed so far is lost", w->state_path);
 	log_watch_forget(&w->log);
 	w->saved = false;
 }

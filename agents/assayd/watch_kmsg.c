@@ -94,7 +94,7 @@ void watch_kmsg_reload(struct watch_kmsg *k)
 	if (read_rules(k, &err) == 0)
 		return;
 	if (k->has_rules)
-		log_error("%s; keeping the current rules of the kernel log", err.msg);
+		log_error("%s; keeping the current kernel log rules", err.msg);
 	else
 		complain(k, err.msg);
 }

@@ -37,8 +37,8 @@ int main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.doc = "Is this host set up to be measured, and to report? One line per check, and "
-		       "what to do about it where it is not. Changes nothing.\v"
+		.doc = "Checks that this host is set up to measure and to report. One line per "
+		       "check, and what to do where something is wrong. Changes nothing.\v"
 		       "Exit status: 0 nothing is bad, 1 something is, 2 usage.",
 	};
 	struct doctor d = { 0 };

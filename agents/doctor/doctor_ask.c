@@ -97,7 +97,7 @@ void doctor_ask(struct doctor *d)
 
 	if (!d->askable) {
 		checklist_say(&d->list, CHECK_SKIPPED, "controller",
-			      "not asked until what is above is fixed");
+			      "not checked until the above is fixed");
 		return;
 	}
 	r = ask(&d->config, &q, &err);

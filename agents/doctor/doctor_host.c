@@ -89,7 +89,7 @@ void doctor_host_token(struct doctor *d)
 		checklist_say(&d->list, CHECK_BAD, "token", "%s", err.msg);
 	else if (stat(token.path, &st) == 0 && st.st_mode & S_IROTH)
 		checklist_say(&d->list, CHECK_WARN, "token",
-			      "%s: everybody on this host can read it: chmod 600 %s", token.path,
+			      "%s: readable by everyone on this host: chmod 600 %s", token.path,
 			      token.path);
 	else
 		checklist_say(&d->list, CHECK_OK, "token", "%s", token.path);
@@ -105,8 +105,8 @@ void doctor_host_state(struct doctor *d)
 	uint64_t left;
 
 	if (stat(dir, &st) != 0) {
-		checklist_say(&d->list, CHECK_WARN, "state", "%s: %s: the first run makes it", dir,
-			      strerror(errno));
+		checklist_say(&d->list, CHECK_WARN, "state", "%s: %s: the first run creates it",
+			      dir, strerror(errno));
 		return;
 	}
 	if (!S_ISDIR(st.st_mode) || access(dir, W_OK) != 0 || statvfs(dir, &fs) != 0) {
@@ -203,7 +203,7 @@ static void say_gpus(struct doctor *d, size_t n)
 	} needs[] = {
 		{ "libnvidia-ml.so.1", "gpu-state reads nothing: install the NVIDIA driver" },
 		{ "libcuda.so.1",
-		  "gemm, memory and loopback leave the GPUs out: install the NVIDIA driver" },
+		  "gemm, memory and loopback skip the GPUs: install the NVIDIA driver" },
 	};
 	size_t i;
 
@@ -232,9 +232,10 @@ void doctor_host_devices(struct doctor *d)
 	if (rnics <= 2) /* "." and ".." */
 		checklist_say(&d->list, CHECK_SKIPPED, "rnics", "none in /sys/class/infiniband");
 	else if (!can_load("libibverbs.so.1"))
-		checklist_say(&d->list, CHECK_BAD, "rnics",
-			      "libibverbs.so.1 cannot be loaded, so no link is measured: install "
-			      "rdma-core");
+		checklist_say(
+			&d->list, CHECK_BAD, "rnics",
+			"libibverbs.so.1 cannot be loaded, so RDMA links are not measured: install "
+			"rdma-core");
 	else
 		checklist_say(&d->list, CHECK_OK, "rnics", "%zu", rnics - 2);
 }
@@ -289,7 +290,7 @@ void doctor_host_units(struct doctor *d)
 			      stopped);
 	else if (*disabled)
 		checklist_say(&d->list, CHECK_WARN, "units",
-			      "active, but not at the next boot: systemctl enable %s", disabled);
+			      "active, but not enabled at boot: systemctl enable %s", disabled);
 	else
 		checklist_say(&d->list, CHECK_OK, "units", "assayd and the timers are active");
 }

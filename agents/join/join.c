@@ -46,13 +46,13 @@ static const struct argp_option options[] = {
 	{ "controller", OPT_CONTROLLER, "URL", 0, "URL of the controller, https://HOST:PORT", 0 },
 	{ "ca-hash", OPT_CA_HASH, "SHA256", 0,
 	  "The SHA-256 of its certificate authority, as `assayctl join-command` prints it", 0 },
-	{ "ca", OPT_CA, "FILE", 0, "Or the authority itself, PEM", 0 },
+	{ "ca", OPT_CA, "FILE", 0, "Or the authority's certificate, PEM", 0 },
 	{ "token-file", OPT_TOKEN_FILE, "FILE", 0, "The join token, one line; - is standard input",
 	  0 },
 	{ "token", OPT_TOKEN, "TOKEN", 0,
 	  "The join token itself: other users of this host can see it while it runs", 0 },
-	{ "node", OPT_NODE, "NAME", 0, "The name of this host (default: ASSAY_NODE, else its own)",
-	  0 },
+	{ "node", OPT_NODE, "NAME", 0,
+	  "The name of this host (default: ASSAY_NODE, else the host name)", 0 },
 	{ "no-start", OPT_NO_START, NULL, 0, "Do not enable and start the units", 0 },
 	{ 0 },
 };
@@ -108,7 +108,7 @@ static int check(const struct asked *a, struct err *err)
 	if (tls && !a->ca_hash == !a->ca_file)
 		return err_set(
 			err, EINVAL,
-			"give --ca-hash or --ca, so that nothing is sent to another controller");
+			"give --ca-hash or --ca, so that nothing is sent to the wrong controller");
 	if (!a->token_file == !a->token)
 		return err_set(err, EINVAL, "give --token-file (- is standard input)");
 	return 0;
@@ -215,11 +215,10 @@ static int started(const struct asked *a)
 		return STATUS_JOINED;
 	}
 	if (start_units()) {
-		(void)puts("assayd and the timers of its tests are enabled and started");
+		(void)puts("assayd and its test timers are enabled and started");
 		return STATUS_JOINED;
 	}
-	(void)fprintf(stderr, "assay join: it has joined, but the units could not be started: %s\n",
-		      units);
+	(void)fprintf(stderr, "assay join: joined, but the units could not be started: %s\n", units);
 	return STATUS_UNKNOWN;
 }
 
@@ -246,8 +245,8 @@ int main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.doc = "Join this host to a controller: its token, its authority and assayd.yaml "
-		       "are written, and the units are started.\vAn admin prints the whole line "
+		.doc = "Joins this host to a controller: writes its token, the CA and assayd.yaml, "
+		       "and starts the units.\vAn admin prints the whole line "
 		       "with `assayctl join-command`. Running it again changes nothing.\n\nExit "
 		       "status: 0 joined, 1 refused, 2 usage or bad input, 3 "
 		       "could not tell: ask again.",

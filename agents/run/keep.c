@@ -68,7 +68,7 @@ static void tell_lost(uint64_t before)
 	uint64_t lost = spool_lost();
 
 	if (lost > before)
-		log_warning("the spool has no room: %" PRIu64
+		log_warning("the spool is full: %" PRIu64
 			    " older reports that the controller never got were dropped",
 			    lost - before);
 }

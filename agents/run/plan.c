@@ -55,7 +55,7 @@ static int no_profile(const struct profiles *profiles, const char *name, struct 
 	for (i = 0; i < profiles->n && len < sizeof(known); i++)
 		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", i ? ", " : "",
 					profiles->items[i].name);
-	return err_set(err, EINVAL, "--profile: there is no '%.64s'; choose from %s", name, known);
+	return err_set(err, EINVAL, "--profile: no profile '%.64s'; choose from %s", name, known);
 }
 
 int plan_profile(const struct profiles *profiles, const char *name, struct plan *ret,
@@ -99,7 +99,7 @@ static int add_named(const struct profiles *profiles, const struct profile *prof
 		p = &alone;
 	}
 	if (!p)
-		return err_set(err, EINVAL, "--probe: there is no '%.64s'; see assay list", name);
+		return err_set(err, EINVAL, "--probe: no probe '%.64s'; see assay list", name);
 	add(plan, p);
 	plan->budget_us += p->budget_us;
 	return 0;

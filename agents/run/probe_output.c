@@ -16,9 +16,9 @@
 static const char too_many_samples[] = "more than 4096 samples";
 static const char too_long_line[] = "a line of more than 64 KiB";
 static const char too_many_bytes[] = "more than 4 MiB";
-_Static_assert(SAMPLE_COUNT_MAX == 4096, "the words say so");
-_Static_assert(SAMPLE_LINE_MAX == 64 * 1024, "the words say so");
-_Static_assert(PROBE_OUTPUT_MAX == 4 * 1024 * 1024, "the words say so");
+_Static_assert(SAMPLE_COUNT_MAX == 4096, "the message names this limit");
+_Static_assert(SAMPLE_LINE_MAX == 64 * 1024, "the message names this limit");
+_Static_assert(PROBE_OUTPUT_MAX == 4 * 1024 * 1024, "the message names this limit");
 
 void probe_output_init(struct probe_output *out)
 {

@@ -13,11 +13,11 @@
 
 static const struct argp_option option_table[] = {
 	{ "profile", RUN_OPT_PROFILE, "NAME", 0, "passive, quick (default) or full", 0 },
-	{ "probe", RUN_OPT_PROBE, "NAME", 0, "Only this probe; may be given several times", 0 },
+	{ "probe", RUN_OPT_PROBE, "NAME", 0, "Run only this probe; may be repeated", 0 },
 	{ "budget", RUN_OPT_BUDGET, "DURATION", 0, "Time for the whole run, such as 45s", 0 },
 	{ "wait", RUN_OPT_WAIT, "DURATION", 0, "Wait this long for another active run to end", 0 },
 	{ "busy", RUN_OPT_BUSY, "skip|run", 0,
-	  "What to do while others use a device (default skip)", 0 },
+	  "What to do while a device is in use by others (default skip)", 0 },
 	{ "policy", RUN_OPT_POLICY, "FILE", 0, "Judge by this policy", 0 },
 	{ "sku", RUN_OPT_SKU, "FILE", 0,
 	  "Judge by this SKU: a file, or a name of `assay list --skus`", 0 },
@@ -29,7 +29,7 @@ static const struct argp_option option_table[] = {
 	{ "order-kind", RUN_OPT_ORDER_KIND, "KIND", OPTION_HIDDEN,
 	  "deep (default), pair or allreduce", 0 },
 	{ "decline", RUN_OPT_DECLINE, "CODE:WHY", OPTION_HIDDEN,
-	  "Run nothing: a report with this problem answers the order", 0 },
+	  "Run nothing; answer the order with a report of this problem", 0 },
 	{ "exit-style", RUN_OPT_EXIT_STYLE, "STYLE", 0, "assay (default), nhc, nagios or npd", 0 },
 	{ "output", 'o', "FORMAT", 0, "table (default), json or kv", 0 },
 	{ 0 },
@@ -134,9 +134,9 @@ static int parse_decline(const char *arg, struct run_options *o, struct err *err
 		if (o->decline[0] && strlen(o->decline) <= RUN_DECLINE_MAX)
 			return 0;
 	}
-	return err_set(
-		err, EINVAL,
-		"--decline: expected busy, set-up, not-applicable or timeout, a colon and why");
+	return err_set(err, EINVAL,
+		       "--decline: expected busy, set-up, not-applicable or timeout, a colon and "
+		       "the reason");
 }
 
 static int keep(const char *arg, const char **ret)
@@ -202,8 +202,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static int check_args(const struct run_options *o, struct err *err)
 {
 	if (o->args && o->n_probes != 1)
-		return err_set(err, EINVAL,
-			       "--: what follows is passed to one probe: name it with --probe");
+		return err_set(
+			err, EINVAL,
+			"--: the arguments after it are passed to one probe: name it with --probe");
 	if (o->args && strv_len(o->args) > RUN_ARGS_MAX)
 		return err_set(err, EINVAL, "--: more than %d arguments for the probe",
 			       RUN_ARGS_MAX);
@@ -216,7 +217,7 @@ int run_options_parse(int argc, char **argv, struct run_options *ret, struct err
 		.options = option_table,
 		.parser = parse,
 		.args_doc = "[-- ARGUMENT...]",
-		.doc = "Run the probes of a profile on this host and judge what they found.\v"
+		.doc = "Runs the probes of a profile on this host and judges what they find.\v"
 		       "Arguments after -- are passed to the one probe that --probe names. "
 		       "Exit status: 0 pass or warn, 1 fail, 2 usage or bad input, 3 could not "
 		       "tell; other styles have their own.",

@@ -92,7 +92,7 @@ struct actions {
 };
 
 /* Who does what is found done at the cluster itself. */
-#define WHO_AT_CLUSTER "somebody with access to the cluster"
+#define WHO_AT_CLUSTER "someone with access to the cluster"
 
 /* What an action begins with. Borrowed. */
 struct action_start {

@@ -55,7 +55,7 @@ static void try_again(const struct actor_env *env, struct action *a,
 		return;
 	}
 	a->again_us = env_mono_us(env) + wait_us;
-	log_warning("%s has not succeeded yet, will retry node=%s tries=%u: %s",
+	log_warning("%s has not succeeded yet and will be retried node=%s tries=%u: %s",
 		    action_kind_names[a->kind], a->node, a->backoff.failures, answer->words);
 }
 
@@ -103,8 +103,7 @@ static void drop_unfit(const struct actor_env *env, struct action *a)
 	if (is_by_policy(a))
 		action_end(env, a, ACTION_DROPPED, 409, words);
 	else
-		action_refuse(env, a, words, "budget",
-			      "asking again: the answer then names the budget");
+		action_refuse(env, a, words, "budget", "retrying: the answer then names the budget");
 }
 
 static bool fits(const struct actor_env *env, const struct budget *budget, const struct action *a)
@@ -312,7 +311,7 @@ void action_step_applied(const struct actor_env *env, const struct actor_event *
 		if (is_of_the_node(a, answer))
 			complete(env, a);
 		else
-			action_end(env, a, ACTION_DROPPED, 404, "the node it was done to is gone");
+			action_end(env, a, ACTION_DROPPED, 404, "the node is gone");
 		break;
 	case CLUSTER_CONFLICT:
 		on_conflict(env, a, answer);
@@ -365,11 +364,11 @@ static void resume(const struct actor_env *env, struct action *a)
 		action_end(env, a, ACTION_DROPPED, 404, "the node is gone");
 	else if (a->kind == ACT_RETEST && node->record.ordered_us == 0)
 		action_end(env, a, ACTION_DROPPED, 409,
-			   "its result had already arrived, or it was over");
+			   "its result had already arrived, or it had already ended");
 	else if (is_done(a, &a->host->c))
 		complete(env, a);
 	else if (is_by_policy(a) && a->kind != ACT_RETEST)
-		action_end(env, a, ACTION_DROPPED, 409, "the controller ended before it was done");
+		action_end(env, a, ACTION_DROPPED, 409, "the controller stopped before it was done");
 }
 
 void action_step_resume(const struct actor_env *env)

@@ -462,7 +462,7 @@ void actor_failed(struct actor *actor)
 		return;
 	forget(actor);
 	if (begin(actor, &err) < 0)
-		log_warning("not acting until the store can be read: %s", err.msg);
+		log_warning("not acting: the store cannot be read: %s", err.msg);
 }
 
 void actor_finish(struct actor *actor)
@@ -572,7 +572,7 @@ const char *actor_in_use(const struct actor *actor, const char *node)
 	if (n->n_jobs > 0)
 		return "a job runs on it";
 	test = actions_test_of(node_views_find(&actor->views, node));
-	return test && !test->partner ? "another test of it is running" : NULL;
+	return test && !test->partner ? "another test of this host is running" : NULL;
 }
 
 const json_t *actor_labels(const struct actor *actor, const char *node)

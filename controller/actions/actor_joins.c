@@ -26,5 +26,5 @@ void actor_joined(struct actor *actor, const struct actor_joined *joined)
 
 void actor_token_reset(struct actor *actor, const struct actor_joined *reset)
 {
-	record(actor, ACT_RESET_TOKEN, reset, "its token is void, and it may join again");
+	record(actor, ACT_RESET_TOKEN, reset, "its token was revoked, and it may join again");
 }

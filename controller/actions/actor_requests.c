@@ -70,7 +70,7 @@ static bool may_uncordon(struct asking *a)
 	if (a->host->c.mark || a->host->c.hold_us)
 		return true;
 	if (a->host->c.unschedulable)
-		return refuse(a, 409, "not-ours", "cordoned by somebody else",
+		return refuse(a, 409, "not-ours", "cordoned by someone else",
 			      "lift it where it was set: Assay never lifts another owner's cordon");
 	return refuse(a, 409, "already", "already in service", NULL);
 }
@@ -94,7 +94,7 @@ static bool may_repair(struct asking *a)
 	const int state = a->node->record.life.state;
 
 	if (life_next(state, EVENT_REPAIR_DONE) < 0)
-		return refuse(a, 409, "state", "a test of it is running",
+		return refuse(a, 409, "state", "a test of this host is running",
 			      "ask again when the test is over");
 	if (life_holds(state) || is_doubted(a))
 		return true;
@@ -127,7 +127,8 @@ static char *who_changed(const struct asking *a)
 	if (store_transitions(a->env->store, a->node->name, &newest, &page, NULL) == 0)
 		last = json_array_get(page.items, 0);
 	by = json_string_value(json_object_get(last, "by"));
-	words = xasprintf("has changed meanwhile: %s since %s%s%s", life_state_names[life->state],
+	words = xasprintf("has changed in the meantime: %s since %s%s%s",
+			  life_state_names[life->state],
 			  json_is_string(since) ? json_string_value(since) : "long ago",
 			  by ? ", by " : "", by ? by : "");
 	json_decref(page.items);
@@ -142,7 +143,7 @@ static bool is_as_seen(struct asking *a)
 	if (!a->ask->if_since || since_us / USEC_PER_MSEC == a->ask->since_us / USEC_PER_MSEC)
 		return true;
 	a->words = who_changed(a);
-	return refuse(a, 409, "changed", a->words, "looking at it again, and asking anew");
+	return refuse(a, 409, "changed", a->words, "looking at it again before asking once more");
 }
 
 static bool check_node(struct asking *a)
@@ -160,7 +161,7 @@ static bool check_node(struct asking *a)
 			      "removing that label, or --break-glass");
 	if (a->host->c.hands_off && a->kind == ACT_CORDON && !a->ask->break_glass)
 		return refuse(a, 409, refused_by_names[REFUSED_BY_HANDS_OFF], a->host->c.hands_off,
-			      "the end of that, or --break-glass");
+			      "waiting until that ends, or --break-glass");
 	if (actions_of(a->host))
 		return refuse(a, 409, "busy", "another action on it is in progress",
 			      "trying again in a moment");
@@ -250,7 +251,7 @@ static void say_again(struct asking *a)
 		return;
 	}
 	(void)refuse(a, good ? 200 : 409, json_string_value(json_object_get(a->before, "rule")),
-		     over && result ? result : "was asked for already, and is under way", NULL);
+		     over && result ? result : "it was already requested and is in progress", NULL);
 	a->said.action = number ? strtoll(number, NULL, 10) : 0;
 }
 

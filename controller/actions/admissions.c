@@ -201,7 +201,7 @@ static void record_stays(const struct actor_env *env, const char *node,
 	const struct action_start start = start_of(node, d);
 	const struct cluster_event event = { node, "AssayRefused", d->sentence, true };
 
-	(void)action_record(env, ACT_VERIFIED, ACTION_REFUSED, &start, "it takes no jobs");
+	(void)action_record(env, ACT_VERIFIED, ACTION_REFUSED, &start, "it accepts no jobs");
 	env->cluster->ops->event(env->cluster, &event);
 	log_info("the start-up taint stays node=%s: %s", node, d->sentence);
 }
@@ -276,7 +276,7 @@ static void startup_alarm(struct admissions *all, const struct actor_env *env)
 {
 	static const char sentence[] =
 		"more hosts keep their start-up taint for one reason than budget.deny allows: the "
-		"others are let in without a pass; look at what they share";
+		"others are let in without a pass; check what they have in common";
 	const bool some = all->startup_open_us &&
 			  env_mono_us(env) - all->startup_open_us < env_policy(env)->deny_per_us;
 

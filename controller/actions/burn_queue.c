@@ -37,9 +37,9 @@ int burn_queue_add(struct burn_queue *q, const char *node, const char *domain, u
 		   struct err *err)
 {
 	if (find(q, node))
-		return err_set(err, EALREADY, "%s waits for its burn already, or burns", node);
+		return err_set(err, EALREADY, "%s is already burning, or waiting to burn", node);
 	if (q->n == BURN_QUEUE_MAX)
-		return err_set(err, EDQUOT, "%d hosts wait for a burn already", BURN_QUEUE_MAX);
+		return err_set(err, EDQUOT, "%d hosts are already waiting to burn", BURN_QUEUE_MAX);
 	q->asks = xrealloc(q->asks, q->n + 1, sizeof(*q->asks));
 	q->asks[q->n++] = (struct burn_ask){ .node = xstrdup(node),
 					     .domain = xstrdup(domain),

@@ -40,7 +40,7 @@ int burns_check(const struct service *s, const char *node, struct err *err)
 	if (!is_out(n))
 		return err_set(
 			err, EBUSY,
-			"%.80s is in service, and a burn is for hosts that are not: cordon it "
+			"%.80s is in service, and only hosts out of service are burned: cordon it "
 			"first",
 			node);
 	return 0;
@@ -66,9 +66,9 @@ int burns_ask(struct service *s, const char *node, char **ret_words, struct err 
 	if (r < 0)
 		return r;
 	before = burn_queue_before(s->burns, node);
-	*ret_words = before ? xasprintf("%s burns after %zu other%s of its rack", node, before,
+	*ret_words = before ? xasprintf("%s will burn after %zu other%s of its rack", node, before,
 					before == 1 ? "" : "s")
-			    : xasprintf("%s burns now, for six minutes", node);
+			    : xasprintf("%s is burning now, for six minutes", node);
 	controller_wake_orders(s, node);
 	return 0;
 }
@@ -118,7 +118,7 @@ static void tick(struct service *s)
 	size_t i;
 
 	if (burn_queue_expire(s->burns, now_us) > 0)
-		log_warning("burns that were ordered brought nothing in time");
+		log_warning("burns that were ordered gave no result in time");
 	/* One a second is enough: none begin closer together in a rack, and waking may change the
 	 * queue. */
 	for (i = 0; i < s->burns->n && !next; i++) {

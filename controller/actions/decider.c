@@ -299,7 +299,7 @@ static void close_left(struct decider *d, const struct actor_env *env, uint64_t 
 			       &err);
 	d->left_us = n < 0 ? now_us + LEFT_OPEN_US : UINT64_MAX;
 	if (n < 0)
-		log_warning("cannot close what hosts shared before the start: %s", err.msg);
+		log_warning("cannot close what hosts had in common before the start: %s", err.msg);
 	else if (n > 0)
 		env_commit_wanted(env);
 }

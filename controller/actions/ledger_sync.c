@@ -156,7 +156,7 @@ enum ledger_news ledger_sync_read(const struct actor_env *env, const struct acto
 
 static enum ledger_news taken(const struct actor_env *env, struct reservation_news *news)
 {
-	log_error("another controller has taken over, this one no longer acts epoch=%llu "
+	log_error("another controller has taken over; this one no longer acts epoch=%llu "
 		  "its-epoch=%llu",
 		  (unsigned long long)env->places->ledger.epoch,
 		  (unsigned long long)news->ledger.epoch);

@@ -60,7 +60,7 @@ static void adopt(const struct actor_env *env, struct node_view *view)
 		.born = mark->born,
 	};
 
-	log_info("recorded a cordon of ours that was not in the store node=%s", view->name);
+	log_info("recorded a cordon by Assay that was missing from the store node=%s", view->name);
 	(void)node_life_event(env, view->name, &cause, NULL);
 	reservation_want_reconcile(env->places);
 }
@@ -92,7 +92,7 @@ static void find_hold(const struct actor_env *env, struct node_view *view)
 {
 	const struct action_start start = { .node = view->name,
 					    .who = WHO_AUTOMATIC,
-					    .reason = "the test it was held for is over" };
+					    .reason = "the test it was held for has ended" };
 
 	(void)action_begin(env, view, ACT_UNHOLD, &start);
 }

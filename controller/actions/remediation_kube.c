@@ -87,7 +87,7 @@ static void gained(void *context, uint64_t epoch UNUSED)
 
 static void lost(void *context UNUSED, const char *why)
 {
-	log_error("stopping, nothing more is written: %s", why);
+	log_error("stopping; nothing more is written: %s", why);
 }
 
 static int open_parts(struct service *s, struct outside *o, struct err *err)

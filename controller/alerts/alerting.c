@@ -134,7 +134,7 @@ static void say_forgotten(const struct alerted *to, const struct alert_row *row,
 	if (node && store_has_node(to->service->store, node, &known, &ignored) == 0 && !known)
 		(void)json_object_set_new(annotations, "ended",
 					  json_string("the host has not reported for so long that "
-						      "it was forgotten; its state is unknown"));
+						      "it was removed; its state is unknown"));
 }
 
 static json_t *annotations_of(const struct alerted *to, const struct alert_row *row)
@@ -221,7 +221,7 @@ static bool is_told(void *context, const char *labels)
 static void tell_left_out(struct alerting *a)
 {
 	if (a->set.left_out > 0 && !a->told_left_out)
-		log_warning("%zu alerts are not sent, and none is resolved: %d are open",
+		log_warning("%zu alerts are neither sent nor resolved: %d are open",
 			    a->set.left_out, ALERTS_MAX);
 	a->told_left_out = a->set.left_out > 0;
 }

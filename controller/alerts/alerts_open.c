@@ -70,20 +70,21 @@ static void tell_incident(void *context, const struct store_incident_told *i)
 	char *command = shared ? xstrdup("assayctl incidents")
 			       : xasprintf("assayctl why %s", i->node);
 
-	alert_set_add(l->set,
-		      &(struct alert_facts){
-			      .kind = shared ? ALERT_SHARED : ALERT_INCIDENT,
-			      .severity = alert_incident_severity(action_of(i->action), i->fatal),
-			      .node = i->node,
-			      .check = i->check,
-			      .incident = i->id,
-			      .since_us = i->opened_us,
-			      .sentence = i->sentence,
-			      .clears = shared ? "closes when too few of the hosts have it" : clears,
-			      .command = command,
-			      .path = path,
-			      .stale = stale,
-		      });
+	alert_set_add(
+		l->set,
+		&(struct alert_facts){
+			.kind = shared ? ALERT_SHARED : ALERT_INCIDENT,
+			.severity = alert_incident_severity(action_of(i->action), i->fatal),
+			.node = i->node,
+			.check = i->check,
+			.incident = i->id,
+			.since_us = i->opened_us,
+			.sentence = i->sentence,
+			.clears = shared ? "closes when too few of the hosts share it" : clears,
+			.command = command,
+			.path = path,
+			.stale = stale,
+		});
 }
 
 /* --- what the cluster shows --- */
@@ -98,9 +99,10 @@ static void tell_cordon(void *context, const struct actor_told_cordon *c)
 				   c->by ? c->by : "Assay",
 				   c->reason ? c->reason : "no reason was given");
 	CLEANUP(freep)
-	char *clears =
-		c->sticky ? xasprintf("only a person can release it: assayctl uncordon %s", c->node)
-			  : xasprintf("passing tests, or assayctl uncordon %s", c->node);
+	char *clears = c->sticky
+			       ? xasprintf("only an operator can release it: assayctl uncordon %s",
+					   c->node)
+			       : xasprintf("passing tests, or assayctl uncordon %s", c->node);
 
 	alert_set_add(l->set, &(struct alert_facts){
 				      .kind = ALERT_CORDON,
@@ -118,7 +120,7 @@ static void tell_cordon(void *context, const struct actor_told_cordon *c)
 static void tell_breaker(const struct looking *l, const struct breaker *b)
 {
 	CLEANUP(freep)
-	char *sentence = xasprintf("the breaker is open, and no host is taken out of service: %s",
+	char *sentence = xasprintf("the breaker is open, so no host is taken out of service: %s",
 				   b->sentence);
 
 	if (b->open)
@@ -129,7 +131,7 @@ static void tell_breaker(const struct looking *l, const struct breaker *b)
 				.severity = ALERT_CRITICAL,
 				.since_us = b->opened_us,
 				.sentence = sentence,
-				.clears = "only a person can reset it: assayctl breaker reset",
+				.clears = "only an operator can reset it: assayctl breaker reset",
 				.command = "assayctl breaker",
 				.path = "/v1/breaker",
 			});
@@ -191,7 +193,7 @@ static void tell_job(void *context, const struct store_job_told *j)
 			      .clears = "a window with a slowdown below 1.1, or no window for 2h",
 			      .command = command,
 			      .path = path,
-			      .stale = silent ? "no window of it has arrived for 2h" : NULL,
+			      .stale = silent ? "no window of the job has arrived for 2h" : NULL,
 		      });
 }
 
@@ -210,7 +212,7 @@ static void tell_still(void *context, const struct beats_still *still)
 				      .job = still->job,
 				      .since_us = still->since_us,
 				      .sentence = sentence,
-				      .clears = "its next step, or its end",
+				      .clears = "its next step, or the end of the job",
 				      .command = command,
 				      .path = "/v1/jobs",
 				      .stale = still->sure ? NULL : still->words,
@@ -229,16 +231,17 @@ static void tell_hung(void *context, const struct hangs_hung *hung)
 
 	if (hung->still)
 		return;
-	alert_set_add(l->set, &(struct alert_facts){
-				      .kind = ALERT_STOPPED_JOB,
-				      .severity = ALERT_CRITICAL,
-				      .job = hung->job,
-				      .since_us = hung->since_us,
-				      .sentence = sentence,
-				      .clears = "progress of one of its ranks, or its end",
-				      .command = command,
-				      .path = "/v1/jobs",
-			      });
+	alert_set_add(l->set,
+		      &(struct alert_facts){
+			      .kind = ALERT_STOPPED_JOB,
+			      .severity = ALERT_CRITICAL,
+			      .job = hung->job,
+			      .since_us = hung->since_us,
+			      .sentence = sentence,
+			      .clears = "progress of one of its ranks, or the end of the job",
+			      .command = command,
+			      .path = "/v1/jobs",
+		      });
 }
 
 /* --- all of it --- */

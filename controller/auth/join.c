@@ -80,10 +80,12 @@ static const struct {
 	{ is_listed, JOIN_TAKEN,
 	  "tokens.yaml has a token for that name: use it, or remove its row" },
 	{ has_joined, JOIN_TAKEN,
-	  "already joined: if its disk was wiped or it was replaced, an admin lets it join again: "
+	  "already joined: if its disk was wiped or it was replaced, an admin can let it join "
+	  "again: "
 	  "assayctl token reset NODE" },
 	{ has_reported, JOIN_TAKEN,
-	  "a host of that name has already reported: if this is that host, an admin lets it join: "
+	  "a host of that name has already reported: if this is that host, an admin can let it "
+	  "join: "
 	  "assayctl token reset NODE" },
 	{ is_sum_taken, JOIN_TAKEN, "another host uses the same token: each host needs its own" },
 };

@@ -335,9 +335,10 @@ static char *stranger_words(const struct bearer *b, const char *why)
 	char stamp[CLOCK_STAMP_SIZE];
 
 	if (b->expires_us == 0 || b->expires_us > b->owner->options.real_us())
-		return xasprintf("%s: expected one of this cluster for the audience " KUBE_AUDIENCE
-				 ", as a projected volume or kubectl create token gives it",
-				 why);
+		return xasprintf(
+			"%s: expected a token of this cluster for the audience " KUBE_AUDIENCE
+			", as a projected volume or kubectl create token gives it",
+			why);
 	clock_stamp(b->expires_us, stamp);
 	return xasprintf(
 		"%s: it expired at %s; the kubelet puts a new one into a projected "
@@ -460,7 +461,7 @@ static void ask(struct token_review *v, const struct token_review_question *q)
 	} else if (b && k->n_waiting < KUBE_IDENTITY_WAITING_MAX) {
 		bearer_wait(b, q);
 	} else if (b) {
-		answer_now(q, STATUS_BUSY, "too many calls wait for a token review", 0);
+		answer_now(q, STATUS_BUSY, "too many requests are waiting for a token review", 0);
 	} else if (kube_token_claims(q->token, &claims, &err) < 0) {
 		answer_now(q, STATUS_STRANGER, err.msg, 0);
 	} else if (!claims.for_us) {

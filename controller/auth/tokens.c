@@ -92,7 +92,7 @@ static int decode_token(const struct jval *v, struct tokens_one *token, struct e
 	if ((token->jobs && token->jobs[0]) != (token->role == ROLE_SUBMIT))
 		return jval_fail(
 			v, err,
-			"jobs (a pattern of job names) goes with the role submit and no other");
+			"jobs (a pattern of job names) can only be used with the role submit");
 	if (token->jobs && !glob_ok(token->jobs))
 		return jval_fail(v, err,
 				 "jobs: expected a pattern of at most %d characters besides *",

@@ -179,7 +179,7 @@ static int add(struct service *s, const json_t *node, struct campaign_party *p, 
 	host = address_of(s, name);
 	address = xasprintf("%s:%u", host ? host : name, (unsigned)s->settings->collectives.port);
 	guest->address = keep(p, address);
-	why = host ? why_not(s, node) : xstrdup("the neighbors file has no address for it");
+	why = host ? why_not(s, node) : xstrdup("the neighbors file has no address for this host");
 	if (why)
 		guest->state = PAIRING_GONE;
 	guest->why = keep(p, why);

@@ -305,7 +305,7 @@ static int check_age(const struct jval *root, const struct campaign *c,
 	const uint64_t at_us = at > 0 ? (uint64_t)at : 0;
 
 	if (c->resumed > CAMPAIGN_RESUMES_MAX)
-		return err_set(err, ECANCELED, "the controller restarted %d times during it",
+		return err_set(err, ECANCELED, "the controller restarted %d times while it ran",
 			       c->resumed);
 	if (now->real_us > at_us && now->real_us - at_us > CAMPAIGN_RESUME_WITHIN_US)
 		return err_set(err, ECANCELED, "the controller was down for %.0f minutes",

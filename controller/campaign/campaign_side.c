@@ -221,7 +221,7 @@ void campaign_settle(struct campaign *c, struct campaign_group *g)
 		struct campaign_host *host = &c->hosts[side->host];
 
 		if (!side->answered && side->told_us)
-			campaign_drop(host, "it accepted the order and did not report");
+			campaign_drop(host, "it accepted the order but did not report");
 		else if (!side->answered)
 			campaign_drop(host, "it did not accept the order");
 		else if (side->unfit)
@@ -235,6 +235,6 @@ void campaign_settle(struct campaign *c, struct campaign_group *g)
 	take_values(g);
 	if (!isfinite(g->least)) {
 		g->outcome = PAIRING_NOT_RUN;
-		g->words = xstrdup("no rail was measured by all of them");
+		g->words = xstrdup("no rail was measured by all hosts");
 	}
 }

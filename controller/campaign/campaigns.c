@@ -110,7 +110,7 @@ static int resume_row(struct service *s, int64_t id, struct err *err)
 	slot.tested = xstrdup(json_string_value(json_object_get(kept, "tested")));
 	r = campaigns_put(s, &slot, err);
 	all->slots[all->n++] = slot;
-	log_info("campaign %" PRId64 " goes on in round %zu after a restart", id,
+	log_info("campaign %" PRId64 " continues in round %zu after a restart", id,
 		 slot.campaign->rounds);
 	return r;
 }
@@ -611,8 +611,9 @@ static void retest(struct service *s)
 	id = begin_retest(s, &want, &err);
 	s->campaigns->look_us = start_us + (clock_mono_us() - start_us) * LOOK_SHARE;
 	if (id > 0)
-		log_info("campaign %" PRId64 " begins: %s of %s is being tested with others", id,
-			 want.check, want.node);
+		log_info("campaign %" PRId64
+			 " has started: %s of %s is being tested with other hosts",
+			 id, want.check, want.node);
 	else if (want.first)
 		log_info("cannot start a test with other hosts yet node=%s: %s", want.node, err.msg);
 }

@@ -67,11 +67,11 @@ const char *cluster_prefix_wrong(const char *prefix)
 	size_t i;
 
 	if (strchr(prefix, '/'))
-		return "it without a slash: Assay adds what follows the slash";
+		return "the prefix without a slash: Assay appends the rest";
 	if (!is_subdomain(prefix))
 		return "a DNS subdomain, \"example.com\": lower-case letters, digits and '-' "
-		       "between dots, with a letter or digit at both ends of each part, 253 at "
-		       "most";
+		       "between dots, with a letter or digit at both ends of each part, at most "
+		       "253 in total";
 	for (i = 0; i < ARRAY_SIZE(others); i++) {
 		if (is_within(prefix, others[i]))
 			return "a domain of your own: this one is reserved";

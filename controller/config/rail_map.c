@@ -153,7 +153,7 @@ static int decode_switches(const struct jval *v, void *member, struct err *err)
 	int r = jval_need_array(v, err);
 
 	if (r == 0 && count > RAIL_MAP_SWITCHES_MAX)
-		return jval_fail(v, err, "%zu of them, more than %d", count, RAIL_MAP_SWITCHES_MAX);
+		return jval_fail(v, err, "%zu entries, more than %d", count, RAIL_MAP_SWITCHES_MAX);
 	if (r < 0)
 		return r;
 	n->switches = xcalloc(count + 1, sizeof(*n->switches));

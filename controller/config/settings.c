@@ -269,7 +269,7 @@ static int decode_keep(const struct jval *v, void *member, struct err *err)
 
 	if (r == 0 && (bad->all_us < pass->all_us || bad->hourly_us < pass->hourly_us ||
 		       bad->daily_us < pass->daily_us))
-		return jval_fail(v, err, "bad: expected each to be at least that of pass");
+		return jval_fail(v, err, "bad: expected each period to be at least that of pass");
 	if (r == 0 && keep->nodes_us < USEC_PER_DAY)
 		return jval_fail(v, err, "nodes: expected at least 1d");
 	return r;
@@ -307,7 +307,7 @@ static int decode_labels(const struct jval *v, void *member, struct err *err)
 	int r = jval_need_array(v, err);
 
 	if (r == 0 && n > LABELS_MAX)
-		r = jval_fail(v, err, "%zu of them, more than %d", n, LABELS_MAX);
+		r = jval_fail(v, err, "%zu entries, more than %d", n, LABELS_MAX);
 	for (i = 0; r == 0 && i < n; i++) {
 		struct jval item = jval_at(v, i);
 
@@ -432,14 +432,14 @@ static int check_page(const struct settings *s, struct err *err)
 	if (!s->page.on || is_loopback(s->listen))
 		return 0;
 	if (!s->tls_cert)
-		return err_set(err, EINVAL,
-			       "page: others could read the tokens that people type: set tls-cert "
-			       "and tls-key, or listen on 127.0.0.1");
-	if (!s->tokens)
 		return err_set(
 			err, EINVAL,
-			"page: who opens it says who he is by a token: set tokens, or listen "
-			"on 127.0.0.1");
+			"page: the tokens that people type would be sent unencrypted: set tls-cert "
+			"and tls-key, or listen on 127.0.0.1");
+	if (!s->tokens)
+		return err_set(err, EINVAL,
+			       "page: users log in with a token: set tokens, or listen "
+			       "on 127.0.0.1");
 	return 0;
 }
 
@@ -542,8 +542,8 @@ int settings_check(const struct settings *s, struct err *err)
 		return err_wrap(err, r, "listen");
 	if (s->cluster == CLUSTER_KUBERNETES && s->labels)
 		return err_set(err, EINVAL,
-			       "labels: only for cluster embedded: with kubernetes they are those "
-			       "of the nodes");
+			       "labels: only for cluster embedded: with kubernetes, the nodes' own "
+			       "labels are used");
 	if (!s->tls_cert != !s->tls_key)
 		return err_set(err, EINVAL, "%s: needs %s: they go together",
 			       s->tls_cert ? "tls-cert" : "tls-key",
@@ -560,7 +560,7 @@ int settings_check(const struct settings *s, struct err *err)
 	if (settings_open(s) && !is_loopback(s->listen) && !s->insecure)
 		return err_set(
 			err, EINVAL,
-			"listen: %s: anybody could report: set tokens or client-ca, or insecure",
+			"listen: %s: anyone could report: set tokens or client-ca, or insecure",
 			s->listen);
 	return check_page(s, err);
 }

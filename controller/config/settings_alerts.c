@@ -30,9 +30,9 @@ int settings_alerts_decode_url(const struct jval *v, void *member, struct err *e
 				 "expected an address such as http://HOST:PORT or https://HOST");
 	host = strstr(text, "://") + strlen("://");
 	if (strchr(host, '@'))
-		return jval_fail(
-			v, err,
-			"everyone who sees the address sees a password in it: use basic-auth-file");
+		return jval_fail(v, err,
+				 "everyone who sees the address would see the password in it: use "
+				 "basic-auth-file");
 	if (!*host || *host == '/' || *host == ':' || host[strspn(host, url_letters)])
 		return jval_fail(v, err, "expected a host, followed by at most a port and a path");
 	while (length > 0 && text[length - 1] == '/')
@@ -65,10 +65,10 @@ static int check_one(const struct jval *v, const struct settings_alertmanager *o
 	if (one->token_file && one->basic_auth_file)
 		return jval_fail(v, err, "expected token-file or basic-auth-file, not both");
 	if ((one->token_file || one->basic_auth_file) && url_is_open(one->url))
-		return jval_fail(v, err, "others could read %s in transit: use https",
+		return jval_fail(v, err, "%s would be sent unencrypted: use https",
 				 one->token_file ? "the token" : "the password");
 	if (one->cacert && !starts_with(one->url, "https://"))
-		return jval_fail(v, err, "cacert: is for an address with https");
+		return jval_fail(v, err, "cacert: only for an https address");
 	return 0;
 }
 
@@ -94,7 +94,7 @@ int settings_alerts_decode(const struct jval *v, void *member, struct err *err)
 	int r = jval_need_array(v, err);
 
 	if (r == 0 && n > ALERTMANAGERS_MAX)
-		r = jval_fail(v, err, "%zu of them, more than %d", n, ALERTMANAGERS_MAX);
+		r = jval_fail(v, err, "%zu entries, more than %d", n, ALERTMANAGERS_MAX);
 	settings_alerts_release(alerts);
 	for (i = 0; r == 0 && i < n; i++) {
 		const struct jval item = jval_at(v, i);

@@ -9,6 +9,6 @@ int token_review_kube_open(const struct settings *settings UNUSED, struct sd_eve
 			   struct token_review **ret UNUSED, struct err *err)
 {
 	return err_set(err, EINVAL,
-		       "kubernetes: this build has no libcurl: build with libcurl, or leave out "
+		       "kubernetes: this build has no libcurl: build with libcurl, or omit "
 		       "cluster, kubeconfig and kubernetes");
 }

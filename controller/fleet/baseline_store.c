@@ -237,7 +237,7 @@ static int save_usuals(struct store *store, struct baseline *baseline, const cha
 	if (r == 0)
 		r = store_put_usuals(store, key, bytes.data, bytes.len, err);
 	else /* no reason to stop: after a restart they are taught again */
-		log_warning("the baselines take more than %d bytes: they are not kept: %s", ROW_MAX,
+		log_warning("the baselines take more than %d bytes and are not kept: %s", ROW_MAX,
 			    baseline_about(baseline).check);
 	if (r == 0 || !strbuf_ok(&bytes))
 		u->changed = u->forgotten = false;

@@ -63,7 +63,7 @@ json_t *host_clock_item(const struct host *host)
 	if (!host || !(fabs(host->skew_s) > REPORT_CLOCK_SKEW_MAX_S))
 		return NULL;
 	off = distance(fabs(host->skew_s));
-	words = xasprintf("the clock of %s is %s %s the controller's: one of them is wrong",
+	words = xasprintf("the clock of %s is %s %s the controller's: one of the two is wrong",
 			  host->node, off, host->skew_s > 0 ? "ahead of" : "behind");
 	return json_pack("{s:s, s:s, s:s, s:f, s:s, s:f, s:f, s:s, s:s}", "check", "host.clock",
 			 "subject", host->node, "verdict", "warn", "value", host->skew_s, "unit",

@@ -29,16 +29,17 @@ char *incident_sentence(const char *node, const struct verdict_item *item,
 char *incident_fleet_sentence(const char *sku, const char *node, const struct verdict_item *item,
 			      const struct incident_count *hosts)
 {
-	return xasprintf(
-		"%s: %zu of %zu hosts are not good in %s at once, such as %s: %s; so many are "
-		"unlikely to be sick: look at what they share (driver, settings, a switch, the SKU "
-		"file)",
-		sku, hosts->bad, hosts->of, item->check, node, item->sentence ? item->sentence : "");
+	return xasprintf("%s: %zu of %zu hosts have a problem in %s at once, such as %s: %s; so "
+			 "many are unlikely to be faulty: check what they have in common (driver, "
+			 "settings, a switch, the SKU "
+			 "file)",
+			 sku, hosts->bad, hosts->of, item->check, node,
+			 item->sentence ? item->sentence : "");
 }
 
 char *incident_alike_sentence(const char *sku, const char *check)
 {
-	return xasprintf("warn: like most hosts of %s it is not good in %s: see the incident of "
+	return xasprintf("warn: like most hosts of %s, it has a problem in %s: see the incident of "
 			 "sku:%s, not this host",
 			 sku, check, sku);
 }

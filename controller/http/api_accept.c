@@ -54,7 +54,7 @@ static void refuse(struct api *api, int fd, const struct sockaddr *address, cons
 	if (api_tells(api, SAY_FULL)) {
 		CLEANUP(freep) char *peer = api_name_of(address);
 
-		log_warning("connection refused: %s is reached peer=%s", limit, peer);
+		log_warning("connection refused: the limit %s is reached peer=%s", limit, peer);
 	}
 	(void)close(fd);
 }

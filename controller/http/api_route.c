@@ -185,7 +185,7 @@ void call_identify(struct call *call)
 		call_refuse(
 			call, 401,
 			call_token(call)
-				? "unknown token: send another, or add its SHA-256 to tokens.yaml "
+				? "unknown token: use another, or add its SHA-256 to tokens.yaml "
 				  "and reload the controller"
 				: "no token and no client certificate was sent");
 	call->unknown = known == KNOWN_LATER;

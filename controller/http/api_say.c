@@ -22,8 +22,8 @@ static const char *const say_names[SAY_LAST_] = {
 	[SAY_MALFORMED] = "malformed requests",
 	[SAY_STRANGER] = "requests with an unknown token",
 	[SAY_ROLE] = "requests without the needed role",
-	[SAY_OFTEN] = "reports that came too often",
-	[SAY_BUSY] = "requests refused for lack of room",
+	[SAY_OFTEN] = "reports sent too often",
+	[SAY_BUSY] = "requests refused because a limit is reached",
 	[SAY_GONE] = "agents gone",
 };
 
@@ -40,7 +40,7 @@ void say_missed(struct api *api, uint64_t now_us)
 		uint64_t missed = notice_end(&api->notices[i], now_us);
 
 		if (missed > 0)
-			log_warning("%llu more %s, not logged one by one",
+			log_warning("%llu more %s, not logged individually",
 				    (unsigned long long)missed, say_names[i]);
 	}
 }

@@ -141,8 +141,7 @@ static int check_date(gnutls_x509_crt_t one, struct dates *d, struct err *err)
 	if (d->now_us >= until_us)
 		return err_set(err, ETIME, "%s: expired at %s: renew it", d->what, until);
 	if (until_us - d->now_us < API_TLS_SOON_US && !d->soon->msg[0])
-		(void)err_set(d->soon, EAGAIN, "%s: expires at %s: renew it in time", d->what,
-			      until);
+		(void)err_set(d->soon, EAGAIN, "%s: expires at %s: renew it", d->what, until);
 	return 0;
 }
 

@@ -145,7 +145,8 @@ static void say_too_few(const struct rules_view *view, struct verdict *merged)
 	free(merged->sentence);
 	if (sku)
 		merged->sentence =
-			xasprintf("%s; too few to compare: %zu other host%s of %s, %d are needed",
+			xasprintf("%s; too few to compare: %zu other host%s of %s, and %d "
+				  "are needed",
 				  alone, others, others == 1 ? "" : "s", sku, REFERENCE_N_MIN);
 	else
 		merged->sentence =

@@ -91,7 +91,7 @@ bool beats_told_diagnose(struct service *s, const struct beats_told_job *job)
 	if (r == 0)
 		r = jobs_diagnose(s, id, &ask, &plan, &err);
 	if (r < 0) {
-		log_warning("%s hangs, and its diagnosis does not start: %s", job->name, err.msg);
+		log_warning("%s hangs, and its diagnosis did not start: %s", job->name, err.msg);
 		return r == -EINVAL || r == -ENOENT; /* what is in the way may go */
 	}
 	service_touch(s);

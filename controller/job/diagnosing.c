@@ -216,7 +216,7 @@ static void take_test(const struct work *w, struct investigation_host *host, jso
 		       xasprintf("it failed: %s", bad->sentence ? bad->sentence : bad->check));
 	else if (streq(result, retest_words[TEST_FAILED]))
 		settle(host, kept, DIAGNOSIS_NOTHING,
-		       xstrdup("it failed only in checks that slow no job, or that were compared "
+		       xstrdup("it failed only checks that slow no job down, or that were compared "
 			       "with nothing"));
 	else if (streq(result, retest_words[TEST_NOTHING]))
 		settle(host, kept, DIAGNOSIS_NOTHING, xstrdup("its test gave no result"));
@@ -245,7 +245,7 @@ static int look_at_tests(const struct work *w, struct investigation_host *host, 
 	if (json_is_string(json_object_get(kept, "result")))
 		return 0;
 	if (!why && node->record.ordered_us == 0 && w->in->now_us >= asked_us + DIAGNOSING_ORDER_US)
-		why = "no test of it could be ordered";
+		why = "no test of this host could be ordered";
 	if (why)
 		settle(host, kept, DIAGNOSIS_NOTHING, xstrdup(why));
 	return 0;
@@ -321,7 +321,7 @@ static void end_hosts(const struct work *w, const struct diagnosis_step *step)
 			host->state = INVESTIGATION_EXCLUDED;
 		else if (step->verdicts[i] == DIAGNOSIS_ACQUITTED)
 			diagnosis_record_say(host, INVESTIGATION_ACQUITTED,
-					     xstrdup("it passed alone and with others"));
+					     xstrdup("it passed alone and with other hosts"));
 		else
 			host->state = INVESTIGATION_WATCH;
 	}
@@ -391,8 +391,8 @@ static int runs_on(const struct work *w, const struct stop *stop)
 		return tell_to_stop(w);
 	if (w->in->now_us < stop->expires_us)
 		return 0;
-	return withdraw(w, xasprintf("nobody acknowledged advice %" PRId64
-				     " to stop, and %s is still running: nothing was tested",
+	return withdraw(w, xasprintf("advice %" PRId64 " to stop was not acknowledged, and %s is "
+				     "still running: nothing was tested",
 				     stop_number(w->inv), w->inv->job_name));
 }
 
@@ -414,8 +414,9 @@ static int step_stopping(const struct work *w)
 	diagnosis_record_go_to(w->inv, DIAGNOSIS_RECORD_HOSTS);
 	w->inv->state = INVESTIGATION_TESTING;
 	diagnosis_record_note(w->inv, w->in->now_us,
-			      xstrdup(stop.done_us ? "it is stopped: its driver has acknowledged it"
-						   : "it has stopped: no job runs on its hosts"));
+			      xstrdup(stop.done_us
+					      ? "it is stopped: its driver acknowledged the advice"
+					      : "it has stopped: no job runs on its hosts"));
 	return 0;
 }
 

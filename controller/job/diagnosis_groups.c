@@ -136,8 +136,8 @@ int diagnosis_groups_begin(const struct diagnosis_groups_of *w, const struct dia
 		return r;
 	if (json_array_size(names) < DIAGNOSIS_GROUP_MIN) {
 		give_up_groups(w, d,
-			       "too few of them passed, and there is no idle host of their model, "
-			       "tested within a day, to compare with");
+			       "too few hosts passed, and there is no idle host of the same model, "
+			       "tested within the last day, to compare with");
 		return 0;
 	}
 	reason = xasprintf("diagnosis of %s: %s", w->inv->job_name, w->inv->reason);
@@ -150,7 +150,7 @@ int diagnosis_groups_begin(const struct diagnosis_groups_of *w, const struct dia
 		diagnosis_record_put(diagnosis, "campaign", json_integer(id));
 		diagnosis_record_note(w->inv, w->in->now_us,
 				      xasprintf("campaign %" PRId64
-						" measures %zu hosts with each other",
+						" tests %zu hosts with each other",
 						id, json_array_size(names)));
 	} else if (id != -EBUSY ||
 		   w->in->now_us >= json_stamp_us(json_object_get(diagnosis, "grouped")) +

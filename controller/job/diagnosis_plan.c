@@ -109,7 +109,7 @@ static json_t *sentence_of(int mode, const char *job, size_t n, bool busy)
 				: "";
 
 	return json_sprintf("diagnosis of %s %s%s %zu host%s, then those that pass with each other "
-			    "in %zu rounds at most%s",
+			    "in at most %zu rounds%s",
 			    job, stop,
 			    mode == MODE_ENFORCE ? "tests"
 			    : busy		 ? "test"

@@ -70,16 +70,17 @@ char *diagnosis_rerun_words(int64_t run, const json_t *excluded, double before_s
 
 	if (outcome == DIAGNOSIS_RERUN_UNKNOWN)
 		return xasprintf("run %" PRId64
-				 " without %s: %.3g s a step; what it took before is unknown",
+				 " without %s: %.3g s a step; the step time before is unknown",
 				 run, names, after_s);
 	if (outcome == DIAGNOSIS_RERUN_FASTER)
 		what = xasprintf("faster by %.1f %%", percent);
 	else if (outcome == DIAGNOSIS_RERUN_SLOWER)
-		what = xasprintf("slower by %.1f %%: the excluded hosts were not what slowed it",
+		what = xasprintf("slower by %.1f %%: the excluded hosts were not what "
+				 "slowed it down",
 				 -percent);
 	else
 		what = xasprintf("no faster (%+.1f %%, and runs differ by %.0f %%): the excluded "
-				 "hosts were not what slowed it",
+				 "hosts were not what slowed it down",
 				 -percent, 100 * DIAGNOSIS_RERUN_ALIKE);
 	return xasprintf("run %" PRId64 " without %s: %.3g s -> %.3g s a step: %s", run, names,
 			 before_s, after_s, what);

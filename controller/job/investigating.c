@@ -107,8 +107,9 @@ int investigating_keep(struct investigating *k, struct service *s, struct invest
 	if (inv->ended_us > 0) {
 		link_pairs_withdraw(s, inv->pairs, inv->sentence ? inv->sentence : "it is over");
 		k->uncommitted[inv->state]++;
-		log_info("investigation %" PRId64 " of %s is over, %s: %s", inv->id, inv->job_name,
-			 investigation_state_names[inv->state], inv->sentence ? inv->sentence : "-");
+		log_info("investigation %" PRId64 " of %s has ended, %s: %s", inv->id,
+			 inv->job_name, investigation_state_names[inv->state],
+			 inv->sentence ? inv->sentence : "-");
 	}
 	return 0;
 }

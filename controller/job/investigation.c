@@ -239,15 +239,16 @@ static char *why_withdrawn(const struct investigation *inv, const struct investi
 		return xasprintf("%s is no longer in the cluster", host->name);
 	if (fact->given_us >= inv->began_us) {
 		*ret_person = true;
-		return xasprintf("a person keeps %s in service", host->name);
+		return xasprintf("an operator keeps %s in service", host->name);
 	}
 	if (host->boot && fact->boot && !streq(host->boot, fact->boot))
-		return xasprintf("%s has rebooted since: the tests do not apply to what slowed %s",
+		return xasprintf("%s has rebooted since: the tests say nothing about what "
+				 "slowed %s down",
 				 host->name, inv->job_name);
 	if (host->proven_us > 0 && host->state == INVESTIGATION_EVICT &&
 	    now->now_us >= host->proven_us + INVESTIGATION_PROVEN_US)
 		return xasprintf("the findings on %s are too old to cordon it for %s: its cordon "
-				 "was refused all that time",
+				 "kept being refused",
 				 host->name, inv->job_name);
 	if (fact->action < 0 && now->silent && !stays_proven(inv, host, fact, now))
 		return xasprintf("no window of %s for longer than jobs.windows.fresh: it has "
@@ -262,9 +263,10 @@ static void follow(const struct investigation *inv, struct investigation_host *h
 {
 	if (stays_proven(inv, host, fact, now)) {
 		free(host->sentence);
-		host->sentence = xasprintf("%s: the findings for %s stand: it is cordoned as soon "
-					   "as the budgets allow",
-					   host->name, inv->job_name);
+		host->sentence =
+			xasprintf("%s: the findings for %s stand: it will be cordoned as soon "
+				  "as the budgets allow",
+				  host->name, inv->job_name);
 		return;
 	}
 	if (fact->action < 0) {
@@ -411,7 +413,7 @@ static void step_cordoned(struct investigation *inv, const struct investigation_
 	if (host && inv->state == INVESTIGATION_CORDONED && there && !runs && now->run > inv->run) {
 		inv->state = INVESTIGATION_REPLACED;
 		free(inv->sentence);
-		inv->sentence = xasprintf("run %" PRId64 " of %s goes on without %s", now->run,
+		inv->sentence = xasprintf("run %" PRId64 " of %s continues without %s", now->run,
 					  inv->job_name, host->name);
 	}
 	if (inv->state == INVESTIGATION_REPLACED && now->verified) {

@@ -272,16 +272,16 @@ static char *reason_of(const struct job_judging_input *in, const struct last *la
 	case ADVICE_PAYS_NOT:
 		return xasprintf("a restart without %s would not pay off within a day", who);
 	case ADVICE_NO_SPARE:
-		return xasprintf("no spare for %s: no idle host of that model passed the full "
+		return xasprintf("no spare for %s: no idle host of that model has passed the full "
 				 "profile within the last day; nothing is stopped",
 				 who);
 	case ADVICE_EXPIRED:
-		return xasprintf("advice %" PRId64 " to stop expired: nobody acknowledged it, and "
-				 "the job goes on with %s",
+		return xasprintf("advice %" PRId64 " to stop expired without being acknowledged, "
+				 "and the job continues with %s",
 				 last->id, who);
 	case ADVICE_WITHDRAWN:
-		return xasprintf("advice %" PRId64 " to stop is withdrawn: %s is not to be "
-				 "replaced any more",
+		return xasprintf("advice %" PRId64
+				 " to stop is withdrawn: %s no longer has to be replaced",
 				 last->id, who);
 	case ADVICE_TO_REPLACE:
 	case ADVICE_TO_TEST:
@@ -289,7 +289,7 @@ static char *reason_of(const struct job_judging_input *in, const struct last *la
 	case ADVICE_REPLACED:
 		return xasprintf("%s is out of service: start without it, with %s", who, instead);
 	case ADVICE_WAITED:
-		return xasprintf("%s is still in service after a long enough wait: start without "
+		return xasprintf("%s is still in service after the longest wait: start without "
 				 "it, with %s",
 				 who, instead);
 	default:
@@ -484,8 +484,8 @@ static int refuse_old(int64_t id, int64_t newest, const struct last *old, uint64
 	if (old->id && streq(advice_state(&old->state, now_us), "expired"))
 		return err_set(err, ETIME, "advice %" PRId64 " had expired", id);
 	return err_set(err, EEXIST,
-		       "advice %" PRId64 " is not the newest of this job: that is %" PRId64, id,
-		       newest);
+		       "advice %" PRId64 " is not the latest one of this job, which is %" PRId64,
+		       id, newest);
 }
 
 int job_advice_acknowledge(struct store *store, int64_t job, int64_t id, uint64_t now_us,

@@ -388,7 +388,7 @@ static bool is_good_end(const struct job_facts_source *source,
 	const char *tells = pair_record_tells(source->pairs, host);
 
 	(void)snprintf(missing, JOB_FACTS_MISSING_SIZE, "%s",
-		       tells ? tells : "pair tests of it with other hosts");
+		       tells ? tells : "pair tests of this host with other hosts");
 	return said == END_GOOD || said == END_BETWEEN;
 }
 
@@ -400,15 +400,14 @@ static bool is_clean(const struct job_facts_source *source, const struct test_ro
 	const char *check;
 
 	if (!test->passed) {
-		(void)snprintf(
-			missing, JOB_FACTS_MISSING_SIZE,
-			"a full test of the host that passes, once what fails on it is fixed");
+		(void)snprintf(missing, JOB_FACTS_MISSING_SIZE,
+			       "a full test of the host that passes once its failures are fixed");
 		return false;
 	}
 	if (!run || !source->run_of_now || run->at_us < test->ordered_us ||
 	    run->level != VERDICT_PASS || !rungs_is_last(class, run->profile)) {
 		(void)snprintf(missing, JOB_FACTS_MISSING_SIZE,
-			       "a full run that passes after its test");
+			       "a full run that passes after its repair");
 		return false;
 	}
 	check = find_not_held(run, class);

@@ -581,7 +581,7 @@ static void tell_news(struct job_live *live)
 								      .message = news->words,
 								      .warning = news->warning });
 		if (news->job)
-			log_info("the owner is told job=%s: %s", news->job, news->words);
+			log_info("telling the owner job=%s: %s", news->job, news->words);
 		live->counts.acquittals += streq(news->reason, ACQUITTED);
 		live->counts.acquittal_us += news->after_us;
 	}

@@ -191,7 +191,7 @@ static int fill(struct service *s, int64_t job, const struct job_plan_ask *ask,
 	int r;
 
 	if (!plan_facts_read(analysis, &facts))
-		return err_set(err, ESTALE, "its last analysis has no times of steps");
+		return err_set(err, ESTALE, "its last analysis has no step times");
 	own = own_of(&facts, ask->without);
 	r = find_spares(s, facts.hosts, own, spares, err);
 	if (r == 0 && ask->without)
@@ -219,7 +219,7 @@ static int plan_window(struct service *s, int64_t job, const struct job_plan_ask
 	int r;
 
 	if (w->newest < 0)
-		return err_set(err, ESTALE, "no window of it has been analysed yet");
+		return err_set(err, ESTALE, "no window of the job has been analysed yet");
 	r = read_analysis(s, job, w->newest, &analysis, err);
 	return r < 0 ? r : fill(s, job, ask, w, analysis, plan, err);
 }

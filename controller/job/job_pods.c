@@ -77,9 +77,9 @@ static void on_answer(void *context, const struct cluster_answer *answer)
 	if (answer->result == CLUSTER_DONE)
 		keep(pods, answer);
 	else
-		log_warning(
-			"cannot read the pods of a job, its window is analysed without them: %s",
-			answer->words);
+		log_warning("cannot read the pods of a job; its window is analysed "
+			    "without them: %s",
+			    answer->words);
 	pods->done(pods->context);
 }
 

@@ -107,7 +107,7 @@ static void look(struct service *s, uint64_t as_of_us)
 				       &reading, &err);
 
 	if (r < 0)
-		log_warning("where jobs were cannot be read: %s", err.msg);
+		log_warning("cannot read where jobs ran: %s", err.msg);
 	if (r == 0)
 		restarts_judge(&found, reading.ranks, reading.n,
 			       MAX(reading.nodes.n, (size_t)s->hosts.n), as_of_us);

@@ -44,7 +44,7 @@ static struct verdict judge_job(const json_t *summary)
 	if (class == BLAME_NOTHING)
 		return (struct verdict){
 			HEALTHY, "none",
-			xstrdup("nothing slows it by more than hosts normally differ")
+			xstrdup("nothing slows it down by more than hosts normally differ")
 		};
 	if (slow && (class == BLAME_JOB || class == BLAME_UNCLEAR))
 		return (struct verdict){ INFORMED, "owner", xstrdup(blame_decide(&in).reason) };
@@ -158,10 +158,9 @@ static struct verdict tell_lapsed(const char *name, bool lapsed)
 {
 	if (lapsed)
 		return (struct verdict){ LAPSED, "watch",
-					 xasprintf(
-						 "%s: the last window that blamed it ended longer "
-						 "ago than jobs.windows.fresh",
-						 name) };
+					 xasprintf("%s: the last window that blamed it is older "
+						   "than jobs.windows.fresh",
+						   name) };
 	return (struct verdict){
 		HEALTHY, "watch",
 		xasprintf("%s: the window is too short, or too close to another one, to count", name)
@@ -264,13 +263,15 @@ static void add_suspects(struct shown *s, const struct job_view_input *in)
 
 static json_t *view_of_nothing(bool rejected)
 {
-	return json_pack("{s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:s, s:[], s:{s:s, s:s}, s:n}",
-			 "hosts", "run", "step_s", "slowdown", "slowdown_low", "slowdown_high",
-			 "cause", "suspect", "state", rejected ? "rejected" : "waiting", "suspects",
-			 "decision", "action", "none", "reason",
-			 rejected ? "its last window was rejected, and none has been analysed yet"
-				  : "no window of it has been analysed yet",
-			 "sentence");
+	return json_pack(
+		"{s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:s, s:[], "
+		"s:{s:s, s:s}, s:n}",
+		"hosts", "run", "step_s", "slowdown", "slowdown_low", "slowdown_high", "cause",
+		"suspect", "state", rejected ? "rejected" : "waiting", "suspects", "decision",
+		"action", "none", "reason",
+		rejected ? "its last window was rejected, and no other has been analysed yet"
+			 : "no window of the job has been analysed yet",
+		"sentence");
 }
 
 /* Who is suspected now: one that has lapsed, or was acquitted, is it no more. */

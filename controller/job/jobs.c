@@ -120,13 +120,13 @@ static int check_room(struct service *s, const struct jobs_window *w, const stru
 		return r;
 	if (!job->open.found && queue.windows >= STORE_WINDOWS_QUEUED_MAX)
 		return refuse_for(ret, JOB_WINDOW_EVERY_US, err,
-				  "too many windows wait for analysis");
+				  "too many windows are waiting for analysis");
 	/* One that is too large by itself never finds room: check_part() says so. */
 	if (job->open.found && job->open.row.bytes + (int64_t)w->length > TRACE_JOINED_MAX)
 		return 0;
 	if (queue.bytes + w->length > TRACES_MAX || queue.job_bytes + w->length > TRACES_JOB_MAX)
 		return refuse_for(ret, JOB_WINDOW_EVERY_US, err,
-				  "the traces that wait for analysis are too large together");
+				  "the traces waiting for analysis are too large together");
 	return 0;
 }
 
@@ -212,7 +212,8 @@ static int check_part(struct service *s, const struct jobs_window *w,
 
 	if (open->row.parts != w->of)
 		return err_set(err, EEXIST,
-			       "window %" PRId64 " of this run is waiting for the rest of %" PRId64
+			       "window %" PRId64
+			       " of this run is still missing some of its %" PRId64
 			       " parts: send one of those, or wait until it is closed",
 			       open->row.id, open->row.parts);
 	r = parts_together(&open->row, w->from_us, w->until_us, err);
@@ -223,7 +224,7 @@ static int check_part(struct service *s, const struct jobs_window *w,
 			    "part %" PRId64 " of window %" PRId64 " exists with other content",
 			    w->part, open->row.id);
 	if (r == 0 && open->row.bytes + (int64_t)w->length > TRACE_JOINED_MAX)
-		r = err_set(err, E2BIG, "the parts of a window are larger than %d MiB together",
+		r = err_set(err, E2BIG, "together, the parts of a window are larger than %d MiB",
 			    TRACE_JOINED_MAX / (1024 * 1024));
 	return r;
 }
@@ -345,7 +346,7 @@ static void try_again(struct jobs *j, const char *reason)
 		end(j, WINDOW_FAILED, reason, NULL);
 		return;
 	}
-	log_warning("window %" PRId64 " of job j%" PRId64 " is analysed again: %s", j->window,
+	log_warning("window %" PRId64 " of job j%" PRId64 " will be analysed again: %s", j->window,
 		    j->job, reason);
 	if (store_window_tried(j->s->store, j->window, &err) < 0)
 		service_failed(j->s, &err);
@@ -516,7 +517,7 @@ static void end_late(struct jobs *j, uint64_t now_us)
 		r = store_trace_parts(j->s->store, j->window, parts_missing_came, &missing, &err);
 	if (r == 0 && j->under_way) {
 		parts_missing_came(&missing, j->parts + 1);
-		reason = xasprintf("these of its %" PRId64 " parts never arrived: %s", j->parts,
+		reason = xasprintf("of its %" PRId64 " parts, these never arrived: %s", j->parts,
 				   strbuf_text(&missing.words));
 		end(j, WINDOW_REJECTED, reason, NULL);
 	} else if (r < 0) {
@@ -752,7 +753,7 @@ int jobs_analysis(struct service *s, int64_t job, int64_t window, char **ret_tex
 	/* Until it is, a file of that number is of one before it. */
 	r = of == job ? trace_files_analysis(&s->jobs->files, window, ret_text, err) : -ENOENT;
 	return r == -ENOENT ? err_set(err, ESTALE,
-				      "the analysis of window %" PRId64 " is not stored (now): "
+				      "cannot store the analysis of window %" PRId64 " (now): "
 				      "the window is %s",
 				      window, json_string_value(json_object_get(row, "state")))
 			    : r;

@@ -121,7 +121,7 @@ static bool is_told_alone(const struct link_pairs_of *w, json_t *entry)
 
 	if (json_array_size(bad) == 0 && json_array_size(failed) == 0)
 		return false;
-	tells = xasprintf("a full test of %s that passes, once what fails on it is fixed", names);
+	tells = xasprintf("a full test of %s that passes once its failures are fixed", names);
 	for (i = 0; i < json_array_size(ends); i++) {
 		const char *host = name_at(ends, i);
 		const enum tested_alone alone = tested_alone(w->judged, host);
@@ -134,8 +134,8 @@ static bool is_told_alone(const struct link_pairs_of *w, json_t *entry)
 			pair_record_say(entry, host, END_UNKNOWN, tells);
 	}
 	end(w, entry,
-	    xasprintf("%s failed by itself: no pair is measured%s", names,
-		      json_array_size(bad) > 0 ? "" : ", as that would tell nothing"));
+	    xasprintf("%s failed on its own: no pair is tested%s", names,
+		      json_array_size(bad) > 0 ? "" : ", as that would show nothing"));
 	return true;
 }
 
@@ -212,12 +212,12 @@ static int start(const struct link_pairs_of *w, json_t *entry, const json_t *run
 
 	(void)json_array_extend(names, thirds);
 	if (group) {
-		reason = xasprintf("%s is slow because of %s: which of them is it?",
+		reason = xasprintf("%s is slow because of %s: which one is at fault?",
 				   w->inv->job_name, ends);
 		ask.kind = CAMPAIGN_ALLREDUCE;
 		ask.plan = PAIRING_BISECT;
 	} else {
-		reason = xasprintf("%s has slow transfers: which end of the link?",
+		reason = xasprintf("%s has slow transfers: which end of the link is at fault?",
 				   w->inv->job_name);
 	}
 	ask.nodes = names;
@@ -262,7 +262,8 @@ static int begin_run(const struct link_pairs_of *w, json_t *entry)
 	    json_array_size(run) + json_array_size(thirds) < PAIR_RUNGS_THIRDS_MAX + 1) {
 		give_up(w, entry,
 			pair_record_kind(entry) == PAIR_RECORD_GROUP
-				? "a campaign with a third host of its model that is idle, not of "
+				? "a campaign with a third host of the same model that is idle, "
+				  "not in "
 				  "the job, and passed the full profile within the last day"
 				: pair_rungs_tells(PAIR_WHY_NO_THIRD));
 		return 0;
@@ -514,7 +515,7 @@ static void clear_others(const struct link_pairs_of *w, json_t *entry, const cha
 	for (i = 0; i < json_array_size(ends); i++)
 		pair_record_say(entry, name_at(ends, i), END_GOOD, NULL);
 	end(w, entry,
-	    xasprintf("%s failed by itself, so %s, which passed, %s cleared", bad, names,
+	    xasprintf("%s failed on its own, so %s, which passed, %s cleared", bad, names,
 		      json_array_size(ends) == 1 ? "is" : "are"));
 }
 

@@ -125,16 +125,16 @@ char *pair_brought_words(const struct pair_brought *b, const json_t *ends, const
 	if (json_array_size(bad) > 0)
 		(void)strbuf_printf(&words,
 				    "%s %s slow with all others, and %s %s good with "
-				    "somebody else",
+				    "another host",
 				    bad_names, json_array_size(bad) == 1 ? "is" : "are", others,
 				    json_array_size(thirds) == 1 ? "is" : "are");
 	else if (json_array_size(between) > 0)
 		(void)strbuf_printf(&words,
-				    "%s are slow with each other alone, and good with %s: "
-				    "look at what lies between them",
+				    "%s are slow only with each other, and good with %s: check "
+				    "what lies between them",
 				    all, others);
 	else if (tells_of(b))
-		(void)strbuf_printf(&words, "the pairs are not conclusive; what would be: %s",
+		(void)strbuf_printf(&words, "the pairs are not conclusive; conclusive would be: %s",
 				    tells_of(b));
 	else
 		(void)strbuf_printf(&words, "%s %s good with %s%s", all,

@@ -15,8 +15,9 @@ int parts_together(const struct store_trace_window *window, uint64_t from_us, ui
 	    window->from_us <= until_us + PARTS_APART_US)
 		return 0;
 	return err_set(err, EEXIST,
-		       "window %" PRId64 " of this run is of other steps and waits for the rest of "
-		       "its %" PRId64 " parts: send this again when it is closed",
+		       "window %" PRId64
+		       " of this run covers other steps and is still missing some of its %" PRId64
+		       " parts: send this again once it is closed",
 		       window->id, window->parts);
 }
 

@@ -10,14 +10,14 @@ const char *const placement_source_names[PLACEMENT_SOURCES] = { "pods", "agents"
 const char *const placement_doubt_words[PLACEMENT_DOUBTS] = {
 	[PLACEMENT_MOVED] =
 		"one of its ranks was on two hosts in the window, or two hosts claim it",
-	[PLACEMENT_DISAGREE] = "pods and processes place one of its ranks on different hosts",
+	[PLACEMENT_DISAGREE] = "pods and processes disagree on the host of one of its ranks",
 	[PLACEMENT_GAP] = "where one of its ranks ran is unknown for part of the window",
 	[PLACEMENT_PARTLY] = "where some of its ranks ran is unknown",
-	[PLACEMENT_OTHER] = "the trace names other hosts than its ranks were on",
-	[PLACEMENT_MANY] = "its ranks were on more hosts than a suspect has",
+	[PLACEMENT_OTHER] = "the trace names hosts other than those its ranks were on",
+	[PLACEMENT_MANY] = "its ranks were on more hosts than a suspect may have",
 	[PLACEMENT_UNPROVEN] =
-		"only the trace names its hosts, and its sender may speak for some jobs only",
-	[PLACEMENT_NOWHERE] = "neither the trace nor anything else says which host it was on",
+		"only the trace names its hosts, and its sender is trusted for some jobs only",
+	[PLACEMENT_NOWHERE] = "neither the trace nor anything else says which host it ran on",
 };
 
 /* --- a rank --- */

@@ -52,15 +52,15 @@ static char *names_of(const json_t *names)
 
 /* What a person is told to do. */
 static const char *const deeds[REMEDY_KINDS] = {
-	[REMEDY_NONE] = "go on as it is",
-	[REMEDY_DROP] = "go on without the slowest replica",
+	[REMEDY_NONE] = "continue as is",
+	[REMEDY_DROP] = "continue without the slowest replica",
 	[REMEDY_MICROBATCHES] = "give slow replicas fewer micro-batches",
 	[REMEDY_LAYERS] = "give slow stages fewer layers",
 	[REMEDY_BOTH] = "give slow stages fewer layers and slow replicas fewer micro-batches",
-	[REMEDY_SEQUENCES] = "deal the sequences evenly",
-	[REMEDY_GC] = "collect garbage everywhere at once",
-	[REMEDY_STAGE] = "deal the layers evenly over the stages",
-	[REMEDY_DATA] = "let no step wait for its data",
+	[REMEDY_SEQUENCES] = "distribute the sequences evenly",
+	[REMEDY_GC] = "collect garbage on all ranks at once",
+	[REMEDY_STAGE] = "distribute the layers evenly over the stages",
+	[REMEDY_DATA] = "never let a step wait for its data",
 };
 
 char *plan_view_deed(const struct plan_facts *facts, const struct remedy *one)
@@ -141,12 +141,12 @@ static void put_sentence(const struct plan_view_input *in, json_t *plan)
 	CLEANUP(freep)
 	char *next = all->next < all->n ? plan_view_deed(in->facts, &all->list[all->next]) : NULL;
 
-	(void)strbuf_printf(&text, "%s", all->n == 1 ? "nothing is known that would help" : deed);
+	(void)strbuf_printf(&text, "%s", all->n == 1 ? "no known remedy would help" : deed);
 	if (one->kind != REMEDY_NONE)
 		(void)strbuf_printf(&text, ": %.2f s -> %.2f s a step", in->facts->facts.now_s,
 				    one->after_s);
 	if (next)
-		(void)strbuf_printf(&text, "; %s once it has been slow for %.0f steps more", next,
+		(void)strbuf_printf(&text, "; %s once it has been slow for %.0f more steps", next,
 				    ceil(all->next_steps));
 	json_put(plan, "sentence", json_string(strbuf_text(&text)));
 }
@@ -192,12 +192,12 @@ static char *say_without(const struct plan_view_input *in, const json_t *found,
 	const size_t dp = in->facts->replicas.dp;
 
 	if (n == 0)
-		return xstrdup("it runs on none of these hosts, as far as its last window says: "
-			       "nothing becomes of it");
+		return xstrdup("as far as its last window shows, it runs on none of these hosts: "
+			       "it is not affected");
 	(void)strbuf_printf(&text, "without %s %zu worker%s", hosts, loss->workers,
 			    loss->workers == 1 ? " stops" : "s stop");
 	if (in->facts->facts.replicas)
-		(void)strbuf_printf(&text, ", and with %s %zu of %zu replicas",
+		(void)strbuf_printf(&text, ", and with %s, %zu of %zu replicas",
 				    loss->workers == 1 ? "it" : "them", loss->replicas, dp);
 	if (spares >= n)
 		(void)strbuf_printf(&text, "; restarted with %s", instead);
@@ -209,10 +209,11 @@ static char *say_without(const struct plan_view_input *in, const json_t *found,
 		(void)strbuf_printf(&text, " it takes %.2f s a step", replaced_s);
 	if (loss->left > 0)
 		(void)strbuf_printf(&text,
-				    "; on %zu replica%s, the batch kept, it takes %.2f s a step",
+				    "; on %zu replica%s, with the same batch, it takes %.2f s "
+				    "a step",
 				    loss->left, loss->left == 1 ? "" : "s", loss->after_s);
 	else if (in->facts->facts.replicas)
-		(void)strbuf_printf(&text, "; without a spare it cannot go on");
+		(void)strbuf_printf(&text, "; without a spare it cannot continue");
 	say_strangers(others, &text);
 	return xstrdup(strbuf_text(&text));
 }

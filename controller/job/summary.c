@@ -319,10 +319,10 @@ static int check_found(const struct jval *root, struct found *f, struct err *err
 	if (!among(f->class, class_names))
 		return jval_fail(&class, err, "is not a class");
 	if (f->ranks > SUMMARY_RANKS_MAX)
-		return err_set(err, ERANGE, "the job has %llu ranks, and at most %d are analysed",
+		return err_set(err, ERANGE, "the job has %llu ranks, and at most %d can be analysed",
 			       (unsigned long long)f->ranks, SUMMARY_RANKS_MAX);
 	if (f->hosts > SUMMARY_JOB_HOSTS_MAX)
-		return err_set(err, ERANGE, "the job has %llu hosts, and at most %d are analysed",
+		return err_set(err, ERANGE, "the job has %llu hosts, and at most %d can be analysed",
 			       (unsigned long long)f->hosts, SUMMARY_JOB_HOSTS_MAX);
 	if (f->cause && strlen(f->cause) > SUMMARY_CAUSE_MAX)
 		return jval_fail(&cause, err, "is longer than %d bytes", SUMMARY_CAUSE_MAX);

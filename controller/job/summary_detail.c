@@ -101,7 +101,7 @@ static int take_steps(const struct jval *v, json_t *ret, struct err *err)
 
 		if (!are_lines(lines, n))
 			return jval_fail(v, err,
-					 "%s: expected slowdowns of %zu steps, at most %d each",
+					 "%s: expected the slowdowns of %zu steps, at most %d each",
 					 maps[i], n, SUMMARY_DETAIL_LINES_MAX);
 		(void)json_object_set(ret, maps[i], lines);
 	}
@@ -117,12 +117,14 @@ static int take_named(const struct jval *v, const char *key, double low, double 
 
 	(void)json_object_set_new(ret, key, to);
 	if (!json_is_object(from) || json_object_size(from) > SUMMARY_DETAIL_TYPES_MAX)
-		return jval_fail(v, err, "%s: expected at most %d numbers by name", key,
+		return jval_fail(v, err, "%s: expected at most %d named numbers", key,
 				 SUMMARY_DETAIL_TYPES_MAX);
 	json_object_foreach(from, name, value)
 	{
 		if (strlen(name) > SUMMARY_DETAIL_NAME_MAX || !is_number(value, low, high))
-			return jval_fail(v, err, "%s: has a name that is too long, or no number",
+			return jval_fail(v, err,
+					 "%s: has a name that is too long, or a value that is "
+					 "no number",
 					 key);
 		(void)json_object_set(to, name, value);
 	}
@@ -176,14 +178,14 @@ static int take_workers(const struct jval *v, json_t *ret, struct err *err)
 	if (!ranks)
 		return 0;
 	if (n < 1 || n > SUMMARY_CELLS_MAX || !are_integers(ranks, n, 0, SUMMARY_RANKS_MAX - 1))
-		return jval_fail(v, err, "ranks: expected those of at most %d workers",
+		return jval_fail(v, err, "ranks: expected the ranks of at most %d workers",
 				 SUMMARY_CELLS_MAX);
 	(void)json_object_set(ret, "ranks", ranks);
 	if (!hosts || json_is_null(hosts))
 		return 0;
 	if (!are_hosts(hosts) || !are_integers(nodes, n, -1, (json_int_t)json_array_size(hosts) - 1))
 		return jval_fail(v, err,
-				 "expected hosts, and in nodes the place of one for each rank");
+				 "expected hosts, and in nodes an index into them for each rank");
 	(void)json_object_set(ret, "hosts", hosts);
 	(void)json_object_set(ret, "nodes", nodes);
 	return 0;

@@ -76,7 +76,8 @@ static int take_shape(const struct jval *v, json_t *to, struct err *err)
 				 "forward_s, backward_s: expected the seconds of %zu stages", n);
 	n *= (size_t)json_integer_value(dp);
 	if (n > SUMMARY_CELLS_MAX || !are(member(v, "slowdown"), n, is_slowdown))
-		return jval_fail(v, err, "slowdown: expected that of %zu workers, at most %d", n,
+		return jval_fail(v, err,
+				 "slowdown: expected one for each of %zu workers, at most %d", n,
 				 SUMMARY_CELLS_MAX);
 	for (i = 0; i < ARRAY_SIZE(keys); i++)
 		(void)json_object_set(to, keys[i], member(v, keys[i]));

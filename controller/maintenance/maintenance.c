@@ -33,7 +33,7 @@ static void squeeze(struct service *s, bool hour)
 		return;
 	next = retention_squeeze_next(t->squeeze, size.used, t->max_bytes);
 	if (next > t->squeeze)
-		log_warning("the store is above db-max: history is kept for shorter halved=%u "
+		log_warning("the store is above db-max: history is kept for less time halved=%u "
 			    "bytes=%" PRIu64 " db-max=%" PRIu64,
 			    next, size.used, t->max_bytes);
 	if (next > t->squeeze || hour)
@@ -105,7 +105,7 @@ static void tell_tables(struct service *s)
 	uint64_t missed = notice_end(&s->crowded, clock_mono_us());
 
 	if (missed > 0)
-		log_warning("%" PRIu64 " more hosts have too many of their own", missed);
+		log_warning("%" PRIu64 " more hosts exceed the limit as well", missed);
 	tell_table(s, &s->baselines.shares, "baselines", BASELINES_OWN_MAX, &s->told_baselines);
 	tell_table(s, &s->baselines.anomalies.shares, "checks that fail", ANOMALIES_OWN_MAX,
 		   &s->told_anomalies);
@@ -179,7 +179,7 @@ static void on_forgotten(void *context, const char *node)
 	hosts_forget(&s->hosts, node);
 	opinions_forget(&s->opinions, node);
 	live_forget(&s->live, node);
-	log_info("forgetting a host that has not reported for long node=%s", node);
+	log_info("removing a host that has not reported for long node=%s", node);
 }
 
 static int open_maintenance(struct service *s, struct err *err)

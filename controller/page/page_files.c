@@ -143,12 +143,12 @@ static int read_folder(struct page_files *files, const char *folder, const char 
 	int r = 0;
 
 	if (depth > PAGE_DEPTH_MAX)
-		return err_set(err, EFBIG, "%s: more than %d folders within each other", path,
+		return err_set(err, EFBIG, "%s: more than %d levels of folders", path,
 			       PAGE_DEPTH_MAX);
 	dir = opendir(path);
 	if (!dir)
 		return err_set(err, errno,
-			       "%s: %s: it has the web page: install it, or name its "
+			       "%s: %s: the web page should be there: install it, or name its "
 			       "folder in ASSAY_PAGE_DIR",
 			       path, strerror(errno));
 	while (r == 0 && (entry = readdir(dir))) {

@@ -70,8 +70,7 @@ int page_index_policy(const char *html, char **ret, struct err *err)
 
 	if (count_inline(html) > (*map ? 1 : 0))
 		return err_set(err, EINVAL,
-			       "a script in the page itself would not run: of those only one "
-			       "%s is let through",
+			       "an inline script in the page would not run: only one %s is allowed",
 			       map_begin);
 	*ret = xasprintf("default-src 'none'; script-src 'self'%s; style-src 'self'; "
 			 "img-src 'self'; connect-src 'self'; base-uri 'none'; "

@@ -36,7 +36,7 @@ const char *page_session_words(enum page_session_state state)
 		[SESSION_OPEN] = "",
 		[SESSION_UNKNOWN] = "this session was ended: log in again",
 		[SESSION_OVER] = "this session has lasted 12 hours: log in again",
-		[SESSION_IDLE] = "nobody used this session for an hour: log in again",
+		[SESSION_IDLE] = "this session was not used for an hour: log in again",
 		[SESSION_REVOKED] = "the token of this session was revoked: log in with another",
 	};
 

@@ -48,11 +48,10 @@ static void say_how_slow(const struct pairing_blame *b, char ret[static SUBJECT_
 	else if (isnan(b->ratio))
 		(void)snprintf(ret, SUBJECT_SIZE, "is not known");
 	else if (b->ratio < 0.01)
-		(void)snprintf(ret, SUBJECT_SIZE, "breaks off, with %zu partner%s", b->n_partners,
-			       s);
+		(void)snprintf(ret, SUBJECT_SIZE, "fails, with %zu partner%s", b->n_partners, s);
 	else
 		(void)snprintf(ret, SUBJECT_SIZE,
-			       "reaches %.0f %% of what the others do, with %zu partner%s",
+			       "reaches %.0f %% of what the others reach, with %zu partner%s",
 			       b->ratio * 100, b->n_partners, s);
 }
 
@@ -72,12 +71,12 @@ static const char *const by_why[] = {
 	[PAIRING_WHY_LEAF] = "; undecided: it may be some of the nodes below it",
 	[PAIRING_WHY_MANY] = "; undecided: half of the nodes or more would be bad",
 	[PAIRING_WHY_ALIKE] =
-		"; undecided: all that ran are alike, and there is nothing to compare with",
+		"; undecided: all that ran are alike, so there is nothing to compare with",
 	[PAIRING_WHY_ALL_SLOW] =
-		" do on other hosts; undecided: all are slow: look at what they share",
-	[PAIRING_WHY_GONE] = "; undecided: it is gone, and was not tried enough before",
+		" reach on other hosts; undecided: all are slow: check what they have in common",
+	[PAIRING_WHY_GONE] = "; undecided: it is gone, and was not tested enough before",
 	[PAIRING_WHY_CROSS] =
-		"; undecided: no good host was near, and what runs between switches is unknown",
+		"; undecided: no good host was near, and the speed between switches is unknown",
 	[PAIRING_WHY_UNMEASURED] = "; undecided: no group with it ran",
 };
 

@@ -45,7 +45,7 @@ static char *way_words(const struct policy *p, enum way way)
 	case WAY_PERSON:
 		break;
 	}
-	return xasprintf("only a person: it was cordoned %" PRIu64
+	return xasprintf("only an operator: it was cordoned %" PRIu64
 			 " times within %s; `assayctl repair-done`, then %s",
 			 p->sticky_after, window, passes);
 }
@@ -62,7 +62,8 @@ static void add_releases(const struct policy *p, json_t *life)
 	if (i == ARRAY_SIZE(ways))
 		return;
 	if (json_is_true(json_object_get(life, "manual")) && ways[i].way == WAY_HEALTHY)
-		words = xstrdup("only a person, as a person cordoned it: `assayctl uncordon`, or "
+		words = xstrdup("only an operator, because a person cordoned it: `assayctl "
+				"uncordon`, or "
 				"`assayctl repair-done` to have it tested first");
 	else
 		words = way_words(p, ways[i].way);

@@ -42,7 +42,8 @@ bool stands_by(const struct service *s, struct call *call)
 	if (!other)
 		return false;
 	call_close(call);
-	call_refuse(call, 503, "another controller acts, this one is standing by: '%.200s'", other);
+	call_refuse(call, 503,
+		    "another controller is the leader, this one is standing by: '%.200s'", other);
 	return true;
 }
 
@@ -66,7 +67,7 @@ bool routes_may_speak(struct service *s, struct call *call, const char *what)
 		return false;
 	}
 	if (who->role != ROLE_ADMIN && (who->role != ROLE_NODE || !streq(who->node, node))) {
-		call_refuse(call, 403, "this token may not say %s on '%s'", what, node);
+		call_refuse(call, 403, "this token may not report %s on '%s'", what, node);
 		return false;
 	}
 	if (who->node && !token_buckets_take(&s->buckets, who->node, clock_mono_us())) {

@@ -244,7 +244,7 @@ char *operator_name(const struct identity *who, const char *by)
 	if (who->name)
 		return xasprintf("operator %s", who->name);
 	if (by && tokens_name_ok(by))
-		return xasprintf("operator %s, by their own word (role %s)", by, role);
+		return xasprintf("operator %s, as named by the caller (role %s)", by, role);
 	return xasprintf("operator (role %s)", role);
 }
 

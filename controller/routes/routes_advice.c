@@ -196,7 +196,7 @@ void routes_advice_get(void *context, struct call *call)
 		return;
 	}
 	if (!advice && wait_s > 0 && count(s) >= HOLDS_MAX)
-		call_refuse(call, 503, "%d calls already wait for advice", HOLDS_MAX);
+		call_refuse(call, 503, "%d calls are already waiting for advice", HOLDS_MAX);
 	else if (advice)
 		tell(s, call, advice);
 	else if (wait_s == 0)

@@ -74,7 +74,7 @@ static void reply(struct call *call, struct api_body *body)
 	if (body)
 		api_body_reply(call, body);
 	else
-		call_refuse(call, 503, "the fleet is too large to be told at once");
+		call_refuse(call, 503, "the fleet is too large to be sent at once");
 }
 
 /* What it asked for, as it is now. */
@@ -128,7 +128,8 @@ static void hold(struct service *s, struct call *call, const struct watcher *ask
 	struct watcher *watcher;
 
 	if (w->n >= HOLDS_MAX) {
-		call_refuse(call, 503, "%d calls already wait for changes of the fleet", HOLDS_MAX);
+		call_refuse(call, 503, "%d calls are already waiting for changes of the fleet",
+			    HOLDS_MAX);
 		return;
 	}
 	watcher = xcalloc(1, sizeof(*watcher));
@@ -257,8 +258,7 @@ void routes_changes_get(void *context, struct call *call)
 	w = s->fleet_watch;
 	r = text ? fleet_answer_number(&w->answer, text, &since) : -EINVAL;
 	if (r == -EINVAL) {
-		call_refuse(call, 400,
-			    "since: expected the version that /v1/fleet or /v1/changes gave");
+		call_refuse(call, 400, "since: expected a version from /v1/fleet or /v1/changes");
 	} else if (r < 0 || (wait_us == 0 && !w->feed->read)) {
 		call_reply(call, 200, fleet_answer_reset(&w->answer, s));
 	} else if (wait_us > 0 && (!w->feed->read || since == w->answer.version)) {

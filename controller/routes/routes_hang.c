@@ -60,7 +60,7 @@ void routes_put_hang(void *context, struct call *call)
 	struct err err = ERR_INIT;
 	int r;
 
-	if (!routes_may_speak(s, call, "what its ranks do") || stands_by(s, call))
+	if (!routes_may_speak(s, call, "the state of its ranks") || stands_by(s, call))
 		return;
 	r = parse(call, &doc, &err);
 	if (r == 0)

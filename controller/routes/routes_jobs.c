@@ -247,8 +247,8 @@ int routes_jobs_number(const struct call *call, int64_t *ret, struct err *err)
 	errno = 0;
 	id = text[0] == 'j' ? strtoll(text + 1, &end, 10) : 0;
 	if (errno || !end || end == text + 1 || *end || id < 1)
-		return err_set(err, ENOENT,
-			       "there is no job '%.40s': its id is one of /v1/jobs?name=NAME", text);
+		return err_set(err, ENOENT, "no job '%.40s': its id is one of /v1/jobs?name=NAME",
+			       text);
 	*ret = id;
 	return 0;
 }
@@ -310,7 +310,7 @@ void routes_jobs_window(void *context, struct call *call)
 	errno = 0;
 	window = strtoll(text, &end, 10);
 	if (r == 0 && (errno || end == text || *end))
-		r = err_set(&err, ENOENT, "there is no window '%.40s'", text);
+		r = err_set(&err, ENOENT, "no window '%.40s'", text);
 	if (r == 0)
 		r = jobs_analysis(s, id, window, &analysis, &err);
 	if (r == -ESTALE)

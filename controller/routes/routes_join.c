@@ -28,7 +28,7 @@ static bool asks_nobody(const struct service *s, struct call *call)
 {
 	if (s->tokens.open)
 		call_refuse(call, 409,
-			    "this controller accepts reports from anybody: set tokens in "
+			    "this controller accepts reports from anyone: set tokens in "
 			    "controller.yaml first");
 	return s->tokens.open;
 }
@@ -59,7 +59,8 @@ void routes_join_get_ca(void *context, struct call *call)
 	if (s->ca)
 		call_reply_text(call, 200, "application/x-pem-file", xstrdup(s->ca));
 	else
-		call_refuse(call, 404, "controller.yaml has no ca: copy it to hosts by hand");
+		call_refuse(call, 404,
+			    "controller.yaml has no ca: copy the CA to the hosts by hand");
 }
 
 struct joining {
@@ -182,7 +183,7 @@ static void let_in(struct service *s, struct call *call, const struct join_facts
 	if (f->was_reset)
 		baselines_forget(&s->baselines, f->node); /* what the host before it measured */
 	actor_joined(s->act, &(struct actor_joined){ f->node, who, reason });
-	log_info("%s has joined from %s, by join token %" PRId64, f->node, peer, f->token);
+	log_info("%s has joined from %s, with join token %" PRId64, f->node, peer, f->token);
 	answer(s, call, joined_answer(f->node, false));
 }
 
@@ -301,8 +302,8 @@ static void made(struct service *s, struct call *call, const struct store_join_t
 
 	if (s->ca)
 		(void)json_object_set_new(said, "ca_sha256", json_string(s->ca_sum));
-	log_info("%s made join token %" PRId64 " for %" PRIu64 " hosts, names %s", row->made_by, id,
-		 row->hosts, row->names);
+	log_info("%s created join token %" PRId64 " for %" PRIu64 " hosts, names %s", row->made_by,
+		 id, row->hosts, row->names);
 	answer(s, call, said);
 }
 
@@ -438,5 +439,5 @@ void routes_join_reset(void *context, struct call *call)
 	log_info("%s reset the token of %s", who, node);
 	answer(s, call,
 	       json_pack("{s:s, s:o}", "node", node, "sentence",
-			 json_sprintf("%s: its token is void, and it may join again", node)));
+			 json_sprintf("%s: its token was revoked, and it may join again", node)));
 }

@@ -245,8 +245,7 @@ static char *make_node_metrics(struct service *s, struct err *err)
 				 "# HELP assay_node_cordoned %s\n"
 				 "# TYPE assay_node_cordoned gauge\n%s",
 				 "The verdict of a host: 0 pass, 1 inconclusive, 2 warn, 3 fail.",
-				 verdicts, "1 while a host is out of service because of Assay.",
-				 cordoned);
+				 verdicts, "1 while Assay keeps the host out of service.", cordoned);
 }
 
 void routes_metrics_get_nodes(void *context, struct call *call)
@@ -257,7 +256,7 @@ void routes_metrics_get_nodes(void *context, struct call *call)
 
 	if (!s->settings->metrics_nodes) {
 		call_refuse(call, 404,
-			    "metrics of single hosts are not served: set metrics-nodes: true in "
+			    "per-host metrics are disabled: set metrics-nodes: true in "
 			    "controller.yaml");
 		return;
 	}

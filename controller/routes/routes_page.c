@@ -79,7 +79,7 @@ void routes_page_file(void *context, struct call *call)
 	add_guards(s, call);
 	if (!file) {
 		api_add_header(call, "Cache-Control", "no-store");
-		call_refuse(call, 404, "the page has no such file: it may be of another version");
+		call_refuse(call, 404, "the page has no such file: it may be from another version");
 		return;
 	}
 	api_add_header(call, "Cache-Control", "public, max-age=31536000, immutable");

@@ -23,7 +23,7 @@ static int read_hosts(const char *text, json_t *names, struct err *err)
 
 		if (!node_name_ok(name))
 			return err_set(err, EINVAL,
-				       "without: '%.80s' is no name of a host: expected NAME,NAME",
+				       "without: '%.80s' is not a host name: expected NAME,NAME",
 				       name);
 		json_insert_text(names, name);
 		if (json_array_size(names) > JOB_PLAN_WITHOUT_MAX)
@@ -43,7 +43,8 @@ static int read_steps(const char *text, double *ret, struct err *err)
 		return 0;
 	steps = strtod(text, &end);
 	if (end == text || *end || !(steps >= 0) || steps > JOB_PLAN_STEPS_MAX)
-		return err_set(err, EINVAL, "steps: expected how many are left, from 0 to %.0f",
+		return err_set(err, EINVAL,
+			       "steps: expected the number of steps left, from 0 to %.0f",
 			       JOB_PLAN_STEPS_MAX);
 	*ret = steps;
 	return 0;

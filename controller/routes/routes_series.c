@@ -255,8 +255,7 @@ static bool name_of(struct call *call, const char *key, bool needed, const char 
 		return true;
 	if (value && *value && strlen(value) < NAME_MAX_SIZE)
 		return true;
-	call_refuse(call, 400, "%s: expected the name of one, as /v1/nodes/{node}/samples has it",
-		    key);
+	call_refuse(call, 400, "%s: expected one of those in /v1/nodes/{node}/samples", key);
 	return false;
 }
 

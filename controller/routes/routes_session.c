@@ -36,10 +36,11 @@ static bool comes_from_us(struct call *call)
 
 	if (page == API_PAGE_OTHER || (changes && page != API_PAGE_OURS))
 		call_refuse(call, 403,
-			    "by cookie only the page of this controller may ask: Sec-Fetch-Site: "
+			    "with a cookie, only the page of this controller may send requests: "
+			    "Sec-Fetch-Site: "
 			    "same-origin, or an equal Origin");
 	else if (changes && (!asked || !streq(asked, "1")))
-		call_refuse(call, 403, "a change by cookie requires the header Assay-Request: 1");
+		call_refuse(call, 403, "changes with a cookie require the header Assay-Request: 1");
 	else
 		return true;
 	return false;
@@ -160,10 +161,11 @@ static bool proxy_ok(const struct page_proxy *proxy, struct call *call)
 	const char *name = call_header(call, proxy->user);
 
 	if (users + groups > 0 && !streq(api_peer_name(call), proxy->certificate))
-		call_refuse(call, 400, "%s and %s are taken from the page's proxy alone",
+		call_refuse(call, 400, "%s and %s are accepted only from the page's proxy",
 			    proxy->user, proxy->groups);
 	else if (users > 1 || groups > 1 || groups > users)
-		call_refuse(call, 400, "%s and %s: expected each once", proxy->user, proxy->groups);
+		call_refuse(call, 400, "%s and %s: expected exactly once each", proxy->user,
+			    proxy->groups);
 	else if (users == 1 && !tokens_name_ok(name))
 		call_refuse(call, 400, "%s: expected 1 to %d letters, digits, '.', '-', '_', '@'",
 			    proxy->user, ACCESS_NAME_MAX);
@@ -244,8 +246,7 @@ static const struct tokens_one *opener(const struct service *s, struct call *cal
 	char hex[SHA256_HEX_SIZE];
 
 	if (s->tokens.open)
-		call_refuse(call, 409,
-			    "this controller asks nobody for a token: no session is needed");
+		call_refuse(call, 409, "this controller requires no token: no session is needed");
 	else if (!api_token_sum(call, hex))
 		call_refuse(call, 403, "a session is opened with a token, not with another session");
 	else if (!(token = tokens_find(&s->tokens, hex)))
@@ -319,7 +320,7 @@ void routes_session_delete(void *context, struct call *call)
 	if (routes_take_no_order(s, call))
 		return;
 	if (api_has_token(call) || s->tokens.open || is_proxied(s, call)) {
-		call_refuse(call, 409, "no session sent this: there is none to end");
+		call_refuse(call, 409, "the request belongs to no session: there is none to end");
 		return;
 	}
 	r = find_session(s, call, &found, &err);
@@ -330,7 +331,7 @@ void routes_session_delete(void *context, struct call *call)
 		return;
 	}
 	forget_cookie(call);
-	log_info("session %" PRId64 " ended by who had it", found.id);
+	log_info("session %" PRId64 " ended by its user", found.id);
 	answer(s, call, json_pack("{s:I}", "id", (json_int_t)found.id));
 }
 

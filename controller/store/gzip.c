@@ -33,7 +33,8 @@ static int inflate_all(z_stream *z, struct strbuf *text, struct err *err)
 				       z->msg ? z->msg : "it ends too early");
 		r = strbuf_add(text, piece, sizeof(piece) - z->avail_out);
 		if (r < 0)
-			return err_set(err, -r, "more than %zu bytes when unpacked", text->limit);
+			return err_set(err, -r, "more than %zu bytes when decompressed",
+				       text->limit);
 	}
 	return z->avail_in ? err_set(err, EINVAL, "broken gzip: bytes after its end") : 0;
 }
@@ -43,7 +44,7 @@ int gzip_open(const struct packed *packed, struct strbuf *text, struct err *err)
 	CLEANUP(stream_end) z_stream z = { .avail_in = (uInt)packed->length };
 
 	if (packed->length > UINT32_MAX)
-		return err_set(err, E2BIG, "more gzip than can be unpacked");
+		return err_set(err, E2BIG, "more gzip than can be decompressed");
 	/* zlib reads only, though its type does not say so. */
 	memcpy(&z.next_in, &packed->bytes, sizeof(z.next_in));
 	if (inflateInit2(&z, WINDOW_GZIP_ONLY) != Z_OK)

@@ -206,7 +206,7 @@ int store_action(struct store *s, int64_t id, json_t **ret_action, struct err *e
 	if (db_end(&b) < 0)
 		return db_end(&b);
 	if (!action)
-		return err_set(err, ENOENT, "there is no action %" PRId64, id);
+		return err_set(err, ENOENT, "no action %" PRId64, id);
 	*ret_action = action;
 	return 0;
 }

@@ -79,7 +79,7 @@ int store_campaign(struct store *s, int64_t id, json_t **ret_campaign, struct er
 	if (db_end(&b) < 0)
 		return db_end(&b);
 	if (!body)
-		return err_set(err, ENOENT, "there is no campaign %" PRId64, id);
+		return err_set(err, ENOENT, "no campaign %" PRId64, id);
 	*ret_campaign = body;
 	return 0;
 }

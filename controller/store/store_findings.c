@@ -342,7 +342,7 @@ int store_incident(struct store *s, int64_t id, json_t **ret_incident, struct er
 	if (db_end(&b) < 0)
 		return db_end(&b);
 	if (!incident)
-		return err_set(err, ENOENT, "there is no incident %" PRId64, id);
+		return err_set(err, ENOENT, "no incident %" PRId64, id);
 	*ret_incident = incident;
 	return 0;
 }

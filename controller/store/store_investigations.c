@@ -83,7 +83,7 @@ int store_investigation(struct store *s, int64_t id, json_t **ret, struct err *e
 	if (db_end(&b) < 0)
 		return db_end(&b);
 	if (!item)
-		return err_set(err, ENOENT, "there is no investigation %" PRId64, id);
+		return err_set(err, ENOENT, "no investigation %" PRId64, id);
 	*ret = item;
 	return 0;
 }

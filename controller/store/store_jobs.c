@@ -28,7 +28,7 @@ int store_find_job(struct store *s, const char *name, int64_t *ret_id, struct er
 	if (db_end(&b) < 0)
 		return db_end(&b);
 	if (!found)
-		return err_set(err, ENOENT, "there is no job '%.80s'", name);
+		return err_set(err, ENOENT, "no job '%.80s'", name);
 	*ret_id = row.id;
 	return 0;
 }
@@ -90,7 +90,7 @@ static json_t *unseen(void)
 		"{s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:s, s:[], s:{s:s, s:s}, s:n, s:i}",
 		"hosts", "run", "step_s", "slowdown", "slowdown_low", "slowdown_high", "cause",
 		"suspect", "state", "waiting", "suspects", "decision", "action", "none", "reason",
-		"no window of it has been analysed yet", "sentence", "windows", 0);
+		"no window of the job has been analysed yet", "sentence", "windows", 0);
 }
 
 static json_t *item_of_job(const void *p, uint64_t now_us)
@@ -315,7 +315,7 @@ int store_job(struct store *s, int64_t id, json_t **ret_job, struct err *err)
 	if (db_end(&b) < 0)
 		return db_end(&b);
 	if (!job)
-		return err_set(err, ENOENT, "there is no job j%" PRId64, id);
+		return err_set(err, ENOENT, "no job j%" PRId64, id);
 	*ret_job = job;
 	return 0;
 }
@@ -482,7 +482,7 @@ int store_find_window(struct store *s, const struct store_trace_window *like, in
 	if (db_end(&b) < 0)
 		return db_end(&b);
 	if (!found)
-		return err_set(err, ENOENT, "there is no window %.16s", like->digest);
+		return err_set(err, ENOENT, "no window %.16s", like->digest);
 	*ret_id = row.id;
 	*ret_state = (enum window_state)store_within(row.state, WINDOW_FAILED);
 	return 0;

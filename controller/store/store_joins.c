@@ -101,7 +101,7 @@ int store_revoke_join_token(struct store *s, int64_t id, uint64_t now_us, struct
 
 	(void)db_one(&b, join_token_revoke, &changed, .id = id, .revoked_us = now_us);
 	if (db_end(&b) == 0 && changed.changes == 0)
-		return err_set(err, ENOENT, "there is no join token %" PRId64, id);
+		return err_set(err, ENOENT, "no join token %" PRId64, id);
 	return db_end(&b);
 }
 

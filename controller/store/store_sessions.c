@@ -84,7 +84,7 @@ int store_end_session(struct store *s, int64_t id, struct err *err)
 
 	(void)db_one(&b, session_end, &changed, .id = id);
 	if (db_end(&b) == 0 && changed.changes == 0)
-		return err_set(err, ENOENT, "there is no session %" PRId64, id);
+		return err_set(err, ENOENT, "no session %" PRId64, id);
 	return db_end(&b);
 }
 

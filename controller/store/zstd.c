@@ -21,7 +21,7 @@ int zstd_open(const struct packed *packed, struct strbuf *text, struct err *err)
 	if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR)
 		return err_set(err, EINVAL, "broken zstd");
 	if (size > text->limit)
-		return err_set(err, E2BIG, "more than %zu bytes when unpacked", text->limit);
+		return err_set(err, E2BIG, "more than %zu bytes when decompressed", text->limit);
 	memory = malloc((size_t)size + 1);
 	if (!memory)
 		return -ENOMEM;

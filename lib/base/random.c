@@ -34,9 +34,9 @@ uint64_t random_u64(void)
 
 static int not_seeded(struct err *err)
 {
-	return err_set(err, EAGAIN,
-		       "the kernel has no random numbers for secrets yet: its generator is not "
-		       "seeded so early after boot");
+	return err_set(
+		err, EAGAIN,
+		"the kernel's random number generator is not seeded yet, so soon after boot");
 }
 
 /* /dev/random is readable once the generator is seeded: drivers/char/random.c, random_poll(). */

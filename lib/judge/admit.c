@@ -102,7 +102,7 @@ static bool usable(const struct verdict *v, const char *node, const char *machin
 	if (machine_differs(v->machine, machine)) {
 		unknown(a,
 			xstrdup("the verdict is about another machine that had this name, or this "
-				"disk: nothing has been run on this one yet"));
+				"disk: no test has run on this one yet"));
 		return false;
 	}
 	if (!v->time || clock_parse_stamp(v->time, &then.real_us) < 0) {
@@ -180,7 +180,7 @@ static void decide(const struct verdict *v, const char *node, const struct clock
 		   streq(says(opinion, "verdict"), "fail")) {
 		from_opinion(opinion, ADMIT_BAD, "the controller judges this host bad", a);
 	} else if (watched) {
-		unknown(a, xstrdup("nothing has been run on this host yet; assayd has only watched "
+		unknown(a, xstrdup("no test has run on this host yet; assayd has only watched "
 				   "it"));
 	} else if (!has_run) {
 		unknown(a, xstrdup(v->sentence));

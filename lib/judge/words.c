@@ -238,11 +238,11 @@ char *words_not_ok(const struct sample *s)
 	if (*note)
 		return xasprintf("%s: %s (%s%s%s)", subject, note, check, *code ? ", " : "", code);
 	if (*code)
-		return xasprintf("%s is not good in %s: %s", subject, check, code);
+		return xasprintf("%s has a problem in %s: %s", subject, check, code);
 	if (isnan(s->value))
-		return xasprintf("%s is not good in %s", subject, check);
+		return xasprintf("%s has a problem in %s", subject, check);
 	number_format(s->value, s->unit, value);
-	return xasprintf("%s is not good in %s: %s", subject, check, value);
+	return xasprintf("%s has a problem in %s: %s", subject, check, value);
 }
 
 /* "pid 4711 (stress)" and no more, rather than a sentence of its own. */
@@ -278,8 +278,8 @@ char *words_spread(const struct sample *s, const struct peer_group *group)
 
 	number_format(group->typical, s->unit, low);
 	number_format(group->best, s->unit, best);
-	return xasprintf("spread in %s: %zu of %zu are near %s where the best has %s, too many to "
-			 "say which are sick without a SKU file or earlier runs",
+	return xasprintf("%s is spread out: %zu of %zu are near %s while the best is at %s, too "
+			 "many to tell which are bad without a SKU file or earlier runs",
 			 check, group->n_low, group->n, low, best);
 }
 
@@ -289,7 +289,7 @@ char *words_spread_member(const struct sample *s, const struct peer_group *group
 
 	if (!low)
 		return xasprintf("%s, by the best of %zu that differ too much", fact, group->n);
-	return xasprintf("%s, as %zu of its %zu peers: not blamed alone", fact, group->n_low - 1,
+	return xasprintf("%s, like %zu of its %zu peers: not blamed alone", fact, group->n_low - 1,
 			 group->n - 1);
 }
 

@@ -68,11 +68,12 @@ static const struct row {
 	/* Before all: a fatal finding goes by the usual rule whatever a job says. */
 	{ .classes = BIT(BLAME_JOB),
 	  .action = BLAME_OWNER,
-	  .reason = "the job slows itself: no host is to blame" },
+	  .reason = "the job slows itself down: no host is to blame" },
 	{ .evidence = FATAL,
 	  .limits = LIMITED,
 	  .action = BLAME_WATCH,
-	  .reason = "its fatal finding goes by the usual rule, and the job adds nothing to it" },
+	  .reason = "its fatal finding is handled by the usual rule; the job changes nothing about "
+		    "that" },
 	{ .evidence = FATAL,
 	  .action = BLAME_EVICT,
 	  .reason = "it has a fatal finding: the usual rule takes it out of service" },
@@ -117,7 +118,8 @@ static const struct row {
 	  .evidence = SLOW,
 	  .action = BLAME_WATCH,
 	  .incident = BLAME_SILICON,
-	  .reason = "its tests pass, but show it as slow as the job says: good hosts are rarely "
+	  .reason = "its tests pass, but show it to be as slow as the job says: good hosts are "
+		    "rarely "
 		    "that slow, but no test can tell it apart from one" },
 	{ .classes = OF_HOST,
 	  .counts = REACHED,
@@ -131,13 +133,13 @@ static const struct row {
 	  .ladders = EXHAUSTED,
 	  .action = BLAME_WATCH,
 	  .incident = BLAME_CANNOT_TELL,
-	  .reason = "its own tests passed and those with a third host did not" },
+	  .reason = "its own tests passed, but those with a third host did not" },
 	{ .classes = BIT(BLAME_LINK),
 	  .counts = REACHED,
 	  .evidence = CLEAN,
 	  .ends = BIT(END_BAD),
 	  .action = BLAME_PROBE,
-	  .reason = "its own tests passed and those with a third host did not: test it again" },
+	  .reason = "its own tests passed, but those with a third host did not: test it again" },
 	{ .classes = OF_NETWORK,
 	  .counts = REACHED,
 	  .evidence = BAD | NONE | OTHER | DIFFERS,

@@ -219,8 +219,8 @@ static bool is_slow_enough(const struct budget *b, const struct finding *finding
 	if (part < b->policy->jobs.born_below)
 		return true;
 	(void)snprintf(ret->sentence, sizeof(ret->sentence),
-		       "jobs.born: %.60s of %.60s has always been so, and is at %.2f of what is "
-		       "expected: reported, and cordoned for a job only below %.2f",
+		       "jobs.born: %.60s of %.60s has always been this slow, at %.2f of what is "
+		       "expected: reported, but cordoned for a job only below %.2f",
 		       finding->check, finding->subject, part, b->policy->jobs.born_below);
 	return refuse_born(ret, "a larger jobs.born.below, or assayctl cordon NODE");
 }
@@ -253,13 +253,13 @@ static bool has_born_place(const struct budget *b, const struct fleet_node *node
 	if (born < most)
 		return true;
 	duration_format(jobs->born_per_us, per);
-	(void)snprintf(
-		ret->sentence, sizeof(ret->sentence),
-		"jobs.born: of %llu host%s of %.60s %llu %s cordoned in the last %s for a part "
-		"that has always been slow, and %llu may be (%g %%, rounded down): reported only",
-		(ull)hosts, hosts == 1 ? "" : "s",
-		known ? names_text(&b->fleet->skus, node->sku) : "a SKU that is not known",
-		(ull)born, born == 1 ? "was" : "were", per, (ull)most, jobs->born_percent);
+	(void)snprintf(ret->sentence, sizeof(ret->sentence),
+		       "jobs.born: of %llu host%s of %.60s, %llu %s cordoned in the last %s for a "
+		       "part that has always been slow, and at most %llu may be (%g %%, rounded "
+		       "down): reported only",
+		       (ull)hosts, hosts == 1 ? "" : "s",
+		       known ? names_text(&b->fleet->skus, node->sku) : "an unknown SKU", (ull)born,
+		       born == 1 ? "was" : "were", per, (ull)most, jobs->born_percent);
 	ret->again_us = most > 0 ? born_free_at(b, node->sku) : 0;
 	return refuse_born(ret, "a larger jobs.born.percent, or assayctl cordon NODE");
 }
@@ -275,7 +275,8 @@ bool budget_born_allows(const struct budget *b, const struct fleet_node *node,
 		return has_born_place(b, node, ret);
 	clock_stamp(node->record.born_us, stamp);
 	(void)snprintf(ret->sentence, sizeof(ret->sentence),
-		       "jobs.born: %.200s was cordoned for it at %s, and came back: reported only",
+		       "jobs.born: %.200s was cordoned for it at %s, and has come back since: "
+		       "reported only",
 		       node->name, stamp);
 	ret->again_us = node->record.born_us + b->policy->jobs.born_per_us;
 	return refuse_born(ret, "a shorter jobs.born.per, or assayctl cordon NODE");
@@ -337,7 +338,8 @@ bool hands_allow(const struct fleet_node *node, struct refusal *ret)
 	(void)snprintf(ret->sentence, sizeof(ret->sentence),
 		       "hands-off: Assay does not touch %.150s: %.150s", node->name,
 		       node->hands_off);
-	(void)snprintf(ret->allow, sizeof(ret->allow), "the end of that; it is decided again then");
+	(void)snprintf(ret->allow, sizeof(ret->allow),
+		       "the end of that, after which it is decided again");
 	return false;
 }
 
@@ -355,10 +357,10 @@ bool node_allows(const struct fleet_node *node, struct refusal *ret)
 	if (node->out & OUT_OTHERS && !(node->out & OUT_OURS)) {
 		refuse(ret, REFUSED_BY_OTHER);
 		(void)snprintf(ret->sentence, sizeof(ret->sentence),
-			       "other-cordon: %.200s is already cordoned by somebody else",
+			       "other-cordon: %.200s is already cordoned by someone else",
 			       node->name);
 		(void)snprintf(ret->allow, sizeof(ret->allow),
-			       "the end of that cordon; it is decided again then");
+			       "the end of that cordon, after which it is decided again");
 		return false;
 	}
 	return true;
@@ -371,7 +373,7 @@ bool facts_allow(const struct fleet *fleet, struct refusal *ret)
 	refuse(ret, REFUSED_BY_STALE);
 	(void)snprintf(ret->sentence, sizeof(ret->sentence), "stale: %.300s", fleet->stale);
 	(void)snprintf(ret->allow, sizeof(ret->allow),
-		       "knowing the cluster's nodes again; it is decided again then");
+		       "knowing the cluster's nodes again, after which it is decided again");
 	return false;
 }
 

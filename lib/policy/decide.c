@@ -180,12 +180,12 @@ static void check_storm(struct deciding *d)
 	if (limit == 0 || d->out->wanted <= limit)
 		return;
 	duration_format(p->storm_per_us, per);
-	deciding_open(
-		d, BREAKER_STORM,
-		deciding_text(d,
-			      "%llu nodes were to be cordoned within %s, more than the %llu of "
-			      "breaker.storm",
-			      (unsigned long long)d->out->wanted, per, (unsigned long long)limit));
+	deciding_open(d, BREAKER_STORM,
+		      deciding_text(d,
+				    "%llu nodes were about to be cordoned within %s, more than the "
+				    "%llu that breaker.storm allows",
+				    (unsigned long long)d->out->wanted, per,
+				    (unsigned long long)limit));
 }
 
 /* ---- all of it --------------------------------------------------------------- */

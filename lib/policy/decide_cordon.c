@@ -199,9 +199,9 @@ static void decide_cordon(struct deciding *d, const struct candidate *c)
 	one->reason = deciding_text(
 		d, "%s: %s%s%s%s%s", c->node->name,
 		c->finding->sentence ? c->finding->sentence : c->finding->check,
-		c->born ? "; it has always been so" : "", job_agrees(d, c),
+		c->born ? "; it has always been this slow" : "", job_agrees(d, c),
 		decide_gain_text(d, c->node),
-		one->sticky ? "; cordoned too often: only a person can release it" : "");
+		one->sticky ? "; cordoned too often: only an operator can release it" : "");
 	if (is_allowed(d, c, &refusal)) {
 		grant(d, c);
 		return;

@@ -87,9 +87,11 @@ static void hold(struct deciding *d, const struct fleet_node *first)
 		one = deciding_add(d, node, DECIDE_HOLD);
 		one->rule = DECIDE_BLAMED_RULE;
 		one->until_us = d->now_us + d->policy->hold_ttl_us;
-		one->reason = deciding_text(
-			d, "%s: its group slowed %s, and tests will show which of its hosts",
-			node->name, node->blame.job ? node->blame.job : "a job");
+		one->reason =
+			deciding_text(d,
+				      "%s: its group slowed %s, and tests will show which of its "
+				      "hosts did",
+				      node->name, node->blame.job ? node->blame.job : "a job");
 		node->scratch |= HAS_TEST | HAS_HOLD;
 		budget_take(&d->out->budget, node, false);
 	}

@@ -342,11 +342,11 @@ static void decide_blamed(struct deciding *d, struct fleet_node *node, size_t *b
 	}
 	one = order(d, node, DECIDE_DEEP, DECIDE_BLAMED_RULE);
 	one->profile = rung_of(node);
-	one->reason = deciding_text(d,
-				    node->blame.diagnosed
-					    ? "%s: %s is diagnosed: all of its hosts are tested"
-					    : "%s: it slowed %s, and nothing has been found yet",
-				    node->name, node->blame.job ? node->blame.job : "a job");
+	one->reason = deciding_text(
+		d,
+		node->blame.diagnosed ? "%s: %s is being diagnosed: all of its hosts are tested"
+				      : "%s: it slowed %s, and nothing has been found yet",
+		node->name, node->blame.job ? node->blame.job : "a job");
 	if (node->blame.reach == BLAME_TO_TELL)
 		one->effect = false;
 }
@@ -457,7 +457,7 @@ static void decide_unhold(struct deciding *d, struct fleet_node *node)
 	    (over || (!d->fleet->awaits_blames && !is_to_be_tested(d, node))))
 		order(d, node, DECIDE_UNHOLD, "hold")->reason =
 			deciding_text(d, "%s: %s", node->name,
-				      over ? "its hold is over" : "no test of it is due");
+				      over ? "its hold has ended" : "no test of this host is due");
 }
 
 static void settle(struct deciding *d, struct fleet_node *node)

@@ -333,7 +333,8 @@ static void tell_fleet(struct deciding *d, const struct group *g, size_t of, str
 	const char *sku = names_text(&d->fleet->skus, c->node->sku);
 
 	say(notice, g->hosts, of,
-	    xasprintf("%s: %zu of %zu hosts are not good in %s, such as %s; so many at once is a "
+	    xasprintf("%s: %zu of %zu hosts have a problem in %s, such as %s; so many at once "
+		      "point to a "
 		      "shared cause: check driver, settings, switch and SKU file",
 		      sku ? sku : "all", g->hosts, of, c->finding->check,
 		      c->finding->sentence ? c->finding->sentence : c->node->name));
@@ -468,8 +469,9 @@ static void tell_trait(struct deciding *d, const struct trait_search *s, size_t 
 		return;
 	sku = names_text(&d->fleet->skus, example->node->sku);
 	say(notice, s->bad[trait], s->of[trait],
-	    xasprintf("%s: %zu of %zu hosts %s %s are not good in %s, and %zu of %zu others, such "
-		      "as %s; so many are unlikely to be sick: look at what they have in common",
+	    xasprintf("%s: %zu of %zu hosts %s %s have a problem in %s, and %zu "
+		      "of %zu others, such "
+		      "as %s; so many are unlikely to be faulty: check what they have in common",
 		      sku ? sku : "all", s->bad[trait], s->of[trait],
 		      s->kind == NOTICE_JOB ? "of job" : "with", names_text(s->names, (int)trait),
 		      example->finding->check, s->hosts - s->bad[trait], s->all - s->of[trait],
@@ -553,7 +555,8 @@ static void judge_fleet_group(struct deciding *d, const struct group *g, size_t 
 		      deciding_text(d, "%zu of %zu hosts of %.60s have %s%.60s at once: %s",
 				    g->hosts, of, sku ? sku : "any SKU", g->fatal ? "a fatal " : "",
 				    c->finding->check,
-				    by_sku_file ? "check the SKU file" : "check what they share"));
+				    by_sku_file ? "check the SKU file"
+						: "check what they have in common"));
 	if (!g->fatal)
 		mark(d, g);
 }
@@ -579,8 +582,8 @@ static void tell_domain(struct deciding *d, const struct group *g, size_t of)
 	if (notice && notice->stands)
 		return;
 	say(notice, g->hosts, of,
-	    xasprintf("%s %s: %zu of %zu hosts are not good in %s, such as %s; check what they "
-		      "share (a switch, its links, power, cooling)",
+	    xasprintf("%s %s: %zu of %zu hosts have a problem in %s, such as %s; check what they "
+		      "have in common (a switch, its links, power, cooling)",
 		      d->policy->domain_label ? d->policy->domain_label : "domain", name, g->hosts,
 		      of, c->finding->check,
 		      c->finding->sentence ? c->finding->sentence : c->node->name));

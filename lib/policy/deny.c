@@ -96,12 +96,12 @@ void deny_ask(struct denials *d, const struct policy *policy, size_t nodes,
 	}
 	duration_format(policy->deny_per_us, per);
 	ret->alarm = true;
-	(void)snprintf(ret->sentence, sizeof(ret->sentence),
-		       "%s keeps work off %llu nodes already, and budget.deny allows %llu in %s: "
-		       "%s is let through as degraded; look at what they share (the SKU file, a "
-		       "driver), or raise budget.deny",
-		       signature, (unsigned long long)ret->used, (unsigned long long)ret->limit,
-		       per, node);
+	(void)snprintf(
+		ret->sentence, sizeof(ret->sentence),
+		"%s already keeps jobs off %llu nodes, and budget.deny allows %llu in %s: %s is "
+		"let through as degraded; check what they have in common (the SKU file, a "
+		"driver), or raise budget.deny",
+		signature, (unsigned long long)ret->used, (unsigned long long)ret->limit, per, node);
 }
 
 void denials_release(struct denials *d)

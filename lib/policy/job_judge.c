@@ -232,9 +232,9 @@ static const char *why_not_tested(const struct judging *j, const struct job_judg
 	const struct policy_jobs *jobs = &j->policy->jobs;
 
 	if (!host->idle && jobs->busy == BUSY_NEVER)
-		return "it runs jobs, and jobs.busy never tests such a host";
+		return "it runs jobs, and jobs.busy does not allow testing it";
 	if (is_given_up(j, host))
-		return "it ran jobs for longer than jobs.busy_limit: its test is given up";
+		return "it ran jobs for longer than jobs.busy_limit: its test was given up";
 	if (!j->begun && j->in->investigations >= jobs->investigations)
 		return "the job has had as many investigations as jobs.ladder.investigations "
 		       "allows";
@@ -297,7 +297,7 @@ static char *tells_of(const struct job_judge_item *item)
 	if (item->evidence == EVIDENCE_OTHER)
 		return xasprintf("a test that passes, once %s is fixed", item->check);
 	if (item->limit == LIMIT_COARSE && item->evidence == EVIDENCE_BAD)
-		return xstrdup("windows that say when their steps were (--ages)");
+		return xstrdup("windows with the times of their steps (--ages)");
 	if (item->limit == LIMIT_BOOTED && item->host->n_failures > 0)
 		return xstrdup("windows since the host booted");
 	return xstrdup(missing ? missing : blame_rungs(class));
@@ -319,8 +319,8 @@ static char *more_of(const struct judging *j, const struct job_judge_item *item)
 	if (item->incident != BLAME_ACCUSED)
 		return xstrdup("");
 	duration_format(j->policy->jobs.acquit_per_us, per);
-	return xasprintf("; its tests acquitted it, and %llu jobs have accused it within %s: a "
-			 "person should look at it",
+	return xasprintf("; its tests acquitted it, and %llu jobs have accused it within %s: an "
+			 "operator should look at it",
 			 (unsigned long long)item->host->accusers, per);
 }
 

@@ -129,7 +129,7 @@ int life_step(struct life *life, const struct life_change *change, struct life_c
 		return err_set(err, EINVAL, "a host that is %s cannot be '%s'",
 			       life_state_names[life->state], life_event_names[change->event]);
 	if (streq(change->who, WHO_AUTOMATIC) && needs_person(life, change->event))
-		return err_set(err, EINVAL, "only a person can release a host that is %s%s",
+		return err_set(err, EINVAL, "only an operator can release a host that is %s%s",
 			       life_state_names[life->state], life->manual ? " by an operator" : "");
 	if (ret) {
 		*ret = *change;

@@ -147,12 +147,12 @@ void pair_rungs_decide(const struct pair_rungs *in, struct pair_rungs_answer *re
 const char *pair_rungs_tells(int why)
 {
 	static const char *const tells[PAIR_WHYS] = {
-		[PAIR_WHY_NO_THIRD] = "pairs with a third host of its model that is idle, not of "
+		[PAIR_WHY_NO_THIRD] = "pairs with a third host of its model that is idle, not in "
 				      "the job, and passed the full profile within the last day",
-		[PAIR_WHY_NOT_MEASURED] = "pairs that run to their end, with nothing else on "
+		[PAIR_WHY_NOT_MEASURED] = "pairs that complete, with nothing else running on "
 					  "the hosts",
-		[PAIR_WHY_THIRD] = "pairs with another third host: one that there was is slow "
-				   "with all",
+		[PAIR_WHY_THIRD] =
+			"pairs with another third host: the one used is slow with every other host",
 		[PAIR_WHY_MIXED] = "pairs that agree with each other",
 	};
 

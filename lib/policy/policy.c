@@ -154,10 +154,10 @@ static int check_rule(const struct jval *v, const struct policy *p, const struct
 		if (streq(p->rules[i].name, rule->name))
 			return jval_fail(v, err, "a second rule named '%s'", rule->name);
 		if (rule_covers(&p->rules[i], rule))
-			return jval_fail(
-				v,
-				err, "rule '%s' can never match: '%s' before it matches all that it would",
-				rule->name, p->rules[i].name);
+			return jval_fail(v, err,
+					 "rule '%s' can never match: the earlier rule '%s' matches "
+					 "everything that it would",
+					 rule->name, p->rules[i].name);
 	}
 	return 0;
 }

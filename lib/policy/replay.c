@@ -585,15 +585,15 @@ static json_t *lacks(const struct replay *r)
 {
 	json_t *list = json_pack(
 		"[s, s]",
-		"whom jobs blamed, host settings and operators' orders are not stored, so "
+		"what jobs blamed, host settings and operators' orders are not stored, so "
 		"hosts that have always been slow are only reported here",
 		"passes are not stored: a stricter floor finds nothing new");
 
 	if (r->bare > 0)
 		(void)json_array_append_new(
-			list, json_sprintf("of %" PRIu64
-					   " report%s what each reference said is not stored: all "
-					   "that was bad counts, which is more than would "
+			list, json_sprintf("for %" PRIu64
+					   " report%s, what each reference said is not stored: "
+					   "everything bad counts, which is more than would "
 					   "be acted on",
 					   r->bare, r->bare == 1 ? "" : "s"));
 	return list;

@@ -421,8 +421,8 @@ void restarts_release(struct restarts *r)
 char *restarts_words(const struct restarts_host *host)
 {
 	return xasprintf("of %" PRIu32 " time%s that it joined one of %" PRIu32
-			 " job%s that ran well, the job died within %d min %" PRIu32
-			 " time%s, until it left; with other hosts %" PRIu32 " of %" PRIu32
+			 " healthy job%s, the job died within %d min %" PRIu32
+			 " time%s, until it left; with other hosts, %" PRIu32 " of %" PRIu32
 			 ": by chance once in %.0f",
 			 host->joins, host->joins == 1 ? "" : "s", host->jobs,
 			 host->jobs == 1 ? "" : "s", (int)(RESTARTS_SHORT_US / USEC_PER_MIN),

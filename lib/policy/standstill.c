@@ -58,14 +58,13 @@ int standstill_check(const struct standstill *s, const struct standstill_beat *b
 	if (r < 0 || s->heard_us == 0)
 		return r;
 	if (beat->run < s->run)
-		return err_set(err, EEXIST,
-			       "run %" PRId64 " of it has begun: run %" PRId64 " is over", s->run,
-			       beat->run);
+		return err_set(err, EEXIST, "run %" PRId64 " has started: run %" PRId64 " is over",
+			       s->run, beat->run);
 	if (beat->run == s->run && beat->step < s->step)
 		return err_set(err, EEXIST,
 			       "step %" PRIu64 " of run %" PRId64
 			       " has been reported, and steps never go back within a run: a "
-			       "restart is run %" PRId64,
+			       "restart needs run %" PRId64,
 			       s->step, s->run, s->run + 1);
 	return 0;
 }
@@ -284,14 +283,15 @@ char *standstill_words(const struct standstill_found *found)
 		return xasprintf("no step for %s%s%s%s: step %" PRIu64 "%s", quiet,
 				 known ? "; its steps took " : "", known ? step : "",
 				 known ? " s" : "", found->step,
-				 found->ceased ? "; no beat arrives, but its ranks run" : "");
+				 found->ceased ? "; no beats arrive, but its ranks are running"
+					       : "");
 	case STANDSTILL_UNKNOWN:
 		if (found->restored && !found->ceased)
 			return xasprintf(
 				"no beat has arrived since the controller started: step %" PRIu64,
 				found->step);
-		return xasprintf("no step for %s, no beat arrives, and no agent says whether its "
-				 "ranks run: step %" PRIu64,
+		return xasprintf("no step for %s, no beats arrive, and no agent says whether its "
+				 "ranks are running: step %" PRIu64,
 				 quiet, found->step);
 	case STANDSTILL_ENDED:
 		return xasprintf("it has ended: step %" PRIu64, found->step);

@@ -74,7 +74,7 @@ static int check_suspect(const struct suspicion_suspect *s, int64_t id, struct e
 		return err_set(err, EINVAL, "window %lld: a suspect of %zu hosts: expected 1 to %d",
 			       (long long)id, s->n_hosts, SUSPICION_HOSTS_MAX);
 	if (!blame_may_accuse(s->class))
-		return err_set(err, EINVAL, "window %lld: a suspect of a class that accuses nobody",
+		return err_set(err, EINVAL, "window %lld: a suspect of a class that accuses no host",
 			       (long long)id);
 	if (!isfinite(s->share))
 		return err_set(err, EINVAL, "window %lld: a share that is not a number",
@@ -117,12 +117,13 @@ static int keep_suspect(struct suspicion_kept *kept, const struct suspicion_susp
 	qsort(one->hosts, one->n_hosts, sizeof(*one->hosts), by_text);
 	for (i = 1; i < one->n_hosts; i++) {
 		if (streq(one->hosts[i - 1], one->hosts[i]))
-			return err_set(err, EINVAL, "window %lld: host '%s' twice in a suspect",
+			return err_set(err, EINVAL,
+				       "window %lld: host '%s' is listed twice in a suspect",
 				       (long long)kept->id, one->hosts[i]);
 	}
 	for (i = 0; i + 1 < kept->n_suspects; i++) {
 		if (is_same(&kept->suspects[i], one))
-			return err_set(err, EINVAL, "window %lld: a suspect twice: '%s'",
+			return err_set(err, EINVAL, "window %lld: suspect '%s' is listed twice",
 				       (long long)kept->id, one->hosts[0]);
 	}
 	return 0;

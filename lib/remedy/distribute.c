@@ -23,11 +23,10 @@ static int check(const struct distribute_wish *wish, struct err *err)
 		return err_set(err, EINVAL, "%zu pipelines: expected 1 to %d", wish->n,
 			       DISTRIBUTE_PIPELINES_MAX);
 	if (wish->total > DISTRIBUTE_TOTAL_MAX || wish->total * wish->n > DISTRIBUTE_WORK_MAX)
-		return err_set(
-			err, EINVAL,
-			"%zu micro-batches for %zu pipelines: expected %d at most, and %d as "
-			"their product",
-			wish->total, wish->n, DISTRIBUTE_TOTAL_MAX, DISTRIBUTE_WORK_MAX);
+		return err_set(err, EINVAL,
+			       "%zu micro-batches for %zu pipelines: expected at most %d, and a "
+			       "product of at most %d",
+			       wish->total, wish->n, DISTRIBUTE_TOTAL_MAX, DISTRIBUTE_WORK_MAX);
 	for (i = 0; i < wish->n; i++)
 		need += least_of(wish, i);
 	if (wish->total < need)
@@ -171,7 +170,7 @@ int distribute_variance(const struct distribute_wish *wish, size_t *ret_counts, 
 	int r = check(&plain, err);
 
 	if (r == 0 && wish->n > DISTRIBUTE_VARIANCE_MAX)
-		r = err_set(err, EINVAL, "%zu pipelines: expected %d at most", wish->n,
+		r = err_set(err, EINVAL, "%zu pipelines: expected at most %d", wish->n,
 			    DISTRIBUTE_VARIANCE_MAX);
 	if (r < 0)
 		return r;

@@ -22,15 +22,16 @@ static int check(const struct hotspa_wish *wish, struct err *err)
 	size_t i;
 
 	if (wish->n > HOTSPA_SEQUENCES_MAX)
-		return err_set(err, EINVAL, "%zu sequences: expected %d at most", wish->n,
+		return err_set(err, EINVAL, "%zu sequences: expected at most %d", wish->n,
 			       HOTSPA_SEQUENCES_MAX);
 	if (wish->n_bounds < 2 || wish->n_bounds > HOTSPA_GROUPS_MAX + 1)
-		return err_set(err, EINVAL, "bounds: %zu of them: expected 2 to %d", wish->n_bounds,
+		return err_set(err, EINVAL, "bounds: %zu values: expected 2 to %d", wish->n_bounds,
 			       HOTSPA_GROUPS_MAX + 1);
 	for (i = 1; i < wish->n_bounds; i++)
 		if (wish->bounds[i] >= wish->bounds[i - 1])
-			return err_set(err, EINVAL, "bounds[%zu]: %ju is not below the one before",
-				       i, (uintmax_t)wish->bounds[i]);
+			return err_set(err, EINVAL,
+				       "bounds[%zu]: %ju is not smaller than the one before", i,
+				       (uintmax_t)wish->bounds[i]);
 	return 0;
 }
 
@@ -116,7 +117,8 @@ int hotspa_order(const double *cost, size_t n, size_t first, size_t *ret_order, 
 	if (n == 0 || n > HOTSPA_PLANS_MAX)
 		return err_set(err, EINVAL, "%zu plans: expected 1 to %d", n, HOTSPA_PLANS_MAX);
 	if (first >= n)
-		return err_set(err, EINVAL, "first %zu: there are %zu plans, from 0 on", first, n);
+		return err_set(err, EINVAL, "first %zu: there are %zu plans, numbered from 0",
+			       first, n);
 	rest = find_rest(cost, n, first);
 	left = (((size_t)1 << n) - 1) & ~((size_t)1 << first);
 	*ret_total = rest[left * n + first];

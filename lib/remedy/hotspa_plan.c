@@ -45,8 +45,8 @@ int hotspa_plan_fit(const uint64_t *tokens, const double *seconds, struct hotspa
 	}
 	if (fit.token < 0)
 		return err_set(err, EINVAL,
-			       "%ju tokens take %.4g times as long as %ju, more than by the square "
-			       "of their length: measure both again",
+			       "%ju tokens take %.4g times as long as %ju, more than the square of "
+			       "their ratio: measure both again",
 			       (uintmax_t)tokens[1], seconds[1] / seconds[0], (uintmax_t)tokens[0]);
 	*way = fit;
 	return 0;
@@ -340,13 +340,14 @@ static int check(const struct hotspa_plan_wish *wish, struct err *err)
 		if (length->count == 0 || length->count > HOTSPA_SEQUENCES_MAX - total)
 			return err_set(
 				err, EINVAL,
-				"%ju sequences of %ju tokens: expected 1 to %d of all lengths",
+				"%ju sequences of %ju tokens: expected 1 to %d over all lengths",
 				(uintmax_t)length->count, (uintmax_t)length->tokens,
 				HOTSPA_SEQUENCES_MAX);
 		if (length->tokens == 0 || length->tokens > HOTSPA_PLAN_TOKENS_MAX ||
 		    (i > 0 && length->tokens >= wish->lengths[i - 1].tokens))
-			return err_set(err, EINVAL, "lengths[%zu]: %ju is not below the one before",
-				       i, (uintmax_t)length->tokens);
+			return err_set(err, EINVAL,
+				       "lengths[%zu]: %ju is not smaller than the one before", i,
+				       (uintmax_t)length->tokens);
 		total += length->count;
 	}
 	return 0;

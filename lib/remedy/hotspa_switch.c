@@ -71,7 +71,7 @@ static int move(const struct hotspa_switch_wish *wish, struct hotspa_switch_plan
 			from = find_sender(wish, plan, to, rows.first, false);
 		if (from == wish->devices)
 			return err_set(err, ERANGE,
-				       "device %zu needs rows %jd to %jd, which nobody has", to,
+				       "device %zu needs rows %jd to %jd, which no device has", to,
 				       (intmax_t)rows.first, (intmax_t)rows.last);
 		(intra ? plan->intra : plan->inter)[from] += (uint64_t)(rows.last - rows.first) + 1;
 	}
@@ -113,9 +113,10 @@ int hotspa_switch_plan(const struct hotspa_switch_wish *wish, struct hotspa_swit
 			       HOTSPA_SWITCH_DEVICES_MAX);
 	cuts = find_cuts(wish, &n);
 	if (n * wish->devices * wish->devices > HOTSPA_SWITCH_WORK_MAX)
-		return err_set(err, EINVAL,
-			       "%zu slices for %zu devices: expected %d as slices * devices^2", n,
-			       wish->devices, HOTSPA_SWITCH_WORK_MAX);
+		return err_set(
+			err, EINVAL,
+			"%zu slices for %zu devices: expected at most %d as slices * devices^2", n,
+			wish->devices, HOTSPA_SWITCH_WORK_MAX);
 	plan.intra = xcalloc(wish->devices, sizeof(*plan.intra));
 	plan.inter = xcalloc(wish->devices, sizeof(*plan.inter));
 	r = move_all(wish, &plan, cuts, n, err);

@@ -67,7 +67,8 @@ static int check(const struct layers_wish *wish, struct err *err)
 		return err_set(err, EINVAL, "%zu layers: expected 1 to %d", wish->layers,
 			       LAYERS_MAX);
 	if (wish->stages * wish->layers > LAYERS_WORK_MAX)
-		return err_set(err, EINVAL, "%zu stages of %zu layers: expected %d as their product",
+		return err_set(err, EINVAL,
+			       "%zu stages of %zu layers: expected a product of at most %d",
 			       wish->stages, wish->layers, LAYERS_WORK_MAX);
 	for (j = 0; j < wish->stages; j++)
 		held += most_of(wish, j);

@@ -84,7 +84,8 @@ static int check(const struct layers_cut_wish *wish, struct err *err)
 	if (wish->layers > LAYERS_CUT_LAYERS_MAX ||
 	    wish->stages * wish->layers * wish->layers > LAYERS_CUT_WORK_MAX)
 		return err_set(err, EINVAL,
-			       "%zu layers for %zu stages: expected %d at most, and %d as stages * "
+			       "%zu layers for %zu stages: expected at most %d, and at most %d as "
+			       "stages * "
 			       "layers^2",
 			       wish->layers, wish->stages, LAYERS_CUT_LAYERS_MAX,
 			       LAYERS_CUT_WORK_MAX);

@@ -114,11 +114,11 @@ static int check(const struct oobleck_wish *wish, struct err *err)
 		return err_set(err, EINVAL, "%zu sizes: expected 1 to %d", wish->n_sizes,
 			       OOBLECK_HOSTS_MAX);
 	if (wish->pipelines > OOBLECK_HOSTS_MAX)
-		return err_set(err, EINVAL, "%zu pipelines at least: expected %d at most",
+		return err_set(err, EINVAL, "at least %zu pipelines: expected at most %d",
 			       wish->pipelines, OOBLECK_HOSTS_MAX);
 	for (p = 0; p < wish->n_sizes; p++)
 		if (wish->sizes[p] == 0 || (p > 0 && wish->sizes[p] <= wish->sizes[p - 1]))
-			return err_set(err, EINVAL, "sizes[%zu]: %zu: they must ascend from 1 on",
+			return err_set(err, EINVAL, "sizes[%zu]: %zu: sizes must ascend, from 1 up",
 				       p, wish->sizes[p]);
 	return 0;
 }

@@ -154,8 +154,8 @@ static int check(const struct pipe_schedule_wish *wish, struct err *err)
 			       pipe_schedule_name(wish->kind));
 	if (wish->microbatches > PIPE_SCHEDULE_WORK_MAX / (wish->stages * wish->chunks))
 		return err_set(err, EINVAL,
-			       "%zu stages of %zu chunks and %zu micro-batches: expected %d as "
-			       "their product",
+			       "%zu stages of %zu chunks and %zu micro-batches: expected a product "
+			       "of at most %d",
 			       wish->stages, wish->chunks, wish->microbatches,
 			       PIPE_SCHEDULE_WORK_MAX);
 	past = wish->microbatches % wish->stages;

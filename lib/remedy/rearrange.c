@@ -30,8 +30,8 @@ static int check(const struct rearrange_job *job, struct err *err)
 	if (job->microbatches == 0 || job->microbatches > REARRANGE_WORK_MAX ||
 	    job->dp * job->pp * job->microbatches > REARRANGE_WORK_MAX / job->microbatches)
 		return err_set(err, EINVAL,
-			       "%zu pipelines of %zu stages and %zu micro-batches: expected %d as "
-			       "their product with the micro-batches once more",
+			       "%zu pipelines of %zu stages and %zu micro-batches: expected at "
+			       "most %d as pipelines * stages * micro-batches^2",
 			       job->dp, job->pp, job->microbatches, REARRANGE_WORK_MAX);
 	if (job->chunks > PIPE_SCHEDULE_CHUNKS_MAX)
 		return err_set(err, EINVAL, "%zu chunks of a stage: expected %d at most",
@@ -51,8 +51,8 @@ static int check(const struct rearrange_job *job, struct err *err)
 		sum += job->split[p];
 	}
 	if (sum != job->layers)
-		return err_set(err, EINVAL, "the stages have %zu layers, the model %zu", sum,
-			       job->layers);
+		return err_set(err, EINVAL, "the stages have %zu layers, but the model has %zu",
+			       sum, job->layers);
 	return 0;
 }
 

@@ -126,7 +126,7 @@ static int check(const struct reconfigure_pipelines *old, struct err *err)
 	size_t i;
 
 	if (old->n_hosts > RECONFIGURE_HOSTS_MAX)
-		return err_set(err, EINVAL, "%zu hosts: expected %d at most", old->n_hosts,
+		return err_set(err, EINVAL, "%zu hosts: expected at most %d", old->n_hosts,
 			       RECONFIGURE_HOSTS_MAX);
 	sorted = xcalloc(old->n_hosts + 1, sizeof(*sorted));
 	for (i = 0; i < old->n_hosts; i++)

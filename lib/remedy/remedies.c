@@ -175,7 +175,7 @@ static void add_dropping(const struct remedies_facts *f, double fixed, struct re
 	for (d = 0; d < r->dp && !gone[d]; d++)
 		;
 	(void)snprintf(one.note, sizeof(one.note),
-		       "without %zu of %zu replicas (dp %zu%s), %zu micro-batches each in place of "
+		       "without %zu of %zu replicas (dp %zu%s), %zu micro-batches each instead of "
 		       "%zu; frees %zu worker%s",
 		       one.count, r->dp, d, one.count > 1 ? " and others" : "", each,
 		       r->microbatches, one.count * r->pp, one.count * r->pp == 1 ? "" : "s");
@@ -209,7 +209,7 @@ static void add_dealing(const struct remedies_facts *f, double fixed, bool layer
 	if (layers)
 		one.needs |= REMEDY_NEEDS_MEMORY;
 	(void)snprintf(one.note, sizeof(one.note),
-		       "dp %zu runs %zu micro-batch%s in place of %zu, others up to %zu", least,
+		       "dp %zu runs %zu micro-batch%s instead of %zu, others up to %zu", least,
 		       one.count, one.count == 1 ? "" : "es", r->microbatches, most);
 	add(f, &one, just(fixed + time), all);
 }
@@ -228,7 +228,8 @@ static void add_stages(const struct remedies_facts *f, double fixed, struct reme
 
 	one.needs |= REMEDY_NEEDS_MEMORY;
 	(void)snprintf(one.note, sizeof(one.note),
-		       "at most: layers are whole, and the ends have more than layers");
+		       "at most: layers are indivisible, and the first and last stage hold more "
+		       "than layers");
 	add(f, &one, just(fixed + replicas_even(f->replicas)), all);
 }
 
@@ -278,14 +279,16 @@ static void add_owner(const struct remedies_facts *f, struct remedies *all)
 	const double waits = f->now_s - f->simulated_s;
 
 	if (!isnan(f->sequences_s.value)) {
-		(void)snprintf(sequences.note, sizeof(sequences.note),
-			       "at most: sequences dealt to replicas by the squares of their "
-			       "lengths");
+		(void)snprintf(
+			sequences.note, sizeof(sequences.note),
+			"at most: sequences distributed over replicas by the squares of their "
+			"lengths");
 		add(f, &sequences, f->sequences_s, all);
 	}
 	add_gc(f, all);
-	(void)snprintf(data.note, sizeof(data.note),
-		       "at most: what of a step is no operation (data, interpreter, launches)");
+	(void)snprintf(
+		data.note, sizeof(data.note),
+		"at most: the part of a step outside its operations (data, interpreter, launches)");
 	if (waits >= REMEDIES_LEAST_DATA * f->now_s)
 		add(f, &data, just(f->simulated_s - waits), all);
 }
@@ -398,19 +401,19 @@ static int check(const struct remedies_facts *f, struct err *err)
 	if (!is_time(f->now_s) || !is_time(f->simulated_s))
 		return err_set(err, EINVAL, "a step takes no time");
 	if (f->n_sets > REMEDIES_SETS_MAX)
-		return err_set(err, EINVAL, "%zu sets of hosts: expected %d at most", f->n_sets,
+		return err_set(err, EINVAL, "%zu sets of hosts: expected at most %d", f->n_sets,
 			       REMEDIES_SETS_MAX);
 	if (f->replicas && !replicas_ok(f->replicas))
 		return err_set(err, EINVAL,
 			       "the shape of the job is out of bounds: at most %d workers and %d "
-			       "micro-batches, each of some time",
+			       "micro-batches, each taking some time",
 			       REPLICAS_WORKERS_MAX, REPLICAS_MICROBATCHES_MAX);
 	if (!is_cost(c->restart_s, true) || !is_cost(c->lost_s, true) ||
 	    !is_cost(c->warm_up_s, true) || !is_cost(c->regroup_s, false) ||
 	    !is_cost(c->microbatches_s, false) || !is_cost(c->layers_s, false))
-		return err_set(err, EINVAL, "a cost is no number of seconds");
+		return err_set(err, EINVAL, "a cost is not a number of seconds");
 	if (f->remaining < 0 || f->slow_steps < 0)
-		return err_set(err, EINVAL, "a number of steps is below 0");
+		return err_set(err, EINVAL, "a number of steps is negative");
 	return 0;
 }
 

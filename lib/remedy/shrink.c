@@ -59,7 +59,7 @@ int shrink_templates(const struct rearrange_job *job, size_t failures,
 	int r = rearrange_now(job, &bounds, err);
 
 	if (r == 0 && job->dp * job->pp > SHRINK_HOSTS_MAX)
-		r = err_set(err, EINVAL, "%zu hosts: expected %d at most", job->dp * job->pp,
+		r = err_set(err, EINVAL, "%zu hosts: expected at most %d", job->dp * job->pp,
 			    SHRINK_HOSTS_MAX);
 	if (r < 0)
 		return r;
@@ -179,8 +179,8 @@ static int look(const struct rearrange_job *job, const struct shrink_templates *
 	}
 	if (isinf(best))
 		return err_set(err, ERANGE,
-			       "%zu hosts form no %zu pipelines of %zu to %zu hosts that %zu "
-			       "micro-batches are enough for",
+			       "%zu hosts cannot form %zu pipelines of %zu to %zu hosts for which "
+			       "%zu micro-batches are enough",
 			       wish->hosts, wish->pipelines, templates->sizes.first,
 			       templates->sizes.last, job->dp * job->microbatches);
 	take_choice(job, templates, wish, options->counts + best_of * wish->n_sizes, choice);

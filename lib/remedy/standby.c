@@ -24,13 +24,13 @@ int standby_find(size_t hosts, double out, double certainty, struct standby *ret
 	size_t k;
 
 	if (hosts > STANDBY_HOSTS_MAX)
-		return err_set(err, EINVAL, "%zu hosts: expected %d at most", hosts,
+		return err_set(err, EINVAL, "%zu hosts: expected at most %d", hosts,
 			       STANDBY_HOSTS_MAX);
 	if (!(out >= 0 && out <= 1))
 		return err_set(err, EINVAL, "a host is out with probability %g: expected 0 to 1",
 			       out);
 	if (!(certainty > 0 && certainty <= STANDBY_CERTAINTY_MAX))
-		return err_set(err, EINVAL, "certainty %.10g: expected above 0, %.10g at most",
+		return err_set(err, EINVAL, "certainty %.10g: expected above 0 and at most %.10g",
 			       certainty, STANDBY_CERTAINTY_MAX);
 	if (out >= 1) {
 		*ret_standby = (struct standby){ hosts, 1 };

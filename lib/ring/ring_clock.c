@@ -438,8 +438,8 @@ int ring_clock_ranks(const struct ring_rank *ranks, size_t n_ranks, uint64_t bas
 	int r;
 
 	if (n_ranks > RING_CLOCK_RANKS_MAX)
-		return err_set(err, E2BIG, "clocks of %zu ranks: %d at most", n_ranks,
-			       RING_CLOCK_RANKS_MAX);
+		return err_set(err, E2BIG, "%zu ranks: clocks of at most %d can be compared",
+			       n_ranks, RING_CLOCK_RANKS_MAX);
 	for (i = 0; i < n_ranks; i++) {
 		r = refuse_coarse(ranks[i].rings, ranks[i].n, EDOM, err);
 		if (r < 0)

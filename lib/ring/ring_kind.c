@@ -188,12 +188,13 @@ int ring_kind_find(const struct ring_view *rings, size_t n, const struct ring_sh
 	if (r < 0)
 		return r;
 	if (s->dp > 1 && count(kinds, n, RING_KIND_DATA) == 0)
-		return err_set(err, ENODATA,
-			       "none of %zu communicators is that of the %u replicas, in which it "
-			       "would be number %u",
-			       n, s->dp, ring_shape_replica(s));
+		return err_set(
+			err, ENODATA,
+			"none of %zu communicators connects the %u replicas, in which this process "
+			"would be number %u",
+			n, s->dp, ring_shape_replica(s));
 	if (s->pp > 1 && count(kinds, n, RING_KIND_PIPELINE) == 0)
-		return err_set(err, ENODATA, "none of %zu communicators is of the %u stages", n,
+		return err_set(err, ENODATA, "none of %zu communicators connects the %u stages", n,
 			       s->pp);
 	return 0;
 }
@@ -221,11 +222,11 @@ static int transfer(const struct ring_comm *comm, const struct ring_op *op,
 		return op->func == RING_SEND ? RING_WORK_FORWARD_SEND : RING_WORK_BACKWARD_RECV;
 	if (peer >= 0 && peer == stage - 1)
 		return op->func == RING_SEND ? RING_WORK_BACKWARD_SEND : RING_WORK_FORWARD_RECV;
-	return err_set(
-		err, ENODATA,
-		"stage %" PRId64 " meets stage %" PRId64
-		", no neighbour: stages with several model chunks cannot be recognized from rings",
-		stage, peer);
+	return err_set(err, ENODATA,
+		       "stage %" PRId64 " exchanges data with stage %" PRId64
+		       ", which is not its neighbour: stages with several model chunks cannot be "
+		       "recognized from rings",
+		       stage, peer);
 }
 
 static enum ring_work collective(enum ring_kind kind, const struct ring_op *op)

@@ -22,7 +22,7 @@ static int check(const struct ring_shape *shape, const struct ring_optrace_optio
 	if (r < 0)
 		return r;
 	if (o->steps < RING_STEPS_MIN || o->steps > RING_OPTRACE_STEPS_MAX)
-		return err_set(err, EINVAL, "%u steps of a part: expected %d to %d", o->steps,
+		return err_set(err, EINVAL, "%u steps in a part: expected %d to %d", o->steps,
 			       RING_STEPS_MIN, RING_OPTRACE_STEPS_MAX);
 	if (o->every && o->every < o->steps)
 		return err_set(err, EINVAL, "a part of %u steps every %u steps", o->steps, o->every);

@@ -170,11 +170,10 @@ int ring_period_find(const uint64_t *tokens, size_t n, struct ring_period *ret, 
 	if (2 * rhythmic >= kept)
 		best = least_shift(&s, lags);
 	if (best.n == 0)
-		return err_set(
-			err, ENODATA,
-			"no sequence of operations repeats in the last %zu: %zu of them have "
-			"a rhythm",
-			kept, rhythmic);
+		return err_set(err, ENODATA,
+			       "no sequence of operations repeats in the last %zu: %zu of them "
+			       "recur regularly",
+			       kept, rhythmic);
 	*ret = best;
 	return 0;
 }

@@ -41,12 +41,16 @@ static int gather(const struct ring_view *rings, size_t n, const struct ring_sha
 {
 	enum ring_kind kinds[RING_STEPS_RINGS_MAX];
 	size_t i, j, sum = 0;
-	int r = n > RING_STEPS_RINGS_MAX ? err_set(err, E2BIG, "%zu rings of one process", n) : 0;
+	int r = n > RING_STEPS_RINGS_MAX
+			? err_set(err, E2BIG, "%zu rings of one process, more than %d", n,
+				  RING_STEPS_RINGS_MAX)
+			: 0;
 
 	for (i = 0; r == 0 && i < n; i++)
 		sum += rings[i].n;
 	if (r == 0 && sum > RING_STEPS_OPS_MAX)
-		r = err_set(err, E2BIG, "%zu operations of one process", sum);
+		r = err_set(err, E2BIG, "%zu operations of one process, more than %d", sum,
+			    RING_STEPS_OPS_MAX);
 	if (r == 0)
 		r = ring_kind_find(rings, n, shape, kinds, err);
 	if (r < 0)
@@ -376,7 +380,7 @@ static int keep_whole(const struct ring_view *rings, const struct place *cuts, s
 	}
 	if (s->n_steps < RING_STEPS_MIN)
 		return err_set(err, ENODATA,
-			       "of %zu steps %zu are alike and %zu have all stamps of the GPU: at "
+			       "of %zu steps, %zu are alike and %zu have all GPU time stamps: at "
 			       "least %d are needed",
 			       n, alike, s->n_steps, RING_STEPS_MIN);
 	s->left_out = last - first + 1 - s->n_steps;
@@ -405,7 +409,7 @@ int ring_steps_find(const struct ring_view *rings, size_t n, const struct ring_s
 	if (n_cuts == 0)
 		return err_set(
 			err, ENODATA,
-			"nothing marks the end of a step: no gradients are reduced, and no norm");
+			"nothing marks the end of a step: neither gradients nor a norm is reduced");
 	r = keep_whole(rings, places, n_cuts, &s, err);
 	if (r < 0)
 		return r;

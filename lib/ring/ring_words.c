@@ -39,19 +39,19 @@ static void tell_slowest(const json_t *lateness, struct strbuf *text)
 
 	if (!json_is_object(slowest) || number(slowest, "excess") < RING_WORDS_LEAST)
 		return;
-	(void)strbuf_puts(text, "Slowest by itself is ");
+	(void)strbuf_puts(text, "Slowest in its own work: ");
 	name(slowest, text);
-	(void)strbuf_printf(
-		text, ": its own work takes %.1f %% longer than that of those that do the same",
-		100 * number(slowest, "excess"));
+	(void)strbuf_printf(text, ", %.1f %% longer than ranks with the same work",
+			    100 * number(slowest, "excess"));
 	if (late > 0)
-		(void)strbuf_printf(text, ", and it comes %.3g s a step after the middle one", late);
+		(void)strbuf_printf(text, ", arriving %.3g s a step after the median rank", late);
 	if (json_is_true(json_object_get(slowest, "stands_out")))
-		(void)strbuf_printf(text, "; good ones are at most %.0f %% slower. ", most);
+		(void)strbuf_printf(text, "; healthy ranks are at most %.1f %% slower. ", most);
 	else
-		(void)strbuf_printf(
-			text, "; good ones are up to %.0f %% slower, so that accuses nobody. ",
-			most);
+		(void)strbuf_printf(text,
+				    "; healthy ranks are up to %.1f %% slower, so this blames "
+				    "no rank. ",
+				    most);
 }
 
 static void tell_links(const json_t *links, struct strbuf *text)
@@ -67,7 +67,7 @@ static void tell_links(const json_t *links, struct strbuf *text)
 		(void)strbuf_puts(text, " to ");
 		name(json_object_get(link, "to"), text);
 		(void)strbuf_printf(text,
-				    " is slow: %.3g s a transfer, and %.3g s between the same "
+				    " is slow: %.3g s a transfer, against %.3g s between the same "
 				    "stages of the other replicas. ",
 				    seconds, usual);
 	}
@@ -80,7 +80,7 @@ static void tell_stalls(const json_t *stalls, struct strbuf *text)
 	for (i = 0; i < json_array_size(stalls) && i < RING_WORDS_STALLS; i++) {
 		const json_t *stall = json_array_get(stalls, i);
 
-		(void)strbuf_puts(text, i ? "So did " : "There stood still ");
+		(void)strbuf_puts(text, i ? "Also stalled: " : "Stalled: ");
 		name(stall, text);
 		(void)strbuf_printf(text, ", for %.3g s in step %.0f. ", number(stall, "seconds"),
 				    number(stall, "step"));
@@ -93,12 +93,12 @@ char *ring_words_lateness(const json_t *lateness)
 	const char *why = json_string_value(json_object_get(lateness, "why"));
 
 	if (why)
-		return xasprintf("Who comes late is not known: %s.", why);
+		return xasprintf("Which rank is late is unknown: %s.", why);
 	tell_slowest(lateness, &text);
 	tell_links(json_object_get(lateness, "links"), &text);
 	tell_stalls(json_object_get(lateness, "stalls"), &text);
 	if (text.len == 0)
-		return xstrdup("No rank comes late by its own doing, no link is slow, and nobody "
-			       "stood still.");
+		return xstrdup("No rank is late because of its own work, no link is slow, and no "
+			       "rank stalled.");
 	return xasprintf("%.*s", (int)text.len - 1, strbuf_text(&text));
 }

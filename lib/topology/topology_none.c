@@ -18,6 +18,6 @@ int topology_from_xml(const char *path, int sys_fd UNUSED, struct topology *ret 
 int topology_live(struct topology *ret UNUSED, struct err *err)
 {
 	return err_set(err, ENOTSUP,
-		       "this build has no hwloc, so the topology of this host is not known; "
+		       "this build has no hwloc, so the topology of this host is unknown; "
 		       "ASSAY_TOPOLOGY may name a topology/1 JSON file");
 }

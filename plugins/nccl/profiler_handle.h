@@ -25,7 +25,7 @@ enum {
 #define HANDLE_CONTEXT_NUMBER \
 	(UINT64_C(0x2e6e6f6374) & HANDLE_NUMBER_MASK) /* so that a context is known for one */
 
-_Static_assert(sizeof(void *) == sizeof(uint64_t), "handles want pointers of 64 bits");
+_Static_assert(sizeof(void *) == sizeof(uint64_t), "handles need 64-bit pointers");
 
 enum handle_kind {
 	HANDLE_NONE,

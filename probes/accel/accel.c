@@ -160,7 +160,7 @@ int accel_choose(const char *name, const struct accel_ops *const *engines,
 		return err_set(err, EINVAL, "--engine: '%s' is not auto, cpu or cuda", name);
 	if (streq(wanted, "cuda") && !gpu)
 		return err_set(err, ENODEV,
-			       "no NVIDIA GPU on the PCI bus of this host, and no driver for one");
+			       "no NVIDIA GPU on this host's PCI bus, and no driver for one");
 	for (i = 0; engines[i]; i++) {
 		if (!streq(engines[i]->name, wanted))
 			continue;

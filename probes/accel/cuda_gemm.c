@@ -52,7 +52,7 @@ static int lt_check(struct cuda *c, unsigned device, unsigned status, const char
 	} meanings[] = {
 		{ LT_NOT_INITIALIZED, EIO, "not initialized" },
 		{ LT_ALLOC_FAILED, ENOMEM, "out of memory" },
-		{ LT_INVALID_VALUE, ENOTSUP, "not with these values" },
+		{ LT_INVALID_VALUE, ENOTSUP, "not supported with these values" },
 		{ LT_ARCH_MISMATCH, ENOTSUP, "not on this GPU" },
 		{ LT_EXECUTION_FAILED, EIO, "execution failed" },
 		{ LT_INTERNAL_ERROR, EIO, "internal error" },
@@ -83,10 +83,10 @@ static int check_shape(const struct cuda_device *d, const struct accel_gemm_shap
 	if (s->dtype == ACCEL_F64
 		    ? s->out != ACCEL_F64
 		    : (!wide && !narrow) || s->out == ACCEL_FP8 || s->out == ACCEL_TF32)
-		return err_set(err, ENOTSUP, "no product of %s gives %s",
+		return err_set(err, ENOTSUP, "no product of %s that yields %s",
 			       accel_dtype_names[s->dtype], accel_dtype_names[s->out]);
 	if (!s->m || !s->n || !s->k)
-		return err_set(err, EINVAL, "%u x %u x %u is not a valid shape of a product", s->m,
+		return err_set(err, EINVAL, "%u x %u x %u is not a valid shape for a product", s->m,
 			       s->n, s->k);
 	return 0;
 }

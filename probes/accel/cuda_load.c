@@ -25,17 +25,17 @@ static const char *advice(unsigned result)
 {
 	switch (result) {
 	case CUDA_STUB_LIBRARY:
-		return ": this libcuda.so.1 is the stub to link with, not the driver's";
+		return ": this libcuda.so.1 is the stub for linking, not the driver's own";
 	case CUDA_NO_DEVICE:
 		return ": this host has a GPU and the driver sees none; check the kernel log";
 	case CUDA_SYSTEM_NOT_READY:
 		return ": is nvidia-fabricmanager running?";
 	case CUDA_SYSTEM_DRIVER_MISMATCH:
-		return ": libcuda and the kernel's driver are of different versions; reboot after "
+		return ": libcuda and the kernel driver have different versions; reboot after "
 		       "an "
 		       "update";
 	default:
-		return ": is the kernel's driver loaded (/dev/nvidia0)?";
+		return ": is the kernel driver loaded (/dev/nvidia0)?";
 	}
 }
 
@@ -65,7 +65,7 @@ static int load_driver(struct cuda_libs *libs, struct err *err)
 	if (result == CUDA_OK)
 		return 0;
 	cuda_words(table, result, words);
-	return err_set(err, ENOTSUP, "the GPU driver does not start: %s%s", words, advice(result));
+	return err_set(err, ENOTSUP, "the GPU driver failed to start: %s%s", words, advice(result));
 }
 
 /* A newer cuBLASLt than the driver's CUDA does not run: from the driver's own down. */

@@ -35,7 +35,7 @@ static int check_shape(const struct accel_gemm_shape *shape, struct err *err)
 		return err_set(err, ENOTSUP, "the CPU engine's output has the type of its input");
 	if (!shape->m || !shape->n || !shape->k || shape->m > INT_MAX || shape->n > INT_MAX ||
 	    shape->k > INT_MAX)
-		return err_set(err, EINVAL, "%u x %u x %u is not a valid shape of a product",
+		return err_set(err, EINVAL, "%u x %u x %u is not a valid shape for a product",
 			       shape->m, shape->n, shape->k);
 	return 0;
 }

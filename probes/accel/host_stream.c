@@ -123,7 +123,7 @@ int host_stream_new(struct accel *a, unsigned device, struct accel_stream **ret,
 		return err_set(err, ENODEV, "no core %u: this host has %u", device, h->n_cores);
 	place = free_place(&h->cores[device]);
 	if (!place)
-		return err_set(err, EAGAIN, "core %u has %d streams already", device,
+		return err_set(err, EAGAIN, "core %u already has %d streams", device,
 			       HOST_STREAMS_MAX);
 	s = xcalloc(1, sizeof(*s));
 	s->host = h;

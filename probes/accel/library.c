@@ -210,12 +210,11 @@ int library_load_cuda(const char *const *sonames, void **ret, const char **ret_s
 	if (!s.library && s.refused.code)
 		return err_set(err, ENOTSUP, "%s", s.refused.msg);
 	if (!s.library)
-		return err_set(
-			err, ENOTSUP,
-			"it is not where the loader looks, nor in a tree of CUDA, pip or conda "
-			"below /usr, /usr/local and /opt%s: install it there, or name its "
-			"directory in ASSAY_CUDA_PATH",
-			entries_left ? "" : ", which are too large to be searched");
+		return err_set(err, ENOTSUP,
+			       "not found on the loader's path, nor in a CUDA, pip or conda tree "
+			       "below /usr, /usr/local and /opt%s: install it there, or name its "
+			       "directory in ASSAY_CUDA_PATH",
+			       entries_left ? "" : ", which are too large to be searched");
 	*ret = s.library;
 	*ret_soname = s.soname;
 	return 0;
@@ -230,7 +229,7 @@ int library_find(void *library, const char *soname, const struct library_symbol 
 		void *address = dlsym(library, symbols[i].name);
 
 		if (!address && symbols[i].needed)
-			return err_set(err, ENOTSUP, "%s has no %s: it is too old or broken",
+			return err_set(err, ENOTSUP, "%s has no %s: it is too old or damaged",
 				       soname, symbols[i].name);
 		/* POSIX, dlsym(): an address of a function fits into a pointer to data. */
 		memcpy(symbols[i].member, &address, sizeof(address));

@@ -145,7 +145,7 @@ int worker_wait(struct worker *w, struct err *err)
 	if (!stuck)
 		return 0;
 	if (worker_was_cut(w))
-		return err_set(err, ETIMEDOUT, "a call had not returned when the time was up");
+		return err_set(err, ETIMEDOUT, "a call had not returned when time ran out");
 	return err_set(err, ETIMEDOUT, "a call took more than %d s",
 		       (int)(w->step_us / USEC_PER_SEC));
 }

@@ -10,10 +10,10 @@
 enum { OPT_PEERS = 0x200, OPT_RANK, OPT_TOKEN_FILE, OPT_FORCE, DECIMAL = 10 };
 
 static const struct argp_option option_table[] = {
-	{ "peers", OPT_PEERS, "HOST:PORT,...", 0, "All ranks, by rank; rank 0 listens", 0 },
-	{ "rank", OPT_RANK, "N", 0, "The rank of this host, from 0", 0 },
+	{ "peers", OPT_PEERS, "HOST:PORT,...", 0, "All hosts, in rank order; rank 0 listens", 0 },
+	{ "rank", OPT_RANK, "N", 0, "The rank of this host, counting from 0", 0 },
 	{ "token-file", OPT_TOKEN_FILE, "FILE", 0,
-	  "A token shared by all, then a line \"passed HOST:PORT\" for each that passed", 0 },
+	  "A token shared by all, then a line \"passed HOST:PORT\" for each host that passed", 0 },
 	{ "force", OPT_FORCE, NULL, 0, "Include hosts that are not known to have passed", 0 },
 	{ 0 },
 };
@@ -74,18 +74,18 @@ static int run(struct probe *probe, struct err *err)
 
 static const struct probe_check checks[] = {
 	{ "all_reduce.busbw", "B/s", BETTER_HIGHER,
-	  "a slow host, port or switch among neighbours: all are as slow as the slowest" },
+	  "a slow host, port or switch among neighbours: all run at the pace of the slowest" },
 	{ "all_reduce.link_bw", "B/s", BETTER_HIGHER,
-	  "the link from this host to the next in the ring, whatever the others do" },
+	  "the link from this host to the next one in the ring, whatever the others do" },
 	{ "all_reduce.skew", "s", BETTER_LOWER, "a host that is late for every operation" },
 	{ "all_reduce.correct", "1", BETTER_HIGHER, "wrong data from the fabric or a host" },
 	{ "all_reduce.gpu_busbw", "B/s", BETTER_HIGHER,
-	  "the same between memories of GPUs, without sums (--memory gpu), and a slow way from "
+	  "the same between GPU memories, without sums (--memory gpu), and a slow path from "
 	  "RNIC "
 	  "to GPU" },
-	{ "all_reduce.gpu_link_bw", "B/s", BETTER_HIGHER, "the same of the link to the next" },
-	{ "all_reduce.gpu_skew", "s", BETTER_LOWER, "a host that comes late to every operation" },
-	{ "all_reduce.gpu_correct", "1", BETTER_HIGHER, "wrong data in the memory of a GPU" },
+	{ "all_reduce.gpu_link_bw", "B/s", BETTER_HIGHER, "the same for the link to the next host" },
+	{ "all_reduce.gpu_skew", "s", BETTER_LOWER, "a host that is late for every operation" },
+	{ "all_reduce.gpu_correct", "1", BETTER_HIGHER, "wrong data in a GPU's memory" },
 };
 
 int main(int argc, char **argv)

@@ -91,7 +91,7 @@ static int on_open(struct reduce_session *s, struct reduce_message *m,
 		   struct reduce_message *answer, struct err *err)
 {
 	if (m->rail >= s->rails)
-		return err_set(err, EPROTO, "rank 0 asks for a rail that does not exist");
+		return err_set(err, EPROTO, "rank 0 asked for a rail that does not exist");
 	reduce_open(s, m->rail, answer);
 	return 1;
 }
@@ -117,7 +117,7 @@ static int on_whose(struct reduce_session *s, struct reduce_message *m,
 		    struct reduce_message *answer, struct err *err)
 {
 	if (m->again.n != s->n)
-		return err_set(err, EPROTO, "rank 0 names other ranks");
+		return err_set(err, EPROTO, "rank 0 named other ranks");
 	reduce_see(s, m, answer);
 	return 1;
 }

@@ -163,7 +163,7 @@ static void blame_silent(struct reduce_session *s, const struct reduce_message *
 		CLEANUP(freep) char *name = reduce_name(s, rank);
 
 		if (!s->peers[rank].answered)
-			blame(s, (int)rank, "%s had not answered when the time was up", name);
+			blame(s, (int)rank, "%s had not answered when time ran out", name);
 	}
 }
 

@@ -22,15 +22,15 @@ static void greet(struct reduce_session *s, struct oob *line, unsigned *come)
 	int r = reduce_hear(line, clock_mono_us() + HELLO_US, &hello, &err);
 
 	if (r == 0 && hello.kind != REDUCE_HELLO)
-		r = err_set(&err, EPROTO, "%s does not say who it is", line->name);
+		r = err_set(&err, EPROTO, "%s does not identify itself", line->name);
 	else if (r == 0 && (hello.ranks != s->n || hello.rank >= s->n))
-		r = err_set(
-			&err, EPROTO,
-			"%s is rank %llu of %llu, but here there are %u: give all the same --peers",
-			line->name, (unsigned long long)hello.rank, (unsigned long long)hello.ranks,
-			s->n);
+		r = err_set(&err, EPROTO,
+			    "%s is rank %llu of %llu, but this host has %u: give all hosts the "
+			    "same --peers",
+			    line->name, (unsigned long long)hello.rank,
+			    (unsigned long long)hello.ranks, s->n);
 	else if (r == 0 && s->peers[hello.rank].line.fd >= 0)
-		r = err_set(&err, EPROTO, "%s is rank %llu too: give each its own --rank",
+		r = err_set(&err, EPROTO, "%s is rank %llu too: give each host its own --rank",
 			    line->name, (unsigned long long)hello.rank);
 	if (r < 0) {
 		log_warning("%s", err.msg);

@@ -48,10 +48,10 @@ static char *blame_words(const struct reduce_session *s, const double *rates)
 	case COLL_BLAME_NOBODY:
 		return xstrdup("");
 	case COLL_BLAME_RANK:
-		return xasprintf("both links of %s are slow: %.2f of what the others carry", rank,
+		return xasprintf("both links of %s are slow: %.2f of the rate of the others", rank,
 				 b.share);
 	default:
-		return xasprintf("the link from %s to %s carries %.2f of what the others do%s",
+		return xasprintf("the link from %s to %s runs at %.2f of the rate of the others%s",
 				 rank, next, b.share,
 				 b.kind == COLL_BLAME_MANY ? ", and it is not the only slow one"
 							   : "");

@@ -33,7 +33,7 @@ static void fill_down(struct sample *s, struct all_to_all *t, const struct all_t
 	s->ok = TRI_NO;
 	s->severity = SEVERITY_FAIL;
 	s->code = xstrdup("nvlink-down");
-	s->note = xasprintf("%u of %u NVLinks are up, as many as its peers have%s%s (%s)",
+	s->note = xasprintf("%u of %u NVLinks are up, the same as its peers%s%s (%s)",
 			    now->links_up, most, names[0] ? "; down: " : "", names, end->pci);
 	(void)snprintf(t->suspect, sizeof(t->suspect), "%s has %u of %u NVLinks", end->subject,
 		       now->links_up, most);

@@ -12,12 +12,12 @@ enum { DEPTH_DEFAULT = 16, DEPTH_MAX = 64 };
 
 static const struct argp_option option_table[] = {
 	{ "engine", OPT_ENGINE, "nccl|verbs", 0,
-	  "GPUs through NCCL (default), or RDMA ports over the fabric, on memory of the host", 0 },
+	  "GPUs through NCCL (default), or RDMA ports over the fabric, in host memory", 0 },
 	{ "set", OPT_SET, "quick|full", 0,
-	  "Measure pairs only if all together are slow, or always (default)", 0 },
+	  "Measure pairs only if the whole is slow, or always (default)", 0 },
 	{ "size", OPT_SIZE, "BYTES", 0,
-	  "Largest buffer of each, 64 KiB to 1 GiB (default 1 GiB; of a GPU a sixteenth of its "
-	  "memory at most, of an RDMA port 64 MiB)",
+	  "Largest buffer of each device, 64 KiB to 1 GiB (default 1 GiB, but at most a sixteenth "
+	  "of a GPU's memory; 64 MiB for an RDMA port)",
 	  0 },
 	{ NULL, 0, NULL, 0, "With --engine verbs:", 2 },
 	{ "gid-index", OPT_GID_INDEX, "N", 0,
@@ -92,9 +92,9 @@ static int run(struct probe *probe, struct err *err)
 
 static const struct probe_check checks[] = {
 	{ "all_to_all.busbw", "B/s", BETTER_HIGHER,
-	  "NVLink or NVSwitch slower than it was, or than others of its kind" },
+	  "NVLink or NVSwitch slower than before, or than others of its kind" },
 	{ "all_to_all.size_bw", "B/s", BETTER_NONE,
-	  "the same for smaller sizes: where launches take longer than they did" },
+	  "the same at smaller sizes: launches that take longer than before" },
 	{ "all_to_all.pair_bw", "B/s", BETTER_HIGHER,
 	  "the GPU or the pair of GPUs whose links are slow" },
 	{ "all_to_all.nvlinks", "1", BETTER_NONE, "a GPU with fewer NVLinks up than its peers" },
@@ -102,7 +102,7 @@ static const struct probe_check checks[] = {
 	  "data damaged in transit: elements that are wrong" },
 	{ "all_to_all.rnic_busbw", "B/s", BETTER_HIGHER,
 	  "an RDMA port or switch that is slow when all send to all (--engine verbs)" },
-	{ "all_to_all.rnic_size_bw", "B/s", BETTER_NONE, "the same for smaller sizes" },
+	{ "all_to_all.rnic_size_bw", "B/s", BETTER_NONE, "the same at smaller sizes" },
 	{ "all_to_all.rnic_pair_bw", "B/s", BETTER_HIGHER,
 	  "the port, or the path between two ports, that is slow" },
 	{ "all_to_all.rnic_correct", "1", BETTER_LOWER, "data damaged in transit over the fabric" },
@@ -116,8 +116,9 @@ int main(int argc, char **argv)
 					  .children = children };
 	static const struct probe_desc desc = {
 		.name = "all-to-all",
-		.summary = "All GPUs of the host send to all others through NCCL, or all its RDMA "
-			   "ports over the fabric: bandwidth of all and of each pair, NVLinks, and "
+		.summary = "Measures all-to-all between the host's GPUs through NCCL, or between "
+			   "its RDMA ports over the fabric: bandwidth of the whole and of each "
+			   "pair, NVLinks, and "
 			   "exact data.",
 		.active = true,
 		.budget_us = 30 * USEC_PER_SEC,

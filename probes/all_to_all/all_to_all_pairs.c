@@ -181,8 +181,8 @@ static int measure_round(struct all_to_all *t, size_t round, bool back)
 /* Behind switches no two GPUs share a link; without, theirs go straight to each other. */
 static char *pair_words(const struct all_to_all *t, const struct coll_move *m, double part)
 {
-	return xasprintf("only from %s to %s is slow, %.0f %% of the others%s",
-			 t->ends[m->from].subject, t->ends[m->to].subject, 100 * part,
+	return xasprintf("only %s to %s is slow, %.0f %% of the others%s", t->ends[m->from].subject,
+			 t->ends[m->to].subject, 100 * part,
 			 t->links_to == ACCEL_LINKS_SWITCH
 				 ? ": a path through the switches, not the links of a GPU"
 				 : "");

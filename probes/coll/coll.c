@@ -37,7 +37,7 @@ static void set_late(struct coll_result *result)
 	result->state = COLL_LATE;
 	if (!result->why[0])
 		(void)snprintf(result->why, sizeof(result->why),
-			       "it had not finished when the time was up");
+			       "it had not finished when time ran out");
 }
 
 /* A failure of the engine's own calls is one of the operation once it has begun. */

@@ -256,7 +256,7 @@ static int nccl_wait(struct coll *c, uint64_t deadline_us, struct err *err)
 	struct nccl_group *g = nccl_group_of(c);
 
 	nccl_pause(g, deadline_us, g->marked ? NCCL_POLL_US : NCCL_POLL_LAUNCH_US);
-	return now_us(g) < deadline_us ? 0 : err_set(err, ETIME, "the time is up");
+	return now_us(g) < deadline_us ? 0 : err_set(err, ETIME, "time ran out");
 }
 
 /* --- its end --- */

@@ -352,7 +352,7 @@ static int put_ranks(struct nccl_group *g, struct err *err)
 		r = g->ops->device_enter(g->accel, i, err);
 		if (r == 0)
 			r = nccl_check(g, &g->ranks[i], put_rank(g, &g->ranks[i]),
-				       "cannot begin the operation", err);
+				       "cannot start the operation", err);
 	}
 	return r;
 }

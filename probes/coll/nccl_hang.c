@@ -152,7 +152,7 @@ void nccl_hang_look(struct nccl_group *g)
 		return;
 	}
 	(void)snprintf(result->why, sizeof(result->why),
-		       "all %u GPUs began operation %u of %u and none finished it", count(all),
+		       "all %u GPUs started operation %u of %u and none finished it", count(all),
 		       MIN(fewest + 1, g->coll.times), g->coll.times);
 }
 
@@ -170,11 +170,11 @@ void nccl_hang_conclude(struct nccl_group *g)
 		suspect(g, held);
 	if (is_some(held, all))
 		(void)snprintf(result->why + used, sizeof(result->why) - used,
-			       "; told to give up, %s did not, %u others did", names,
+			       "; told to abort, %s did not, %u others did", names,
 			       count(all & ~held));
 	else if (!result->suspects)
 		(void)snprintf(
 			result->why + used, sizeof(result->why) - used,
-			"; told to give up, %s did: cannot tell which of them held up the others",
+			"; told to abort, %s did: cannot tell which of them held up the others",
 			held ? "none" : "all");
 }

@@ -139,8 +139,8 @@ static void set_lost(struct ring *g, const struct rdma_done *done)
 	result->state = COLL_FAILED;
 	result->suspect = (int)ring_next(g);
 	(void)snprintf(result->why, sizeof(result->why),
-		       "what rank %u sends does not reach rank %u: %s", g->coll.first, ring_next(g),
-		       words);
+		       "data sent by rank %u does not reach rank %u: %s", g->coll.first,
+		       ring_next(g), words);
 }
 
 /* The first chunk waited for nobody. */

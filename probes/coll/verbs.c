@@ -19,8 +19,7 @@ static int ring_start(struct coll *c, const struct coll_op *op, struct err *err)
 	if (op->kind != COLL_PASS_ON && (op->kind != COLL_ALL_REDUCE || g->side->gpu))
 		return err_set(
 			err, EOPNOTSUPP,
-			"a ring over RDMA does all-reduce only, and adds up in memory of the "
-			"host only");
+			"a ring over RDMA supports all-reduce only, and sums in host memory only");
 	g->adds = op->kind == COLL_ALL_REDUCE;
 	if (op->bytes == 0 || op->bytes > c->bytes || op->bytes % (c->n * sizeof(float)) != 0)
 		return err_set(err, EINVAL, "%llu bytes: expected a multiple of %zu, at most %llu",

@@ -334,7 +334,7 @@ static void exchange_tell_late(struct exchange *g)
 
 	g->error = -ETIMEDOUT;
 	if (s.n > 0)
-		tell(g, &s, "had not arrived when the time was up");
+		tell(g, &s, "had not arrived when time ran out");
 }
 
 /*
@@ -511,7 +511,7 @@ static int exchange_start(struct coll *c, const struct coll_op *op, struct err *
 	struct exchange *g = exchange_of(c);
 
 	if (op->kind != COLL_ALL_TO_ALL)
-		return err_set(err, EOPNOTSUPP, "an exchange over RDMA does all-to-all only");
+		return err_set(err, EOPNOTSUPP, "an exchange over RDMA supports all-to-all only");
 	if (op->bytes == 0 || op->bytes > c->bytes || op->bytes % (c->n * sizeof(float)) != 0)
 		return err_set(err, EINVAL, "%llu bytes: expected a multiple of %zu, at most %llu",
 			       (unsigned long long)op->bytes, c->n * sizeof(float),

@@ -158,7 +158,7 @@ static void fail_late(struct gemm_run *run)
 
 		if (!gemm_live(d) || d->n_taken == d->n_put)
 			continue;
-		(void)err_set(&err, ETIMEDOUT, "%s: %u of %u windows of the burn did not end",
+		(void)err_set(&err, ETIMEDOUT, "%s: %u of %u windows of the burn did not finish",
 			      d->info.subject, d->n_put - d->n_taken, d->n_put);
 		gemm_fail(d, -ETIMEDOUT, &err);
 	}

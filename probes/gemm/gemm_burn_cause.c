@@ -24,13 +24,13 @@ static const struct {
 	const char *code, *words;
 } causes[] = {
 	{ NVML_REASON_HW_POWER_BRAKE, "throttled",
-	  "the power brake holds it: power supply or rack" },
+	  "held back by the power brake: power supply or rack" },
 	{ NVML_REASON_HW_THERMAL | NVML_REASON_SW_THERMAL, "throttled",
-	  "throttled by heat: fan, paste, air" },
+	  "thermally throttled: fan, paste, airflow" },
 	{ NVML_REASON_HW_SLOWDOWN, "throttled", "throttled by the hardware: heat or power" },
 	{ NVML_REASON_SW_POWER_CAP, "power-limited",
 	  "warm, it reaches its power limit at a lower clock: cooling, or a poor part" },
-	{ 0, "low-clock", "its clock fell and the driver does not say why" },
+	{ 0, "low-clock", "its clock dropped and the driver does not say why" },
 };
 
 size_t gemm_burn_part(double slot_s)
@@ -177,9 +177,10 @@ bool gemm_burn_hot(const struct burn_sum *all, size_t n, size_t i, char **ret_wo
 
 	if (!(at_limit && above >= BURN_ABOVE_C) && !(above >= BURN_APART_C))
 		return false;
-	*ret_words = xasprintf("its memory is %.0f C hotter than that of the others, and may have "
-			       "%.0f C: contact of its heat sink, fan",
-			       above, limit);
+	*ret_words =
+		xasprintf("its memory is %.0f C hotter than that of the others, with a limit of "
+			  "%.0f C: contact of its heat sink, fan",
+			  above, limit);
 	return true;
 }
 
@@ -189,7 +190,7 @@ static void add_others(struct strbuf *words, const struct burn_sum *all, size_t 
 	size_t known = others_of(all, n, i, true, values);
 
 	if (known)
-		(void)strbuf_printf(words, " while the others' is %.0f to %.0f", values[0],
+		(void)strbuf_printf(words, " while the others are at %.0f to %.0f", values[0],
 				    values[known - 1]);
 }
 

@@ -34,7 +34,7 @@ static struct sample sample_of(const struct burn *b, unsigned i, const char *che
 		s.note = xstrdup(d->busy);
 	} else if (s.state == SAMPLE_MEASURED && b->slot < BURN_SLOTS) {
 		s.state = SAMPLE_TIMEOUT;
-		s.note = xasprintf("the time was over after %zu of %d parts", b->slot, BURN_SLOTS);
+		s.note = xasprintf("time ran out after %zu of %d parts", b->slot, BURN_SLOTS);
 	}
 	return s;
 }

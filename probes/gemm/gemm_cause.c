@@ -26,7 +26,7 @@ static const struct {
 	{ NVML_REASON_HW_POWER_BRAKE, "throttled",
 	  "throttled by the power brake: power supply or rack" },
 	{ NVML_REASON_HW_THERMAL | NVML_REASON_SW_THERMAL, "throttled",
-	  "throttled by heat: cooling" },
+	  "thermally throttled: cooling" },
 	{ NVML_REASON_HW_SLOWDOWN, "throttled", "throttled by the hardware: heat or power" },
 	{ NVML_REASON_APP_CLOCKS | NVML_REASON_SYNC_BOOST | NVML_REASON_DISPLAY, "clock-setting",
 	  "its clock is held down by a leftover setting" },
@@ -35,7 +35,7 @@ static const struct {
 	{ 0, "low-clock", "its clock is low and the driver does not say why" },
 };
 static const char defect_code[] = "slow-at-clock";
-static const char defect_words[] = "slow at a normal clock, a defect or another user: memory, ECC, "
+static const char defect_words[] = "slow at a normal clock: a defect or another user: memory, ECC, "
 				   "leftover MIG or MPS, another process";
 
 bool gemm_same_kind(const struct gemm_device *a, const struct gemm_device *b)
@@ -115,7 +115,7 @@ bool gemm_cause(const struct gemm_run *run, const struct gemm_device *d, const c
 		*ret_words = xstrdup(causes[i].words);
 	} else {
 		*ret_code = defect_code;
-		*ret_words = xasprintf("%s; and slow at that clock too, a defect or another user",
+		*ret_words = xasprintf("%s; and also slow at that clock: a defect or another user",
 				       causes[i].words);
 	}
 	return true;

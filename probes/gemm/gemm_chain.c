@@ -96,7 +96,7 @@ static int upload_factors(struct chain *c, struct err *err)
 	}
 	data = malloc(most);
 	if (!data)
-		return err_set(err, ENOMEM, "no memory for factors of %zu bytes", most);
+		return err_set(err, ENOMEM, "no memory for matrices of %zu bytes", most);
 	gemm_fill_random(plan->shape.dtype, most / accel_dtype_size(plan->shape.dtype), plan->seed,
 			 data);
 	for (i = 0; r == 0 && i < PRODUCTS; i++) {
@@ -263,8 +263,8 @@ static int measure_chain(struct chain *c, struct err *err)
 static char *chain_words(double layer_s, double alone_s, double share)
 {
 	if (!isfinite(alone_s))
-		return xasprintf("host-bound: a layer of %d launches takes %.1f us, the GPU alone "
-				 "cannot be told: launches take longer than copies of %d MiB",
+		return xasprintf("host-bound: a layer of %d launches takes %.1f us, the GPU's own "
+				 "time is unknown: launches take longer than copies of %d MiB",
 				 LAUNCHES / LAYERS, 1e6 * layer_s, BEHIND_BYTES >> 20);
 	return xasprintf(
 		"%s: a layer of %d launches takes %.1f us, the GPU alone %.1f us: it waits "

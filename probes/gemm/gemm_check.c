@@ -168,7 +168,7 @@ static int try_again(struct gemm_device *d, struct finding *f, struct err *err)
 	int r = exact_init(&shape, ~d->plan->seed, &e);
 
 	if (r < 0)
-		return err_errno(err, -r, "no memory to try %s again", d->info.subject);
+		return err_errno(err, -r, "no memory to retry %s", d->info.subject);
 	r = gemm_job_init(d, &shape, &job, err);
 	for (i = 0; r == 0 && i < AGAIN_PRODUCTS && !f->again; i++) {
 		r = start(d, &job, &e, err);
@@ -241,8 +241,8 @@ static int do_round(struct gemm_run *run, uint64_t seed, struct finding *finding
 static char *words(const struct gemm_device *d, const struct finding *f)
 {
 	const struct accel_gemm_shape *s = check_shape(d);
-	const char *then = f->again ? "wrong again in other memory and another shape"
-				    : "right again in other memory and another shape";
+	const char *then = f->again ? "wrong again in other memory and with another shape"
+				    : "correct in other memory and with another shape";
 
 	return xasprintf(
 		"product %llu: row %u, column %u of %ux%u is %.17g instead of %lld, %s%llu "

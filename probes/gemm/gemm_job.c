@@ -88,7 +88,7 @@ int gemm_factors_init(const struct accel_gemm_shape *shape, uint64_t seed, struc
 	f.y = malloc(f.y_size);
 	if (!f.x || !f.y) {
 		gemm_factors_release(&f);
-		return err_set(err, ENOMEM, "no memory for factors of %zu and %zu bytes", sizes.x,
+		return err_set(err, ENOMEM, "no memory for matrices of %zu and %zu bytes", sizes.x,
 			       sizes.y);
 	}
 	gemm_fill_random(shape->dtype, (size_t)shape->m * shape->k, seed, f.x);

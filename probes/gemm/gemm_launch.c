@@ -107,11 +107,11 @@ static double middle(const double *values, size_t n)
 
 static char *words(const struct launch *l)
 {
-	return xasprintf("a launch takes the host %.2f us, the 99th of 100 %.2f us%s",
+	return xasprintf("a launch takes the host %.2f us, 99th percentile %.2f us%s",
 			 1e6 * middle(l->median, l->n), 1e6 * middle(l->longest, l->n),
 			 gemm_place_is_sure(l->device)
 				 ? ""
-				 : "; from any core, as its node is not known: not compared");
+				 : "; from any core, as its NUMA node is unknown: not compared");
 }
 
 static int tell(struct gemm_run *run, const struct launch *l, enum gemm_side side, uint64_t start_us)

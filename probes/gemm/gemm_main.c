@@ -81,8 +81,8 @@ static const struct argp_option argp_options[] = {
 	  "--budget of 30s or more)",
 	  0 },
 	{ "burn", OPT_BURN, NULL, 0,
-	  "Load GPUs and NVLinks for the whole budget, of 30s at least, and tell how each of them "
-	  "becomes slower and hotter, in place of the other rates",
+	  "Load GPUs and NVLinks for the whole budget, at least 30s, and show how each becomes "
+	  "slower and hotter, instead of measuring the other rates",
 	  0 },
 	{ 0 },
 };
@@ -180,11 +180,11 @@ static int check_options(const struct probe *probe, const struct accel_ops *ops,
 	if ((o->overlap || o->chain || o->burn) && streq(ops->name, "cpu"))
 		return err_set(err, ENODEV, "--%s needs a GPU engine", option);
 	if (o->burn && (o->overlap || o->chain))
-		return err_set(err, EINVAL, "--burn: not together with --overlap or --chain");
+		return err_set(err, EINVAL, "--burn: cannot be combined with --overlap or --chain");
 	if (o->burn && probe->budget_us < BURN_BUDGET_MIN_US)
-		return err_set(err, EINVAL, "--burn: a --budget of at least 30s");
+		return err_set(err, EINVAL, "--burn: needs a --budget of at least 30s");
 	if (probe->budget_us < BUDGET_MIN_US)
-		return err_set(err, EINVAL, "--budget: at least 3s, of which 1s warms up");
+		return err_set(err, EINVAL, "--budget: at least 3s, of which 1s is warm-up");
 	return 0;
 }
 
@@ -329,11 +329,11 @@ int main(int argc, char **argv)
 		{ "gemm.per_clock", "1", BETTER_HIGHER,
 		  "a GPU slow at a normal clock: memory, ECC, settings, another process" },
 		{ "gemm.host_rate", "FLOP/s", BETTER_HIGHER,
-		  "a host whose slowest GPU is slower than that of others" },
+		  "a host whose slowest GPU is slower than those of other hosts" },
 		{ "gemm.launch", "s", BETTER_LOWER,
 		  "a host whose launches take longer: a slow core, its clock or settings (GPU)" },
 		{ "gemm.launch_p99", "s", BETTER_NONE,
-		  "a host that is disturbed while it launches: interrupts, other threads (GPU)" },
+		  "a host that is disturbed while launching: interrupts, other threads (GPU)" },
 		{ "gemm.launch_far", "s", BETTER_LOWER,
 		  "the same from a core of the other socket: the link between them (GPU)" },
 		{ "gemm.chain", "s", BETTER_LOWER,
@@ -349,9 +349,9 @@ int main(int argc, char **argv)
 		{ "gemm.burn_rate", "FLOP/s", BETTER_HIGHER,
 		  "with --burn: a GPU slower than its peers after minutes of load (GPU)" },
 		{ "gemm.burn_kept", "1", BETTER_HIGHER,
-		  "with --burn: a GPU that becomes slower as it gets warm: fan, paste, air (GPU)" },
+		  "with --burn: a GPU that slows down as it warms up: fan, paste, airflow (GPU)" },
 		{ "gemm.burn_hbm_temp", "1", BETTER_LOWER,
-		  "with --burn: memory at its limit while that of its peers is not, C (GPU)" },
+		  "with --burn: memory at its temperature limit while its peers' is not, C (GPU)" },
 		{ "gemm.burn_gpu_temp", "1", BETTER_LOWER,
 		  "with --burn: a GPU hotter than those of other hosts, C (GPU)" },
 		{ "gemm.burn_clock", "Hz", BETTER_NONE,
@@ -362,7 +362,8 @@ int main(int argc, char **argv)
 	};
 	static const struct probe_desc desc = {
 		.name = "gemm",
-		.summary = "Matrix products on all cores or GPUs at once: rate, and exact results.",
+		.summary = "Measures matrix products on all cores or GPUs at once: rate, and exact "
+			   "results.",
 		.active = true,
 		.budget_us = 10 * USEC_PER_SEC,
 		.checks = checks,

@@ -27,7 +27,7 @@ static char *compare(const struct gemm_device *d, double value)
 	CLEANUP(freep)
 	char *ratio = d->plain_rate > 0 ? xasprintf("%.1f %% of its rate without an all-reduce",
 						    100 * value / d->plain_rate)
-					: xstrdup("its rate without an all-reduce is not known");
+					: xstrdup("its rate without an all-reduce is unknown");
 
 	return xasprintf("%s%s%s", ratio, clock ? "; " : "", clock ? clock : "");
 }
@@ -121,7 +121,7 @@ int overlap_emit_busbw(struct overlap *o, uint64_t start_us)
 	} else if (o->n_goes) {
 		sample_set_windows(&s, o->goes, o->n_goes);
 		number_format(o->alone, s.unit, alone);
-		s.note = xasprintf("%.0f %% of what it is without products, %s",
+		s.note = xasprintf("%.0f %% of its rate without products, %s",
 				   100 * s.value / o->alone, alone);
 	} else {
 		s.state = SAMPLE_TIMEOUT;

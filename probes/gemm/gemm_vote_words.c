@@ -57,13 +57,13 @@ static char *tell_difference(const struct gemm_booth *b, unsigned i, uint64_t *r
 	unsigned own = v->versions[v->first];
 	struct gemm_version d = { 0 };
 	CLEANUP(freep)
-	char *who = o.n == 0   ? xstrdup("its other runs have")
+	char *who = o.n == 0   ? xstrdup("its other runs gave")
 		    : o.n == 1 ? xasprintf("%s has", o.whose)
 			       : xasprintf("%u others have", o.n);
 
 	*ret = 1;
 	if (!gemm_versions_differ(&b->versions, own, o.version, &d))
-		return xasprintf("it is not what %s", who);
+		return xasprintf("it differs from %s", who);
 	if (own == 0 || o.version == 0)
 		*ret = d.count;
 	return xasprintf("row %llu, column %llu of %ux%u is %.9g where %s %.9g, %s%llu such",
@@ -88,8 +88,8 @@ static char **name_undecided(const struct gemm_booth *b, unsigned i)
 void gemm_vote_tell(const struct gemm_booth *b, unsigned i, struct gemm_vote *vote)
 {
 	const struct gemm_voter *v = &b->voters[i];
-	const char *again = vote->again ? "again in other memory and another shape"
-					: "not again in other memory and another shape";
+	const char *again = vote->again ? "again in other memory and with another shape"
+					: "not again in other memory and with another shape";
 	CLEANUP(freep) char *difference = NULL;
 	bool undecided = v->verdict == GEMM_UNDECIDED;
 
@@ -103,6 +103,6 @@ void gemm_vote_tell(const struct gemm_booth *b, unsigned i, struct gemm_vote *vo
 		vote->with = name_undecided(b, i);
 	vote->words = xasprintf("random product, run %u: %s; in %u of %u runs%s; %s%s",
 				v->first + 1, difference, undecided ? v->n_runs : v->n_wrong,
-				v->n_runs, undecided ? ", undecided which of them is wrong" : "",
+				v->n_runs, undecided ? "; which of them is wrong is undecided" : "",
 				vote->input_damaged ? "its input was damaged; " : "", again);
 }

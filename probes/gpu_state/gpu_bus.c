@@ -76,7 +76,7 @@ static int tell_one(struct gpu_state *state, const char *address)
 		return gpu_tell(state, subject, &elsewhere, FINDING_NOTE,
 				"on the PCI bus and bound to the driver %s", driver);
 	return gpu_tell(state, subject, &words, FINDING_FAIL,
-			"a GPU is on the PCI bus at %s and the driver does not show it (%s): it "
+			"a GPU is on the PCI bus at %s but the driver does not show it (%s): it "
 			"failed to start, or is hidden from this container; check the kernel log",
 			address, driver[0] ? "it has it" : "no driver is bound to it");
 }

@@ -8,7 +8,7 @@ static const char ours[] = "a threshold of Assay's own";
 static const char throttled[] = "the GPU ran slower than it could";
 static const char hot[] = "the GPU was too hot: check cooling and airflow";
 static const char bus[] = "the PCIe link had to retransmit: reseat the GPU, check riser and slot";
-static const char link_lost[] = "the link was lost for a moment: check cable, bridge or baseboard";
+static const char link_lost[] = "the link was lost briefly: check cable, bridge or baseboard";
 static const char link_bits[] = "the link has bit errors: check cable, bridge or baseboard";
 
 #define ECC(name_, field_, finding_, words_, source_)                                           \
@@ -43,7 +43,7 @@ const struct gpu_counter_row gpu_counter_rows[] = {
 	  .ever_of = GPU_FIELD_ECC_UNCORRECTED,
 	  .finding = FINDING_FAIL,
 	  .words = "GPU memory lost data, and the driver has restarted its counters since: at a "
-		   "reboot, or when the program that met it left the GPU",
+		   "reboot, or when the program that hit it left the GPU",
 	  .source = nvml },
 	ECC("corrected", GPU_FIELD_ECC_CORRECTED, FINDING_NOTE,
 	    "errors in GPU memory were corrected", nvml),
@@ -90,7 +90,7 @@ const struct gpu_counter_row gpu_counter_rows[] = {
 	LINK("malformed", 206, FINDING_WARN, 100, link_bits, ours),
 	LINK("received", 208, FINDING_WARN, 100, link_bits, ours),
 	/* How many are too many is published for no product. */
-	LINK("effective", 219, FINDING_NOTE, 0, "errors were left after correction", nvml),
+	LINK("effective", 219, FINDING_NOTE, 0, "errors remained after correction", nvml),
 	LINK("symbol", 221, FINDING_NOTE, 0, "symbols were received wrong", nvml),
 };
 const size_t n_gpu_counter_rows = ARRAY_SIZE(gpu_counter_rows);

@@ -44,12 +44,12 @@ static int tell_ecc(struct gpu_state *state, const struct gpu_reading *gpu)
 	if (gpu->facts[FACT_ECC_PENDING] != gpu->facts[FACT_ECC]) {
 		words.code = "ecc-pending";
 		return gpu_tell(state, gpu->subject, &words, FINDING_INFO,
-				"ECC is %s, and will not be after the next reset", modes[on]);
+				"ECC is %s, but will not be after the next reset", modes[on]);
 	}
 	words.code = "ecc-off";
 	if (!on)
 		return gpu_tell(state, gpu->subject, &words, FINDING_INFO,
-				"ECC is off: errors in its memory go unnoticed");
+				"ECC is off: memory errors go unnoticed");
 	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "ECC is on");
 }
 
@@ -108,7 +108,7 @@ static int tell_sram(struct gpu_state *state, const struct gpu_reading *gpu)
 				"diagnostic, replace the GPU",
 				errors);
 	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD,
-			"%" PRIu64 " uncorrectable errors of its on-chip memory since it was made, "
+			"%" PRIu64 " uncorrectable errors of its on-chip memory over its lifetime, "
 			"within the threshold",
 			errors);
 }
@@ -142,11 +142,10 @@ static int tell_width(struct gpu_state *state, const struct gpu_reading *gpu)
 	if (!knows(gpu, FACT_PCIE_WIDTH) || !knows(gpu, FACT_PCIE_WIDTH_MAX))
 		return 0;
 	if (now < most)
-		return gpu_tell(
-			state, gpu->subject, &words, FINDING_WARN,
-			"the PCIe link at %s has %u lanes, and can have %u: reseat the GPU, "
-			"check riser and slot",
-			gpu->pci, now, most);
+		return gpu_tell(state, gpu->subject, &words, FINDING_WARN,
+				"the PCIe link at %s has %u lanes of %u: reseat the GPU, "
+				"check riser and slot",
+				gpu->pci, now, most);
 	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "%u lanes", now);
 }
 
@@ -347,13 +346,13 @@ static int tell_memory_heat(struct gpu_state *state, const struct gpu_reading *g
 		return 0;
 	if (gpu->facts[FACT_MEMORY_TEMPERATURE] < limit)
 		return gpu_tell(state, gpu->subject, &words, FINDING_GOOD,
-				"its memory has %.0f C, below the %" PRIu64
-				" C from which it slows the GPU down",
+				"its memory is at %.0f C, below the %" PRIu64
+				" C at which it slows the GPU down",
 				words.value, limit);
 	return gpu_tell(state, gpu->subject, &words,
 			!told && is_common_heat(state, gpu) ? FINDING_NOTE : FINDING_WARN,
-			"its memory has %.0f C, from %" PRIu64
-			" C on it slows the GPU down: check cooling and airflow",
+			"its memory is at %.0f C, and from %" PRIu64
+			" C it slows the GPU down: check cooling and airflow",
 			words.value, limit);
 }
 
@@ -370,10 +369,10 @@ static int tell_mig(struct gpu_state *state, const struct gpu_reading *gpu)
 	if (gpu->facts[FACT_MIG_PENDING] != gpu->facts[FACT_MIG]) {
 		words.code = "mig-pending";
 		return gpu_tell(state, gpu->subject, &words, FINDING_INFO,
-				"MIG is %s, and will not be after the next reset", modes[on]);
+				"MIG is %s, but will not be after the next reset", modes[on]);
 	}
 	return gpu_tell(state, gpu->subject, &words, on ? FINDING_NOTE : FINDING_GOOD, "%s",
-			on ? "it is divided into instances (MIG)" : "it is not divided");
+			on ? "it is partitioned into instances (MIG)" : "it is not partitioned");
 }
 
 /* Off, the driver starts a GPU anew for each program that is alone on it. */
@@ -390,8 +389,8 @@ static int tell_persistence(struct gpu_state *state, const struct gpu_reading *g
 	if (on)
 		return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "persistence mode is on");
 	return gpu_tell(state, gpu->subject, &words, FINDING_NOTE,
-			"persistence mode is off: the driver initializes it anew for each program "
-			"that has it to itself (nvidia-persistenced avoids that)");
+			"persistence mode is off: the driver initializes the GPU anew whenever a "
+			"program opens it first (nvidia-persistenced avoids that)");
 }
 
 static int tell_recovery(struct gpu_state *state, const struct gpu_reading *gpu)

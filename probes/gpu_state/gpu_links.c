@@ -60,7 +60,7 @@ static int tell_links(struct gpu_state *state, const struct gpu_reading *gpu)
 				gpu->n_links);
 	if (gpu->n_active < MAX(before, others))
 		return gpu_tell(state, gpu->subject, &words, FINDING_FAIL,
-				"%u NVLinks are up, %s %u: down are %s", gpu->n_active,
+				"%u NVLinks are up, %s %u; down: %s", gpu->n_active,
 				gpu->n_active < before ? "and it had"
 						       : "and others of its model have",
 				MAX(before, others), strbuf_text(&names));

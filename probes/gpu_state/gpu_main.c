@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 {
 	const struct probe_desc desc = {
 		.name = "gpu-state",
-		.summary = "Reads what the driver says about the GPUs: errors of memory and links, "
+		.summary = "Reads what the driver reports about the GPUs: memory and link errors, "
 			   "throttling, power, Xids, and who uses them. Puts no load on the host.",
 		.active = false,
 		.budget_us = 5 * USEC_PER_SEC,

@@ -172,7 +172,7 @@ static int tell_gone(struct gpu_state *state, const struct known *lost)
 
 	if (on_bus && *text_at(was, "pci"))
 		return gpu_tell(state, lost->id, &hidden, FINDING_FAIL,
-				"seen in an earlier run, on the PCI bus at %s, and not shown by "
+				"seen in an earlier run, on the PCI bus at %s, but not shown by "
 				"the driver: it failed to start, or is hidden from this container",
 				text_at(was, "pci"));
 	return gpu_tell(state, lost->id, &words, FINDING_FATAL,
@@ -323,13 +323,13 @@ static int tell_answers(struct gpu_state *state, const struct gpu_reading *gpu)
 
 	if (gpu->skipped)
 		return gpu_tell(state, gpu->subject, &words, FINDING_NOTE,
-				"not asked: there was no thread for it");
+				"not queried: there was no thread for it");
 	if (gpu->starting)
 		return tell_starting(state, gpu);
 	if (gpu->stuck && gpu->cut)
 		return gpu_tell(state, gpu->subject, &words, FINDING_NOTE,
-				"asked only in part: the driver answers slowly, %s had not "
-				"returned when the time was up",
+				"queried only in part: the driver answers slowly, %s had not "
+				"returned when time ran out",
 				call_of(gpu));
 	if (gpu->stuck && is_all_stuck(state->gpus))
 		return 0; /* told of the host */
@@ -390,7 +390,7 @@ int gpu_presence(struct gpu_state *state)
 	keep(state, lost, n);
 	if (state->gpus->stuck_at && state->gpus->cut)
 		r = gpu_tell(state, "host", &slow, FINDING_NOTE,
-			     "the driver answers slowly: %s had not returned when the time was up",
+			     "the driver answers slowly: %s had not returned when time ran out",
 			     state->gpus->stuck_at);
 	else if (state->gpus->stuck_at)
 		r = gpu_tell(state, "host", &stuck, FINDING_FAIL,

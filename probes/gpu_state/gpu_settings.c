@@ -69,7 +69,7 @@ static const struct reader {
 	{ "gpu.compute_mode", "compute mode", say_compute },
 	{ "gpu.vbios", "VBIOS", say_vbios },
 	{ "gpu.gsp_firmware", "GSP firmware", say_gsp },
-	{ "gpu.bar1", "memory that the bus can see (BAR1)", say_bar1 },
+	{ "gpu.bar1", "GPU memory visible on the bus (BAR1)", say_bar1 },
 };
 
 static void read_all(const struct gpu_state *state, const struct reader *reader,
@@ -176,14 +176,13 @@ static int tell_inforom(struct gpu_state *state, const struct gpu_reading *gpu)
 		return 0;
 	if (corrupt)
 		return gpu_tell(state, gpu->subject, &words, FINDING_WARN,
-				"its InfoROM (%s) is corrupt: the counts of its life are not to be "
-				"relied on; have it flashed, replace the GPU",
+				"its InfoROM (%s) is corrupt: its lifetime counters are "
+				"unreliable; have it reflashed, or replace the GPU",
 				version);
 	if (!gpu->known[FACT_INFOROM_CORRUPT])
 		return gpu_tell(state, gpu->subject, &words, FINDING_NOTE,
-				"InfoROM %s, which the driver does not check", version);
-	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "InfoROM %s, and it is whole",
-			version);
+				"InfoROM %s, which the driver does not verify", version);
+	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "InfoROM %s, intact", version);
 }
 
 static int tell_cc(struct gpu_state *state)

@@ -209,10 +209,11 @@ static int tell_kind(struct gpu_state *state, const struct kind *kind)
 					 .value = kind->standing ? 0 : (double)kind->count,
 					 .code = kind->match.code };
 
-	return gpu_tell(
-		state, kind->subject, &words, findings[kind->match.severity], "%s. %s: %s", note,
-		kind->standing ? "Reported before; it stands until the next boot" : "First of them",
-		kind->first);
+	return gpu_tell(state, kind->subject, &words, findings[kind->match.severity], "%s. %s: %s",
+			note,
+			kind->standing ? "Reported earlier; it remains until the next boot"
+				       : "First of them",
+			kind->first);
 }
 
 static bool has_kind(const struct xids *x, const char *subject)

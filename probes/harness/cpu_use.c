@@ -96,7 +96,7 @@ static int read_cores(int proc_fd, struct cpu_look *look, struct err *err)
 		if (isdigit((unsigned char)line[3]))
 			read_core(line, look);
 	}
-	return look->n_cores ? 0 : err_set(err, EINVAL, "/proc/stat: no line of a core");
+	return look->n_cores ? 0 : err_set(err, EINVAL, "/proc/stat: no line for any core");
 }
 
 /* Number `field` after the command of a stat line; 0 when it ends before. */

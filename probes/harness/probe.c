@@ -31,9 +31,9 @@ struct settings {
 static const struct argp_option common_options[] = {
 	{ "describe", OPT_DESCRIBE, NULL, 0, "Print what this probe can check, as JSON", 0 },
 	{ "budget", OPT_BUDGET, "DURATION", 0, "Time limit, such as 10s", 0 },
-	{ "busy", OPT_BUSY, "skip|run", 0, "What to do while others use the device (default skip)",
-	  0 },
-	{ "seed", OPT_SEED, "N", 0, "Seed of pseudo-random data (default 1)", 0 },
+	{ "busy", OPT_BUSY, "skip|run", 0,
+	  "What to do while a device is in use by others (default skip)", 0 },
+	{ "seed", OPT_SEED, "N", 0, "Seed for pseudo-random data (default 1)", 0 },
 	{ 0 },
 };
 
@@ -126,7 +126,7 @@ static int print_description(const struct probe *probe)
  */
 static void on_overrun(int signal_number UNUSED)
 {
-	static const char words[] = "probe: the budget is used up, ending\n";
+	static const char words[] = "probe: the budget is used up, stopping\n";
 
 	(void)!write(STDERR_FILENO, words, sizeof(words) - 1);
 	_exit(PROBE_COULD_NOT);
@@ -160,7 +160,7 @@ static int take_active_lock(const struct probe *probe, int *ret_fd, struct err *
 	if (r == 0)
 		r = lock_take(path, clock_mono_us() + probe->budget_us / 4, ret_fd, err);
 	if (r == -EACCES || r == -EPERM || r == -EROFS) {
-		log_warning("%s; running without the lock of active probes", err->msg);
+		log_warning("%s; running without the lock for active probes", err->msg);
 		return 0;
 	}
 	return r;

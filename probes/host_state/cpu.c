@@ -169,7 +169,7 @@ static int check_frequency(struct host *h)
 			s.min * 100, s.max * 100);
 	s.code = xstrdup("frequency-limit");
 	return host_emit(h, &s, FINDING_WARN,
-			 "%zu of %zu frequency policies are limited, down to %.0f %% of the "
+			 "%zu of %zu frequency policies are capped, down to %.0f %% of the "
 			 "maximum: %s; see scaling_max_freq and the BIOS",
 			 p.n_capped, p.n, p.lowest_cap * 100, strbuf_text(&p.capped));
 }
@@ -252,8 +252,8 @@ static int emit_throttle(struct host *h, unsigned id, const struct package *p)
 		return host_emit(h, &s, FINDING_GOOD, "no thermal throttling");
 	s.code = xstrdup("thermal-throttle");
 	return host_emit(h, &s, rate >= THROTTLE_WARN_PER_HOUR ? FINDING_WARN : FINDING_NOTE,
-			 "throttled by heat: %" PRIu64 " times the package, %" PRIu64
-			 " times its cores (most: cpu %u); check fans, air flow, heat sink",
+			 "thermal throttling: %" PRIu64 " times the package, %" PRIu64
+			 " times its cores (most: cpu %u); check fans, airflow, heat sink",
 			 p->package_events, p->core_events, p->worst_cpu);
 }
 
@@ -311,8 +311,8 @@ static int check_microcode(struct host *h)
 	if (n_other == 0)
 		return host_emit(h, &s, FINDING_GOOD, "every core runs microcode %s", first);
 	return host_emit(h, &s, FINDING_WARN,
-			 "%d cores run other microcode than %s: %s; update and reboot", n_other,
-			 first, strbuf_text(&others));
+			 "%d cores do not run microcode %s: %s; update and reboot", n_other, first,
+			 strbuf_text(&others));
 }
 
 int host_cpu(struct host *h, struct err *err UNUSED)

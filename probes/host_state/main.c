@@ -58,8 +58,9 @@ int main(int argc, char **argv)
 {
 	const struct probe_desc desc = {
 		.name = "host-state",
-		.summary = "Reads what the host says about itself: processor, memory errors, PCIe "
-			   "links, IOMMU, inventory and kernel log. Puts no load on the host.",
+		.summary =
+			"Reads what the host reports about itself: processor, memory errors, PCIe "
+			"links, IOMMU, inventory and kernel log. Puts no load on the host.",
 		.active = false,
 		.budget_us = 5 * USEC_PER_SEC,
 		.checks = host_checks,

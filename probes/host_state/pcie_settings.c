@@ -45,10 +45,10 @@ static int read_ats(const unsigned char *config, size_t len)
 }
 
 static const struct row rows[] = {
-	{ "host.pcie_payload", "largest packet of PCIe (MPS), bytes", true, read_payload },
-	{ "host.pcie_read_request", "largest read request of PCIe (MRRS), bytes", true,
+	{ "host.pcie_payload", "maximum PCIe payload size (MPS), bytes", true, read_payload },
+	{ "host.pcie_read_request", "maximum PCIe read request size (MRRS), bytes", true,
 	  read_request },
-	{ "host.ats", "translation of addresses by the device (ATS)", false, read_ats },
+	{ "host.ats", "address translation by the device (ATS)", false, read_ats },
 };
 
 /* What each device of the tree has of each row: `n` numbers a row, in new memory. */

@@ -35,7 +35,7 @@ static const struct service {
 	{ "host.fabric_manager", "nv-fabricmanage", "/usr/bin/nv-fabricmanager",
 	  "the fabric manager", true },
 	{ "host.nvlsm", "nvlsm", "/opt/nvidia/nvlsm/sbin/nvlsm",
-	  "the subnet manager of NVLink (NVLSM)", false },
+	  "the NVLink subnet manager (NVLSM)", false },
 	{ "host.imex", "nvidia-imex", "/usr/bin/nvidia-imex", "IMEX", false },
 };
 
@@ -110,8 +110,8 @@ static int tell(struct host *h, const struct service *service, bool runs, bool i
 		return host_emit(h, &s, FINDING_NOTE, "%s: %s", service->words, text);
 	s.code = xstrdup("version-mismatch");
 	return host_emit(h, &s, FINDING_INFO,
-			 "%s that is installed is %s and the driver is %s: it will not start again "
-			 "before both are the same",
+			 "the installed %s is %s but the driver is %s: it will not start again "
+			 "until both match",
 			 service->words, version, driver);
 }
 

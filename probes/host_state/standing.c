@@ -75,8 +75,8 @@ int standing_emit(struct host *h, const char *check, const json_t *list, const j
 		s.params = json_pack("{s:s}", "pattern", "standing");
 		r = host_emit(
 			h, &s, FINDING_FATAL,
-			"logged before %s and still standing: a reboot clears it, or, after a "
-			"reset of the device, removing the state file probe/host-state.json: %s",
+			"logged before %s and still in effect: cleared by a reboot or, after a "
+			"reset of the device, by removing the state file probe/host-state.json: %s",
 			text(item, "since"), text(item, "line"));
 	}
 	return r;

@@ -35,7 +35,7 @@ bool data_differs(const void *got, const void *wanted, uint64_t bytes,
 			first = i;
 	}
 	(void)snprintf(ret_words, DATA_WORDS_SIZE,
-		       "wrong data: %llu of %llu bytes, from 0x%llx on (0x%02x in place of 0x%02x)",
+		       "wrong data: %llu of %llu bytes, from 0x%llx on (0x%02x instead of 0x%02x)",
 		       (unsigned long long)n, (unsigned long long)bytes, (unsigned long long)first,
 		       is[first], should[first]);
 	return true;

@@ -215,17 +215,18 @@ static char *say_address(const struct gid_choice *gid, const struct rdma_gid *ot
 
 	gid_format(&gid->gid, own);
 	gid_format(other, better);
-	return xasprintf("not one request was ever answered from GID index %d (%s), and from index "
-			 "%u (%s) one is: look at the VLAN, the route and the neighbours of the "
-			 "first, or ask for the other (--gid-index %u)",
+	return xasprintf("not one request was ever answered from GID index %d (%s), while one from "
+			 "index %u (%s) was: check the VLAN, the route and the neighbours of the "
+			 "first, or use the other one (--gid-index %u)",
 			 gid->index, own, other->index, better, other->index);
 }
 
 static char *say_nobody(const struct rdma_port *port, size_t tried)
 {
 	return xasprintf(
-		"not one request was ever answered, from %zu address%s, nor in an earlier run, nor "
-		"does another port here answer itself: a faulty port, or loopback that is not set "
+		"not one request was ever answered, from %zu address%s, "
+		"nor in an earlier run, and "
+		"no other port here answers itself: a faulty port, or loopback that is not set "
 		"up; check that the RNIC may loop its own traffic back%s",
 		1 + tried, tried ? "es" : "",
 		port->layer == RDMA_ETHERNET ? ", that its address has an existing network and "
@@ -244,14 +245,14 @@ static char *look_into(struct answers *a, size_t i, const struct gid_choice *gid
 	if (*ret_set_up)
 		return say_address(gid, &better);
 	if (did_before(a, port))
-		return xstrdup("not one request was answered, as they were in an earlier run: the "
+		return xstrdup("not one request was answered, unlike in an earlier run: the "
 			       "port is faulty");
 	other = find_other(a, i);
 	*ret_set_up = !other;
 	if (!other)
 		return say_nobody(port, tried);
 	return xasprintf("not one request was ever answered, though %s port %u answers itself: "
-			 "this port is faulty, if it is set up as that one",
+			 "this port is faulty, if it is set up like that one",
 			 other->device, other->number);
 }
 
@@ -265,7 +266,7 @@ void answers_explain(struct answers *a, const struct rdma_port *port, const stru
 	if (a->of[i].said == UNKNOWN)
 		a->of[i].said = ask(a, port, gid->index) ? ANSWERS : SILENT;
 	if (a->of[i].said == ANSWERS) {
-		scene->known = "not one request was ever answered, though the port answers at "
+		scene->known = "not one request was ever answered, though the port answers with "
 			       "other memory: the path to this memory is faulty";
 		return;
 	}

@@ -147,8 +147,7 @@ static int add_all(void *context, struct err *err)
 		return r;
 	o->opened = o->gpus.accel;
 	if (is_sealed(o->gpus.accel))
-		return err_set(err, ENOTSUP,
-			       "confidential computing is on, and keeps RNICs from it");
+		return err_set(err, ENOTSUP, "confidential computing is on, and keeps RNICs out");
 	n_devices = o->gpus.accel->ops->n_devices(o->gpus.accel);
 	for (i = 0; i < n_devices && o->n < o->max; i++)
 		add(&o->gpus, i, &o->ends[o->n++]);

@@ -62,8 +62,8 @@ static const struct probe_check checks[] = {
 	  "setting" },
 	{ "loopback.read_bw", "B/s", BETTER_HIGHER, "the same, for reads" },
 	{ "loopback.write_lat", "s", BETTER_LOWER,
-	  "a detour on the way from the RNIC to the memory" },
-	{ "loopback.read_lat", "s", BETTER_LOWER, "the same, there and back" },
+	  "a detour on the path from the RNIC to the memory" },
+	{ "loopback.read_lat", "s", BETTER_LOWER, "the same, round trip" },
 };
 
 int main(int argc, char **argv)
@@ -74,8 +74,9 @@ int main(int argc, char **argv)
 					  .children = children };
 	static const struct probe_desc desc = {
 		.name = "loopback",
-		.summary = "Measure each RNIC port to each memory of the host through its own "
-			   "loopback: the whole mesh in 75s, with --set quick in 20s the few cells "
+		.summary = "Measure each RNIC port against each memory of the host through its own "
+			   "loopback: the whole mesh in 75s, or with --set quick, in 20s, the few "
+			   "cells "
 			   "that cover every link",
 		.active = true,
 		.budget_us = BUDGET_FULL_US,

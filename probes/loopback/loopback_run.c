@@ -104,7 +104,7 @@ static void add_gpus(struct plan *p)
 	struct err err = ERR_INIT;
 
 	if (gpu_endpoints_open(&p->gpus, p->ends, &p->n_ends, ENDPOINTS_MAX, &err) < 0)
-		log_warning("the memory of GPUs is left out: %s", err.msg);
+		log_warning("GPU memory is left out: %s", err.msg);
 }
 
 static int find_endpoints(struct plan *p, struct err *err)

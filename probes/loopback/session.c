@@ -60,7 +60,7 @@ static int check_mtu(const struct session *s, struct err *err)
 		return 0;
 	return err_set(err, EMSGSIZE,
 		       "MTU mismatch: --mtu is %u, but %s port %u has %u: raise the MTU of its "
-		       "network interface, or ask for less",
+		       "network interface, or use a smaller one",
 		       wanted, port->device, port->number, port->mtu);
 }
 

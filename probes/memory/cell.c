@@ -53,7 +53,7 @@ static json_t *params_of(const struct cell *cell, unsigned check)
 static char *rate_note(const struct ready *ready)
 {
 	if (ready->cached)
-		return xstrdup("caches hold much of such small arrays: there is too little "
+		return xstrdup("such small arrays fit largely in caches: there is too little "
 			       "free memory for larger ones");
 	if (!ready->settled)
 		return xstrdup("no two array sizes agreed within 3 %: caches may have helped");
@@ -84,7 +84,7 @@ static void describe_fault(const struct verify *v, struct sample *s)
 		" of array %zu: expected 0x%016" PRIx64 ", got 0x%016" PRIx64 "; %s",
 		v->fault.wrong, v->words, v->offset, v->array, v->fault.expected, v->fault.got,
 		v->reproduced ? "wrong again with other values"
-			      : "right when tried again with other values");
+			      : "correct when retried with other values");
 }
 
 static int measure_pattern(struct cell *cell, uint64_t us, struct sample *s)

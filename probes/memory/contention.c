@@ -132,6 +132,6 @@ char *contention_since(const struct contention *c, const struct stint *from,
 		return NULL;
 	who = name_user(c, &look, node->cores.v, node->cores.n);
 	cpu_look_release(&look);
-	return xasprintf("others took %.0f %% of the time of the cores of numa:%u: %s",
+	return xasprintf("other work took %.0f %% of the time of the cores of numa:%u: %s",
 			 100 * MIN(lost, 1.0), node->id, who);
 }

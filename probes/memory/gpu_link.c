@@ -34,7 +34,7 @@ void gpu_link_look(struct gpu_device *d)
 		return;
 	(void)snprintf(
 		d->link, sizeof(d->link),
-		"its PCIe link ran at %.20s x%.4s during the test, and can run at %.20s x%.4s",
+		"its PCIe link ran at %.20s x%.4s during the test, but can run at %.20s x%.4s",
 		speed ? speed : "?", width ? width : "?", speed_max ? speed_max : "?",
 		width_max ? width_max : "?");
 }

@@ -278,7 +278,7 @@ static char *share_words(const struct pass *p, uint64_t chunks)
 
 	return xasprintf("%.1f GB, %.0f %% of its memory%s", bytes * 1e-9,
 			 100 * bytes / (double)MAX(d->info.memory_bytes, UINT64_C(1)),
-			 !all ? ": the time was over" : "");
+			 !all ? ": time ran out" : "");
 }
 
 static void describe(const struct pass *p, uint64_t chunks, bool reproduced, struct sample *s)
@@ -300,7 +300,7 @@ static void describe(const struct pass *p, uint64_t chunks, bool reproduced, str
 			    ": expected 0x%016" PRIx64 ", got 0x%016" PRIx64 "; %s; tried: %s",
 			    f->wrong, s->n, f->index * sizeof(uint64_t), f->expected, f->got,
 			    reproduced ? "wrong again with other values and buffers"
-				       : "right when tried again with other values and buffers",
+				       : "correct when retried with other values and buffers",
 			    share);
 }
 

@@ -146,7 +146,7 @@ static void check_data(const struct gpu_job *job, struct sample *s)
 		;
 	s->ok = TRI_NO;
 	s->code = xstrdup("copy:wrong-data");
-	s->note = xasprintf("data came back wrong from the GPU, first at byte 0x%zx of %zu", i,
+	s->note = xasprintf("the GPU returned wrong data, first at byte 0x%zx of %zu", i,
 			    (size_t)job->lanes[0].bytes);
 }
 

@@ -36,7 +36,7 @@ static const char *const engine_names[] = {
 
 static const struct argp_option option_table[] = {
 	{ "engine", OPT_ENGINE, "auto|cpu|cuda", 0,
-	  "What to measure: cpu is host memory, cuda the memory of GPUs, auto both (default)", 0 },
+	  "What to measure: cpu is host memory, cuda is GPU memory, auto is both (default)", 0 },
 	{ "size", OPT_SIZE, "B", 0, "Bytes of one copy between host and GPU (default 33554432)", 0 },
 	{ 0 },
 };
@@ -84,7 +84,7 @@ static int run_gpus(struct probe *probe, const struct options *options, struct e
 
 	if (!accel_gpu_present())
 		return err_set(err, ENODEV,
-			       "no NVIDIA GPU on the PCI bus of this host, and no driver for one");
+			       "no NVIDIA GPU on this host's PCI bus, and no driver for one");
 	r = gpu_start(probe, start_part, &accel, err);
 	if (r == 0)
 		return gpu_probe(probe, accel, options->copy_bytes, err);
@@ -149,9 +149,9 @@ static const struct probe_check checks[] = {
 	{ "memory.h2d_bw", "B/s", BETTER_HIGHER,
 	  "a slow PCIe link, switch, root port or socket link between a GPU and the host" },
 	{ "memory.d2h_bw", "B/s", BETTER_HIGHER, "the same, from the GPU to the host" },
-	{ "memory.bidir_bw", "B/s", BETTER_HIGHER, "the same, both ways at once" },
+	{ "memory.bidir_bw", "B/s", BETTER_HIGHER, "the same, in both directions at once" },
 	{ "memory.device_bw", "B/s", BETTER_HIGHER,
-	  "slow memory of a GPU: its clock, ECC, remapped rows, another process" },
+	  "slow GPU memory: its clock, ECC, remapped rows, another process" },
 	{ "memory.p2p_bw", "B/s", BETTER_HIGHER,
 	  "a slow or missing NVLink, or a slow PCIe link between two GPUs" },
 	{ "memory.pattern", "1", BETTER_LOWER, "memory that does not retain what is written" },

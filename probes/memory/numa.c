@@ -303,7 +303,8 @@ static int read_nodes(int sys_fd, const struct cpu_list *ids, const struct cpu_l
 		int r;
 
 		if (ids->v[i] > NUMA_NODE_ID_MAX)
-			return err_set(err, EINVAL, "node/online: no node can be %u", ids->v[i]);
+			return err_set(err, EINVAL, "node/online: %u is not a valid node",
+				       ids->v[i]);
 		if (host->n == NUMA_NODES_MAX) {
 			host->more = true;
 			break;

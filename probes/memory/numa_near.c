@@ -29,7 +29,7 @@ void numa_leave_out_bare(struct numa_host *host)
 
 		if (node->total_bytes == 0 || node->cpus.n > 0)
 			continue;
-		log_info("numa:%u has memory and no processors, as that of a GPU has: it is left "
+		log_info("numa:%u has memory but no processors, like that of a GPU: it is left "
 			 "out",
 			 node->id);
 		node->total_bytes = 0;

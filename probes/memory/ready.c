@@ -112,8 +112,7 @@ int ready_open(const struct ready_wish *wish, struct team *team, const struct ke
 		return r;
 	r = find_size(wish, team, kernel, &sizing, &ready);
 	if (r < 0)
-		r = err_set(err, ETIME,
-			    "the budget is too short to make the memory of numa:%u ready",
+		r = err_set(err, ETIME, "the budget is too short to prepare the memory of numa:%u",
 			    wish->node->id);
 	else
 		r = buffer_verify(&ready.buffer, ready.array_bytes, wish->only_node, err);

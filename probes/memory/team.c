@@ -122,7 +122,7 @@ int team_new(const unsigned *cpus, size_t n, struct team **ret, struct err *err)
 	size_t i;
 
 	if (n == 0 || n > TEAM_THREADS_MAX)
-		return err_set(err, E2BIG, "%zu threads: from 1 to %d", n, TEAM_THREADS_MAX);
+		return err_set(err, E2BIG, "%zu threads: expected 1 to %d", n, TEAM_THREADS_MAX);
 	team = xcalloc(1, sizeof(*team));
 	team->members = xcalloc(n, sizeof(*team->members));
 	(void)pthread_mutex_init(&team->lock, NULL);

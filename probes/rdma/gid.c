@@ -104,6 +104,6 @@ int gid_choose(const struct rdma_port *port, const struct rdma_gid *gids, size_t
 			err, EADDRNOTAVAIL, "%s port %u has no GID: %s", port->device, port->number,
 			port->layer == RDMA_INFINIBAND ? "has the subnet manager seen it?"
 						       : "give its network interface an address");
-	take(best, n > 1 ? "the best of those there are" : "the only one", ret);
+	take(best, n > 1 ? "the best one available" : "the only one", ret);
 	return 0;
 }

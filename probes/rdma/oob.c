@@ -149,7 +149,8 @@ static int prove(struct oob *o, bool dials, uint64_t deadline_us, struct err *er
 	if (!oob_same(theirs, wanted)) {
 		if (!dials)
 			(void)write_all(o, refused, sizeof(refused), deadline_us, NULL);
-		return err_set(err, EACCES, "%s has another token: give both the same --token-file",
+		return err_set(err, EACCES,
+			       "%s has another token: give both hosts the same --token-file",
 			       o->name);
 	}
 	return dials ? 0 : write_all(o, own, sizeof(own), deadline_us, err);

@@ -20,7 +20,7 @@ static const struct argp_option option_table[] = {
 	  "Index of the GID to use on the ports (default: the best one)", 0 },
 	{ "mtu", OPT_MTU, "N", 0, "MTU in bytes: 256 to 4096, at most that of the ports", 0 },
 	{ "size", OPT_SIZE, "B", 0, "Size of a request in bytes (default 65536)", 0 },
-	{ "qps", OPT_QPS, "N", 0, "Queue pairs per direction (default 1, from 200 Gb/s on 4)", 0 },
+	{ "qps", OPT_QPS, "N", 0, "Queue pairs per direction (default 1; 4 from 200 Gb/s up)", 0 },
 	{ "depth", OPT_DEPTH, "N", 0, "Outstanding requests per queue pair (default 128)", 0 },
 	{ 0 },
 };
@@ -52,8 +52,8 @@ static long parse_number(const struct number *row, const char *arg, struct argp_
 
 static const struct argp_option service_table[] = {
 	{ NULL, 0, NULL, 0,
-	  "As the jobs use the fabric (default: as /etc/assay/rdma.yaml says):", 3 },
-	{ "devices", OPT_DEVICES, "LIST", 0, "Only these ports, written as NCCL_IB_HCA", 3 },
+	  "How the jobs use the fabric (default: as in /etc/assay/rdma.yaml):", 3 },
+	{ "devices", OPT_DEVICES, "LIST", 0, "Only these ports, in NCCL_IB_HCA syntax", 3 },
 	{ "pkey-index", OPT_PKEY_INDEX, "N", 0,
 	  "Index of the P_Key (default: the first with full membership)", 3 },
 	{ "sl", OPT_SL, "N", 0, "Service level, 0 to 15 (default 0)", 3 },

@@ -28,7 +28,7 @@ int port_check_users(const struct rdma_port *port, struct err *err)
 		return 0;
 	who = users.pid ? xasprintf("%s (pid %ld)", users.command[0] ? users.command : "a process",
 				    users.pid)
-			: xstrdup("a process of another PID namespace");
+			: xstrdup("a process in another PID namespace");
 	return err_set(err, EBUSY, "%s uses %s: %u queue pair%s of others, connected", who,
 		       port->device, users.queues, users.queues > 1 ? "s" : "");
 }
@@ -47,7 +47,8 @@ int port_check_traffic(const struct rdma_port *port, const struct traffic *first
 	rate = traffic_rate(first, &now, port->mtu);
 	if (port->bytes_per_s <= 0 || rate <= TRAFFIC_BUSY_SHARE * port->bytes_per_s)
 		return 0;
-	return err_set(err, EBUSY, "others send %.1f MB/s through %s port %u, %.0f %% of its rate",
+	return err_set(err, EBUSY,
+		       "others are sending %.1f MB/s through %s port %u, %.0f %% of its rate",
 		       rate / MEGA, port->device, port->number, 100 * rate / port->bytes_per_s);
 }
 

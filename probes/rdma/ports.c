@@ -184,7 +184,8 @@ static size_t leave_unconnected(struct rdma_port *ports, size_t n, char ret_word
 			ports[kept++] = ports[i];
 	}
 	say_left(n_left,
-		 "no reliable connections (as EFA, usNIC, iWARP), which is what is measured here",
+		 "no reliable connections (like EFA, usNIC, iWARP), which "
+		 "are what is measured here",
 		 ret_words);
 	return kept;
 }
@@ -195,7 +196,7 @@ int ports_list(struct rdma_engine *engine, struct rdma_port *ret_ports,
 	int n = engine->ops->list(engine, ret_ports, RDMA_PORTS_MAX, err);
 
 	if (n == -ENOSYS)
-		return err_set(err, ENODEV, "this kernel has no RDMA");
+		return err_set(err, ENODEV, "this kernel has no RDMA support");
 	if (n < 0)
 		return n;
 	if (n == 0)
@@ -228,7 +229,7 @@ size_t ports_choose(struct rdma_port *ports, size_t n, const char *list,
 	}
 	say_left(n_left,
 		 list ? "not in the list of devices"
-		      : "its model or rate differs from the others'; --devices would include it",
+		      : "its model or rate differs from the others; --devices would include it",
 		 ret_words);
 	return kept;
 }

@@ -51,11 +51,11 @@ int region_add_accel(const struct rdma_ops *ops, struct rdma_device *d, struct a
 	if (r == 0) {
 		*ret_way = (struct region_way){ "peermem",
 						exported ? "the RNIC does not support dmabuf"
-							 : "the driver exports no dmabuf" };
+							 : "the driver does not export dmabufs" };
 		return 0;
 	}
 	return err_set(err, EOPNOTSUPP,
-		       "the memory of the GPU cannot be reached: by dmabuf: %.100s; by address: "
+		       "the GPU's memory cannot be reached: by dmabuf: %.100s; by address: "
 		       "%.100s",
 		       first.msg, second.msg);
 }

@@ -61,7 +61,7 @@ static int decode_devices(const struct jval *v, void *member, struct err *err)
 
 	if (!json_is_string(v->value))
 		return jval_fail(v, err,
-				 "expected a list of devices in one text, as in NCCL_IB_HCA");
+				 "expected a list of devices in one string, as in NCCL_IB_HCA");
 	if (ports_list_check(json_string_value(v->value), &why) < 0)
 		return jval_fail(v, err, "%s", why.msg);
 	*devices = xstrdup(json_string_value(v->value));

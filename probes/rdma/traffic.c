@@ -110,10 +110,11 @@ static void judge_wire(const struct traffic *before, const struct traffic *after
 	if (traffic_growth(before, after, TRAFFIC_WIRE_BYTES, &wire) &&
 	    (double)wire >= WIRE_SHARE * own_bytes) {
 		ret->wire = true;
-		(void)snprintf(ret->words, sizeof(ret->words),
-			       "%.0f MB went out over the wire: the switch sent them back, so the "
-			       "cable was measured too",
-			       (double)wire / MEGA);
+		(void)snprintf(
+			ret->words, sizeof(ret->words),
+			"%.0f MB went over the wire and were sent back by the switch, so the "
+			"cable was measured too",
+			(double)wire / MEGA);
 	} else if (traffic_growth(before, after, TRAFFIC_INNER_BYTES, &inner) &&
 		   (double)inner >= WIRE_SHARE * own_bytes) {
 		(void)snprintf(ret->words, sizeof(ret->words),
@@ -136,7 +137,7 @@ static void judge(const struct traffic *before, const struct traffic *after, con
 		most > FOREIGN_SHARE * MAX(bytes_of(own), (double)own->mtu * (double)own->requests);
 	if (ret->foreign)
 		(void)snprintf(ret->words, sizeof(ret->words),
-			       "others sent about %.1f MB/s through the port during the test, in "
+			       "other traffic of about %.1f MB/s used the port during the test, in "
 			       "addition to our %.1f MB/s",
 			       ret->foreign_bytes / MEGA,
 			       seconds > 0 ? bytes_of(own) / seconds / MEGA : 0);

@@ -171,7 +171,7 @@ static size_t list_device(struct ibv_device *device, struct rdma_port *ret, size
 			continue;
 		}
 		p->unknown = true;
-		(void)snprintf(p->state, sizeof(p->state), "the state of the port cannot be read");
+		(void)snprintf(p->state, sizeof(p->state), "cannot read the state of the port");
 	}
 	n = n ? n : i - 1;
 	if (context)

@@ -129,9 +129,9 @@ int verbs_calls_load(struct err *err)
 		return 0;
 	if (!has_devices())
 		return err_set(err, ENODEV, "no RDMA device here, and %s", why.msg);
-	return err_set(
-		err, ENOTSUP,
-		"this host has RDMA devices, and %s: install libibverbs (of rdma-core) and the "
-		"provider of the devices",
-		why.msg);
+	return err_set(err, ENOTSUP,
+		       "this host has RDMA devices, but %s: install libibverbs (part of rdma-core) "
+		       "and the "
+		       "provider of the devices",
+		       why.msg);
 }

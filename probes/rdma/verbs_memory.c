@@ -33,7 +33,7 @@ int verbs_error(struct err *err, int code, const struct rdma_device *d, const ch
 		return err_errno(err, code, "%s: %s", d->name, what);
 	locked_limit(limit);
 	return err_set(err, ENOMEM,
-		       "%s: %s: no memory: raise the limit of locked memory (ulimit -l, now %s)",
+		       "%s: %s: no memory: raise the limit on locked memory (ulimit -l, now %s)",
 		       d->name, what, limit);
 }
 
@@ -67,7 +67,7 @@ int verbs_region_add_dmabuf(struct rdma_device *d, const struct rdma_dmabuf *mem
 
 	if (!mr && errno == EOPNOTSUPP)
 		return err_set(err, EOPNOTSUPP,
-			       "%s cannot reach the memory of other devices "
+			       "%s cannot access the memory of other devices "
 			       "(no dmabuf)",
 			       d->name);
 	if (!mr)

@@ -113,8 +113,7 @@ int verbs_poll(struct rdma_queue *q, struct rdma_done *ret, size_t max, struct e
 	int n = ibv_poll_cq(q->done->cq, (int)MIN(max, ARRAY_SIZE(wc)), wc), i;
 
 	if (n < 0)
-		return err_set(err, EIO, "%s: the completion queue cannot be polled",
-			       q->device->name);
+		return err_set(err, EIO, "%s: cannot poll the completion queue", q->device->name);
 	for (i = 0; i < n; i++)
 		ret[i] = (struct rdma_done){ .id = wc[i].wr_id,
 					     .status = status_of(wc[i].status),

@@ -16,15 +16,15 @@ static const struct {
 				  "rdma:retry-exceeded", true },
 	[RDMA_RNR_EXCEEDED] = { "the other side is not ready to receive (RNR retry exceeded)",
 				"rdma:rnr-exceeded", false },
-	[RDMA_REMOTE_ACCESS] = { "the other side refuses the access (remote access error)",
+	[RDMA_REMOTE_ACCESS] = { "the other side refused the access (remote access error)",
 				 "rdma:remote-access", false },
-	[RDMA_REMOTE_INVALID] = { "the other side calls the request invalid (remote invalid "
+	[RDMA_REMOTE_INVALID] = { "the other side rejected the request as invalid (remote invalid "
 				  "request error)",
 				  "rdma:remote-invalid", false },
 	[RDMA_REMOTE_ERROR] = { "the other side failed (remote operation error)",
 				"rdma:remote-error", true },
 	[RDMA_LOCAL_ERROR] = { "this side failed (local error)", "rdma:local-error", false },
-	[RDMA_FLUSHED] = { "given up after an earlier failure (flushed)", "rdma:flushed", false },
+	[RDMA_FLUSHED] = { "abandoned after an earlier failure (flushed)", "rdma:flushed", false },
 };
 
 char *rdma_done_words(const struct rdma_done *done)

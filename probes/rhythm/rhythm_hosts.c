@@ -16,11 +16,11 @@ static const struct {
 	const char *words;
 } differences[] = {
 	{ RHYTHM_STOPPED_FIRST, "stopped before the others" },
-	{ RHYTHM_STOPPED_ALONE, "has stopped, and the others have not" },
-	{ RHYTHM_MOVES_ALONE, "goes on, and the others have stopped" },
+	{ RHYTHM_STOPPED_ALONE, "has stopped, but the others have not" },
+	{ RHYTHM_MOVES_ALONE, "continues, but the others have stopped" },
 	{ RHYTHM_OTHER_PERIOD, "takes different steps from the others" },
-	{ RHYTHM_SENDS_LESS, "sends less in a step than the others" },
-	{ RHYTHM_SENDS_MORE, "sends more in a step than the others" },
+	{ RHYTHM_SENDS_LESS, "sends less per step than the others" },
+	{ RHYTHM_SENDS_MORE, "sends more per step than the others" },
 };
 
 /* NAN for what is no number. */
@@ -84,7 +84,7 @@ static int read_one(const char *path, struct rhythm *ret, struct err *err)
 	if (!format || !streq(format, "assay-rhythm/1"))
 		return err_set(err, EINVAL, "%s: expected the output of assay rhythm -o json", path);
 	if (!sum_up(document, ret))
-		return err_set(err, EINVAL, "%s: no counter of an RNIC in it", path);
+		return err_set(err, EINVAL, "%s: contains no RNIC counter", path);
 	return 0;
 }
 
@@ -119,7 +119,7 @@ static char *sentence_of(const json_t *hosts)
 		first = first ? first : host;
 	}
 	if (n < RHYTHM_HOSTS_LEAST)
-		return xasprintf("%zu hosts: fewer than %d cannot say which one differs", n,
+		return xasprintf("%zu hosts: fewer than %d cannot show which one differs", n,
 				 RHYTHM_HOSTS_LEAST);
 	if (!first)
 		return xasprintf("%zu hosts are alike", n);

@@ -96,10 +96,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option option_table[] = {
 	{ "seconds", 's', "N", 0, "How long to sample, in seconds (default 30; 1 to 120)", 0 },
-	{ "every", 'e', "MS", 0, "Milliseconds from one sample to the next (default 20; 10 to 100)",
-	  0 },
-	{ "compare", 'c', NULL,
-	  0, "Sample nothing; compare the hosts of one job, by what this program printed on each with -o json",
+	{ "every", 'e', "MS", 0, "Milliseconds between samples (default 20; 10 to 100)", 0 },
+	{ "compare", 'c', NULL, 0,
+	  "Take no samples; compare the hosts of one job from what this "
+	  "program printed on each with -o json",
 	  0 },
 	{ "output", 'o', "table|json", 0, "Output format (default table)", 0 },
 	{ 0 },
@@ -109,8 +109,8 @@ static const struct argp argp = {
 	.options = option_table,
 	.parser = parse,
 	.args_doc = "[--compare FILE...]",
-	.doc = "How long a step of the job on this host takes, and whether it still makes steps, "
-	       "judging by the counters of its RNICs and GPUs. Only reads counters.\v"
+	.doc = "Estimates how long a step of the job on this host takes, and whether the job still "
+	       "makes progress, from the counters of its RNICs and GPUs. Only reads counters.\v"
 	       "Exit status: 0 answered, 1 no counter could be read, 2 usage.",
 };
 

@@ -55,8 +55,8 @@ enum { PAIR_SMALL_BYTES = 64, PAIR_TRY_BYTES = 4096, PAIR_TRY_RETRIES = 3 };
 #define PAIR_SMALL_WORDS "a write of 64 bytes"
 #define PAIR_FULL_WORDS "a write of one full packet"
 /* bytes, from, to, bytes */
-#define PAIR_SMALLER_WORDS                                                                 \
-	"packets of %u bytes do not get from %s to %s, those of %u do: something between " \
+#define PAIR_SMALLER_WORDS                                                                     \
+	"packets of %u bytes do not get from %s to %s, but those of %u do: something between " \
 	"them has a smaller MTU; set the same MTU on all ports and switches"
 
 /* Queue pairs that its rates are measured with: as asked for, else as suits the slower port. */

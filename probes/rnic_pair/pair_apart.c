@@ -88,8 +88,8 @@ static void decide_stranger(const struct reach *r, struct pair_job *job, size_t 
 
 	pair_decide(&job->verdict, SAMPLE_SET_UP, TRI_UNKNOWN,
 		    "%s:%u never reached another port of this host, in this run or an earlier one: "
-		    "taken for a network of its own (%zu pairs are not measured). If jobs use it, "
-		    "check its cable, VLAN and routes; otherwise leave it out (devices in "
+		    "treated as a separate network (%zu pairs are not measured). If jobs use it, "
+		    "check its cable, VLAN and routes; otherwise exclude it (devices in "
 		    "rdma.yaml, or --devices ^%s)",
 		    lone->device, lone->number, pairs, lone->device);
 }
@@ -106,15 +106,15 @@ static void decide_apart(const struct reach *r, struct pair_job *job, size_t pai
 	else if (!r->any)
 		pair_decide(v, SAMPLE_SET_UP, TRI_UNKNOWN,
 			    "no port of this host reaches another one, though all %zu are up: if "
-			    "they should, look at the routes between them; otherwise name the "
+			    "they should, check the routes between them; otherwise name the "
 			    "pairs that do (--cells)",
 			    r->n);
 	else
 		pair_decide(
 			v, SAMPLE_SET_UP, TRI_UNKNOWN,
 			"nothing gets from %s to %s, or back, though each reaches others: two "
-			"networks, of which %zu pairs are not measured; if they should be one, "
-			"look at what connects them; otherwise name the pairs that meet (--cells)",
+			"networks, with %zu pairs not measured; if they should be one, check what "
+			"connects them; otherwise name the pairs that reach each other (--cells)",
 			from, to, pairs);
 }
 

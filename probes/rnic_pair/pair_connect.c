@@ -188,12 +188,12 @@ static bool arrives_smaller(struct attempt *t, unsigned mtu, uint64_t deadline_u
 	job->verdict.mtu = full;
 	if (again.r < 0 || failed(&again))
 		return false;
-	pair_decide(
-		&job->verdict, SAMPLE_SET_UP, TRI_UNKNOWN,
-		"packets of %u bytes do not get from %s to %s, those of %u do: something between "
-		"them "
-		"has a smaller MTU; set the same MTU on all ports and switches",
-		full, job->from->port->device, job->to->port->device, mtu);
+	pair_decide(&job->verdict, SAMPLE_SET_UP, TRI_UNKNOWN,
+		    "packets of %u bytes do not get from %s to %s, but those of %u do: something "
+		    "between "
+		    "them "
+		    "has a smaller MTU; set the same MTU on all ports and switches",
+		    full, job->from->port->device, job->to->port->device, mtu);
 	return true;
 }
 

@@ -33,7 +33,7 @@ static int on_open(struct follower *f, struct pair_message *m, struct err *err)
 	struct pair_verdict v = { .state = SAMPLE_SET_UP };
 
 	if (m->rail >= s->n_rails)
-		return err_set(err, EPROTO, "%s asks for a rail that does not exist", s->line.name);
+		return err_set(err, EPROTO, "%s asked for a rail that does not exist", s->line.name);
 	f->step = (struct pair_step){ .rail = m->rail,
 				      .forth = m->forth,
 				      .rates = m->rates,
@@ -60,7 +60,7 @@ static int on_ready(struct follower *f, struct pair_message *m, struct err *err)
 
 	(void)m;
 	if (!f->open)
-		return err_set(err, EPROTO, "%s is ready for nothing", s->line.name);
+		return err_set(err, EPROTO, "%s is not ready for anything", s->line.name);
 	if (f->step.forth)
 		return 0;
 	o.samples[0] = sample_init();
@@ -93,7 +93,7 @@ static int on_final(struct follower *f, struct pair_message *m, struct err *err)
 	int r;
 
 	if (m->rail >= s->n_rails)
-		return err_set(err, EPROTO, "%s names a rail that does not exist", s->line.name);
+		return err_set(err, EPROTO, "%s named a rail that does not exist", s->line.name);
 	/* It may be heard of here alone: both ends emit the same. */
 	ack.note = pair_step_heard(s, &m->written);
 	for (i = 0; ack.note && i < m->n_samples; i++)

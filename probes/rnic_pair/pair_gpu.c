@@ -19,7 +19,8 @@ const char *const pair_memory_names[] = {
 
 static const struct argp_option option_table[] = {
 	{ "memory", OPT_MEMORY, "host|gpu", 0,
-	  "Whose memory at both ends: of the host (default), or of the GPU nearest to each RNIC",
+	  "Whose memory to use at both ends: the host's (default), or that of "
+	  "the GPU nearest to each RNIC",
 	  0 },
 	{ 0 },
 };
@@ -48,7 +49,7 @@ int pair_gpus_check(const struct pair_options *options, struct err *err)
 	if (options->gpus)
 		return 0;
 	return err_set(err, ENODEV,
-		       "--memory gpu: no NVIDIA GPU on the PCI bus of this host, and no driver of "
+		       "--memory gpu: no NVIDIA GPU on this host's PCI bus, and no driver for "
 		       "one");
 }
 

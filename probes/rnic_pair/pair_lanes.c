@@ -101,13 +101,12 @@ static int check_memory(const struct pair_lanes *l, const struct pair_offer *pee
 	if ((l->way > PAIR_WAY_HOST) == (peer->way > PAIR_WAY_HOST))
 		return 0;
 	if (peer->way == PAIR_WAY_OLDER)
-		return err_set(
-			err, EINVAL,
-			"the other side is an older Assay, which measures memory of the host "
-			"alone: update it, or measure without --memory gpu");
+		return err_set(err, EINVAL,
+			       "the other side is an older Assay, which measures host memory only: "
+			       "update it, or measure without --memory gpu");
 	return err_set(
 		err, EINVAL,
-		"the other side has memory of %s, this one of %s: give both the same --memory",
+		"the other side uses memory of %s, this one of %s: give both the same --memory",
 		peer->way > PAIR_WAY_HOST ? "a GPU" : "its host",
 		l->way > PAIR_WAY_HOST ? "a GPU" : "its host");
 }
@@ -128,8 +127,8 @@ static int check_offer(const struct pair_lanes *l, const struct pair_offer *peer
 			       l->flow.n_queues, peer->n);
 	if (peer->bytes < l->least)
 		return err_set(err, EINVAL,
-			       "the other side has %llu bytes of memory, and this takes %llu: give "
-			       "both sides the same options, or ask for less (--size, --qps)",
+			       "the other side has %llu bytes of memory, but %llu are needed: give "
+			       "both sides the same options, or smaller ones (--size, --qps)",
 			       (unsigned long long)peer->bytes, (unsigned long long)l->least);
 	if (peer->layer == RDMA_INFINIBAND &&
 	    memcmp(l->side->subnet, peer->subnet, sizeof(peer->subnet)) != 0)
@@ -140,8 +139,8 @@ static int check_offer(const struct pair_lanes *l, const struct pair_offer *peer
 	gid_format(&l->side->gid.gid, own);
 	gid_format(&gid, theirs);
 	return err_set(err, EAFNOSUPPORT,
-		       "%s port %u speaks from %s and the other side from %s: give the network "
-		       "interfaces of both an address of one kind, IPv4 or IPv6",
+		       "%s port %u uses %s and the other side %s: give the network interfaces of "
+		       "both an address of the same kind, IPv4 or IPv6",
 		       l->side->port->device, l->side->port->number, own, theirs);
 }
 

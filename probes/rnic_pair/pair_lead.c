@@ -129,7 +129,7 @@ static int look_for_smaller(struct pair_session *s, const struct pair_step *step
 		r = run_step(s, &smaller, &again, err);
 		if (r == 0 && again.verdict.ok == TRI_YES) {
 			pair_decide(&o->verdict, SAMPLE_SET_UP, TRI_UNKNOWN,
-				    "full packets do not get through, those of %u bytes do: "
+				    "full packets do not get through, but those of %u bytes do: "
 				    "something on the way has a smaller MTU; set the same MTU on "
 				    "all ports and switches",
 				    smaller.mtu);
@@ -180,8 +180,7 @@ static int finish_unmeasured(struct pair_session *s, const struct pair_step *ste
 
 	for (i = 0; i < 2; i++) {
 		samples[i].state = v->ok == TRI_NO ? SAMPLE_ABORTED : v->state;
-		samples[i].note =
-			xstrdup(v->ok == TRI_NO ? "not tried: it does not connect" : v->note);
+		samples[i].note = xstrdup(v->ok == TRI_NO ? "not tried: no connection" : v->note);
 	}
 	r = finish(s, step, samples, 2, err);
 	sample_release(&samples[0]);

@@ -21,27 +21,28 @@ static const struct argp_option option_table[] = {
 	  "Also measure both directions at once: rnic_pair.bidir_bw", 0 },
 	{ NULL, 0, NULL, 0, "With another host, rail by rail:", 2 },
 	{ "listen", OPT_LISTEN, "ADDR:PORT", 0,
-	  "Wait there for the other host (port 0: any free one, which is printed)", 2 },
+	  "Wait for the other host there (port 0: any free one, which is printed)", 2 },
 	{ "peer", OPT_PEER, "HOST:PORT", 0,
 	  "Where the other host listens; it uses the options given here", 2 },
 	{ "token-file", OPT_TOKEN_FILE, "FILE", 0,
-	  "File with one line, a token that both hosts have", 2 },
+	  "File with one line, a token shared by both hosts", 2 },
 	{ 0 },
 };
 
 static void check_peers(const struct pair_options *o, struct argp_state *state)
 {
 	if (o->listen && o->peer)
-		argp_error(state, "--listen and --peer: one host listens, the other is its peer");
+		argp_error(state, "--listen and --peer: give one of them: one host listens, the "
+				  "other is its peer");
 	if ((o->listen || o->peer) && !o->token_file)
 		argp_error(state, "--token-file: needed with --listen and --peer");
 	if (o->token_file && !o->listen && !o->peer)
 		argp_error(state, "--token-file: only with --listen or --peer");
 	if ((o->send || o->bidirectional) && (o->listen || o->peer || o->connect_only))
 		argp_error(state,
-			   "--send, --bidirectional: only for the rates of pairs of one host");
+			   "--send, --bidirectional: only for the rates of pairs within one host");
 	if (o->cells && (o->listen || o->peer))
-		argp_error(state, "--cells: only for pairs of one host");
+		argp_error(state, "--cells: only for pairs within one host");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -100,13 +101,13 @@ static const struct probe_check checks[] = {
 	{ "rnic_pair.bidir_bw", "B/s", BETTER_HIGHER,
 	  "a link or PCIe slot that cannot carry both directions at once (--bidirectional)" },
 	{ "rnic_pair.gpu_connect", "1", BETTER_NONE,
-	  "the same of memory of GPUs (--memory gpu), and a setting that keeps RNICs from it" },
+	  "the same for GPU memory (--memory gpu), and a setting that keeps RNICs out of it" },
 	{ "rnic_pair.gpu_write_bw", "B/s", BETTER_HIGHER,
 	  "as for writes, and a detour or slow link between RNIC and GPU (ACS, ATS)" },
 	{ "rnic_pair.gpu_write_lat", "s", BETTER_LOWER, "the same" },
-	{ "rnic_pair.gpu_send_bw", "B/s", BETTER_HIGHER, "the same of sends (--send)" },
+	{ "rnic_pair.gpu_send_bw", "B/s", BETTER_HIGHER, "the same for sends (--send)" },
 	{ "rnic_pair.gpu_bidir_bw", "B/s", BETTER_HIGHER,
-	  "the same of both directions at once (--bidirectional)" },
+	  "the same for both directions at once (--bidirectional)" },
 };
 
 int main(int argc, char **argv)
@@ -119,7 +120,7 @@ int main(int argc, char **argv)
 					  .children = children };
 	static const struct probe_desc desc = {
 		.name = "rnic-pair",
-		.summary = "Measure from each RNIC port to each other one over the fabric",
+		.summary = "Measure from each RNIC port to every other over the fabric",
 		.active = true,
 		.budget_us = 30 * USEC_PER_SEC,
 		.checks = checks,

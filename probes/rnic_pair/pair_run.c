@@ -127,8 +127,7 @@ static int gather(const struct pair_plan *p, struct pair_job *jobs, size_t n, st
 		struct err err = ERR_INIT;
 
 		if (job->verdict.ok == TRI_NO) {
-			r = emit_unmeasured(p, job, SAMPLE_ABORTED,
-					    "not tried: it does not connect");
+			r = emit_unmeasured(p, job, SAMPLE_ABORTED, "not tried: no connection");
 		} else if (job->verdict.state != SAMPLE_MEASURED) {
 			r = emit_unmeasured(p, job, job->verdict.state, job->verdict.note);
 		} else if (pair_join(job, &want, &err) < 0) {
@@ -292,7 +291,7 @@ static void keep_met(const struct pair_plan *p, json_t *met)
 		(void)json_object_set_new(met, to, json_true());
 	}
 	if (json_object_size(met) > before && probe_save(p->probe, kept, &err) < 0)
-		log_warning("%s; which ports reached each other is not kept", err.msg);
+		log_warning("%s; which ports reached each other is not recorded", err.msg);
 }
 
 static int run_all(struct pair_plan *p, struct err *err)
@@ -307,10 +306,11 @@ static int run_all(struct pair_plan *p, struct err *err)
 	pair_connect_all(p->jobs, p->n_jobs, now_us + left_us);
 	keep_met(p, met);
 	if (pair_is_subnet_a_rail(p->jobs, p->n_jobs))
-		return err_set(err, ENODEV,
-			       "each port has an IPv4 subnet of its own: within a host nothing "
-			       "goes over the wire from one rail to another. Measure rails between "
-			       "hosts (--peer), or name pairs that should meet (--cells)");
+		return err_set(
+			err, ENODEV,
+			"each port has an IPv4 subnet of its own: within a host, nothing crosses "
+			"the wire from one rail to another. Measure rails between hosts (--peer), "
+			"or name pairs that should reach each other (--cells)");
 	r = emit_connections(p);
 	p->n_jobs = pair_leave_apart(p->jobs, p->n_jobs);
 	return r == 0 && !options_of(p)->connect_only ? measure_all(p) : r;

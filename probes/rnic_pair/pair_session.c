@@ -49,7 +49,7 @@ static int hello(struct pair_session *s, struct err *err)
 	if (r == 0)
 		r = pair_hear(s, HELLO_US, &s->peer, err);
 	if (r == 0 && s->peer.kind != PAIR_HELLO)
-		r = err_set(err, EPROTO, "%s does not begin with a hello", s->line.name);
+		r = err_set(err, EPROTO, "%s did not begin with a hello", s->line.name);
 	return r;
 }
 

@@ -65,7 +65,7 @@ static int add_gpu_memory(struct pair_side *s)
 	if (s->no_gpu.code)
 		return err_set(&s->err, s->no_gpu.code, "%s", s->no_gpu.msg);
 	if (!s->gpu)
-		return err_set(&s->err, ENODEV, "no memory of a GPU was taken for this port");
+		return err_set(&s->err, ENODEV, "no GPU memory was allocated for this port");
 	if (s->gpu->broken)
 		return err_set(&s->err, -s->gpu->failed, "%s", s->gpu->broken);
 	s->node = (int)s->gpu->node;

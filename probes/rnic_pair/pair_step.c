@@ -203,7 +203,7 @@ int pair_step_connect(struct pair_session *s, const struct pair_offer *peer,
 	memcpy(gid.raw, peer->gid, sizeof(gid.raw));
 	gid_format(&gid, address);
 	pair_decide(ret, SAMPLE_SET_UP, TRI_UNKNOWN,
-		    "%s: %s. No path from %s to %s of %s: check that the route to it leaves by "
+		    "%s: %s. No path from %s to %s of %s: check that the route to it uses "
 		    "that interface, and that it answers ARP or neighbour discovery there",
 		    s->node, err.msg, s->lanes.side->port->device, address, s->peer.node);
 	return r;
@@ -249,9 +249,10 @@ static void write_try(struct pair_session *s, struct pair_outcome *ret)
 	if (l->mtu == l->peer_mtu)
 		pair_decide(v, SAMPLE_MEASURED, TRI_YES, "packets of %u bytes", mtu);
 	else
-		pair_decide(v, SAMPLE_MEASURED, TRI_YES,
-			    "MTUs differ: %s has %u bytes, that of %s %u; packets of %u bytes",
-			    l->side->port->device, l->mtu, l->far, l->peer_mtu, mtu);
+		pair_decide(
+			v, SAMPLE_MEASURED, TRI_YES,
+			"MTUs differ: %s has %u bytes, but that of %s has %u; packets of %u bytes",
+			l->side->port->device, l->mtu, l->far, l->peer_mtu, mtu);
 }
 
 static void write_rates(struct pair_session *s, const struct pair_step *step,

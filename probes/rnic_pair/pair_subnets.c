@@ -85,11 +85,11 @@ int pair_leave_out_subnets(struct pair_plan *p, struct err *err)
 	add_subnets(p, &subnets);
 	if (n == 0)
 		return err_set(err, ENODEV,
-			       "no two active RDMA ports are in one InfiniBand subnet: %s",
+			       "no two active RDMA ports are in the same InfiniBand subnet: %s",
 			       strbuf_text(&subnets));
 	free(p->left_out);
 	p->left_out = xasprintf("%zu pairs between InfiniBand subnets are left out: %s; name them "
-				"(--cells) if they should meet",
+				"(--cells) if they should reach each other",
 				p->n_jobs - n, strbuf_text(&subnets));
 	log_info("%s", p->left_out);
 	p->n_jobs = n;

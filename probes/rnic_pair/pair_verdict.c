@@ -47,8 +47,8 @@ void pair_decide_lost(struct pair_verdict *v, const struct pair_lanes *l, int r,
 	CLEANUP(freep) char *words = NULL;
 
 	if (r == -ETIME) {
-		pair_decide(v, SAMPLE_TIMEOUT, TRI_UNKNOWN,
-			    "%s had not finished when the time was up", what);
+		pair_decide(v, SAMPLE_TIMEOUT, TRI_UNKNOWN, "%s had not finished when time ran out",
+			    what);
 		return;
 	}
 	words = rdma_done_words(done);

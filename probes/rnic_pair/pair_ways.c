@@ -95,7 +95,7 @@ static int join(struct way *w, struct pair_job *job)
 	if (job->verdict.state != SAMPLE_MEASURED)
 		return emit_unmeasured(w, job, job->verdict.state, job->verdict.note);
 	if (job->verdict.ok == TRI_NO)
-		return emit_unmeasured(w, job, SAMPLE_ABORTED, "not tried: it does not connect");
+		return emit_unmeasured(w, job, SAMPLE_ABORTED, "not tried: no connection");
 	if (pair_join(job, &want, &err) < 0)
 		return emit_unmeasured(w, job, SAMPLE_SET_UP, err.msg);
 	w->jobs[w->n] = job;

@@ -49,13 +49,13 @@ const struct counter_row counter_rows[] = {
 	{ SYMBOLS, PLACE_PORT, "local_link_integrity_errors", 4, FINDING_WARN, ANY, "bit errors on the wire: clean or replace the cable", NVSENTINEL },
 	{ SYMBOLS, PLACE_PORT, "excessive_buffer_overrun_errors", 4, FINDING_WARN, ANY, "flow control failed on the link", NVSENTINEL },
 	{ SYMBOLS, PLACE_PORT, "port_rcv_errors", 16, FINDING_WARN, MORE_THAN(10, SECOND), "packets arrive corrupted: clean or replace the cable", NVSENTINEL },
-	{ SYMBOLS, PLACE_PORT, "port_rcv_remote_physical_errors", 16, FINDING_INFO, ANY, "packets were corrupted before the last switch: look further away", IBTA },
+	{ SYMBOLS, PLACE_PORT, "port_rcv_remote_physical_errors", 16, FINDING_INFO, ANY, "packets were corrupted before the last switch: check further away", IBTA },
 	{ SYMBOLS, PLACE_HW, "rx_icrc_encapsulated", 32, FINDING_WARN, ANY, "RoCE packets were corrupted on the way", PROPOSED },
 	{ SYMBOLS, PLACE_NETDEV, "rx_crc_errors", 64, FINDING_WARN, MORE_THAN(10, SECOND), "frames arrive corrupted: clean or replace the cable", PROPOSED },
 	{ SYMBOLS, PLACE_ETHTOOL, "rx_crc_errors_phy", 64, FINDING_WARN, MORE_THAN(10, SECOND), "frames arrive corrupted: clean or replace the cable", PROPOSED },
 	{ SYMBOLS, PLACE_ETHTOOL, "rx_symbol_err_phy", 64, FINDING_WARN, MORE_THAN(120, HOUR), "bit errors on the wire: clean or replace the cable", NVSENTINEL },
 	/* Of a PAM4 lane raw errors are normal: rnic.fec judges their rate. */
-	{ SYMBOLS, PLACE_ETHTOOL, "rx_err_lane_#_phy", 64, FINDING_NOTE, ANY, "of one lane before correction", MLX5 },
+	{ SYMBOLS, PLACE_ETHTOOL, "rx_err_lane_#_phy", 64, FINDING_NOTE, ANY, "per lane before correction", MLX5 },
 
 	/* --- sent again */
 	{ RETRANSMITS, PLACE_HW, "packet_seq_err", 32, FINDING_NOTE, ANY, "packets were lost or out of order, and retransmitted", MLX5 },
@@ -64,9 +64,9 @@ const struct counter_row counter_rows[] = {
 	{ RETRANSMITS, PLACE_HW, "local_ack_timeout_err", 32, FINDING_WARN, MORE_THAN(1, SECOND), "acknowledgements are missing: loss, or a peer that ended", NVSENTINEL },
 	{ RETRANSMITS, PLACE_HW, "roce_adp_retrans", 32, FINDING_NOTE, ANY, "packets were lost and retransmitted", MLX5 },
 	{ RETRANSMITS, PLACE_HW, "roce_adp_retrans_to", 32, FINDING_NOTE, ANY, "packets were lost and retransmitted after a timeout", MLX5 },
-	{ RETRANSMITS, PLACE_HW, "roce_slow_restart", 32, FINDING_WARN, MORE_THAN(10, SECOND), "flows start again slowly after losses", NVSENTINEL },
-	{ RETRANSMITS, PLACE_HW, "roce_slow_restart_cnps", 32, FINDING_NOTE, ANY, "flows start again slowly after losses", MLX5 },
-	{ RETRANSMITS, PLACE_HW, "roce_slow_restart_trans", 32, FINDING_NOTE, ANY, "flows start again slowly after losses", MLX5 },
+	{ RETRANSMITS, PLACE_HW, "roce_slow_restart", 32, FINDING_WARN, MORE_THAN(10, SECOND), "flows ramp up slowly after losses", NVSENTINEL },
+	{ RETRANSMITS, PLACE_HW, "roce_slow_restart_cnps", 32, FINDING_NOTE, ANY, "flows ramp up slowly after losses", MLX5 },
+	{ RETRANSMITS, PLACE_HW, "roce_slow_restart_trans", 32, FINDING_NOTE, ANY, "flows ramp up slowly after losses", MLX5 },
 	{ RETRANSMITS, PLACE_HW, "completer_retry_err", 64, FINDING_NOTE, ANY, "packets were lost and retransmitted (Soft-RoCE)", PROPOSED },
 
 	/* --- out of order: loss, or adaptive routing */
@@ -78,29 +78,32 @@ const struct counter_row counter_rows[] = {
 	{ CONGESTION, PLACE_HW, "np_ecn_marked_roce_packets", 32, FINDING_NOTE, ANY, "packets to this port were marked for congestion", MLX5 },
 	{ CONGESTION, PLACE_HW, "np_cnp_sent", 32, FINDING_NOTE, ANY, "senders to this port were told to slow down", MLX5 },
 	{ CONGESTION, PLACE_HW, "rp_cnp_handled", 32, FINDING_NOTE, ANY, "flows of this port were slowed down", MLX5 },
-	{ CONGESTION, PLACE_HW, "rp_cnp_ignored", 32, FINDING_WARN, ANY, "this port was told to slow down and did not: ECN is off at the sender (roce_rp)", MLX5 },
+	{ CONGESTION, PLACE_HW, "rp_cnp_ignored", 32, FINDING_WARN, ANY, "this port was told to slow down but did not: ECN is off at the "
+"sender (roce_rp)", MLX5 },
 	{ CONGESTION, PLACE_HW, "cc_rx_ce_pkts", 64, FINDING_NOTE, ANY, "packets to this port were marked for congestion", MLX5 },
 	{ CONGESTION, PLACE_HW, "cc_rx_cnp_pkts", 64, FINDING_NOTE, ANY, "flows of this port were slowed down", MLX5 },
 	{ CONGESTION, PLACE_HW, "cc_tx_cnp_pkts", 64, FINDING_NOTE, ANY, "senders to this port were told to slow down", MLX5 },
-	{ CONGESTION, PLACE_PORT, "port_xmit_wait", 32, FINDING_NOTE, ANY, "the port had data and no credits to send it", IBTA },
+	{ CONGESTION, PLACE_PORT, "port_xmit_wait", 32, FINDING_NOTE, ANY, "the port had data to send but no credits", IBTA },
 
 	/* --- pauses */
 	{ PAUSES, PLACE_ETHTOOL, "rx_prio#_pause", 64, FINDING_NOTE, ANY, "the network paused this port", MLX5 },
 	{ PAUSES, PLACE_ETHTOOL, "tx_prio#_pause", 64, FINDING_NOTE, ANY, "this host is too slow to receive and paused the network", MLX5 },
 	{ PAUSES, PLACE_ETHTOOL, "rx_pause_ctrl_phy", 64, FINDING_NOTE, ANY, "the network paused this port", MLX5 },
 	{ PAUSES, PLACE_ETHTOOL, "tx_pause_ctrl_phy", 64, FINDING_NOTE, ANY, "this host is too slow to receive and paused the network", MLX5 },
-	{ PAUSES, PLACE_ETHTOOL, "tx_pause_storm_warning_events", 64, FINDING_WARN, ANY, "this host paused the network for a long time: look at its PCIe links and memory", MLX5 },
+	{ PAUSES, PLACE_ETHTOOL, "tx_pause_storm_warning_events", 64, FINDING_WARN, ANY, "this host paused the network for a long time: check its PCIe links "
+"and memory", MLX5 },
 	{ PAUSES, PLACE_ETHTOOL, "tx_pause_storm_error_events", 64, FINDING_WARN, ANY, "this host paused the network for so long that the firmware cut it off", MLX5 },
 	/* Microseconds: more than 1 % of the time. */
 	{ PAUSE_TIME, PLACE_ETHTOOL, "rx_prio#_pause_duration", 64, FINDING_WARN, MORE_THAN(10000, SECOND), "the network paused this port (microseconds)", PROPOSED },
-	{ PAUSE_TIME, PLACE_ETHTOOL, "tx_prio#_pause_duration", 64, FINDING_WARN, MORE_THAN(10000, SECOND), "this host paused the network (microseconds): look at its PCIe links and memory", PROPOSED },
+	{ PAUSE_TIME, PLACE_ETHTOOL, "tx_prio#_pause_duration", 64, FINDING_WARN, MORE_THAN(10000, SECOND), "this host paused the network (microseconds): check its PCIe links "
+"and memory", PROPOSED },
 
 	/* --- thrown away */
 	{ DISCARDS, PLACE_PORT, "port_xmit_discards", 16, FINDING_WARN, MORE_THAN(100, SECOND), "packets were dropped before they were sent", NVSENTINEL },
 	{ DISCARDS, PLACE_PORT, "VL15_dropped", 16, FINDING_NOTE, ANY, "management packets were dropped", IBTA },
 	{ DISCARDS, PLACE_PORT, "port_rcv_switch_relay_errors", 16, FINDING_NOTE, ANY, "a switch could not forward packets", IBTA },
-	{ DISCARDS, PLACE_PORT, "port_xmit_constraint_errors", 8, FINDING_INFO, ANY, "packets were refused by partition or address", IBTA },
-	{ DISCARDS, PLACE_PORT, "port_rcv_constraint_errors", 8, FINDING_INFO, ANY, "packets were refused by partition or address", IBTA },
+	{ DISCARDS, PLACE_PORT, "port_xmit_constraint_errors", 8, FINDING_INFO, ANY, "packets were rejected by partition or address", IBTA },
+	{ DISCARDS, PLACE_PORT, "port_rcv_constraint_errors", 8, FINDING_INFO, ANY, "packets were rejected by partition or address", IBTA },
 	{ DISCARDS, PLACE_ETHTOOL, "rx_discards_phy", 64, FINDING_WARN, MORE_THAN(100, SECOND), "packets were dropped for lack of buffers in the RNIC", NVSENTINEL },
 	{ DISCARDS, PLACE_ETHTOOL, "tx_discards_phy", 64, FINDING_WARN, MORE_THAN(100, SECOND), "packets were dropped before they were sent", NVSENTINEL },
 	{ DISCARDS, PLACE_ETHTOOL, "rx_prio#_discards", 64, FINDING_WARN, MORE_THAN(100, SECOND), "packets of a priority were dropped", NVSENTINEL },
@@ -119,8 +122,8 @@ const struct counter_row counter_rows[] = {
 	{ QUEUES, PLACE_HW, "send_rnr_err", 64, FINDING_NOTE, ANY, "this receiver was not ready (Soft-RoCE)", PROPOSED },
 	{ QUEUES, PLACE_HW, "send_err", 64, FINDING_NOTE, ANY, "sends failed (Soft-RoCE)", PROPOSED },
 	{ QUEUES, PLACE_HW, "resp_local_length_error", 32, FINDING_NOTE, ANY, "a job's error", MLX5 },
-	{ QUEUES, PLACE_HW, "resp_cqe_error", 32, FINDING_NOTE, ANY, "an error in a job, or its end", MLX5 },
-	{ QUEUES, PLACE_HW, "req_cqe_error", 32, FINDING_NOTE, ANY, "an error in a job, or its end", MLX5 },
+	{ QUEUES, PLACE_HW, "resp_cqe_error", 32, FINDING_NOTE, ANY, "an error in a job, or the end of one", MLX5 },
+	{ QUEUES, PLACE_HW, "req_cqe_error", 32, FINDING_NOTE, ANY, "an error in a job, or the end of one", MLX5 },
 	{ QUEUES, PLACE_HW, "req_remote_invalid_request", 32, FINDING_NOTE, ANY, "a job's error", MLX5 },
 	{ QUEUES, PLACE_HW, "req_remote_access_errors", 32, FINDING_NOTE, ANY, "a job's error", MLX5 },
 	{ QUEUES, PLACE_HW, "resp_remote_access_errors", 32, FINDING_NOTE, ANY, "a job's error", MLX5 },
@@ -137,8 +140,8 @@ const struct counter_row counter_rows[] = {
 	/* --- the module in the cage */
 	{ MODULE, PLACE_ETHTOOL, "module_bus_stuck", 64, FINDING_WARN, ANY, "the module does not answer: reseat it", MLX5 },
 	{ MODULE, PLACE_ETHTOOL, "module_high_temp", 64, FINDING_WARN, ANY, "the module was too hot", MLX5 },
-	{ MODULE, PLACE_ETHTOOL, "module_bad_shorted", 64, FINDING_WARN, ANY, "the cable is shorted: change it", MLX5 },
-	{ MODULE, PLACE_ETHTOOL, "module_unplug", 64, FINDING_WARN, ANY, "the module was taken out", MLX5 },
+	{ MODULE, PLACE_ETHTOOL, "module_bad_shorted", 64, FINDING_WARN, ANY, "the cable is shorted: replace it", MLX5 },
+	{ MODULE, PLACE_ETHTOOL, "module_unplug", 64, FINDING_WARN, ANY, "the module was removed", MLX5 },
 };
 /* clang-format on */
 const size_t n_counter_rows = ARRAY_SIZE(counter_rows);

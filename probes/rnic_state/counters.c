@@ -43,9 +43,10 @@ static int emit_none(struct rnic_state *state, const char *check, const struct p
 		return rnic_emit(state, &s, FINDING_GOOD, "no increase %s (%zu counter%s)", span,
 				 t->n, t->n == 1 ? "" : "s");
 	s.code = xstrdup(t->stopped->name);
-	return rnic_emit(state, &s, FINDING_NOTE,
-			 "%s is at its maximum and of no use until it is reset; nothing else grew",
-			 t->stopped->name);
+	return rnic_emit(
+		state, &s, FINDING_NOTE,
+		"%s is at its maximum and useless until it is reset; nothing else increased",
+		t->stopped->name);
 }
 
 static int emit_grown(struct rnic_state *state, const struct port *port, const struct readings *all,
@@ -117,10 +118,11 @@ static const char *say_first(const struct readings *all)
 		n_new += !all->all[i].known;
 	}
 	if (n_early)
-		return ", some of them before the RNIC restarted its counters: the next run shows "
-		       "how they grew";
-	return n_new == all->n ? ", the first reading since boot: the next run shows how they grew"
-			       : "";
+		return ", some of them before the RNIC restarted its counters: the next run will "
+		       "show the increase";
+	return n_new == all->n
+		       ? ", the first reading since boot: the next run will show the increase"
+		       : "";
 }
 
 static int emit_count(struct rnic_state *state, const struct port *port, const struct readings *all)

@@ -89,10 +89,10 @@ static int emit_lost(struct rnic_state *state, const struct known *lost, size_t 
 	s.code = xstrdup("device-lost");
 	if (elsewhere)
 		return rnic_emit(state, &s, FINDING_NOTE,
-				 "seen in an earlier run and not here now: %s; %s",
+				 "seen in an earlier run but absent now: %s; %s",
 				 strbuf_text(&names), elsewhere);
 	return rnic_emit(state, &s, FINDING_FATAL,
-			 "lost, seen in an earlier run and absent now: %s; if it was removed on "
+			 "lost, seen in an earlier run but absent now: %s; if it was removed on "
 			 "purpose, delete %s/probe/rnic-state.json",
 			 strbuf_text(&names), dir);
 }
@@ -226,13 +226,14 @@ static int emit_rate(struct rnic_state *state, const struct port *port, double r
 				 port->software ? ", nominal" : "");
 	s.code = xstrdup("rate-low");
 	if (rate < RATE_SLACK * can->best)
-		return rnic_emit(state, &s, FINDING_WARN,
-				 "%s, but it ran at %g Gb/s: lanes or speed were lost, check cable "
-				 "and module",
-				 port->rate, can->best / 1e9);
+		return rnic_emit(
+			state, &s, FINDING_WARN,
+			"%s, but used to run at %g Gb/s: lanes or speed were lost, check cable "
+			"and module",
+			port->rate, can->best / 1e9);
 	if (rate < RATE_SLACK * can->others)
 		return rnic_emit(state, &s, FINDING_INFO,
-				 "%s, and others of its model run at %g Gb/s", port->rate,
+				 "%s, but others of its model run at %g Gb/s", port->rate,
 				 can->others / 1e9);
 	return rnic_emit(state, &s, FINDING_INFO, "%s, but is capable of %g Gb/s", port->rate,
 			 can->device / 1e9);

@@ -177,7 +177,7 @@ static int emit_faults(struct rnic_state *state, const struct port *port, const 
 	for (i = 0; i < m->n_lanes; i++) {
 		const struct module_lane *lane = &m->lanes[i];
 		const char *what = lane->tx_fault ? "its laser failed"
-				   : lane->rx_los ? "no light is received"
+				   : lane->rx_los ? "no light received"
 				   : lane->rx_lol ? "no clock can be recovered from the signal"
 						  : NULL;
 

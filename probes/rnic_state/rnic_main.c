@@ -18,8 +18,7 @@ struct options {
 };
 
 static const struct argp_option option_table[] = {
-	{ "exclude", OPT_EXCLUDE, "LIST", 0, "RDMA devices to leave alone, such as mlx5_2,mlx5_3",
-	  0 },
+	{ "exclude", OPT_EXCLUDE, "LIST", 0, "RDMA devices to ignore, such as mlx5_2,mlx5_3", 0 },
 	{ 0 },
 };
 
@@ -86,8 +85,8 @@ int main(int argc, char **argv)
 	static const struct argp argp = { .options = option_table, .parser = parse_option };
 	const struct probe_desc desc = {
 		.name = "rnic-state",
-		.summary = "Reads what the RNICs say about themselves: links, counters of errors "
-			   "and congestion, settings, optics. Puts no load on the host.",
+		.summary = "Reads what the RNICs report about themselves: links, error and "
+			   "congestion counters, settings, optics. Puts no load on the host.",
 		.active = false,
 		.budget_us = 5 * USEC_PER_SEC,
 		.checks = rnic_checks,

@@ -351,13 +351,14 @@ static int check_cnp(struct rnic_state *state, const struct port *port)
 	if (sent > 0)
 		return rnic_emit(
 			state, &s, FINDING_GOOD,
-			"%llu packets came with a congestion mark, %llu notifications were sent",
+			"%llu packets arrived with a congestion mark, %llu notifications were sent",
 			(unsigned long long)marked, (unsigned long long)sent);
 	s.code = xstrdup("ecn-not-answered");
-	return rnic_emit(state, &s, FINDING_WARN,
-			 "%llu packets came with a congestion mark and no notification was sent: "
-			 "ECN is off at the receiver (roce_np)",
-			 (unsigned long long)marked);
+	return rnic_emit(
+		state, &s, FINDING_WARN,
+		"%llu packets arrived with a congestion mark but no notification was sent: "
+		"ECN is off at the receiver (roce_np)",
+		(unsigned long long)marked);
 }
 
 int rnic_settings(struct rnic_state *state)

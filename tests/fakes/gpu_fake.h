@@ -93,11 +93,11 @@
  *	repair=I      a repair of its memory waits for a reset
  *	overheated=I  it is 3 C too hot
  *	refused=I     no permission for /dev/nvidia of this GPU
- *	memoryhot=I   its memory has 95 C, and not 66; allhot=1: that of all
+ *	memoryhot=I   its memory is at 95 C, and not 66; allhot=1: that of all
  *	memorylimit=C of all, as the driver names it (default: it names none)
  *	narrow=I slowbus=I    8 lanes; generation 1 under load
  *	idle=1        no GPU works; the buses of cards (direct, unbridged, links=0) are slow then,
- *	              those of a baseboard with switches are not
+ *	              but those of a baseboard with switches are not
  *	asleep=1      likewise, though the last sample period still had work
  *	capped=I      its power limit is 500 W, not 700
  *	eccoff=I mig=I

@@ -47,7 +47,7 @@ class Cell(Fleet):  # pylint: disable=too-many-instance-attributes
             self.again()
 
     def leads(self):
-        return "we lead" in self.c.log()
+        return "now the leader" in self.c.log()
 
     def until(self, condition, seconds=WAIT_S):
         """Wait for it while the controller is kept running, and may be between two starts."""

@@ -5,7 +5,7 @@
  *
  *	kube_watcher KUBECONFIG [SPEED [SELECTOR]]
  *	{"node":"gpu-1","uid":"...","version":"205","unschedulable":false,"ready":true,"hands_off":null}
- *	{"gone":"gpu-1"}   {"synced":1}   {"stale":"the state of the cluster is unknown since ..."}
+ *	{"gone":"gpu-1"}   {"synced":1}   {"stale":"the state of the cluster has been ..."}
  *
  * SPEED makes the clock of the watch, and no other, run so many times faster: a minute without an
  * answer need not be waited for.

@@ -29,7 +29,7 @@ def test_who_stands_by_tells_nothing_and_who_takes_over_ends_nothing_of_the_othe
     Host("gpu-1").fail(first.c)
     assert wait_for(lambda: a.count(INCIDENT) == (1, 0)), first.c.log()
     second = Telling(a, controller, kube, tmp_path, "ctl-2", env=SHORT)
-    assert wait_for(lambda: "another controller leads" in second.c.log(), WAIT_S), second.c.log()
+    assert wait_for(lambda: "another controller is the leader" in second.c.log(), WAIT_S), second.c.log()
     first.kill()
     assert wait_for(second.leads, WAIT_S), second.c.log()
     Host("gpu-2").fail(second.c)
@@ -38,7 +38,7 @@ def test_who_stands_by_tells_nothing_and_who_takes_over_ends_nothing_of_the_othe
 
     # Come back it stands by, with an incident of its own that is open, and posts nothing of it.
     first.again()
-    assert wait_for(lambda: "another controller leads" in first.c.log(), WAIT_S), first.c.log()
+    assert wait_for(lambda: "another controller is the leader" in first.c.log(), WAIT_S), first.c.log()
     assert first.c.metrics()[f'assay_alerts_delivered_total{{alertmanager="{a.url}"}}'] == 0
 
     # It leads again, says what it knows again, and ends it once that is judged.

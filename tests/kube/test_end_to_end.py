@@ -48,7 +48,7 @@ def test_with_another_prefix_nothing_is_written_under_the_usual_one(kube, acting
     assert taint in kube.admin.node("gpu-1")["spec"]["taints"]
     healthy = "gpu.example.com/Healthy"
     assert a.until(lambda: (kube.admin.condition("gpu-1", healthy) or {}).get("status") == "False", WAIT_S)
-    assert a.order("uncordon", "gpu-9").status == 409  # out of service, and cordoned by somebody else
+    assert a.order("uncordon", "gpu-9").status == 409  # out of service, and cordoned by someone else
     assert "(label gpu.example.com/managed)" in a.ctl("cordon", "gpu-8", "--reason", "x").stderr
     assert a.ctl("uncordon", "gpu-1", "--reason", "mended").returncode == 0
     assert a.mark("gpu-1") is None and kube.admin.cordoned() == {"gpu-9"}
@@ -194,7 +194,7 @@ def test_kubectl_and_assayctl_interleave(kube, acting):
     assert a.until(lambda: a.mark("gpu-0") is None, WAIT_S)
     kube.kubectl("cordon", "gpu-0")
     refused = a.until(lambda: (done := a.ctl("uncordon", "gpu-0", "--reason", "x")).returncode and done, WAIT_S)
-    assert "cordoned by somebody else" in refused.stderr and kube.admin.cordoned() == {"gpu-0"}
+    assert "cordoned by someone else" in refused.stderr and kube.admin.cordoned() == {"gpu-0"}
     kube.kubectl("uncordon", "gpu-0")
     assert a.until(lambda: a.ctl("cordon", "gpu-0", "--reason", "fan 3 again").returncode == 0, WAIT_S)
     assert a.is_out("gpu-0") and a.ctl("uncordon", "gpu-0", "--reason", "mended").returncode == 0

@@ -55,7 +55,7 @@ class Twin:
         return self.c.process.poll() is None
 
     def leads(self):
-        return "we lead" in self.c.log()
+        return "now the leader" in self.c.log()
 
     def is_quiet(self):
         """Ended, or with nothing to do."""
@@ -157,7 +157,7 @@ def stop_the_leader(kube, controller, tmp_path, env, stopped_s):
     first.report("gpu-1", ok=False)
     assert wait_for(lambda: kube.admin.cordoned() == {"gpu-1"}, WAIT_S), first.c.log()
     second = Twin(controller, kube, tmp_path, "ctl-2", env=env)
-    assert wait_for(lambda: "another controller leads" in second.c.log(), WAIT_S), second.c.log()
+    assert wait_for(lambda: "another controller is the leader" in second.c.log(), WAIT_S), second.c.log()
     assert not second.leads()
     first.c.process.send_signal(signal.SIGSTOP)
     goes_on = time.monotonic() + stopped_s
@@ -168,7 +168,7 @@ def stop_the_leader(kube, controller, tmp_path, env, stopped_s):
     finally:
         first.c.process.send_signal(signal.SIGCONT)
     assert first.c.process.wait(WAIT_S) == 1
-    assert "we no longer lead" in first.c.log()
+    assert "no longer the leader" in first.c.log()
     second.report("gpu-7", ok=False)
     assert wait_for(lambda: "gpu-7" in kube.admin.cordoned(), WAIT_S), second.c.log()
     taken = [r for r in kube.audit.writes(uid="ctl-2", resource="leases", name="assay-controller")][0]
@@ -189,10 +189,10 @@ def test_a_twin_by_accident_stands_by_and_takes_over_at_once(kube, controller, t
     first = Twin(controller, kube, tmp_path, "ctl-1")
     assert wait_for(first.leads, WAIT_S), first.c.log()
     second = Twin(controller, kube, tmp_path, "ctl-2")
-    assert wait_for(lambda: "another controller leads" in second.c.log(), WAIT_S), second.c.log()
+    assert wait_for(lambda: "another controller is the leader" in second.c.log(), WAIT_S), second.c.log()
     # What it took the one that acts would never see: it says so to whoever asks it, and lets them go elsewhere.
     ready = second.c.get("/readyz")
-    assert ready.status == 503 and "another controller acts" in ready.json["detail"]
+    assert ready.status == 503 and "another controller is the leader" in ready.json["detail"]
     assert second.c.get("/healthz").status == first.c.get("/readyz").status == 200
     refused = second.c.post(second.said("gpu-2", ok=False))
     assert refused.status == 503 and int(refused.headers["Retry-After"]) > 0 and refused.headers["Connection"] == "close"

@@ -99,21 +99,21 @@ def hand_takes_it(f, run, clock, **_):
         if f.is_held():
             f.lift()
         assert f.until(lambda: f.order_of_a_person("override", SLOW, **{"for": "24h"}).status == 200), f.words()
-        f.ends(run, "withdrawn", f"a person keeps {SLOW} in service")
+        f.ends(run, "withdrawn", f"an operator keeps {SLOW} in service")
     no_windows_come(f, run, clock)
 
 
 def another_takes_over(f, run, clock, controller, **_):  # noqa: F811
     """It has a store of its own, and knows of no investigation; then the first one leads again."""
     other = Cell(controller, f.kube, f.tmp_path, "ctl-2", env=f.env)
-    assert wait_for(lambda: "another controller leads" in other.c.log(), WAIT_S), other.c.log()
+    assert wait_for(lambda: "another controller is the leader" in other.c.log(), WAIT_S), other.c.log()
     was_out, before = f.is_out(), record(f)
     f.c.kill()
     assert wait_for(other.leads, WAIT_S), other.c.log()
     assert other.until(lambda: not f.is_held()), other.c.log()
     assert f.is_out() == was_out and listed(other) == []
     f.again()
-    assert wait_for(lambda: "another controller leads" in f.c.log(), WAIT_S), f.c.log()
+    assert wait_for(lambda: "another controller is the leader" in f.c.log(), WAIT_S), f.c.log()
     assert record(f) == before  # who does not lead changes nothing of it
     assert other.c.stop()[0] == 0
     assert wait_for(f.leads, WAIT_S), f.c.log()

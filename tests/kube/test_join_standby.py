@@ -19,12 +19,12 @@ def test_the_one_that_stands_by_lets_nobody_join_and_says_who_acts(kube, control
                           "--kubeconfig", kube.kubeconfig(name, directory / "kubeconfig"), db=directory / "assay.db")
 
     first = start("ctl-1")
-    assert wait_for(lambda: "we lead" in first.log(), WAIT_S), first.log()
+    assert wait_for(lambda: "now the leader" in first.log(), WAIT_S), first.log()
     second = start("ctl-2")
     assert wait_for(lambda: second.get("/readyz").status == 503, WAIT_S)
     ticket = make(first).json["token"]
     refused = join(second, "gpu-1", ticket, "s1")
-    assert refused.status == 503 and int(refused.headers["Retry-After"]) > 0 and "another controller acts" in refused.json["detail"]
+    assert refused.status == 503 and int(refused.headers["Retry-After"]) > 0 and "another controller is the leader" in refused.json["detail"]
     assert make(second).status == 503, "a token made there would be known to nobody after"
     assert join(first, "gpu-1", ticket, "s1").status == 200
     assert first.stop()[0] == 0

@@ -149,7 +149,7 @@ def test_a_server_that_hangs_is_stale_and_known_again(kube_own, watch, wait_unti
         wait_until(lambda: w.look().synced and w.stale is None, 30, "the first list")
         kube_own.pause()
         wait_until(lambda: w.look().stale, 30, "that nobody answers")
-        assert "is unknown since" in w.stale
+        assert "has been unknown since" in w.stale
         kube_own.resume()
         wait_until(lambda: w.look().stale is None, 60, "an answer")
         kube_own.stop()

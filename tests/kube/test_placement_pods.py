@@ -47,15 +47,15 @@ def test_a_suspect_is_named_by_the_node_of_its_pod(kube, acting):
              "processes": [{"start": 1, "age_s": 3600, "env": {"RANK": "60", "ASSAY_JOB": JOB}}]}
     assert c.call("PUT", "/v1/nodes/gpu-3/processes", json.dumps(claim).encode()).status == 200
     found, said = analysed(c, "2")
-    assert found["suspect"] is None and "different hosts" in said["sentence"], said
+    assert found["suspect"] is None and "disagree on the host" in said["sentence"], said
     assert not kube.audit.refused(CONTROLLER)
 
 
 @pytest.mark.parametrize("there,age_s,ages,words", [
-    (range(PODS - 1), 3600, (130, 10), "which host it was on"),  # the trace has more ranks than they
-    (range(1, PODS), 3600, (130, 10), "which host it was on"),
+    (range(PODS - 1), 3600, (130, 10), "which host it ran on"),  # the trace has more ranks than they
+    (range(1, PODS), 3600, (130, 10), "which host it ran on"),
     (range(PODS), 60, (130, 10), "part of the window"),  # they were elsewhere before, or not at all
-    (range(PODS), 3600, None, "which host it was on"),  # of a window without ages nobody knows whether they were its pods
+    (range(PODS), 3600, None, "which host it ran on"),  # of a window without ages nobody knows whether they were its pods
 ])
 def test_pods_that_may_not_be_those_of_the_window_name_nobody(kube, acting, there, age_s, ages, words):
     start_pods(kube, there, age_s)
@@ -86,7 +86,7 @@ def test_a_server_that_does_not_tell_of_pods_holds_no_window_up(kube, acting, wa
     c = acting.start(url=way.url).c
     way.set("podless")
     found, said = analysed(c)
-    assert found["suspect"] is None and "which host it was on" in said["sentence"], said
+    assert found["suspect"] is None and "which host it ran on" in said["sentence"], said
     assert way.did["podless"]
     assert "its window is analysed without them" in c.log()
     way.set("pass")

@@ -23,7 +23,7 @@ def metric(twin, name):
 def refuses(twin):
     """In a sentence, for a while: whoever sends goes elsewhere, or comes again."""
     answer = send(twin.c, trace("soon"))
-    return answer.status == 503 and "another controller acts" in answer.json["detail"] and int(answer.headers["Retry-After"]) > 0
+    return answer.status == 503 and "another controller is the leader" in answer.json["detail"] and int(answer.headers["Retry-After"]) > 0
 
 
 def test_windows_stay_with_the_controller_that_took_them_until_it_leads_again(kube, controller, build, tmp_path):  # noqa: F811
@@ -32,7 +32,7 @@ def test_windows_stay_with_the_controller_that_took_them_until_it_leads_again(ku
     first = Twin(controller, kube, tmp_path, "ctl-1", env=SHORT)
     assert wait_for(first.leads, WAIT_S), first.c.log()
     second = Twin(controller, kube, tmp_path, "ctl-2", env=SHORT)
-    assert wait_for(lambda: "another controller leads" in second.c.log(), WAIT_S), second.c.log()
+    assert wait_for(lambda: "another controller is the leader" in second.c.log(), WAIT_S), second.c.log()
     assert refuses(second) and states(second) == []
 
     # It dies with a window that is being analysed and one that is incomplete.
@@ -48,7 +48,7 @@ def test_windows_stay_with_the_controller_that_took_them_until_it_leads_again(ku
 
     # Come back it takes nothing; what it had is its own still. It may have gone on with it before it knew that another leads.
     first.again()
-    assert wait_for(lambda: "another controller leads" in first.c.log(), WAIT_S), first.c.log()
+    assert wait_for(lambda: "another controller is the leader" in first.c.log(), WAIT_S), first.c.log()
     assert refuses(first)
     assert states(first) in (["queued", "queued"], ["queued", "analysed"])
 

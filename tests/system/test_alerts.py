@@ -206,7 +206,7 @@ def test_an_open_breaker_is_told_until_a_person_resets_it(controller, run, alert
     assert wait_for(lambda: a.count("AssayBreaker") == (1, 0)), acting.c.log()
     (alert,) = a.named("AssayBreaker")
     assert alert["labels"] == {"alertname": "AssayBreaker", "severity": "critical"}
-    assert alert["annotations"]["sentence"].startswith("the breaker is open, and no host is taken out of service: ")
+    assert alert["annotations"]["sentence"].startswith("the breaker is open, so no host is taken out of service: ")
     acting.c.kill()
     acting.again()
     assert acting.ready() and acting.post("breaker/reset", {"reason": "a bad file"}).status == 200
@@ -287,13 +287,13 @@ def test_only_who_has_the_right_certificate_is_told(controller, alertmanager, tm
     ([{"url": "a:9093"}], "alertmanagers[0].url: expected an address such as http://HOST:PORT or https://HOST"),
     ([{"url": "https://"}], "alertmanagers[0].url: expected a host"),
     ([{"url": "https://a/?x=1"}], "alertmanagers[0].url: expected a host, followed by at most a port and a path"),
-    ([{"url": "https://me:secret@a"}], "everyone who sees the address sees a password in it: use basic-auth-file"),
+    ([{"url": "https://me:secret@a"}], "everyone who sees the address would see the password in it: use basic-auth-file"),
     ([{"url": "http://a:9093"}, {"url": "http://a:9093/"}], "alertmanagers[1]: url: http://a:9093 is listed twice"),
-    ([{"url": f"http://a{i}"} for i in range(9)], "alertmanagers: 9 of them, more than 8"),
-    ([{"url": "http://a", "token-file": "x"}], "alertmanagers[0]: others could read the token in transit: use https"),
-    ([{"url": "http://a", "basic-auth-file": "x"}], "alertmanagers[0]: others could read the password in transit: use https"),
+    ([{"url": f"http://a{i}"} for i in range(9)], "alertmanagers: 9 entries, more than 8"),
+    ([{"url": "http://a", "token-file": "x"}], "alertmanagers[0]: the token would be sent unencrypted: use https"),
+    ([{"url": "http://a", "basic-auth-file": "x"}], "alertmanagers[0]: the password would be sent unencrypted: use https"),
     ([{"url": "https://a", "basic-auth-file": "x", "token-file": "y"}], "expected token-file or basic-auth-file, not both"),
-    ([{"url": "http://a", "cacert": "x"}], "cacert: is for an address with https"),
+    ([{"url": "http://a", "cacert": "x"}], "cacert: only for an https address"),
     ([{"url": "https://a", "token": "x"}], "token: unknown key"),
     ([{"url": "https://a", "token-file": "DIR/absent"}], "alertmanagers[0]: "),
     ([{"url": "https://a", "token-file": "DIR/two"}], "two: expected one line"),

@@ -153,7 +153,7 @@ def test_traffic_of_others_meanwhile_is_not_slowness(two):
         step = two[letter]["foreign"][0]
         assert step.status == [0], step.words
         for check in ("busbw", "link_bw", "skew"):
-            assert blames_nobody(step.one(check), "foreign-traffic", "rxe0 port 1: others sent about"), step.samples
+            assert blames_nobody(step.one(check), "foreign-traffic", "rxe0 port 1: other traffic of about"), step.samples
         assert step.one("correct")["ok"] is True
 
 

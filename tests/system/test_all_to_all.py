@@ -118,7 +118,7 @@ def test_a_lost_nvlink_is_told_by_its_state(all_to_all):
     check_clean(done)
     down = samples[LINKS, gpu(3)]
     assert (down["value"], down["ok"], down["code"]) == (17, False, "nvlink-down")
-    assert down["note"] == "17 of 18 NVLinks are up, as many as its peers have; down: link 3 (0000:1a:00.0)"
+    assert down["note"] == "17 of 18 NVLinks are up, the same as its peers; down: link 3 (0000:1a:00.0)"
     assert all(samples[LINKS, gpu(i)]["ok"] for i in range(3))
     assert len(pairs_of(samples)) == 12  # on suspicion
     assert gpu(3) in samples[BUSBW, "gpus"]["note"]
@@ -161,10 +161,10 @@ NAME = f"{gpu(2)} (0000:19:00.0)"
 
 @pytest.mark.parametrize("fault, subject, words", [
     ("late=2", gpu(2), rf"{re.escape(NAME)} did not arrive, 3 others waited"),
-    ("frozen=2", gpu(2), rf"all 4 GPUs began operation \d+ of \d+ and none finished it; told to give up, {re.escape(NAME)} did not, "
+    ("frozen=2", gpu(2), rf"all 4 GPUs started operation \d+ of \d+ and none finished it; told to abort, {re.escape(NAME)} did not, "
                          "3 others did"),
     ("behind=2", gpu(2), rf"{re.escape(NAME)} finished (\d+) of \d+ operations, the others (\d+)"),
-    ("mute=1", "gpus", r"all 4 GPUs began operation \d+ of \d+ and none finished it; told to give up, all did: cannot tell which of "
+    ("mute=1", "gpus", r"all 4 GPUs started operation \d+ of \d+ and none finished it; told to abort, all did: cannot tell which of "
                        "them held up the others"),
     ("notready=2", "gpus", f"communicators were not ready after 20 s: those of {gpu(0)}, {gpu(1)}"),
 ])
@@ -186,7 +186,7 @@ def test_an_abort_that_hangs_is_bounded_and_names_its_gpu(all_to_all):
     assert (done.returncode, done.stderr) == (0, "")
     late = [s for s in samples.values() if s["state"] == "timeout"]
     assert [s["subject"] for s in late] == [gpu(2)]
-    assert f"none finished it; told to give up, {NAME} did not, 3 others did" in late[0]["note"]
+    assert f"none finished it; told to abort, {NAME} did not, 3 others did" in late[0]["note"]
 
 
 def test_an_asynchronous_error_names_the_gpu_that_had_it(all_to_all):
@@ -298,7 +298,7 @@ SLOTS = [f"gpu:0000:{0x17 + i:02x}:00.0" for i in range(8)]
     ("", 0, "no slow link: 56 cells with a path compared", lambda i, j: False),
     ("thin=5", 1, "NVLinks of GPU 0000:1c:00.0: 4[0-9]{2} of 4[0-9]{2} MB/s, seen by 14 cells, contradicted by none", lambda i, j: 5 in (i, j)),
     ("path=13", 1, f"fail: {gpu(1)}>{gpu(3)} moves ", lambda i, j: (i, j) == (1, 3)),
-    ("linkdown=5", 1, f"fail: {gpu(5)}: 17 of 18 NVLinks are up, as many as its peers have; down: link 3", lambda i, j: False),
+    ("linkdown=5", 1, f"fail: {gpu(5)}: 17 of 18 NVLinks are up, the same as its peers; down: link 3", lambda i, j: False),
 ])
 def test_explain_draws_the_pairs_by_slot_and_names_the_culprit(all_to_all, run, tmp_path, fault, status, words, slow):
     done, _ = all_to_all(f"count=8 {fault}")

@@ -155,13 +155,13 @@ def test_what_cannot_be_had_says_by_how_much(run, tmp_path):
 
 BAD = [
     ('{"op": "schedule", "F": [1], "B": [2], "m": 1, "kind": "gpipe"}', "kind: 'gpipe' is none of 1f1b, interleaved, zb-h1"),
-    ('{"op": "schedule", "F": [1], "B": [2], "W": [1], "m": 1}', "W: zb-h1 has the backward of the weights apart"),
-    ('{"op": "schedule", "F": [1, 1], "B": [2, 2], "m": 1, "transfer": [1, 1]}', "transfer: 2 of them: expected 1"),
+    ('{"op": "schedule", "F": [1], "B": [2], "W": [1], "m": 1}', "W: only zb-h1 has separate times for the backward of the weights"),
+    ('{"op": "schedule", "F": [1, 1], "B": [2, 2], "m": 1, "transfer": [1, 1]}', "transfer: 2 values: expected 1"),
     ('{"op": "standby", "N": 10, "p": 2}', "p: 2 is outside 0 to 1"),
-    ('{"op": "rearrange", "F": [1], "B": [2], "split": [2], "m": 1, "y": [[1]]}', "rearrange: the stages have 2 layers, the model 1"),
-    ('{"op": "rearrange", "F": [1], "B": [2], "split": [1], "m": 1, "y": [[1, 1]]}', "y[0]: 2 of them: expected 1 at most"),
+    ('{"op": "rearrange", "F": [1], "B": [2], "split": [2], "m": 1, "y": [[1]]}', "rearrange: the stages have 2 layers, but the model has 1"),
+    ('{"op": "rearrange", "F": [1], "B": [2], "split": [1], "m": 1, "y": [[1, 1]]}', "y[0]: 2 values: expected at most 1"),
     ('{"op": "pipe_1f1b", "F": [1], "B": [2]}', "m: expected a number, not nothing"),
-    ('{"op": "pipe_1f1b", "F": [1], "B": [2, 3], "m": 1}', "B: 2 of them, but F has 1"),
+    ('{"op": "pipe_1f1b", "F": [1], "B": [2, 3], "m": 1}', "B: 2 values, but F has 1"),
     ('{"op": "pipe_1f1b", "F": [1, "x"], "B": [2, 3], "m": 1}', "F[1]: expected a number, not a string"),
     ('{"op": "pipe_1f1b", "F": [1], "B": [2], "m": 1.5}', "m: 1.5 is not a whole number"),
     ('{"op": "pipe_1f1b", "F": [-1], "B": [2], "m": 1}', "F[0]: -1 is outside 1e-09 to 1000000000"),
@@ -170,13 +170,13 @@ BAD = [
     ("[1]", "expected an object, not a list"),
     ("nonsense", ""),
     ('{"op": "reconfigure", "pipelines": [[0, 1], [1]], "lost": [], "n0": 1}', "reconfigure: host 1 is in two places"),
-    ('{"op": "hotspa_group", "lens": [3], "bounds": [4, 8]}', "hotspa_group: bounds[1]: 8 is not below the one before"),
+    ('{"op": "hotspa_group", "lens": [3], "bounds": [4, 8]}', "hotspa_group: bounds[1]: 8 is not smaller than the one before"),
     ('{"op": "hotspa_switch", "source": {"tp": 3}, "target": {"tp": 3}, "rows": 8, "nodes": [[0, 1, 2]]}',
      "source: tp 3 does not divide rows, 8"),
     ('{"op": "hotspa_switch", "source": {"tp": 2}, "target": {"tp": 2}, "rows": 8, "nodes": [[0]]}',
      "nodes: they have 1 devices of 2"),
-    ('{"op": "hotspa_order", "cost": [[0, 1], [1]]}', "cost[1]: 1 of them in a square of 2"),
-    ('{"op": "instantiate", "sizes": [3, 2], "N": 5, "f": 0}', "sizes[1]: 2: they must ascend"),
+    ('{"op": "hotspa_order", "cost": [[0, 1], [1]]}', "cost[1]: a row of 1 values in a square of 2"),
+    ('{"op": "instantiate", "sizes": [3, 2], "N": 5, "f": 0}', "sizes[1]: 2: sizes must ascend"),
 ]
 
 
@@ -220,7 +220,7 @@ def test_the_worked_example_is_rearranged(run, tmp_path):
 
 
 def test_usage_is_told(run):
-    for args, what in (((), "which command?"), (("eval",), "which questions?"), (("guess", "x"), "'guess' is no command")):
+    for args, what in (((), "which command?"), (("eval",), "which questions?"), (("guess", "x"), "unknown command 'guess'")):
         result = run("assay-plan", *args)
         assert result.returncode == 2
         assert what in result.stderr

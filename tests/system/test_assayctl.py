@@ -121,7 +121,7 @@ def test_help_tells_every_command_and_its_options(run):
                     "job NAME", "job submit TRACE"):
         assert f"\n  {command} " in done.stdout
     assert re.findall(r"^(\w.*):$", done.stdout, re.M) == ["Look at the fleet", "Take hosts out of service and put them back",
-                                                          "Find what slows jobs", "Set up a site", "Policies, and your shell", "Options"]
+                                                          "Find what slows jobs down", "Set up a site", "Policies, and your shell", "Options"]
     assert run("assayctl", "help").stdout == run("assayctl", "-h").stdout == done.stdout
     for words in (["nodes", "--help"], ["help", "nodes"], ["--help", "nodes"], ["-?", "nodes"]):
         assert "--verdict=LEVEL" in run("assayctl", *words).stdout

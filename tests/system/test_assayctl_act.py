@@ -104,7 +104,7 @@ def test_a_person_takes_a_host_out_and_gives_it_back(acting):
     assert out_of(a) == ["gpu-03"]
     text = a.ctl("why", "gpu-03", token="read").stdout
     assert "state      cordoned since " in text and "by operator ann at " in text and ": fan 3, ticket 812" in text
-    assert "releases   only a person" in text and "assayctl uncordon gpu-03 --reason ..." in text
+    assert "releases   only an operator" in text and "assayctl uncordon gpu-03 --reason ..." in text
     again = a.ctl("cordon", "gpu-03", "--reason", "again")
     assert again.returncode == 0 and "already" in again.stdout
     assert len(a.actions(node="gpu-03", action="cordon", state="done")) == 1
@@ -117,7 +117,7 @@ def test_a_person_takes_a_host_out_and_gives_it_back(acting):
     coverage = a.ctl("coverage", "-o", "json", token="read")
     assert coverage.returncode == 0 and {i["node"] for i in json.loads(coverage.stdout)["items"]} <= set(NODES)
     shared = a.ctl("cordon", "gpu-04", "--reason", "x", token="shared")
-    assert shared.returncode == 0 and "by their own word (role operate)" in a.actions(node="gpu-04")[0]["by"]
+    assert shared.returncode == 0 and "as named by the caller (role operate)" in a.actions(node="gpu-04")[0]["by"]
 
 
 def test_roles_are_kept_and_breaking_the_glass_is_recorded(acting):
@@ -291,7 +291,7 @@ def test_an_open_breaker_refuses_until_a_person_resets_it(acting):
     assert wait_for(lambda: a.get("breaker")["open"]), a.get("breaker")
     before = out_of(a)
     text = a.ctl("breaker", token="read").stdout
-    assert "the breaker is OPEN since " in text and "assayctl breaker reset --reason ..." in text
+    assert "the breaker has been OPEN since " in text and "assayctl breaker reset --reason ..." in text
     free = next(n for n in NODES if n not in before)
     refused = a.ctl("cordon", free, "--reason", "x")
     assert refused.returncode == 1 and "breaker" in refused.stderr

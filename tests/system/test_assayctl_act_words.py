@@ -124,7 +124,7 @@ def test_why_tells_which_windows_of_a_job_blame_the_host(stub, ctl):
     ({"open": False, "reset": None, "mode": "observe"}, "the breaker is closed; mode observe: decisions are shown, not carried out"),
     ({"open": False, "reset": "2026-11-20T10:00:00Z", "reset_by": "operator ann", "mode": "enforce"}, " by operator ann; mode enforce\n"),
     ({"open": True, "opened": "2026-11-20T10:00:00Z", "reason": "31 % of the agents are silent", "mode": "enforce"},
-     "31 % of the agents are silent; nothing is cordoned until `assayctl breaker reset --reason ...`, releases go on; mode enforce"),
+     "31 % of the agents are silent; nothing is cordoned until `assayctl breaker reset --reason ...`, releases continue; mode enforce"),
 ])
 def test_the_breaker_says_what_is_open_and_how_much_is_left(stub, ctl, breaker, words):
     stub.answers["/v1/breaker"] = (200, {**breaker, "epoch": 1, "budget": [{"rule": "budget.total", "used": 2, "limit": 2},

@@ -75,7 +75,7 @@ def test_a_rude_answer_is_shown_in_clean_words(run, stub):
         assert done.returncode == 0 and "\x1b" not in done.stdout and "\x07" not in done.stdout
 
 
-@pytest.mark.parametrize("resumed,words", [(0, None), (None, None), ("2", None), (1, "the controller restarted once during it"), (3, "restarted 3 times during it")])
+@pytest.mark.parametrize("resumed,words", [(0, None), (None, None), ("2", None), (1, "the controller restarted once while it ran"), (3, "restarted 3 times while it ran")])
 def test_a_campaign_that_outlived_restarts_says_so(run, stub, resumed, words):
     stub.answers["/v1/campaigns/1"] = (200, {"id": "1", "state": "running", "reason": "slow", "who": "operator", "check": "all_reduce.busbw",
                                              "rounds": [], "nodes": [], "resumed": resumed})

@@ -98,7 +98,7 @@ def test_an_override_wants_an_end_and_a_silence_a_time(acting):
 def test_a_cordon_of_the_embedded_cluster_says_that_no_scheduler_is_told(acting):
     a = acting()
     said = " ".join(a.ctl("cordon", "gpu-01", "-r", "x").stdout.split())
-    assert said.startswith("gpu-01: cordoned") and "no scheduler is told" in said and "assay admit" in said
+    assert said.startswith("gpu-01: cordoned") and "no scheduler learns of it" in said and "assay admit" in said
 
 
 # --- the same words before every command -----------------------------------------------------------
@@ -156,8 +156,8 @@ def test_why_there_is_no_baseline_is_said(controller, run):
 
 
 @pytest.mark.parametrize("settings,rules,mode,words", [
-    ("enforce", "observe", "observe", "the policy says observe, the settings enforce: the more cautious one applies"),
-    ("dry-run", "enforce", "dry-run", "the policy says enforce, the settings dry-run: the more cautious one applies"),
+    ("enforce", "observe", "observe", "the policy says observe, the settings say enforce: the more cautious one applies"),
+    ("dry-run", "enforce", "dry-run", "the policy says enforce, the settings say dry-run: the more cautious one applies"),
     ("enforce", "enforce", "enforce", None)])
 def test_the_start_says_what_runs_and_why_it_is_so_careful(controller, tmp_path, settings, rules, mode, words):
     (tmp_path / "policies" / "sku").mkdir(parents=True)

@@ -49,7 +49,7 @@ def test_a_good_set_up_says_where_each_value_came_from(site, certificates):  # n
     assert done.returncode == 0 and "bad" not in [line.split()[0] for lines_ in found.values() for line in lines_], done.stdout
     assert found["controller"] == [f"ok https://127.0.0.1:{c.port} (ASSAY_CONTROLLER in the environment)"]
     assert "ASSAY_TOKEN_FILE in the environment" in found["token"][0] and "ASSAY_CACERT in the environment" in found["authority"][0]
-    assert found["rights"] == ["ok role operate: looks, cordons and uncordons"]
+    assert found["rights"] == ["ok role operate: can look, cordon and uncordon"]
     assert found["clock"] == ["ok as the controller's"] and found["certificate"][0].split()[1] in ("until", "ends")
     assert found["mode"][0].startswith("warn observe") and "no host is touched" in found["mode"][0]
     assert done.stdout.splitlines()[-1].startswith("0 bad, ")
@@ -109,6 +109,7 @@ def test_hosts_that_stopped_or_have_not_passed_are_counted(site, tmp_path):
     assert c.post(report("gpu-new", profile="passive"), token="s1").status == 202
     found = lines(doctor())["hosts"]
     assert any("1 host, first gpu-new: joined and unverified" in line for line in found), found
+    assert "ok 1 reporting" in found, found
 
 
 STUB = {"/v1/whoami": (200, {"role": "operate", "name": None, "open": False, "version": "9.9", "cluster": "kubernetes"}),

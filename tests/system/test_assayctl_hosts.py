@@ -124,7 +124,7 @@ def test_a_budget_that_is_used_up_ends_it_and_says_what_would_allow_it(racks):
     done = a.ctl("cordon", "--rack", "r1", "-r", "PDU swap")
     assert done.returncode == 1 and out_of(a) == NODES[:2]
     assert done.stderr.count("\n") == 1 and "gpu-02: budget.rate.manual" in done.stderr and "to allow it" in done.stderr
-    assert "4 hosts: 2 cordoned, 1 refused, 1 not tried: the refusal holds for them too" in in_line(done)
+    assert "4 hosts: 2 cordoned, 1 refused, 1 not tried: they would be refused too" in in_line(done)
     assert len(a.actions(action="cordon", state="refused")) == 1
     done = a.ctl("cordon", "--rack", "r1", "-r", "it burns", "--break-glass")
     assert done.returncode == 2 and "role admin" in done.stderr and out_of(a) == NODES[:2]
@@ -167,7 +167,7 @@ def test_a_refusal_that_is_of_the_cluster_ends_it(run, stub):
     stub.nodes(*(node(f"gpu-{i}") for i in range(1, 5)))
     stub.answers["/v1/nodes/gpu-1/cordon"] = (409, {"detail": "gpu-1: the API server is away", "rule": "stale"})
     done = run("assayctl", "cordon", "gpu-1", "gpu-2", "gpu-3", "-r", "x", "--controller", stub.url)
-    assert done.returncode == 1 and "2 not tried: the refusal holds for them too" in in_line(done)
+    assert done.returncode == 1 and "2 not tried: they would be refused too" in in_line(done)
     assert [p for p, _ in stub.sent] == ["/v1/nodes/gpu-1/cordon"]
 
 
@@ -321,7 +321,7 @@ def test_in_80_columns_the_service_and_the_fact_survive(build, environ, stub):
     service = {"state": "in-service", "by": None, "silence_until": None, "override_until": None, "hold_until": None}
     stub.nodes(
         node("a-host-with-a-long-name-1", "fail", f"fail: gpu:{uuid}: gemm.rate is 31.2 of 52.0 TFLOP/s, 60 % of most", sku="hgx-h100-80g",
-             service={**service, "state": "cordoned", "by": "operator bartholomew, by their own word (role operate)"}),
+             service={**service, "state": "cordoned", "by": "operator bartholomew, as named by the caller (role operate)"}),
         node("a-host-with-a-long-name-2", sku="hgx-h100-80g", service={**service, "silence_until": "2999-01-01T06:23:00.000Z"}),
         node("a-host-with-a-long-name-3", sku="hgx-h100-80g", service={**service, "unverified": "it has not passed a test since it joined"}),
         node("a-host-with-a-long-name-4", sku="hgx-h100-80g", service=service, unverified=True))

@@ -133,9 +133,9 @@ def test_the_tests_of_a_suspect_have_a_line_each_and_one_that_lapsed_is_none(ctl
 
 
 def test_who_comes_late_has_a_line_where_it_is_known(ctl, stub):
-    serve(stub, job(), j12=detail(lateness={"told": True, "sentence": "Slowest by itself is rank 4 on gpu-1"}))
-    assert lines_of(ctl("job", "research/llm-7").stdout)["lateness"] == ["Slowest by itself is rank 4 on gpu-1"]
-    for unknown in (None, {"told": False, "sentence": "Who comes late is not known"}):
+    serve(stub, job(), j12=detail(lateness={"told": True, "sentence": "Slowest in its own work: rank 4 on gpu-1"}))
+    assert lines_of(ctl("job", "research/llm-7").stdout)["lateness"] == ["Slowest in its own work: rank 4 on gpu-1"]
+    for unknown in (None, {"told": False, "sentence": "Which rank is late is unknown"}):
         serve(stub, job(), j12=detail(lateness=unknown))
         assert "lateness" not in lines_of(ctl("job", "research/llm-7").stdout)
 

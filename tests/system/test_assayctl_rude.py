@@ -85,7 +85,7 @@ def test_a_forged_problem_is_one_line(ctl, stub):
     ((200, {}), 3, "the answer is not a list; is this a controller?"),
     ((200, {"items": {}}), 3, "the answer is not a list"),
     ((200, {"items": [1]}), 3, "item 0 of the list is not an object"),
-    ((200, {"items": [], "next": "x"}), 3, "the pages of the list do not end"),
+    ((200, {"items": [], "next": "x"}), 3, "the list has no last page"),
     ((200, b'{"items": [], "items": []}'), 3, "duplicate"),
     ((200, b"[" * 100000), 3, "is this a controller?"),
     ((200, b'{"items": [{"node": "a\xff"}], "next": null}'), 3, "is this a controller?"),

@@ -71,7 +71,7 @@ def test_the_same_again_is_told(ctl, stub, trace):
     (b"", "empty"),
     (b" \n\n", "not a trace: nothing but blanks"),
     (b"\x7fELF\x02\x01\x01\x00", "not a trace: neither text, gzip nor zstd"),
-    (b"PAR1\x15\x04", "Parquet is not read: write it as CSV (docs/optrace.md)"),
+    (b"PAR1\x15\x04", "Parquet is not supported: write it as CSV (docs/optrace.md)"),
     (b'[\n{"ph": "X"}]', "a profile, not yet a trace: `assay-optrace pytorch` converts it (docs/optrace.md)"),
     (b'{\n  "schemaVersion": 1,\n', "a profile, not yet a trace"),
 ])
@@ -242,7 +242,7 @@ def test_what_takes_long_says_so_on_a_terminal_and_is_gone_then(build, environ, 
     os.close(slave)
     drawn = os.read(master, 65536).decode()
     os.close(master)
-    assert "\r\x1b[Kwaiting for its analysis, 2 s" in drawn and drawn.endswith("\r\x1b[K")
+    assert "\r\x1b[Kwaiting to be analysed, 2 s" in drawn and drawn.endswith("\r\x1b[K")
     assert b"suspect " in done.stdout and b"waiting" not in done.stdout
 
 

@@ -145,11 +145,11 @@ def test_a_budget_by_hand_is_the_probe_s_even_when_it_is_longer_than_the_usual(r
 
 
 @pytest.mark.parametrize("words, message", [
-    (["--", "x"], "--: what follows is passed to one probe: name it with --probe"),
-    (["--probe", "gemm", "--probe", "memory", "--", "x"], "--: what follows is passed to one probe"),
+    (["--", "x"], "--: the arguments after it are passed to one probe: name it with --probe"),
+    (["--probe", "gemm", "--probe", "memory", "--", "x"], "--: the arguments after it are passed to one probe"),
     (["--probe", "gemm", "--", *["x"] * 65], "--: more than 64 arguments for the probe"),
     (["--order", "a", "--order-kind", "opinion"], "--order-kind: 'opinion' is none of deep, pair, allreduce"),
-    (["--decline", "crashed:x"], "--decline: expected busy, set-up, not-applicable or timeout, a colon and why"),
+    (["--decline", "crashed:x"], "--decline: expected busy, set-up, not-applicable or timeout, a colon and the reason"),
     (["--decline", "busy:"], "--decline: expected"), (["--decline", "busy"], "--decline: expected"),
     (["--decline", "busy:" + "x" * 513], "--decline: expected"),
     (["x"], "'x': takes no arguments; see --help"),

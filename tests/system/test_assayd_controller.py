@@ -113,5 +113,5 @@ def test_a_topology_that_is_not_there_is_told_once_and_the_reports_arrive(assayd
     for seq in range(1, 4):
         spool(seq, topology="ab" * 32)
         wait_until(lambda: not spool.left())
-    assert daemon.log().count("cannot send the topology that the controller asks for") == 1
+    assert daemon.log().count("cannot send the topology that the controller asked for") == 1
     assert c.get("/v1/topologies/" + "ab" * 32).status == 404

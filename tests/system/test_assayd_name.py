@@ -217,12 +217,12 @@ def test_a_token_that_others_may_see_is_told(run, config, tmp_path, stub):
     token.chmod(0o644)
     config(token_file=str(token), controller="http://gpu-controller.invalid:9470")
     out = run("assayd", "--check")
-    assert out.returncode == 0 and f"{token}: everybody on this host can read it: chmod 640" in out.stderr
-    assert "http://gpu-controller.invalid:9470: the token is sent to it unencrypted: use https" in out.stderr
+    assert out.returncode == 0 and f"{token}: readable by everyone on this host: chmod 640" in out.stderr
+    assert "http://gpu-controller.invalid:9470: the token is sent unencrypted: use https" in out.stderr
     token.chmod(0o640)
     config(token_file=str(token))
     out = run("assayd", "--check")
-    assert out.returncode == 0 and "anybody" not in out.stderr and "unencrypted" not in out.stderr
+    assert out.returncode == 0 and "readable by everyone" not in out.stderr and "unencrypted" not in out.stderr
 
 
 def test_a_second_assayd_on_one_state_directory_is_refused(assayd, stub, assayd_path, environ, wait_until):

@@ -180,7 +180,7 @@ def test_deep_runs_the_rung_that_is_asked_for_or_all(assayd, stub, says, full_pr
 def test_a_profile_that_is_no_name_makes_no_order(assayd, stub, says, full_profile, wait_until, profile):
     daemon = assayd(full_profile(says("p", sample())))
     stub.orders = [{"id": "d1", "kind": "deep", "profile": profile}]
-    wait_until(lambda: "expected the name of a profile" in daemon.log())
+    wait_until(lambda: "expected a profile name" in daemon.log())
     assert not stub.stored
 
 
@@ -208,7 +208,7 @@ def test_a_second_deep_waits_for_nothing_and_the_deadline_ends_the_first(assayd,
     stub.orders = [{"id": "d1", "kind": "deep", "deadline": stamp(6)}, {"id": "d2", "kind": "deep"}]
     wait_until(slow_probe.runs)
     wait_until(lambda: "order declined: a deep run is already in progress id=d2" in daemon.log())
-    wait_until(lambda: "deep run is asked to stop: its deadline has passed" in daemon.log())
+    wait_until(lambda: "stopping a deep run: its deadline has passed" in daemon.log())
     wait_until(lambda: "deep run ended by signal" in daemon.log() and not slow_probe.runs())
 
 

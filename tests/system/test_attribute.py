@@ -74,7 +74,7 @@ def test_a_step_that_comes_back_after_its_window_is_refused(run, tmp_path):
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     result = run("assay-attribute", path, "--max-ops", "1000", "-o", "json")
     assert result.returncode == 2
-    assert "step 0 goes on after its window was analysed: sort the trace by step, or raise --max-ops" in result.stderr
+    assert "step 0 continues after its window was analysed: sort the trace by step, or raise --max-ops" in result.stderr
 
 
 def test_steps_that_miss_operations_are_dropped_and_listed(run, tmp_path):

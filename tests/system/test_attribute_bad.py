@@ -95,7 +95,7 @@ def test_operations_that_wait_for_each_other(lines, refused):
             op["start_ts"] += 1000
         if op["stage"] == 0 and op["optype"] in ("forward-send", "forward-recv"):
             op["start_ts"] += 1000
-    refused(put(path, [text[0]] + [json.dumps(op) for op in ops]), "waits for itself", "make a cycle")
+    refused(put(path, [text[0]] + [json.dumps(op) for op in ops]), "waits for itself", "form a cycle")
 
 
 @pytest.mark.parametrize("content,says", [
@@ -154,7 +154,7 @@ def test_packed_traces(lines, run, refused, tmp_path, pack):
 
 
 BOMBS = {
-    "the first line again": ("META", 4096, "it unpacks to more than 100 times its size"),
+    "the first line again": ("META", 4096, "it decompresses to more than 100 times its size"),
     "blank lines": ("\n", MEBIBYTE, "more than 4 MiB of blank lines"),
     "lines of blanks": (" " * 63 + "\n", MEBIBYTE // 64, "more than 4 MiB of blank lines"),
     "blanks": (" ", MEBIBYTE, "line 2: longer than 65536 bytes"),

@@ -195,7 +195,7 @@ def test_switches_of_too_many_gpus_are_left_out(run, generator, tmp_path, descri
     with path.open("wb") as out:
         subprocess.run([generator, "sequences", "5", "dp=4", "pp=4", "mb=16", "tp=128", "steps=4"], stdout=out, check=True)
     doc = answer(run, path, described(("tp: 8", "tp: 128"), ("tp: 4", "tp: 64")))
-    assert {"kind": "hotspa", "why": "2048 GPUs are 1024 more than switches are planned for"} in doc["remedies"]["left_out"]
+    assert {"kind": "hotspa", "why": "2048 GPUs: 1024 more than switch planning supports"} in doc["remedies"]["left_out"]
 
 
 def test_people_get_its_groups_in_the_table(run, traces, described):
@@ -209,19 +209,19 @@ def test_what_is_no_faster_than_one_plan_is_left_out(run, traces, described):
     for doc in (slow_link, slow_plan):
         assert all(one["kind"] != "hotspa" for one in doc["list"])
         why = next(one["why"] for one in doc["left_out"] if one["kind"] == "hotspa")
-        assert why.startswith("no groups by length are faster, with their switches, than one plan for all: tp 8 pp 4 dp 4, ")
+        assert why.startswith("no grouping by length is faster, with its switches, than one plan for all: tp 8 pp 4 dp 4, ")
 
 
 @pytest.mark.parametrize("change,where,words", [
-    (("tp: 8, pp: 4", "tp: 4, pp: 4"), 12, "hotspa.plans[0]: tp 4, but {trace} has 8: the first plan is that of now"),
-    (("pp: 4, dp: 4", "pp: 2, dp: 8"), 12, "hotspa.plans[0]: pp 2, but {trace} has 4: the first plan is that of now"),
-    (("tp: 8, pp: 4", "cp: 2, tp: 8, pp: 4"), 12, "hotspa.plans[0]: cp 2, but {trace} has 1: the first plan is that of now"),
-    (("dp: 32", "dp: 16"), 13, "hotspa.plans[1]: tp * pp * dp * cp is 64 GPUs, but {trace} has 128: all plans run on all"),
+    (("tp: 8, pp: 4", "tp: 4, pp: 4"), 12, "hotspa.plans[0]: tp 4, but {trace} has 8: the first plan is the current one"),
+    (("pp: 4, dp: 4", "pp: 2, dp: 8"), 12, "hotspa.plans[0]: pp 2, but {trace} has 4: the first plan is the current one"),
+    (("tp: 8, pp: 4", "cp: 2, tp: 8, pp: 4"), 12, "hotspa.plans[0]: cp 2, but {trace} has 1: the first plan is the current one"),
+    (("dp: 32", "dp: 16"), 13, "hotspa.plans[1]: tp * pp * dp * cp is 64 GPUs, but {trace} has 128: every plan uses all of them"),
     (("tp: 4, pp: 1, dp: 32", "tp: 1, pp: 64, dp: 2"), 13, "hotspa.plans[1]: 64 stages, but layers has 32 layers"),
     (("ms: 121", "ms: 60"), 7, "hotspa: its sequences keep a stage of the first plan busy for "),
     (("count: 496", "count: 4960"), 7, "hotspa: its sequences keep a stage of the first plan busy for "),
     (("tokens: 32768, count: 8", "tokens: 65536, count: 8"), 7,
-     "hotspa: a sequence of 65536 tokens, but the first plan, that of now, holds 32768 (its second time)"),
+     "hotspa: a sequence of 65536 tokens, but the first plan, the current one, holds 32768 (its second time)"),
 ])
 def test_a_description_that_contradicts_the_trace_is_refused(run, traces, described, change, where, words):
     path = described(change)
@@ -233,16 +233,16 @@ def test_a_description_that_contradicts_the_trace_is_refused(run, traces, descri
 @pytest.mark.parametrize("change,words", [
     (("  weights_gib: 24\n", ""), "hotspa.weights_gib: missing"),
     (("weights_gib", "weight_gib"), "hotspa.weight_gib: unknown key; did you mean weights_gib?"),
-    (("tokens: 8192, count: 80", "tokens: 2048, count: 80"), "hotspa.lengths: 2048 tokens are there twice: add up their counts"),
+    (("tokens: 8192, count: 80", "tokens: 2048, count: 80"), "hotspa.lengths: 2048 tokens are listed twice: add up their counts"),
     (("count: 80", "count: 0"), "hotspa.lengths[0].count: 0 is outside 1 to 65536"),
-    (("count: 80", "count: 65536"), "hotspa.lengths: 66040 sequences of a step: expected 65536 at most"),
-    (("{tokens: 1024, ms: 13}, ", ""), "hotspa.plans[1].times: expected a short and the longest sequence, not 1"),
-    (("tokens: 1024, ms: 13", "tokens: 9000, ms: 13"), "hotspa.plans[1].times: expected more tokens in the second than in the first"),
+    (("count: 80", "count: 65536"), "hotspa.lengths: 66040 sequences in a step: expected at most 65536"),
+    (("{tokens: 1024, ms: 13}, ", ""), "hotspa.plans[1].times: expected a short sequence and the longest one, not 1"),
+    (("tokens: 1024, ms: 13", "tokens: 9000, ms: 13"), "hotspa.plans[1].times: expected the second to have more tokens than the first"),
     (("ms: 110", "ms: 12"), "hotspa.plans[1].times: 8192 tokens take less time than 1024: measure both again"),
-    (("ms: 110", "ms: 1300"), "hotspa.plans[1].times: 8192 tokens take 100 times as long as 1024, more than by the square of their length: "
+    (("ms: 110", "ms: 1300"), "hotspa.plans[1].times: 8192 tokens take 100 times as long as 1024, more than the square of their ratio: "
      "measure both again"),
     (("    - {tp: 8, pp: 4, dp: 4, times: [{tokens: 4096, ms: 11}, {tokens: 32768, ms: 121}]}\n", ""),
-     "hotspa.plans: expected that of now and 1 to 7 others, not 1 in all"),
+     "hotspa.plans: expected the current one and 1 to 7 others, not 1 in total"),
 ])
 def test_a_wrong_description_is_one_line(run, traces, described, change, words):
     result = run("assay-attribute", traces["sequences"], "--remedies", described(change))

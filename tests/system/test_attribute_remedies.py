@@ -153,7 +153,7 @@ def test_people_get_a_table(run, slow, described):
     assert result.returncode == 0
     text = result.stdout[result.stdout.index("Remedies (experimental)"):]
     assert "REMEDY" in text and "malleus" in text and "oobleck" in text
-    assert "Spare hosts: 2 are enough in 99.63 % of the time; there are 1" in text
+    assert "Spare hosts: 2 are enough 99.63 % of the time; there are 1" in text
 
 
 def test_a_restart_that_nobody_priced_has_no_time_to_pay_after(run, slow, described):
@@ -176,12 +176,12 @@ def test_what_cannot_be_had_says_by_how_much(run, slow, described):
 
 
 @pytest.mark.parametrize("changes,where,words", [
-    ({"stages": "[16, 16]"}, 13, "stages: 2 of them, but {trace} has 4 (pp_size)"),
+    ({"stages": "[16, 16]"}, 13, "stages: 2 values, but {trace} has 4 (pp_size)"),
     ({"stages": "[8, 8, 8, 9]"}, 13, "stages: they have 33 layers, but layers has 32"),
-    ({"microbatches": 12}, 13, "microbatches: 12, but {trace} has 16 forward computes of a stage in a step"),
-    ({"lose": "[n099]"}, 14, "lose: n099 is no host of {trace}"),
+    ({"microbatches": 12}, 13, "microbatches: 12, but {trace} has 16 forward computes per stage in a step"),
+    ({"lose": "[n099]"}, 14, "lose: n099 is not a host of {trace}"),
     ({"lose": "[n001, n002, n001]"}, 14, "lose: n001 is there twice"),
-    ({"slowdown": "{n099: 2}"}, 14, "slowdown: n099 is no host of {trace}"),
+    ({"slowdown": "{n099: 2}"}, 14, "slowdown: n099 is not a host of {trace}"),
     ({"slowdown": "{n000: 2}"}, 14, "slowdown: n000 is 2 times slower, but {trace} has "),
     ({"memory_gib": 14}, 13, "memory_gib: stage 0 needs 1.71799e+10 bytes now, 2.14748e+09 more than the 1.50324e+10 that it has"),
 ])

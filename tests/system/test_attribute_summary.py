@@ -133,7 +133,7 @@ def test_the_heat_map_is_pooled(trace, summary):  # noqa: F811
     (("--share", "much"), "--share: 'much' is not a number"),
     (("--bootstrap", "39"), "--bootstrap: '39' is not a number from 40 to 10000"),
     (("--bootstrap", "100.5"), "--bootstrap: '100.5' is not a whole number"),
-    (("--max-ops", "5000"), "a summary is of one window, see --max-ops")])
+    (("--max-ops", "5000"), "a summary covers one window, see --max-ops")])
 def test_what_cannot_be_is_told(trace, run, words, says):  # noqa: F811
     path, _ = trace("none", 1, "steps=40")
     result = run("assay-attribute", "--summary", *words, path)

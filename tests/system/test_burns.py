@@ -42,7 +42,7 @@ def test_two_of_a_rack_burn_ten_seconds_apart_and_the_next_when_one_is_done(flee
         answer = ask(fleet, f"gpu-{i}")
         assert answer.status == 200, answer.body
         assert answer.json == {"node": f"gpu-{i}", "action": None, "sentence": (
-            "gpu-0 burns now, for six minutes", "gpu-1 burns after 1 other of its rack", "gpu-2 burns after 2 others of its rack")[i]}
+            "gpu-0 is burning now, for six minutes", "gpu-1 will burn after 1 other of its rack", "gpu-2 will burn after 2 others of its rack")[i]}
     assert ask(fleet, "other-0").status == 200
     first = order_of(fleet, "gpu-0")
     begun = time.monotonic()
@@ -57,7 +57,7 @@ def test_two_of_a_rack_burn_ten_seconds_apart_and_the_next_when_one_is_done(flee
 
 def test_who_is_in_service_or_waits_already_is_refused_with_the_reason(fleet):
     answer = ask(fleet, "gpu-3")
-    assert answer.status == 409 and "gpu-3 is in service, and a burn is for hosts that are not: cordon it first" in answer.json["detail"]
+    assert answer.status == 409 and "gpu-3 is in service, and only hosts out of service are burned: cordon it first" in answer.json["detail"]
     assert ask(fleet, "nobody").status == 404
     assert ask(fleet, "gpu-0", body={}).status == 422
     assert ask(fleet, "gpu-0", body={"reason": "x", "budget": 1}).status == 422

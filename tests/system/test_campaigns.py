@@ -114,7 +114,7 @@ def test_a_host_that_takes_orders_and_never_answers_is_left_out_and_condemned_fo
     f.hosts["gpu-4"].way = "silent"
     done = f.play(nodes=NAMES)
     gone = {n["node"]: n["why"] for n in done["nodes"] if n["gone"]}
-    assert gone == {"gpu-4": "it accepted the order and did not report"}
+    assert gone == {"gpu-4": "it accepted the order but did not report"}
     assert not [b for b in done["blames"] if b["kind"] != "undecided"]
     assert not open_incidents(f.c) and cordoned(f.c) == []
 
@@ -207,7 +207,7 @@ def test_addresses_may_come_from_the_file_alone(fabric, tmp_path):
     number = f.begin(nodes=NAMES[:3])["id"]
     nodes = {n["node"]: (n["address"], n["why"]) for n in f.show(number)["nodes"]}
     assert nodes == {"gpu-0": ("10.0.0.1:7400", None), "gpu-1": ("[fd00::1]:7400", None),
-                     "gpu-2": ("gpu-2:7400", "the neighbors file has no address for it")}
+                     "gpu-2": ("gpu-2:7400", "the neighbors file has no address for this host")}
 
 
 @pytest.mark.parametrize("part", [0.5, 1.0])

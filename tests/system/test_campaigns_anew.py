@@ -124,7 +124,7 @@ def test_one_that_may_be_what_ends_the_controller_is_given_up_in_words(fabric, c
         end(f, controller)
         left = f.show(number)
         assert (left["state"], left["resumed"]) == (("running", times) if times < 4 else ("abandoned", 3))
-    assert left["ended"] and "in round 1: the controller restarted 4 times during it" in left["sentence"]
+    assert left["ended"] and "in round 1: the controller restarted 4 times while it ran" in left["sentence"]
     assert f.c.metrics()["assay_campaigns_running"] == 0
     for host in f.hosts.values():
         host.way = "obeys"
@@ -217,5 +217,5 @@ def test_a_kernel_that_is_never_seeded_ends_a_campaign_with_the_reason(fabric, l
     number = f.begin(nodes=NAMES)["id"]
     assert wait_for(lambda: f.show(number)["state"] != "running")
     left = f.show(number)
-    assert left["state"] == "abandoned" and "no random numbers for secrets yet" in left["sentence"], left
+    assert left["state"] == "abandoned" and "random number generator is not seeded yet" in left["sentence"], left
     assert not ids_of(f) and not [n for n in left["nodes"] if n["gone"]]

@@ -141,7 +141,7 @@ def test_every_attack_gets_its_status_and_at_most_a_line(guarded, configured, fu
             assert rss_kib(c) <= first + ATTACK_KIB
     assert wrong == []
     said = [re.match(r"assay-controller: (refused|closed): [ -~]+ peer=(127\.[12]\.\d+\.\d+:\d+)$", line) for line in lines(c)
-            if "not logged one by one" not in line]  # after a minute: how many there were besides
+            if "not logged individually" not in line]  # after a minute: how many there were besides
     assert len(said) > 2 * NOTICE_LINES and None not in said, c.log()
     peers = [m[2] for m in said]
     assert [m[0] for m in said if peers.count(m[2]) > 1] == [], "two lines for one attack"

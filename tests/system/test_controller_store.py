@@ -236,7 +236,7 @@ def test_a_disk_that_is_read_only_is_refused_by_name(refused, mounted):
     ("keep: {pass: {all: 1d, hourly: 12h}}", "keep.pass: expected all <= hourly"),
     ("keep: {pass: {all: 1m}}", "keep.pass: all: expected at least 1h"),
     ("keep: {pass: {weekly: 60d}}", "keep.pass.weekly"),
-    ("keep: {pass: {daily: 100d}}", "keep: bad: expected each to be at least that of pass"),
+    ("keep: {pass: {daily: 100d}}", "keep: bad: expected each period to be at least that of pass"),
     ("keep: {nodes: 1h}", "keep: nodes: expected at least 1d"),
     ("keep: {incidents: 5}", "keep.incidents"),
     ("db-max: 12", "db-max"),

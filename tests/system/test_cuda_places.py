@@ -33,7 +33,7 @@ def bare(gpus, gpu_libraries, tmp_path):  # noqa: F811
         for name in ("libcuda.so.1", "libnvidia-ml.so.1"):
             if not (drivers / name).exists():
                 (drivers / name).symlink_to(gpu_libraries / name)
-        for name in (LT, NCCL):  # in place of those that this machine may have
+        for name in (LT, NCCL):  # instead of those that this machine may have
             (drivers / name).write_text("no library\n")
         env = gpus(settings, LD_LIBRARY_PATH=str(drivers), **more)
         return env, tmp_path / "gpu-host"
@@ -93,7 +93,7 @@ def test_where_it_is_not_one_line_says_where_it_was_looked_for(run, bare):
     env, _ = bare()
     done = run("assay-probe-gemm", *SHAPE, env=env)
     assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert "cannot load libcublasLt.so.13 or an older one down to .11: it is not where the loader looks, nor in a tree of CUDA, pip or conda" in done.stderr
+    assert "cannot load libcublasLt.so.13 or an older one down to .11: not found on the loader's path, nor in a CUDA, pip or conda tree" in done.stderr
     assert "name its directory in ASSAY_CUDA_PATH" in done.stderr
 
 

@@ -83,7 +83,7 @@ def test_without_a_window_before_only_the_new_pace_is_told(lab):  # noqa: F811
     assert f.done()["diagnosis"]["before"] is None
     f.analysed(f.send(run=2, steps=24))
     told = verified(f)["diagnosis"]["next"]
-    assert (told["outcome"], told["gain"]) == ("unknown", None) and told["sentence"].endswith("what it took before is unknown")
+    assert (told["outcome"], told["gain"]) == ("unknown", None) and told["sentence"].endswith("the step time before is unknown")
 
 
 def forget_windows(f):

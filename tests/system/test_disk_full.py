@@ -137,7 +137,7 @@ def test_reports_that_passed_make_room_for_the_verdict_and_for_newer_ones(disk, 
         out, seq = measure()
         assert out.returncode == 0 and seq > last, out.stderr
         last = seq
-        for n in re.findall(r"the spool has no room: (\d+) older report", out.stderr):
+        for n in re.findall(r"the spool is full: (\d+) older report", out.stderr):
             lost += int(n)
         files = disk.files()
         assert f"spool/{seq}.json" in files and json.loads(files["verdict.json"])["seq"] == seq

@@ -75,7 +75,7 @@ def test_a_file_that_is_not_there_is_told_with_its_option(run, option):
 
 
 def test_a_bad_option_is_told_with_the_command(run):
-    assert run("assay", "run", "--profile", "quik").stderr.startswith("assay run: --profile: there is no 'quik'")
+    assert run("assay", "run", "--profile", "quik").stderr.startswith("assay run: --profile: no profile 'quik'")
     assert run("assay", "run", "surplus").stderr.startswith("assay run: 'surplus'")
 
 

@@ -246,7 +246,7 @@ def test_when_most_slow_down_at_once_nobody_is_named_but_the_fleet_is(fleet):
         f.run()
     incident, = f.incidents()
     assert (incident["node"], incident["check"], incident["verdict"]) == ("sku:hgx-own", "gemm.rate", "warn")
-    assert incident["sentence"].startswith("hgx-own: 12 of 16 hosts are not good in gemm.rate at once")
+    assert incident["sentence"].startswith("hgx-own: 12 of 16 hosts have a problem in gemm.rate at once")
     assert {n["verdict"] for n in f.items("/v1/nodes") if n["node"] < "gpu-12"} <= {"warn", "fail"}
     assert f.controller.get("/v1/nodes/gpu-03/why").json["incidents"] == [incident]
     for h in members:

@@ -55,11 +55,11 @@ def test_good_gpus_lose_a_little_and_nobody_is_named(burn):
 
 
 @pytest.mark.parametrize("fault, check, code, words", [
-    # Heat five times as fast: after 19 s in place of 95.
-    ("fan=5", KEPT, "throttled", r"from second 1[5-9] on, throttled by heat: fan, paste, air; (9\.\d|10) % slower in its last 8 s than in its "
-     r"first, the others [01]\.\d %; at the end SM clock 13\d\d MHz, 57\d W, 87 C, HBM 9[12] C while the others' is 7\d to 7\d"),
-    ("hotmemory=5", HBM, "hot-memory", r"its memory is 1\d C hotter than that of the others, and may have 95 C: contact of its heat sink, fan; "
-     r"[01]\.\d % slower .* 690 W, 7\d C, HBM 9[45] C while the others' is 7\d to 7\d"),
+    # Heat five times as fast: after 19 s instead of 95.
+    ("fan=5", KEPT, "throttled", r"from second 1[5-9] on, thermally throttled: fan, paste, airflow; (9\.\d|10) % slower in its last 8 s than in its "
+     r"first, the others [01]\.\d %; at the end SM clock 13\d\d MHz, 57\d W, 87 C, HBM 9[12] C while the others are at 7\d to 7\d"),
+    ("hotmemory=5", HBM, "hot-memory", r"its memory is 1\d C hotter than that of the others, with a limit of 95 C: contact of its heat sink, fan; "
+     r"[01]\.\d % slower .* 690 W, 7\d C, HBM 9[45] C while the others are at 7\d to 7\d"),
 ])
 def test_one_sick_gpu_is_named_with_its_reason_and_the_others_are_well(burn, fault, check, code, words):
     done, samples = burn(fault)
@@ -107,8 +107,8 @@ def test_a_gpu_that_fails_in_it_is_told_of_and_the_others_are_measured(burn, fau
 
 
 @pytest.mark.parametrize("args, status, words", [
-    (["--budget", "10s", "--burn"], 2, "--burn: a --budget of at least 30s"),
-    (["--budget", "60s", "--burn", "--chain"], 2, "--burn: not together with --overlap or --chain"),
+    (["--budget", "10s", "--burn"], 2, "--burn: needs a --budget of at least 30s"),
+    (["--budget", "60s", "--burn", "--chain"], 2, "--burn: cannot be combined with --overlap or --chain"),
     (["--budget", "60s", "--burn", "--engine", "cpu"], 77, "--burn needs a GPU engine"),
 ])
 def test_it_says_what_it_cannot_do(run, gpus, args, status, words):  # noqa: F811
@@ -119,7 +119,7 @@ def test_it_says_what_it_cannot_do(run, gpus, args, status, words):  # noqa: F81
 @pytest.mark.alone  # who waits for a core heats nothing
 @pytest.mark.parametrize("fault, verdict, words", [
     ("", "pass", "nothing below its floor"),
-    ("fan=5", "warn", "throttled by heat"),
+    ("fan=5", "warn", "thermally throttled"),
     ("hotmemory=5", "warn", "hotter than that of the others"),
 ])
 def test_the_profile_names_the_gpu_and_draws_it_over_time(run, gpus, build, script, profiles, fault, verdict, words):  # noqa: F811

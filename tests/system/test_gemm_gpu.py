@@ -14,7 +14,7 @@ from gpu_fixtures import gpu, gpu_host, gpu_libraries, gpus  # noqa: F401
 SHAPE = ["--shape", "48,40,56"]
 RATE_OF_FAKES = 2.5e8
 RATE, PER_CLOCK, CORRECT, HOST = "gemm.rate", "gemm.per_clock", "gemm.correct", "gemm.host_rate"
-SLOW = ("slow at a normal clock, a defect or another user: memory, ECC, leftover MIG or MPS, another process; "
+SLOW = ("slow at a normal clock: a defect or another user: memory, ECC, leftover MIG or MPS, another process; "
         "SM clock 1500 MHz on average, 1500 at least; at most 650 W, 61 C, HBM 66 C")
 
 
@@ -108,7 +108,7 @@ def test_a_host_is_as_good_as_its_slowest_gpu(gemm):
 
 
 @pytest.mark.parametrize("fault, code, cause, degrees, reason", [
-    ("hot", "throttled", "throttled by heat: cooling", 88, "HW thermal slowdown"),
+    ("hot", "throttled", "thermally throttled: cooling", 88, "HW thermal slowdown"),
     ("braked", "throttled", "throttled by the power brake: power supply or rack", 61, "HW power brake"),
     ("thirsty", "lottery", "silicon lottery: it reaches its power limit at a lower clock than its peers", 61, "SW power cap"),
     ("locked", "clock-setting", "its clock is held down by a leftover setting", 61, "application clocks"),
@@ -130,7 +130,7 @@ def test_a_gpu_slow_by_its_clock_and_at_it_says_both(gemm):
     check_clean(done)
     rate = samples[RATE, gpu(0)]
     assert rate["value"] == pytest.approx(0.81 * RATE_OF_FAKES, rel=0.02) and rate["code"] == "slow-at-clock"
-    assert rate["note"].startswith("throttled by heat: cooling; and slow at that clock too, a defect or another user; SM clock 1350 MHz")
+    assert rate["note"].startswith("thermally throttled: cooling; and also slow at that clock: a defect or another user; SM clock 1350 MHz")
 
 
 def test_a_host_that_launches_late_does_not_make_its_gpus_slow(gemm):
@@ -161,7 +161,7 @@ def test_a_chain_tells_a_host_that_launches_late(run, gpus, delay, least, most, 
         assert least <= share <= most, s["note"]
 
 
-@pytest.mark.parametrize("fault, severity, then", [("wrong", "fatal", "wrong again"), ("once", "warn", "right again")])
+@pytest.mark.parametrize("fault, severity, then", [("wrong", "fatal", "wrong again"), ("once", "warn", "correct")])
 @pytest.mark.parametrize("dtype", ["bf16", "fp8"])
 def test_a_wrong_element_names_its_gpu(gemm, fault, severity, then, dtype):
     done, samples = gemm(f"count=3 {fault}=1", "--dtype", dtype)
@@ -215,7 +215,7 @@ def test_one_that_stops_answering_in_mid_work_is_named(gemm):
 @pytest.mark.parametrize("fault, verdict, words", [
     ("", "pass", "nothing below its floor"),
     ("slow=3", "warn", "runs at 225 of 250 MFLOP/s (90 %) in gemm.rate: below its 7 peers"),
-    ("wrong=3", "fail", "wrong again in other memory and another shape"),
+    ("wrong=3", "fail", "wrong again in other memory and with another shape"),
     ("lost=3", "fail", "is lost (NVML: GPU_IS_LOST)"),
     ("hang=3", "inconclusive", "did not finish in time"),
     ("busy=3 pid=4242424", "inconclusive", "pid 4242424 (python3) computes on"),
@@ -287,9 +287,9 @@ def test_without_nvml_rates_are_measured_all_the_same(gemm, settings, words):
 @pytest.mark.parametrize("settings, words", [
     ("driver=10020", "the GPU driver supports only CUDA 10.2; at least 11.4 is needed"),
     ("driver=12040", "cannot load libcublasLt.so.12 or an older one down to .11"),
-    ("init=803", "the GPU driver does not start: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH 803"),
-    ("init=999", "the GPU driver does not start: CUDA_ERROR_UNKNOWN 999"),
-    ("init=12345", "the GPU driver does not start: CUDA error 12345"),
+    ("init=803", "the GPU driver failed to start: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH 803"),
+    ("init=999", "the GPU driver failed to start: CUDA_ERROR_UNKNOWN 999"),
+    ("init=12345", "the GPU driver failed to start: CUDA error 12345"),
 ])
 def test_a_driver_that_cannot_be_used_is_one_sentence(run, gpus, settings, words):  # noqa: F811
     env = gpus(settings)
@@ -316,7 +316,7 @@ def test_gpus_that_are_hidden_from_the_agent_leave_no_good_verdict(run, gpu_host
     assert value["verdict"]["verdict"] == "inconclusive", value["verdict"]
     problems = {p["probe"]: (p["code"], p["detail"]) for p in value["report"]["problems"]}
     assert all(problems[name][0] == "exit" and "cannot load libcuda.so.1" in problems[name][1] for name in ("gemm", "memory")), problems
-    assert not [s for s in value["report"]["samples"] if s["check"].startswith("gemm.")], "never the CPU in place of the GPU"
+    assert not [s for s in value["report"]["samples"] if s["check"].startswith("gemm.")], "never the CPU instead of the GPU"
 
 
 def test_the_stub_of_the_toolkit_is_no_driver(run, gpu_host, tmp_path):  # noqa: F811
@@ -325,7 +325,7 @@ def test_the_stub_of_the_toolkit_is_no_driver(run, gpu_host, tmp_path):  # noqa:
         pytest.skip(f"no {stub}")
     (tmp_path / "libcuda.so.1").symlink_to(stub)
     done = run("assay-probe-gemm", "--engine", "cuda", env={**gpu_host(1), "LD_LIBRARY_PATH": str(tmp_path)})
-    assert done.returncode == 77 and "this libcuda.so.1 is the stub to link with" in done.stderr
+    assert done.returncode == 77 and "this libcuda.so.1 is the stub for linking" in done.stderr
 
 
 @pytest.mark.parametrize("args, status, words", [

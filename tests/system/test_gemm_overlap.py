@@ -50,7 +50,7 @@ def test_the_rate_beside_an_all_reduce_is_told_with_its_ratio(overlap, n):
         assert samples[OVERLAP, gpu(i)]["params"]["ranks"] == n
     busbw = samples[BUSBW, "gpus"]
     assert (busbw["state"], busbw["unit"], busbw["better"], busbw["ok"]) == ("measured", "B/s", "none", None)
-    assert busbw["value"] > 0 and re.match(r"\d+ % of what it is without products, ", busbw["note"])
+    assert busbw["value"] > 0 and re.match(r"\d+ % of its rate without products, ", busbw["note"])
 
 
 def test_a_gpu_that_a_collective_costs_more_than_its_peers_is_lower(overlap):
@@ -63,7 +63,7 @@ def test_a_gpu_that_a_collective_costs_more_than_its_peers_is_lower(overlap):
 
 @pytest.mark.parametrize("fault, subject, words", [
     ("late=2", gpu(2), "did not arrive, 3 others waited"),
-    ("frozen=2", gpu(2), "told to give up"),
+    ("frozen=2", gpu(2), "told to abort"),
     ("notready=2", "gpus", "communicators were not ready"),
 ])
 def test_a_collective_that_hangs_names_its_ranks_and_costs_no_rate(overlap, fault, subject, words):

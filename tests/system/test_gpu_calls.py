@@ -109,7 +109,7 @@ def test_a_driver_that_lacks_a_function_is_read_without_it(run, host, kept, nvml
         done = run(STATE, env=host(LD_LIBRARY_PATH=older_libraries(NVML, names)))
         if len(names) == 1 and nvml[names[0]][0]:
             assert (done.returncode, done.stdout) == (77, "")
-            assert done.stderr.endswith(f"no GPU driver: {NVML} has no {names[0]}: it is too old or broken\n")
+            assert done.stderr.endswith(f"no GPU driver: {NVML} has no {names[0]}: it is too old or damaged\n")
             continue
         samples = samples_of(done.stdout)
         assert (done.returncode, done.stderr) == (0, ""), names
@@ -191,7 +191,7 @@ def test_a_driver_that_lacks_a_function_is_too_old_or_read_without_it(run, memor
                    env=memory("", real=False, LD_LIBRARY_PATH=older_libraries(CUDA, [name])))
         if needed:
             assert (done.returncode, done.stdout) == (77, "")
-            assert f"{CUDA} has no {name}: it is too old or broken" in done.stderr and done.stderr.count("\n") == 1
+            assert f"{CUDA} has no {name}: it is too old or damaged" in done.stderr and done.stderr.count("\n") == 1
         else:
             assert (done.returncode, done.stderr) == (0, ""), name
             assert {s["state"] for s in samples_of(done.stdout)} == {"measured"}

@@ -71,16 +71,16 @@ TABLE = [
     Row("launch delay", "delay=20", MEMORY, CLEAN),
     # wrong element
     Row("wrong element", "wrong=1", GEMM, finding("gemm.correct", code="wrong-product", severity="fatal", words="wrong again")),
-    Row("wrong element once", "once=1", GEMM, finding("gemm.correct", code="wrong-product", severity="warn", words="right again")),
+    Row("wrong element once", "once=1", GEMM, finding("gemm.correct", code="wrong-product", severity="warn", words="correct in other memory")),
     Row("wrong memory", "rot=1", MEMORY, finding("memory.d2h_bw", code="copy:wrong-data", subject=f"{BAD}>numa:0", severity="fail",
-                                                 words="came back wrong from the GPU, first at byte 0x1000")),
+                                                 words="the GPU returned wrong data, first at byte 0x1000")),
     Row("wrong element", "damage=13", ALL, finding("all_to_all.correct", code="wrong-data", severity="fatal", subject="gpus",
                                                    words=f"what {BAD} sent to {gpu(3)}")),
     # hung kernel
     Row("hung kernel", "hang=1", GEMM, finding("gemm.rate", "timeout", words="finished 0 of at least 8 windows in time")),
     Row("hung copy", "hangcopy=1", MEMORY, finding("memory.d2h_bw", "timeout", subject=f"{BAD}>numa:0",
                                                    words="windows of copies in time")),
-    Row("hung collective", "frozen=1", ALL, finding("all_to_all.busbw", "timeout", words=f"told to give up, {BAD} (0000:18:00.0) did not")),
+    Row("hung collective", "frozen=1", ALL, finding("all_to_all.busbw", "timeout", words=f"told to abort, {BAD} (0000:18:00.0) did not")),
     # lost GPU
     Row("lost GPU", "lost=1", GEMM, finding("gemm.rate", code="device-lost", severity="fatal", words=LOST)),
     Row("lost GPU", "losecopy=1", MEMORY, finding("memory.d2h_bw", code="device-lost", severity="fatal", words=LOST,
@@ -116,7 +116,7 @@ TABLE = [
     Row("Xid in the log", "", STATE, finding("gpu.xid", code="xid:119", severity="warn", words="Azure: drain"), log=XID.format(119)),
     Row("Xid both ways", "event=1 xid=48", STATE, finding("gpu.xid", code="xid:48", severity="warn"), log=XID.format(48)),
     # bus, power, heat
-    Row("lanes lost", "narrow=1", STATE, finding("gpu.pcie_width", code="width-low", severity="warn", words="8 lanes, and can have 16")),
+    Row("lanes lost", "narrow=1", STATE, finding("gpu.pcie_width", code="width-low", severity="warn", words="8 lanes of 16")),
     Row("bus slow", "slowbus=1", STATE, finding("gpu.pcie_speed", code="speed-low", severity="warn", words="generation 1 of 5")),
     Row("bus slow, idle", "slowbus=1 idle=1", STATE, finding("gpu.pcie_speed", code="speed-low", severity="warn", words="other idle GPUs")),
     Row("bus of a card slow, idle", "slowbus=1 idle=1 direct=1", STATE, CLEAN),
@@ -132,7 +132,7 @@ TABLE = [
     Row("power cap", "capped=1", STATE, finding("gpu.power_limit", code="power-capped", severity="warn", words="500 W, the default is 700")),
     Row("too hot", "overheated=1", STATE, finding("gpu.temperature", code="too-hot", severity="warn", words="3 C beyond")),
     # NVLink and its fabric
-    Row("NVLink down", "linkdown=1", STATE, finding("gpu.nvlink", code="nvlink-down", severity="fail", words="down are 3")),
+    Row("NVLink down", "linkdown=1", STATE, finding("gpu.nvlink", code="nvlink-down", severity="fail", words="; down: 3")),
     Row("NVLink down", "linkdown=1", ALL, finding("all_to_all.nvlinks", code="nvlink-down", severity="fail", words="17 of 18")),
     Row("NVLink errors", "linkcrc=1 amount=101", STATE, finding("gpu.nvlink_errors", code="crc", severity="warn", words="link 3 crc")),
     Row("NVLink lost", "linkrecovery=1", STATE, finding("gpu.nvlink_errors", code="recovery", severity="warn", words="link 3 recovery")),

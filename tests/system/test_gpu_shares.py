@@ -98,7 +98,7 @@ def test_copies_over_c2c_are_called_so_and_cross_no_pcie_link(probe, tmp_path):
     assert all(s["params"]["c2c"] == "on" and not s.get("path") and "PCIe" not in s.get("note", "") for s in copies)
 
 
-LEFT_OUT = "numa:1 has memory and no processors, as that of a GPU has: it is left out"
+LEFT_OUT = "numa:1 has memory but no processors, like that of a GPU: it is left out"
 
 
 def test_memory_of_a_gpu_that_is_a_node_is_no_memory_of_the_host(probe, nodes):

@@ -241,7 +241,7 @@ def test_in_persistence_mode_nothing_is_forgotten_when_a_job_leaves(probe):
 def test_the_link_and_its_count_are_in_the_note(probe):
     probe()
     samples = probe("count=4 linkdown=1 link=7")
-    assert find(samples, "gpu.nvlink", gpu(1))["note"] == "17 NVLinks are up, and it had 18: down are 7"
+    assert find(samples, "gpu.nvlink", gpu(1))["note"] == "17 NVLinks are up, and it had 18; down: 7"
     assert find(samples, "inventory.nvlinks", "host")["value"] == 71
     note = find(probe("count=4 linkrecovery=3 link=11 amount=2"), "gpu.nvlink_errors", gpu(3))["note"]
     assert note.startswith("link 11 recovery grew by 2 in 300 s: ")
@@ -306,7 +306,7 @@ def test_a_gpu_that_left_the_bus_is_lost_until_it_is_back(host, probe):
 def test_a_gpu_on_the_bus_that_the_driver_never_showed_is_found_at_the_first_look(probe, host, run, gpus, top):  # noqa: F811
     samples = probe("count=4 absent=2")
     assert bad(samples) == [("gpu.lost", "pci:0000:19:00.0", "not-shown", "fail")]
-    assert "0000:19:00.0 and the driver does not show it (no driver is bound to it)" in find(samples, "gpu.lost", "pci:0000:19:00.0")["note"]
+    assert "0000:19:00.0 but the driver does not show it (no driver is bound to it)" in find(samples, "gpu.lost", "pci:0000:19:00.0")["note"]
     # Given to a virtual machine, or to another container, it is not missed.
     driver = host.root / "sys/bus/pci/devices/0000:19:00.0/driver"
     driver.symlink_to("../../../../bus/pci/drivers/vfio-pci")
@@ -347,7 +347,7 @@ def test_a_driver_that_is_slow_to_answer_is_read_as_far_as_the_time_goes(probe):
     notes = [s["note"] for s in samples if s["check"] == "gpu.nvml"]
     assert len(notes) == 2 and bad(samples) == []
     for note in notes:
-        assert note.startswith("asked only in part: the driver answers slowly, nvml") and note.endswith("when the time was up")
+        assert note.startswith("queried only in part: the driver answers slowly, nvml") and note.endswith("when time ran out")
 
 
 @pytest.mark.parametrize("links", ["", " unbridged=1"])

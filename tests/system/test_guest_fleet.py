@@ -84,7 +84,7 @@ def test_the_host_whose_egress_is_slow_is_named_and_no_other(slow):
 def test_why_tells_the_passes_in_a_unit_that_shows_them(slow):
     assert re.search(r"with node-[ac]:\s+1\.\d+\s+MB/s", slow["a"]["slow.why.b"]), slow["a"]["slow.why.b"]
     for letter in "ac":
-        assert "of what the others do" not in slow["a"][f"slow.why.{letter}"]
+        assert "of the rate of the others" not in slow["a"][f"slow.why.{letter}"]
 
 
 def test_only_the_slow_host_is_taken_out_of_service(slow):
@@ -92,7 +92,7 @@ def test_only_the_slow_host_is_taken_out_of_service(slow):
     assert done and {node for node, _ in done} == {SLOW}, done
     answers = {letter: json.loads(slow[letter]["admit"]) for letter in "abc"}
     assert {letter: a["answer"] for letter, a in answers.items()} == {"a": "ok", "b": "bad", "c": "ok"}, answers
-    assert answers["b"]["source"] == "fleet" and "of what the others do" in answers["b"]["reasons"][0], answers["b"]
+    assert answers["b"]["source"] == "fleet" and "of the rate of the others" in answers["b"]["reasons"][0], answers["b"]
 
 
 def test_once_mended_it_is_named_no_more(slow):

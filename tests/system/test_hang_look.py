@@ -188,7 +188,7 @@ def test_an_older_controller_is_asked_once(assayd, stub, told, rank, tree):
     told.status = 404
     daemon = assayd(env={"ASSAY_SYSROOT": str(tree)})
     order(stub, 1, seconds=1)
-    assert wait_for(lambda: "cannot tell the controller where the ranks of a job are" in daemon.log()), daemon.log()
+    assert wait_for(lambda: "cannot report where the ranks of a job are" in daemon.log()), daemon.log()
     order(stub, 2, seconds=1)
     assert wait_for(lambda: daemon.log().count("asked where the ranks") == 2), daemon.log()
     order(stub, 3, "research/elsewhere")

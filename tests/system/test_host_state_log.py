@@ -273,6 +273,6 @@ def test_a_fatal_line_stands_until_the_next_boot(host, log):
     for _ in range(2):
         again = only(log(), code="xid:79")
         assert (again["subject"], again["value"], again["ok"], again["severity"]) == ("pci:0000:1b:00.0", 0, False, "fatal")
-        assert "still standing" in again["note"] and XID79 in again["note"]
+        assert "still in effect" in again["note"] and XID79 in again["note"]
     host.boot(2)
     assert not [s for s in log() if s.get("code") == "xid:79"]

@@ -97,7 +97,7 @@ def test_one_is_seen_through_killed_in_each_state(controller, tmp_path, run):  #
                       headers={"Assay-First-Step-Age": "60", "Assay-Last-Step-Age": "5"}, token=ADMIN)
     assert answer.status == 202
     over = wait_state(f, "replaced")
-    assert over["sentence"] == f"run 2 of {JOB} goes on without {SLOW}" and len(listed(f)) == 1
+    assert over["sentence"] == f"run 2 of {JOB} continues without {SLOW}" and len(listed(f)) == 1
     assert f.c.stop()[0] == 0
 
 

@@ -61,7 +61,7 @@ class Loop(Fleet):
         return said
 
     def run_2(self, slow="none", times=2):
-        """Windows of the next run, on SPARE in place of SLOW."""
+        """Windows of the next run, on SPARE instead of SLOW."""
         trace = self.trace(slow=slow)
         self.claim(SPARE, self.ranks(SLOW, trace), age=1)
         for _ in range(times):
@@ -167,7 +167,7 @@ def test_advice_that_nobody_acknowledges_expires_and_is_the_same_after_a_kill(co
     clock.set(wall=16 * MIN)
     assert wait_for(lambda: f.advice().json["id"] > stop["id"], WAIT_S), f.job()
     said = f.job()["advice"]
-    assert said["advice"] == "continue" and said["reason"].startswith(f"advice {stop['id']} to stop expired: nobody acknowledged it")
+    assert said["advice"] == "continue" and said["reason"].startswith(f"advice {stop['id']} to stop expired without being acknowledged")
     assert f.acknowledge(stop["id"]).status == 410
     assert f.acknowledge(said["id"]).status == 200
     assert f.advice(after=said["id"]).status == 204  # what was predicted once is advised once

@@ -82,8 +82,8 @@ def test_a_beat_makes_a_job_known_and_is_shown_with_it(controller):  # noqa: F81
 
 
 @pytest.mark.parametrize("status,words,more", [
-    (409, "step 100 of run 2 has been reported, and steps never go back within a run: a restart is run 3", {"step": 99}),
-    (409, "run 2 of it has begun: run 1 is over", {"step": 101, "run": 1}),
+    (409, "step 100 of run 2 has been reported, and steps never go back within a run: a restart needs run 3", {"step": 99}),
+    (409, "run 2 has started: run 1 is over", {"step": 101, "run": 1}),
     (422, "seconds[1]: expected the duration of a step, more than 0", {"step": 101, "seconds": [1, 0]}),
     (422, "seconds[0]: expected the duration of a step, more than 0 and at most 86400", {"step": 101, "seconds": [1e9]}),
     (422, "body: seconds: 65 numbers, more than 64", {"step": 101, "seconds": [1] * 65}),
@@ -196,7 +196,7 @@ def test_one_whose_beats_cease_is_what_agents_say_of_its_ranks(controller, time,
     assert shown["beats"]["state"] == state, shown
     assert shown["state"] == ("stands still" if what == "live" else "waiting")
     if what == "live":
-        assert "no beat arrives, but its ranks run" in shown["beats"]["sentence"]
+        assert "no beats arrive, but its ranks are running" in shown["beats"]["sentence"]
     assert len(events(c)) == (what == "live")
 
 

@@ -125,7 +125,7 @@ def test_where_one_fails_by_itself_the_other_is_back_at_once(lab):
     f.speak()
     over = f.ends_as({bad: "cordoned", good: "acquitted"})
     f.free()
-    assert f"{bad} failed by itself, so {good}, which passed, is cleared" in over["pairs"][0]["text"] and over["pairs"][0]["runs"] == []
+    assert f"{bad} failed on its own, so {good}, which passed, is cleared" in over["pairs"][0]["text"] and over["pairs"][0]["runs"] == []
     assert f.c.get("/v1/campaigns").json["items"] == [] and f.cordoned() == [bad]
 
 

@@ -111,7 +111,7 @@ def test_a_host_speaks_of_its_own_ranks_alone(controller, tmp_path):  # noqa: F8
     c = controller("--tokens", file)
     doc = document("gpu-1", [rank(0, **STOPPED)])
     other = say(c, "gpu-1", doc, token="two")
-    assert other.status == 403 and "may not say what its ranks do on 'gpu-1'" in other.json["detail"]
+    assert other.status == 403 and "may not report the state of its ranks on 'gpu-1'" in other.json["detail"]
     assert say(c, "gpu-1", doc, token="read").status == 403 and say(c, "gpu-1", doc).status == 401
     assert say(c, "gpu-1", doc, token="operate").status == 403
     strange = say(c, "gpu-1", doc, token="one")

@@ -171,10 +171,10 @@ def test_a_pair_that_is_slow_alone_cordons_nobody_and_is_told(lab):
     f.slow = {frozenset(ENDS)}
     f.stop_job()
     over = f.ends_as(dict.fromkeys(ENDS, "acquitted"))
-    assert over["pairs"][-1]["verdicts"] == dict.fromkeys(ENDS, "between") and "look at what lies between them" in over["pairs"][-1]["text"]
+    assert over["pairs"][-1]["verdicts"] == dict.fromkeys(ENDS, "between") and "check what lies between them" in over["pairs"][-1]["text"]
     assert f.cordoned() == []
     incidents = {i["node"]: i["sentence"] for i in f.c.get("/v1/incidents?state=open").json["items"]}
-    assert "gpu-02 and gpu-06 are slow with each other alone" in incidents["domain:gpu-02--gpu-06"], incidents
+    assert "gpu-02 and gpu-06 are slow only with each other" in incidents["domain:gpu-02--gpu-06"], incidents
     assert not [n for n in incidents if not n.startswith("domain:")]
 
 
@@ -208,7 +208,7 @@ def test_an_end_that_fails_by_itself_is_cordoned_without_a_pair(lab):
     assert over["pairs"][-1]["verdicts"][ENDS[1]] == "good" and f.cordoned() == [ENDS[0]]
     measured = {n["node"] for c in f.c.get("/v1/campaigns").json["items"] for n in f.show(c["id"])["nodes"]}
     assert ENDS[0] not in measured, measured
-    assert measured or f"{ENDS[0]} failed by itself" in over["pairs"][-1]["text"], over
+    assert measured or f"{ENDS[0]} failed on its own" in over["pairs"][-1]["text"], over
 
 
 @pytest.mark.once
@@ -281,7 +281,7 @@ def test_thirds_that_are_busy_tell_nothing_and_it_is_tried_again_three_times(lab
     f.stop_job()
     over = f.ends_as(dict.fromkeys(ENDS, "watch"))
     pairs = over["pairs"][-1]
-    assert len(pairs["runs"]) == 3 and "with nothing else on the hosts" in pairs["text"], pairs
+    assert len(pairs["runs"]) == 3 and "with nothing else running on the hosts" in pairs["text"], pairs
     assert f.cordoned() == []
 
 

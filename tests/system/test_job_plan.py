@@ -32,7 +32,7 @@ class Planned(Fleet):
 
 
     def run_again(self, instead="gpu-08"):
-        """Two windows of its second run, with another host in place of SLOW, which is as good as its like."""
+        """Two windows of its second run, with another host instead of SLOW, which is as good as its like."""
         trace = self.trace(slow="none")
         self.report(instead)
         self.claim(SLOW, [])

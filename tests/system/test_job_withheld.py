@@ -89,7 +89,7 @@ def test_a_part_that_always_was_slow_is_told_and_cordoned_as_jobs_born_lets(cont
     suspected_and_shown_bad(f, always_slow)
     (told,) = refused(f)
     assert told["result"].startswith("jobs.born: of 8 hosts of ") and "0 may be (0.5 %, rounded down)" in told["result"]
-    assert "it has always been so" in told["reason"] and JOB in told["reason"]
+    assert "it has always been this slow" in told["reason"] and JOB in told["reason"]
     why = f.c.get(f"/v1/nodes/{SLOW}/why", token=ADMIN).json
     assert "jobs.born" in json.dumps(why), why
     assert f.c.metrics()['assay_cordons_total{result="refused"}'] == 1

@@ -149,7 +149,7 @@ def test_jobs_that_nobody_knew_find_the_queue_full_as_others_do(controller, buil
     (build / "assay-attribute.wait").touch()
     answers = [send(c, trace("soon"), job=f"made-up-{i}") for i in range(QUEUED + 6)]
     assert [a.status for a in answers] == [202] * QUEUED + [429] * 6
-    assert "too many windows wait" in answers[-1].json["detail"] and int(answers[-1].headers["Retry-After"]) >= 1
+    assert "too many windows are waiting" in answers[-1].json["detail"] and int(answers[-1].headers["Retry-After"]) >= 1
     assert send(c, trace("soon"), job="made-up-3").status == 200
     assert len(c.get("/v1/jobs").json["items"]) == QUEUED
 
@@ -208,7 +208,7 @@ def test_a_job_that_slows_itself_is_for_its_owner(controller):
 
 def told_owners(c, count):
     """So many, once it has stopped: nobody else reads its store while it runs."""
-    assert wait_for(lambda: c.log().count("the owner is told") == count, END_S), c.log()
+    assert wait_for(lambda: c.log().count("telling the owner") == count, END_S), c.log()
     assert c.stop()[0] == 0
     with contextlib.closing(sqlite3.connect(c.db)) as db:
         return db.execute("SELECT node, message FROM cluster_events WHERE reason = 'AssayJobSlow' ORDER BY id").fetchall()
@@ -328,7 +328,7 @@ def test_parts_come_in_any_order_and_twice_and_are_analysed_once(controller, tmp
     other = send(c, part_of(9), part=1, of=3)
     assert other.status == 409 and "part 1 of window 1 exists with other content" in other.json["detail"]
     other = send(c, part_of(9), part=1, of=2)
-    assert other.status == 409 and "is waiting for the rest of 3 parts" in other.json["detail"]
+    assert other.status == 409 and "is still missing some of its 3 parts" in other.json["detail"]
     assert len(files(tmp_path)) == 2
     last = send(c, part_of(2), part=2, of=3, ages=(305, 195))
     assert last.status == 202 and last.json["window"] == first.json["window"]
@@ -346,7 +346,7 @@ def test_parts_of_other_steps_wait_until_the_window_is_closed(controller):
     first = send(c, part_of(1), part=1, of=2, ages=(300, 290))
     for ages in ((240, 230), (360, 350)):
         other = send(c, part_of(2), part=2, of=2, ages=ages)
-        assert other.status == 409 and "window 1 of this run is of other steps and waits for the rest of its 2 parts" in other.json["detail"]
+        assert other.status == 409 and "window 1 of this run covers other steps and is still missing some of its 2 parts" in other.json["detail"]
     last = send(c, part_of(2), part=2, of=2, ages=(295, 285))
     assert last.status == 202 and window(c, first)["state"] == "analysed"
 
@@ -362,7 +362,7 @@ def test_a_window_whose_parts_never_come_is_rejected_and_names_them(controller, 
         db.commit()
     c = controller("--listen", f"127.0.0.1:{c.port}")
     found = window(c, sent)
-    assert found["state"] == "rejected" and found["reason"] == "these of its 9 parts never arrived: 1, 3-5, 7-9"
+    assert found["state"] == "rejected" and found["reason"] == "of its 9 parts, these never arrived: 1, 3-5, 7-9"
     assert wait_for(lambda: files(tmp_path) == [], END_S)
     assert send(c, part_of(1), part=1, of=9).json["parts"] == 1  # a new one begins
 

@@ -213,5 +213,5 @@ def test_killed_at_random_with_parts_lost_sent_twice_and_out_of_order_each_windo
         assert found["state"] == w.state, (vars(w), found)
         assert (found["reason"] is None) == (w.state == "analysed")
         if w.lost:
-            assert found["reason"] == f"these of its {w.of} parts never arrived: {w.lost}"
+            assert found["reason"] == f"of its {w.of} parts, these never arrived: {w.lost}"
     assert wait_for(lambda: names(tmp_path / "traces") == [], END_S)

@@ -104,4 +104,4 @@ def test_ranks_that_are_missing_cost_names_and_blame_nobody_else(controller, tra
     assert said["cause"] == label and said["steps"] < 14
     job = judged(controller(), cut, said, "a/b")
     assert [s["hosts"] for s in job["suspects"]] == ([] if nameless or not slow else [slow])
-    assert not (nameless and slow) or "which host it was on" in job["sentence"]
+    assert not (nameless and slow) or "which host it ran on" in job["sentence"]

@@ -199,7 +199,7 @@ def test_who_sends_for_some_jobs_blames_no_host_of_another(guarded, windows, unc
     meta, ops = unclear
     ranks = [{**r, "node": f"victim-{i}"} for i, r in enumerate(meta["ranks"])]
     body = "\n".join([json.dumps({**meta, "ranks": ranks}), *map(json.dumps, ops), ""]).encode()
-    for token, words in (("admin", "replacing victim-3"), ("sender", "may speak for some jobs only")):
+    for token, words in (("admin", "replacing victim-3"), ("sender", "is trusted for some jobs only")):
         answer = c.call("POST", f"/v1/traces?job=research/{token}", body, token=TOKENS[token])
         assert ended(c, answer.json)["state"] == "analysed"
         shown = c.get(f"/v1/jobs/{answer.json['id']}", token=TOKENS["reader"]).json

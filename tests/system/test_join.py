@@ -48,7 +48,7 @@ def test_a_host_that_joined_speaks_for_its_own_name_only(site):
     ticket = made.json["token"]
     assert c.post(report("gpu-1"), token="secret-1").status == 401
     assert join(c, "gpu-1", ticket, "secret-1").json == {"node": "gpu-1", "sentence": "gpu-1 has joined; it is unverified until it passes a quick or full run"}
-    assert re.search(r"gpu-1 has joined from 127\.0\.0\.1:\d+, by join token 1\n", c.log())
+    assert re.search(r"gpu-1 has joined from 127\.0\.0\.1:\d+, with join token 1\n", c.log())
     assert c.post(report("gpu-1"), token="secret-1").status == 202
     assert c.post(report("gpu-2"), token="secret-1").status == 403
     assert c.get("/v1/nodes", token="secret-1").status == 403
@@ -86,7 +86,7 @@ def test_a_reset_voids_the_old_token_and_lets_the_name_join_again(site):
     reset = lambda who, node="gpu-1": c.call("POST", f"/v1/nodes/{node}/reset-token", b'{"reason": "new board"}', token=who)  # noqa: E731
     assert reset("operate").status == 403
     assert reset("admin", "gpu-listed").status == 409
-    assert reset("admin").json["sentence"] == "gpu-1: its token is void, and it may join again"
+    assert reset("admin").json["sentence"] == "gpu-1: its token was revoked, and it may join again"
     assert c.post(report("gpu-1", seq=2), token="old").status == 401
     assert join(c, "gpu-1", ticket, "new").status == 200
     assert c.post(report("gpu-1", seq=2), token="new").status == 202

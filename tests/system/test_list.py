@@ -54,7 +54,7 @@ def test_a_probe_says_what_it_finds(run, probe_dir):
     row = next(line for line in table.splitlines() if line.startswith("gemm"))
     # what nobody has tried may work here or not
     assert row.split() == ["gemm", "active", "?", "gemm.rate", "FLOP/s", "slow", "cores"]
-    assert "HERE ?: no run has tried it yet" in table
+    assert "HERE is ? for a check that no run has tried yet" in table
     assert "probes.3.checks.0.check=gemm.rate" in run("assay", "list", "-o", "kv", env=env).stdout.splitlines()
 
 

@@ -111,7 +111,7 @@ def test_huge_pages_are_used_when_there_are_some(steps):
     ("mtu-mismatch", "MTU mismatch: --mtu is 4096, but rxe2 port 1 has 1024"),
     ("no-address", "Network is unreachable"),
     ("no-permission", "cannot open /dev/infiniband/uverbs0: Permission denied"),
-    ("small-memlock", "raise the limit of locked memory (ulimit -l, now 64 KiB)"),
+    ("small-memlock", "raise the limit on locked memory (ulimit -l, now 64 KiB)"),
     ("port-down", "the port is down"),
 ])
 def test_a_fault_of_the_set_up_accuses_nobody(steps, name, words):
@@ -135,7 +135,7 @@ def test_traffic_of_others_is_not_slowness(steps):
     assert foreign, samples
     for s in foreign:
         assert s["value"] is None and s["ok"] is None, s
-        assert re.match(r"others sent about [\d.]+ MB/s through the port during the test, in addition to our", s["note"]), s
+        assert re.match(r"other traffic of about [\d.]+ MB/s used the port during the test, in addition to our", s["note"]), s
 
 
 def test_a_port_that_goes_down_is_a_warning(steps):

@@ -248,4 +248,4 @@ def test_asked_to_run_all_the_same_it_says_who_was_there(run, spinners):
     assert rates
     for s in rates:
         check_measured(s)
-        assert re.search(r"others took \d+ % of the time .*: process \d+ \(.+\)", s["note"])
+        assert re.search(r"other work took \d+ % of the time .*: process \d+ \(.+\)", s["note"])

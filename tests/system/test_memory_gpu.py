@@ -164,7 +164,7 @@ def test_a_link_that_is_trained_down_under_load_is_told_as_the_cause(memory, tmp
     link(1, "16.0 GT/s PCIe", 8)
     done, samples = memory("count=2 slowcopy=1")
     check_clean(done)
-    assert samples[H2D, f"numa:0>{gpu(1)}"]["note"] == ("its PCIe link ran at 16.0 GT/s PCIe x8 during the test, and can run at "
+    assert samples[H2D, f"numa:0>{gpu(1)}"]["note"] == ("its PCIe link ran at 16.0 GT/s PCIe x8 during the test, but can run at "
                                                         "32.0 GT/s PCIe x16")
     assert "note" not in samples[H2D, f"numa:0>{gpu(0)}"] and "note" not in samples[OWN, gpu(1)]
 
@@ -202,7 +202,7 @@ def test_data_that_comes_back_wrong_names_its_gpu(memory):
     check_healthy(samples, 0, 2)
     s = samples[D2H, f"{gpu(1)}>numa:0"]
     assert (s["ok"], s["code"]) == (False, "copy:wrong-data")
-    assert s["note"] == "data came back wrong from the GPU, first at byte 0x1000 of 16384"
+    assert s["note"] == "the GPU returned wrong data, first at byte 0x1000 of 16384"
 
 
 def test_gpus_that_do_not_reach_each_other_directly_say_so(memory):

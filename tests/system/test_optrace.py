@@ -418,7 +418,7 @@ LARGE = b'"' + b"x" * (65 << 20)
 
 
 @pytest.mark.parametrize("body,status,says", [
-    (BOMB, 3, "unpacks to more than 100 times its size"),
+    (BOMB, 3, "decompresses to more than 100 times its size"),
     (LARGE, 3, "more than 64 MiB"),
     (gzip.compress(LARGE, 0), 3, "more than 64 MiB"),
     (json.dumps(kineto(1)).encode(), 4, "rank 1 of it is none that runs here"),

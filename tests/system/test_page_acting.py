@@ -7,8 +7,8 @@ from test_page_views import fake, host, page, why  # noqa: F401
 pytestmark = pytest.mark.once
 
 FULL = (409, {"type": "about:blank", "title": "Conflict", "status": 409, "detail": "12 hosts are out of service, and 12 may be", "rule": "budget.total", "allows": "1 host back in service"})
-CHANGED = (409, {"type": "about:blank", "title": "Conflict", "status": 409, "detail": "gpu-11: has changed meanwhile: cordoned since 2026-11-29T09:00:00.000Z, by operator bob", "rule": "changed",
-                 "allows": "looking at it again, and asking anew"})
+CHANGED = (409, {"type": "about:blank", "title": "Conflict", "status": 409, "detail": "gpu-11: has changed in the meantime: cordoned since 2026-11-29T09:00:00.000Z, by operator bob", "rule": "changed",
+                 "allows": "looking at it again before asking once more"})
 FORBIDDEN = (403, {"type": "about:blank", "title": "Forbidden", "status": 403, "detail": "break_glass needs the role admin"})
 
 

@@ -250,7 +250,7 @@ def test_a_reload_opens_no_page_on_what_runs_without_tls(controller, tmp_path, f
     ("yes", "", "page: expected true, false or {role: ...}"),
     ("{role: node}", "", "page.role: expected read, operate or admin"),
     ("{rolle: read}", "", "page.rolle"),
-    ("true", "listen: 0.0.0.0:0\ninsecure: true\n", "page: others could read the tokens"),
+    ("true", "listen: 0.0.0.0:0\ninsecure: true\n", "page: the tokens that people type"),
 ])
 def test_a_bad_key_is_one_line(build, environ, tmp_path, page, more, place):
     config = tmp_path / "c.yaml"
@@ -263,7 +263,7 @@ def test_over_tls_without_tokens_there_is_no_page_for_others(build, environ, tmp
     config = tmp_path / "c.yaml"
     config.write_text(f"v: 1\npage: true\nlisten: 0.0.0.0:0\ninsecure: true\ntls-cert: {certificates}/server.pem\ntls-key: {certificates}/server.key\n")
     ran = subprocess.run([build / "assay-controller", "--config", config, "--check"], env=environ, capture_output=True, text=True)
-    assert ran.returncode == 2 and "page: who opens it says who he is by a token: set tokens" in ran.stderr
+    assert ran.returncode == 2 and "page: users log in with a token: set tokens" in ran.stderr
 
 
 # ---- sessions ----
@@ -567,7 +567,7 @@ def test_what_a_proxy_says_counts_from_its_certificate_alone(proxied):
     for who in ("one", None):  # a host's certificate, none
         for said in (lines, lines[:1], lines[1:], [("x-user", "ann"), ("x-groups", "sre")]):
             answer = proxied.ask(who, *said)
-            assert answer.status == 400 and "from the page's proxy alone" in answer.json["detail"]
+            assert answer.status == 400 and "accepted only from the page's proxy" in answer.json["detail"]
     token = ("Authorization", "Bearer admin")
     assert proxied.ask(None, token, *lines).status == 400  # a token of one's own does not help
     assert proxied.ask(None, token).json["role"] == "admin" and proxied.ask("server", token, *lines).json["role"] == "admin"

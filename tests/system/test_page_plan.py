@@ -25,9 +25,9 @@ def plan(**more):
     never = {"value": None, "low": None, "high": None}
     return {"job": "research/llm-7", "id": "j12", "run": 1, "window": 8, "reason": None, "step_s": 8.99, "simulated_s": 8.97, "ideal_s": 8.1, "remaining_steps": None, "slow_steps": 900, "lost_s": 740,
             "spares": ["gpu-40"], "costs": {}, "advised": 1, "next": None, "sentence": SENTENCE, "without": None,
-            "remedies": [remedy("none", "go on as it is", gain_s=nothing, pays_steps=never, pays_hours=never, after_s=8.99, cost_s=0, sure="exact"), remedy("micro-batches", "give slow replicas fewer micro-batches", needs=["code"]),
+            "remedies": [remedy("none", "continue as is", gain_s=nothing, pays_steps=never, pays_hours=never, after_s=8.99, cost_s=0, sure="exact"), remedy("micro-batches", "give slow replicas fewer micro-batches", needs=["code"]),
                          remedy("replace", "replace gpu-17", hosts=["gpu-17"], sure="exact", needs=["spares", "restart"], after_s=8.12, cost_s=1230, gain_s=span(0.87), pays_hours=span(3.5)),
-                         remedy("sequences", "deal the sequences evenly", sure="bound", needs=["code"], gain_s=span(0.1))], **more}
+                         remedy("sequences", "distribute the sequences evenly", sure="bound", needs=["code"], gain_s=span(0.1))], **more}
 
 
 @pytest.fixture
@@ -46,10 +46,10 @@ def test_the_ways_out_say_what_they_cost_and_which_to_take(page, job, axe, schem
     b.scheme(scheme)
     b.until(lambda: len(table(b)) == 4, "the ways out")
     assert table(b) == [
-        ["go on as it is", "8.99 s", "-", "-", "-", "", "simulated"],
+        ["continue as is", "8.99 s", "-", "-", "-", "", "simulated"],
         ["give slow replicas fewer micro-batches now", "8.17 s", "0.82 s [0.80 s, 0.84 s]", "5 s", "58 s [56 s, 59 s]", "code of the job", "by a model"],
         ["replace gpu-17", "8.12 s", "0.87 s [0.84 s, 0.90 s]", "21 min", "3.5 h [3.4 h, 3.6 h]", "spare hosts, a restart", "simulated"],
-        ["deal the sequences evenly", "8.17 s", "up to 0.10 s", "5 s", "58 s [56 s, 59 s]", "code of the job", "at most"]]
+        ["distribute the sequences evenly", "8.17 s", "up to 0.10 s", "5 s", "58 s [56 s, 59 s]", "code of the job", "at most"]]
     assert "Now: give slow replicas fewer micro-batches: 8.99 s -> 8.17 s a step" in b.text() and "assayctl plan research/llm-7" in b.text()
     assert b.axe(axe) == []
 
@@ -61,9 +61,9 @@ def test_what_cordoning_hosts_would_do_is_asked(page, job):  # noqa: F811
     b.one("#without").send_keys("gpu-03 , gpu-04", "\ue007")
     b.until(lambda: "8 of 128 workers stop" in b.text(), "what becomes of it")
     assert ("GET", "/v1/jobs/j12/plan?without=gpu-03%2Cgpu-04") in job.asked
-    job.routes["/v1/jobs/j12/plan"] = (400, {"type": "about:blank", "title": "Bad Request", "status": 400, "detail": "without: \"a b\" is no name of a host"})
+    job.routes["/v1/jobs/j12/plan"] = (400, {"type": "about:blank", "title": "Bad Request", "status": 400, "detail": "without: \"a b\" is not a host name"})
     b.one("#without").send_keys("!", "\ue007")
-    b.until(lambda: "is no name of a host" in b.text(), "what is wrong with it")
+    b.until(lambda: "is not a host name" in b.text(), "what is wrong with it")
 
 
 def test_what_was_promised_and_what_came_is_said(page, job):  # noqa: F811

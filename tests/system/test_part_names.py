@@ -98,7 +98,7 @@ def test_a_report_that_does_not_ask_the_driver_uses_the_names_of_the_one_that_di
     c.post(report("gpu-17", seq=2, samples=[sample("gemm.rate", gpu(i), 9e11 if i == 1 else 1e12 + i * 1e9) for i in range(4)] + [
         sample("loopback.verify", f"mlx5_0:1>{gpu(3)}", 0, "1", better="none", ok=False)]))
     sentences = [i["sentence"] for i in c.get("/v1/nodes/gpu-17/why").json["items"]]
-    assert any(s.startswith("mlx5_0:1 > gpu 3 is not good in loopback.verify") for s in sentences), sentences
+    assert any(s.startswith("mlx5_0:1 > gpu 3 has a problem in loopback.verify") for s in sentences), sentences
     assert not any("GPU-" in s for s in sentences), sentences
 
 

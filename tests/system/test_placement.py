@@ -93,12 +93,12 @@ def test_the_analysis_is_told_how_fast_the_hosts_are_by_their_tests(controller):
 
 
 @pytest.mark.parametrize("claims,hosts,reason", [
-    ({"gpu-18": ranks(*range(56, 64))}, ["gpu-17"], "other hosts"),
+    ({"gpu-18": ranks(*range(56, 64))}, ["gpu-17"], "hosts other than"),
     ({"gpu-17": ranks(*range(56, 64)), "gpu-18": ranks(60)}, [], "two hosts"),
     ({"gpu-17": ranks(*range(56, 64)), "gpu-18": ranks(60)}, ["gpu-17"], "two hosts"),
     ({"gpu-17": ranks(*range(56, 60))}, [], "some of its ranks"),
     ({"gpu-17": ranks(*range(56, 64), age=60)}, [], "part of the window"),
-    ({}, [], "which host it was on"),
+    ({}, [], "which host it ran on"),
 ])
 def test_who_is_not_surely_placed_is_not_suspected(controller, claims, hosts, reason):
     c = controller()
@@ -177,7 +177,7 @@ def test_a_host_speaks_of_itself_alone(guarded):
     assert put(c, "gpu-17", ranks(*range(56, 64)), token=TOKENS["host"]).status == 200
     sent = send(c, nameless(hosts=["gpu-99"]), ages=(130, 10), token=TOKENS["sender"])
     seen = wait_for(lambda: shown(c, sent, "windows")["analysed"] and shown(c, sent, "sentence"))
-    assert "other hosts" in seen and shown(c, sent, "suspect") is None
+    assert "hosts other than" in seen and shown(c, sent, "suspect") is None
     assert {node for (node,) in rows(c, "node")} == {"gpu-17", "gpu-18"}
 
 
@@ -202,7 +202,7 @@ def test_what_is_none_of_it_is_refused_and_nothing_kept(controller, body, status
 def test_who_speaks_for_some_jobs_alone_names_no_host_that_is_not_of_them(guarded):
     c = guarded
     for mark, hosts, who, suspected, words in (
-            ("1", ["gpu-99"], "sender", None, "may speak for some jobs only"), ("2", ["gpu-99"], "admin", "gpu-99", "said by the analyser")):
+            ("1", ["gpu-99"], "sender", None, "is trusted for some jobs only"), ("2", ["gpu-99"], "admin", "gpu-99", "said by the analyser")):
         sent = send(c, nameless(mark, hosts=hosts), ages=(130, 10), token=TOKENS[who])
         assert wait_for(lambda: words in (shown(c, sent, "sentence") or "")), shown(c, sent, "sentence")
         assert shown(c, sent, "suspect") == suspected

@@ -145,4 +145,4 @@ def test_a_fleet_that_is_kept_can_be_looked_at_and_ended(quickstart, run, wait_u
 def test_a_word_that_is_none_is_told(quickstart):
     process = quickstart("--kep")
     out, _ = process.communicate(timeout=SECONDS)
-    assert process.returncode == 2 and "no such word: --kep" in out and "--keep" in out
+    assert process.returncode == 2 and "unknown argument: --kep" in out and "--keep" in out

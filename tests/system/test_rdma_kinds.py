@@ -7,7 +7,7 @@ from gpu_fixtures import samples_of
 from guest_steps import needs
 
 LIBRARY = "tests/fakes/verbs/libibverbs.so.1"
-WHY = "left out: no reliable connections (as EFA, usNIC, iWARP), which is what is measured here"
+WHY = "left out: no reliable connections (like EFA, usNIC, iWARP), which are what is measured here"
 LOOPBACK = ["assay-probe-loopback", "--budget", "5s"]
 PAIRS = ["assay-probe-rnic-pair", "--budget", "5s"]
 ALL = ["assay-probe-all-to-all", "--engine", "verbs", "--budget", "5s"]

@@ -111,9 +111,9 @@ def saved(folder, name, rate=1e9, period=2.0, still=0.1, stopped=False):
 
 @pytest.mark.parametrize("odd, words", [
     ({}, "6 hosts are alike"),
-    ({"rate": 0.7e9}, "gpu-3 sends less in a step than the others"),
+    ({"rate": 0.7e9}, "gpu-3 sends less per step than the others"),
     ({"period": 2.4}, "gpu-3 takes different steps from the others"),
-    ({"still": 20, "stopped": True}, "gpu-3 has stopped, and the others have not"),
+    ({"still": 20, "stopped": True}, "gpu-3 has stopped, but the others have not"),
 ])
 def test_hosts_are_held_against_each_other(run, tmp_path, odd, words):
     files = [saved(tmp_path, f"gpu-{i}", **(odd if i == 3 else {})) for i in range(6)]
@@ -124,13 +124,13 @@ def test_hosts_are_held_against_each_other(run, tmp_path, odd, words):
     table = run("assay", "rhythm", "--compare", *files).stdout.splitlines()
     assert table[0] == words and len(table) == 8 and (not odd or table[2].startswith("gpu-3 "))
     few = run("assay", "rhythm", "--compare", *files[:3])
-    assert few.stdout.startswith("3 hosts: fewer than 4 cannot say which one differs")
+    assert few.stdout.startswith("3 hosts: fewer than 4 cannot show which one differs")
 
 
 def test_what_is_no_rhythm_is_refused_by_its_name(run, tmp_path):
     good, bad = saved(tmp_path, "gpu-1"), tmp_path / "x.json"
     for text, words in (("{}", "expected the output of assay rhythm -o json"), ("{", "x.json"),
-                        ('{"format": "assay-rhythm/1", "counters": []}', "no counter of an RNIC in it")):
+                        ('{"format": "assay-rhythm/1", "counters": []}', "contains no RNIC counter")):
         bad.write_text(text)
         done = run("assay", "rhythm", "--compare", good, bad)
         assert done.returncode == 2 and done.stdout == "" and str(bad) in done.stderr and words in done.stderr

@@ -51,9 +51,9 @@ def probe(build):
     (["--listen", "[::1]:0", "--token-file", "/dev/null"], "/dev/null: not a regular file"),
     (["--token-file", "x"], "--token-file: only with --listen or --peer"),
     (["--peer", "host:1", "--listen", "[::]:0", "--token-file", "x"], "one host listens, the other is its peer"),
-    (["--send", "--peer", "host:1", "--token-file", "x"], "only for the rates of pairs of one host"),
-    (["--bidirectional", "--connect-only"], "only for the rates of pairs of one host"),
-    (["--peer", "host:1", "--token-file", "x", "--cells", "a:1>b:1"], "--cells: only for pairs of one host"),
+    (["--send", "--peer", "host:1", "--token-file", "x"], "only for the rates of pairs within one host"),
+    (["--bidirectional", "--connect-only"], "only for the rates of pairs within one host"),
+    (["--peer", "host:1", "--token-file", "x", "--cells", "a:1>b:1"], "--cells: only for pairs within one host"),
 ])
 def test_bad_options_are_refused(run, probe, words, message):
     assert_refused(run, probe, words, message)
@@ -70,7 +70,7 @@ def test_it_describes_itself(run, probe):
 
 def test_memory_of_gpus_is_not_asked_of_a_host_without_one(run, probe):
     done = run(probe, "--memory", "gpu")
-    assert done.returncode == 77 and "--memory gpu: no NVIDIA GPU on the PCI bus of this host" in done.stderr and not done.stdout
+    assert done.returncode == 77 and "--memory gpu: no NVIDIA GPU on this host's PCI bus" in done.stderr and not done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ def test_others_on_the_device_make_it_busy_and_not_slow(steps):
 def test_traffic_of_others_meanwhile_is_not_slowness(steps):
     step = steps["foreign-meanwhile"][0]
     assert step.status == [0] and is_connected(step, PAIRS[:1])
-    assert blames_nobody(step.one("write_bw"), "foreign-traffic", "rxe0 port 1: others sent about"), step.samples
+    assert blames_nobody(step.one("write_bw"), "foreign-traffic", "rxe0 port 1: other traffic of about"), step.samples
     # Perhaps too few round trips ended to see whose they were.
     assert step.one("write_lat")["state"] in ("foreign-traffic", "timeout", "aborted"), step.samples
 
@@ -171,9 +171,9 @@ def test_lost_packets_are_named_beside_the_rate(steps):
 @pytest.mark.parametrize("name, words", [
     ("wrong-gid", "port 1 has no GID of index 77"),
     ("no-accept-local", "set accept_local=1 and rp_filter=0 of both interfaces"),
-    ("no-address", "of both an address of one kind"),
+    ("no-address", "of both an address of the same kind"),
     ("no-permission", "cannot open /dev/infiniband/uverbs"),
-    ("small-memlock", "raise the limit of locked memory (ulimit -l, now 64 KiB)"),
+    ("small-memlock", "raise the limit on locked memory (ulimit -l, now 64 KiB)"),
 ])
 def test_what_is_set_up_wrongly_blames_no_link(steps, name, words):
     assert_set_up(steps[name][0], words)
@@ -186,7 +186,7 @@ def test_the_advice_that_is_given_helps(steps):
 def test_a_smaller_mtu_between_is_told_from_a_dead_path(steps):
     connect = steps["small-between"][0].one("connect")
     assert connect["state"] == "set-up" and connect["ok"] is None
-    assert connect["note"].startswith("packets of 4096 bytes do not get from rxe0 to rxe1, those of 1024 do")
+    assert connect["note"].startswith("packets of 4096 bytes do not get from rxe0 to rxe1, but those of 1024 do")
 
 
 def test_mtus_that_differ_are_named_and_the_smaller_is_used(steps):
@@ -288,7 +288,7 @@ def test_two_hosts_tell_the_same(two):
 
 
 @pytest.mark.parametrize("name, words", [
-    ("wrong-token", "10.1.0.2:7473 has another token: give both the same --token-file"),
+    ("wrong-token", "10.1.0.2:7473 has another token: give both hosts the same --token-file"),
     ("wrong-version", "10.1.0.2:7474 speaks version 2 and this side version 1: install the same version"),
     ("silent", "10.1.0.2:7475 does not answer"),
     ("nobody", "10.1.0.2:7476 does not answer: Connection refused"),
@@ -327,7 +327,7 @@ def test_traffic_that_only_the_other_end_sees_is_not_slowness(two):
     a, b = two["a"]["foreign"][0], two["b"]["foreign"][0]
     here, there = a["write_bw"]["rxe0:1>node-b/rxe0:1"], b["write_bw"]["node-a/rxe0:1>rxe0:1"]
     for s in (here, there):
-        assert blames_nobody(s, "foreign-traffic", "node-b: rxe0 port 1: others sent about"), s
+        assert blames_nobody(s, "foreign-traffic", "node-b: rxe0 port 1: other traffic of about"), s
 
 
 def test_what_is_no_token_and_no_address_is_usage(two):

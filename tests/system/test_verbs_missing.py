@@ -46,7 +46,7 @@ def test_without_devices_it_is_not_missed(lost, program, args):
 def test_with_devices_it_is_said_what_to_install(lost, program, args):
     done = lost(program, args, ["mlx5_0"])
     assert (done.returncode, done.stdout) == (1, ""), done.stderr
-    assert f"this host has RDMA devices, and cannot load {SONAME}" in done.stderr and "install libibverbs" in done.stderr
+    assert f"this host has RDMA devices, but cannot load {SONAME}" in done.stderr and "install libibverbs" in done.stderr
     assert done.stderr.count("\n") == 1
 
 

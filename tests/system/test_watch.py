@@ -36,7 +36,7 @@ def test_only_assayd_has_watched_is_no_verdict_of_the_host(ready, log, environ, 
     log.say("EXT4-fs (loop0): Remounting filesystem read-only")
     wait_until(lambda: os.path.exists(os.path.join(environ["ASSAY_STATE_DIR"], "verdict.json")), seconds=LONG_S)
     admit = json.loads(run("assay", "admit", "-o", "json", env={"ASSAY_NODE": NODE}).stdout)
-    assert (admit["answer"], admit["reasons"]) == ("unknown", ["nothing has been run on this host yet; assayd has only watched it"])
+    assert (admit["answer"], admit["reasons"]) == ("unknown", ["no test has run on this host yet; assayd has only watched it"])
 
 
 def test_lines_of_a_second_are_one_report(ready, log, told, stub, wait_until):

@@ -65,7 +65,7 @@ def missing(shapes, output):
 
 
 class Player:
-    """Plays the blocks of a page: `run(where, command)` gives (status, output), `replaced` a command in place of one, or None for none."""
+    """Plays the blocks of a page: `run(where, command)` gives (status, output), `replaced` a command instead of one, or None for none."""
 
     def __init__(self, run, replaced=lambda command: command):
         self.run, self.replaced, self.printed, self.ran, self.left_out = run, replaced, [], [], []

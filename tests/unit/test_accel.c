@@ -165,7 +165,7 @@ static void auto_never_falls_back_from_a_gpu_to_the_cpu(void)
 		{ "cpu", true, both, "cpu", 0, NULL },
 		{ "cuda", true, both, "cuda", 0, NULL },
 		{ "cuda", false, both, NULL, -ENODEV,
-		  "no NVIDIA GPU on the PCI bus of this host, and no driver for one" },
+		  "no NVIDIA GPU on this host's PCI bus, and no driver for one" },
 		{ "CPU", false, both, NULL, -EINVAL, "--engine: 'CPU' is not auto, cpu or cuda" },
 		{ "", true, both, NULL, -EINVAL, "--engine: '' is not auto, cpu or cuda" },
 	};

@@ -86,7 +86,7 @@ static void others_are_counted_that_accuse_a_host_lately(void)
 	CHECK(!accusers_of(&all, "gpu-17", 4, NOW - WEEK + 1000).acquitted);
 	CHECK_EQ(accusers_of(&all, "gpu-18", 4, 0).jobs, 0);
 	(void)json_object_set_new(accused_find(now, "gpu-17"), "told", json_stamp(NOW));
-	accusers_set(&all, 2, now); /* in place of what it said */
+	accusers_set(&all, 2, now); /* instead of what it said */
 	of = accusers_of(&all, "gpu-17", 4, NOW - WEEK);
 	CHECK_EQ(of.jobs, 2);
 	CHECK(of.told);

@@ -19,7 +19,7 @@ static struct actor_paired slow(const char *node, size_t n_passes)
 		.bad = true,
 		.check = "all_reduce.busbw",
 		.subject = "fabric",
-		.words = "reaches 50 % of what the others do, with 2 partners",
+		.words = "reaches 50 % of what the others reach, with 2 partners",
 		.ratio = 0.5,
 		.passes = two,
 		.n_passes = n_passes,

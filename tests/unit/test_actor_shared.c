@@ -153,7 +153,7 @@ static void what_hosts_shared_before_a_start_is_closed_once_it_was_not_found_aga
 /* As a watch of a cluster outside would tell it. */
 static void nothing_is_decided_on_what_is_stale(void)
 {
-	static const char words[] = "the state of the cluster is unknown since noon: refused";
+	static const char words[] = "the state of the cluster has been unknown since noon: refused";
 	static const char refused[] = "SELECT count(*) FROM actions WHERE node = 'n1' AND "
 				      "result LIKE 'stale: the state of the cluster%'";
 	CLEANUP(json_freep) json_t *breaker = NULL;

@@ -91,8 +91,7 @@ static void what_was_only_watched_admits_nobody(void)
 	m.verdict.profile = watch;
 	admit_decide(&m.verdict, NULL, "gpu-1", &now, &options, &a);
 	CHECK_EQ(a.answer, ADMIT_UNKNOWN);
-	CHECK_STR(a.reasons[0],
-		  "nothing has been run on this host yet; assayd has only watched it");
+	CHECK_STR(a.reasons[0], "no test has run on this host yet; assayd has only watched it");
 	CHECK_STR(a.profile, NULL);
 	admit_release(&a);
 	make(&m, VERDICT_FAIL, true, 60 * 1000000);

@@ -271,7 +271,7 @@ static void a_host_that_stands_still_is_named_when_the_time_is_up(void)
 
 		CHECK_EQ(h->r, -ECANCELED);
 		CHECK_EQ(h->session.suspect, 1);
-		CHECK_STR(h->session.why, "rank 1 (node-1) had not answered when the time was up");
+		CHECK_STR(h->session.why, "rank 1 (node-1) had not answered when time ran out");
 		CHECK_EQ(h->samples[0].state, SAMPLE_ABORTED);
 	}
 	CHECK(clock_mono_us() < fleet.hosts[0].session.deadline_us);
@@ -320,7 +320,8 @@ static void traffic_of_others_at_one_port_makes_nobody_slow(void)
 		for (i = 0; i < 3; i++) {
 			CHECK_EQ(h->samples[i].state, SAMPLE_FOREIGN_TRAFFIC);
 			CHECK(isnan(h->samples[i].value));
-			CHECK_HAS(h->samples[i].note, "node-2: sim2 port 1: others sent about");
+			CHECK_HAS(h->samples[i].note,
+				  "node-2: sim2 port 1: other traffic of about");
 		}
 		CHECK_EQ(h->samples[3].ok, TRI_YES);
 	}

@@ -190,7 +190,7 @@ static void nothing_into_a_port_names_it(void)
 	run();
 	late = find("all_to_all.rnic_correct", "sim1:1");
 	CHECK_EQ(late->state, SAMPLE_TIMEOUT);
-	CHECK_HAS(late->note, "had not arrived when the time was up");
+	CHECK_HAS(late->note, "had not arrived when time ran out");
 	CHECK_EQ(bench.n, 1);
 	bench_close();
 }

@@ -297,7 +297,8 @@ static void transfers_that_do_not_fit_are_refused(void)
 		    { 1, OP_FORWARD_RECV, 0, -1, 0, 0 },
 		    { 1, OP_FORWARD_SEND, 0, -1, 1, 2 } },
 		  6,
-		  "waits for itself: the starts of dp_rank 0 in step 0 make a cycle" },
+		  "waits for itself: the starts of dp_rank 0 in step 0 form "
+		  "a cycle" },
 	};
 	size_t i;
 

@@ -289,8 +289,8 @@ static void a_step_that_comes_back_after_its_window_is_refused(void)
 	op = op_of(9, 0, 0, 1);
 	CHECK_EQ(trace_part_add(part, &op, 6, &err), 0);
 	CHECK_EQ(trace_build(builder, &second, &err), -EINVAL);
-	CHECK_STR(err.msg, "step 9 goes on after its window was analysed: sort the trace by step,"
-			   " or raise --max-ops");
+	CHECK_STR(err.msg, "step 9 continues after its window was analysed: sort the trace by"
+			   " step, or raise --max-ops");
 }
 
 static void a_job_has_a_shape_and_ranks(void)

@@ -60,7 +60,7 @@ static void what_brings_nothing_or_waits_for_ever_goes(void)
 	ask(&q, "a1", "a");
 	ask(&q, "a2", "a");
 	CHECK_EQ(burn_queue_add(&q, "a1", "a", START_US, &err), -EALREADY);
-	CHECK_STR(err.msg, "a1 waits for its burn already, or burns");
+	CHECK_STR(err.msg, "a1 is already burning, or waiting to burn");
 	burn_queue_begin(&q, "a1", "burn-1", START_US);
 	CHECK_EQ(burn_queue_expire(&q, START_US + BURN_ORDER_US - 1), 0);
 	CHECK_EQ(burn_queue_expire(&q, START_US + BURN_ORDER_US), 1);

@@ -381,7 +381,7 @@ static void a_rank_that_dies_is_named_by_the_one_before(void)
 	run(2 * SIZE, 5 * USEC_PER_SEC, NULL);
 	CHECK_EQ(ring.ranks[0]->result.state, COLL_FAILED);
 	CHECK_EQ(ring.ranks[0]->result.suspect, 1);
-	CHECK_HAS(ring.ranks[0]->result.why, "what rank 0 sends does not reach rank 1");
+	CHECK_HAS(ring.ranks[0]->result.why, "data sent by rank 0 does not reach rank 1");
 	ring_close();
 }
 

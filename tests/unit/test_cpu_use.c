@@ -167,7 +167,7 @@ static void a_stat_that_is_none_is_refused(void)
 		struct err err = ERR_INIT;
 
 		CHECK_EQ(cpu_look_take(fd, false, &look, &err), -EINVAL);
-		CHECK_STR(err.msg, "/proc/stat: no line of a core");
+		CHECK_STR(err.msg, "/proc/stat: no line for any core");
 		CHECK_EQ(look.n_cores, 7);
 	}
 }

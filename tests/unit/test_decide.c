@@ -537,7 +537,7 @@ static void of_a_job_that_is_diagnosed_each_host_is_tested_once_whatever_it_find
 	test = find(&w, 3, DECIDE_DEEP);
 	CHECK(test && test->effect);
 	if (test)
-		CHECK_HAS(test->reason, "research/llm-7 is diagnosed");
+		CHECK_HAS(test->reason, "research/llm-7 is being diagnosed");
 	later(&w, USEC_PER_MIN);
 	world_node(&w, 3)->deep_us = w.now_us;
 	decide(&w);
@@ -616,7 +616,7 @@ static void a_hold_ends_with_what_asked_for_it(void)
 	decide(&w);
 	CHECK(!find(&w, 3, DECIDE_DEEP));
 	CHECK_STR(find(&w, 3, DECIDE_UNHOLD) ? find(&w, 3, DECIDE_UNHOLD)->reason : NULL,
-		  "n003: no test of it is due");
+		  "n003: no test of this host is due");
 	decide_and_do(&w);
 	CHECK(!world_node(&w, 3)->out);
 	/* With a test that failed it stays while the job blames the host, and ends with one that
@@ -644,7 +644,7 @@ static void a_hold_ends_with_what_asked_for_it(void)
 	later(&w, w.policy.hold_ttl_us);
 	decide(&w);
 	CHECK_STR(find(&w, 3, DECIDE_UNHOLD) ? find(&w, 3, DECIDE_UNHOLD)->reason : NULL,
-		  "n003: its hold is over");
+		  "n003: its hold has ended");
 }
 
 static void a_test_that_is_only_told_has_no_effect(void)

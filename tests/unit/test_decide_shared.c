@@ -58,7 +58,7 @@ static void half_of_the_hosts_are_one_alarm_and_no_cordon(void)
 	CHECK_EQ(tally.fleet, 1);
 	CHECK_EQ(tally.domain, 0);
 	CHECK(!w.breaker.open);
-	CHECK_HAS(w.out.notices[0].sentence, "hgx: 8 of 16 hosts are not good in gemm.rate");
+	CHECK_HAS(w.out.notices[0].sentence, "hgx: 8 of 16 hosts have a problem in gemm.rate");
 	CHECK_EQ(count_of(&w, DECIDE_ALERT), 0);
 }
 
@@ -554,8 +554,9 @@ static void what_only_hosts_with_one_setting_show_is_the_setting(void)
 	CHECK_EQ(w.out.n_notices, 1);
 	CHECK_EQ(w.out.notices[0].kind, NOTICE_SETTING);
 	CHECK_STR(w.out.notices[0].key, "hgx gemm.rate bios=2.4.1");
-	CHECK_HAS(w.out.notices[0].sentence, "hgx: 12 of 20 hosts with bios=2.4.1 are not good in "
-					     "gemm.rate, and 1 of 60 others");
+	CHECK_HAS(w.out.notices[0].sentence,
+		  "hgx: 12 of 20 hosts with bios=2.4.1 have a problem in "
+		  "gemm.rate, and 1 of 60 others");
 	CHECK_EQ(count_of(&w, DECIDE_RETEST), 0);
 	CHECK(world_node(&w, 1)->findings->shared);
 	/* One without it has its own fault. */

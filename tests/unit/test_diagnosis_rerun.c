@@ -43,12 +43,12 @@ static void it_is_said_with_both_figures(void)
 		    "run 2 without gpu-08: 8.99 s -> 8.31 s a step: faster by 7.6 %");
 	check_words(json_pack("[s, s]", "gpu-08", "gpu-09"), 8.99, 8.97,
 		    "run 2 without gpu-08, gpu-09: 8.99 s -> 8.97 s a step: no faster (-0.2 %, and "
-		    "runs differ by 3 %): the excluded hosts were not what slowed it");
+		    "runs differ by 3 %): the excluded hosts were not what slowed it down");
 	check_words(json_pack("[s]", "gpu-08"), 8, 10,
 		    "run 2 without gpu-08: 8 s -> 10 s a step: slower by 25.0 %: the excluded "
-		    "hosts were not what slowed it");
+		    "hosts were not what slowed it down");
 	check_words(json_pack("[s]", "gpu-08"), NAN, 0.0831,
-		    "run 2 without gpu-08: 0.0831 s a step; what it took before is unknown");
+		    "run 2 without gpu-08: 0.0831 s a step; the step time before is unknown");
 	check_words(json_pack("[s, s, s, s, s, s, s, s, s, s]", "a", "b", "c", "d", "e", "f", "g",
 			      "h", "i", "j"),
 		    2, 1,

@@ -288,7 +288,7 @@ static void what_has_not_arrived_in_time_is_named(void)
 	CHECK_EQ(bench.group->result.state, COLL_LATE);
 	CHECK_EQ(bench.group->result.suspect, 3);
 	CHECK_HAS(bench.group->result.why,
-		  "had not arrived when the time was up; all of it from or to sim3:1");
+		  "had not arrived when time ran out; all of it from or to sim3:1");
 	CHECK(!bench.group->result.ranks[3].ended);
 	close_all();
 }

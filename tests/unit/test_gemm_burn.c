@@ -259,11 +259,11 @@ static void the_sentence_says_when_why_and_what_the_others_are(void)
 
 	CHECK(kept && kept->ok == TRI_NO && kept->severity == SEVERITY_WARN);
 	CHECK_STR(kept ? kept->code : NULL, "throttled");
-	CHECK_HAS(kept ? kept->note : NULL, "throttled by heat: fan, paste, air; ");
+	CHECK_HAS(kept ? kept->note : NULL, "thermally throttled: fan, paste, airflow; ");
 	CHECK_HAS(kept ? kept->note : NULL,
 		  "% slower in its last 60 s than in its first, the others ");
 	CHECK_HAS(kept ? kept->note : NULL, ", HBM ");
-	CHECK_HAS(kept ? kept->note : NULL, " while the others' is ");
+	CHECK_HAS(kept ? kept->note : NULL, " while the others are at ");
 	CHECK(over && over->w.n == BURN_SLOTS && over->w.v[0] > over->w.v[BURN_SLOTS - 1]);
 	CHECK_NEAR(over ? over->value : 0, over ? over->w.v[BURN_SLOTS - 1] : 1, 0.01 * rate);
 	host_free(h);
@@ -271,7 +271,7 @@ static void the_sentence_says_when_why_and_what_the_others_are(void)
 	kept = sample_of(h, "gemm.burn_hbm_temp", sick);
 	CHECK(kept && kept->ok == TRI_NO && kept->severity == SEVERITY_WARN);
 	CHECK_STR(kept ? kept->code : NULL, "hot-memory");
-	CHECK_HAS(kept ? kept->note : NULL, "hotter than that of the others, and may have 95 C");
+	CHECK_HAS(kept ? kept->note : NULL, "hotter than that of the others, with a limit of 95 C");
 	kept = sample_of(h, "gemm.burn_kept", sick);
 	CHECK(kept && kept->ok == TRI_UNKNOWN && !kept->code);
 	host_free(h);

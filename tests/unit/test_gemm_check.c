@@ -136,10 +136,11 @@ static void wrong_again_elsewhere_is_fatal_and_once_is_a_warning(void)
 		const char *words;
 	} cases[] = {
 		{ 0, 1, SEVERITY_WARN, 1, "product 1: row 7, column 9 of 48x40 is " },
-		{ 0, 1, SEVERITY_WARN, 1, "1 wrong; right again in other memory and another shape" },
+		{ 0, 1, SEVERITY_WARN, 1,
+		  "1 wrong; correct in other memory and with another shape" },
 		{ 3, 1, SEVERITY_WARN, 1, "product 4: row 7, column 9" },
 		{ 0, 0, SEVERITY_FATAL, 2,
-		  "1 wrong; wrong again in other memory and another shape" },
+		  "1 wrong; wrong again in other memory and with another shape" },
 		{ 5, 2, SEVERITY_FATAL, 2, "product 6: " },
 		/* Right on the second product, wrong on the fourth: it is tried more than once. */
 		{ 15, 0, SEVERITY_FATAL, 2, "product 16: " },

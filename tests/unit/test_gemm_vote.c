@@ -79,7 +79,7 @@ static const struct {
 	  0,
 	  SEVERITY_FATAL,
 	  { "random product, run 1: row 3, column 5 of 48x40 is ", " where 3 others have ",
-	    ", 1 such; in 16 of 16 runs; again in other memory and another shape" } },
+	    ", 1 such; in 16 of 16 runs; again in other memory and with another shape" } },
 	/* The first that came is what others are held against, and yet it is the one. */
 	{ 3, 0, 0, 0, SEVERITY_FATAL, { "row 3, column 5", " where 2 others have ", "16 of 16" } },
 	{ 3,
@@ -90,7 +90,7 @@ static const struct {
 	  { "random product, run 7: row 3, column 5", "in 1 of 16 runs",
 	    "; not again in other memory" } },
 	{ 2, 1, 2, 3, SEVERITY_WARN, { "run 3: row 3, column 5", " where cpu:0 has ", "3 of 16" } },
-	{ 1, 0, 4, 1, SEVERITY_WARN, { "run 5: row 3", " where its other runs have ", "1 of 16" } },
+	{ 1, 0, 4, 1, SEVERITY_WARN, { "run 5: row 3", " where its other runs gave ", "1 of 16" } },
 };
 
 static void the_odd_one_out_is_named_with_its_element(void)
@@ -141,7 +141,7 @@ static void two_that_differ_are_undecided_and_never_fatal(void)
 		CHECK_STR(s ? s->code : NULL, "undecided");
 		CHECK_STR(s && s->with ? s->with[0] : NULL, k ? "cpu:0" : "cpu:1");
 		CHECK_HAS(s ? s->note : NULL, k ? " where cpu:0 has " : " where cpu:1 has ");
-		CHECK_HAS(s ? s->note : NULL, "16 of 16 runs, undecided which of them is wrong; "
+		CHECK_HAS(s ? s->note : NULL, "16 of 16 runs; which of them is wrong is undecided; "
 					      "again in other memory");
 	}
 	CHECK_EQ(sim.alive, 0);

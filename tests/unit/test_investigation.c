@@ -129,7 +129,7 @@ static void from_open_to_verified(void)
 	ask(&s, 0, -1);
 	s.facts[0].runs = false;
 	CHECK_EQ(step(&s, 8), INVESTIGATION_REPLACED);
-	CHECK_STR(s.inv.sentence, "run 2 of research/llm-7 goes on without gpu-1");
+	CHECK_STR(s.inv.sentence, "run 2 of research/llm-7 continues without gpu-1");
 	CHECK(!is_over(&s));
 	s.now.verified = "8.33 s a step, 8.31 s were predicted";
 	CHECK_EQ(step(&s, 9), INVESTIGATION_VERIFIED);
@@ -203,7 +203,7 @@ static const struct way ways[] = {
 	{ "research/llm-7 is no longer known", gone, INVESTIGATION_WITHDRAWN, false },
 	{ "gpu-1 is no longer in the cluster", left, INVESTIGATION_WITHDRAWN, false },
 	{ "gpu-1 has rebooted since", booted, INVESTIGATION_WITHDRAWN, false },
-	{ "a person keeps gpu-1 in service", given_back, INVESTIGATION_WITHDRAWN, true },
+	{ "an operator keeps gpu-1 in service", given_back, INVESTIGATION_WITHDRAWN, true },
 	{ "no window of research/llm-7 for longer", silent, INVESTIGATION_WITHDRAWN, false },
 	{ "no longer blame gpu-1", cleared, INVESTIGATION_WATCH, false },
 	{ "two windows", acquitted, INVESTIGATION_ACQUITTED, false },

@@ -325,7 +325,7 @@ static void a_ladder_goes_on_while_a_failure_is_to_be_repeated(void)
 	test(&s, 2, NULL, "it failed again");
 	find_bad(&s, "rnic.errors", SEVERITY_FAIL, after(3));
 	CHECK_EQ(ladder(&s), LADDER_EXHAUSTED); /* what failed says nothing of this */
-	CHECK_HAS(s.facts.host.missing[BLAME_COMPUTE], "once what fails on it is fixed");
+	CHECK_HAS(s.facts.host.missing[BLAME_COMPUTE], "once its failures are fixed");
 	find_bad(&s, "gemm.rate", SEVERITY_FAIL, after(3));
 	CHECK_EQ(ladder(&s), LADDER_RUNNING);
 	test(&s, 5, NULL, "it failed again");

@@ -440,7 +440,7 @@ static void a_host_that_was_acquitted_and_several_accuse_is_told_to_a_person(voi
 	s.hosts[1].accusers = 2;
 	CHECK_EQ(judge(&s)->action, BLAME_WATCH);
 	CHECK_EQ(judge(&s)->incident, BLAME_ACCUSED);
-	CHECK_HAS(judge(&s)->sentence, "2 jobs have accused it within 7d: a person should look");
+	CHECK_HAS(judge(&s)->sentence, "2 jobs have accused it within 7d: an operator should look");
 	s.hosts[1].acquitted_us = 0; /* by another job: its own tests go on */
 	CHECK_EQ(judge(&s)->action, BLAME_PROBE);
 	CHECK_EQ(judge(&s)->incident, BLAME_ACCUSED);
@@ -486,7 +486,7 @@ static void what_the_job_does_itself_goes_to_its_owner(void)
 	s.suspects.n = 0;
 	(void)judge(&s);
 	CHECK_EQ(s.out.action, BLAME_OWNER);
-	CHECK_STR(s.out.sentence, "research/llm-7: the job slows itself: no host is to blame");
+	CHECK_STR(s.out.sentence, "research/llm-7: the job slows itself down: no host is to blame");
 	s.in.class = BLAME_UNCLEAR;
 	(void)judge(&s);
 	CHECK_EQ(s.out.action, BLAME_WATCH); /* 1.09 */

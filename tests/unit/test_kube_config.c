@@ -139,7 +139,7 @@ static const struct {
 	{ "", "server: 'https://a/?b'", "", "expected a URL such as" },
 	{ "", "server: 'ftp://a'", "", "expected https://" },
 	{ "", "server: 'http://10.0.0.1'", "",
-	  "expected https://: over http anybody could read the token" },
+	  "expected https://: over http anyone could read the token" },
 	{ "", "server: 'http://127.0.0.1.example'", "", "expected https://" },
 	{ "", "server: 'https://a', insecure-skip-tls-verify: true, certificate-authority: /a", "",
 	  "insecure-skip-tls-verify: conflicts with certificate-authority" },

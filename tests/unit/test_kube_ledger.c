@@ -394,7 +394,7 @@ static void who_does_not_lead_writes_nothing(void)
 	write_it(&bed, NULL, "one");
 	run(&bed);
 	CHECK_EQ(bed.said.result, CLUSTER_AGAIN);
-	CHECK_HAS(bed.said.words, "does not lead");
+	CHECK_HAS(bed.said.words, "is not the leader");
 	CHECK(lease_fake_lease(KUBE_LEDGER_NAME) == NULL);
 	kube_ledger_close(TAKE(bed.ledger));
 	kube_fence_close(fence);

@@ -218,7 +218,7 @@ static void without_a_mark_nothing_is_lifted(void)
 	const struct kube_subject a = { theirs.raw, &theirs.node, &no_taint, &cluster_names_usual };
 	const struct kube_subject b = { none.raw, &none.node, &no_taint, &cluster_names_usual };
 
-	check_refused(kube_plan_uncordon(&a, STAMP_US, false), "somebody else's");
+	check_refused(kube_plan_uncordon(&a, STAMP_US, false), "someone else cordoned it");
 	check_plan(kube_plan_uncordon(&b, 0, false), NULL);
 	check_plan(kube_plan_uncordon(&b, STAMP_US, false),
 		   "{\"metadata\":{\"resourceVersion\":\"205\",\"annotations\":{\"assay.dev/"
@@ -269,7 +269,7 @@ static void a_hold_is_a_taint_of_ours_among_the_others(void)
 		"{\"metadata\":{\"resourceVersion\":\"205\"},\"spec\":{\"taints\":[{\"key\":\"a\","
 		"\"effect\":\"NoSchedule\"}]}}");
 	check_plan(kube_plan_hold(&a, 0, "assay"), NULL);
-	check_refused(kube_plan_hold(&c, 0, "assay"), "something else");
+	check_refused(kube_plan_hold(&c, 0, "assay"), "another test or action");
 	subject_release(&free_node);
 	subject_release(&s);
 	subject_release(&t);

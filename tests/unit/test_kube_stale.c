@@ -40,7 +40,7 @@ static void a_server_that_hangs_is_stale_after_a_minute_and_known_again_when_it_
 	for (; s < 65; s++)
 		world_later(&w, USEC_PER_SEC);
 	CHECK(!kube_watch_fresh(w.watch));
-	CHECK_HAS(w.stale ? w.stale : "", "the state of the cluster is unknown since 19");
+	CHECK_HAS(w.stale ? w.stale : "", "the state of the cluster has been unknown since 19");
 	CHECK_EQ(w.stales, 1);
 	CHECK(!fake_watch(&w.kube)); /* it is given up, and all is asked anew */
 	fake_recreate(&w.kube, 3);

@@ -148,8 +148,9 @@ static void a_way_to_one_memory_is_sick_where_the_port_answers(void)
 
 	loss.memory = f->memory; /* numa:0 */
 	loss.bytes = f->memory_bytes / f->host.n_ends;
-	run_and_check(f, "mlx5_2:1>numa:0", true,
-		      "though the port answers at other memory: the path to this memory is faulty");
+	run_and_check(
+		f, "mlx5_2:1>numa:0", true,
+		"though the port answers with other memory: the path to this memory is faulty");
 	lossy_free(f);
 }
 
@@ -169,7 +170,7 @@ static void an_address_that_does_not_work_is_set_up_wrongly(void)
 
 	loss.answers_from = GOOD_GID;
 	run_and_check(f, "mlx5_2:1>numa:0", false,
-		      "from GID index 3 (10.0.0.0), and from index 5 (10.0.0.9) one is");
+		      "from GID index 3 (10.0.0.0), while one from index 5 (10.0.0.9) was");
 	lossy_free(f);
 }
 
@@ -180,13 +181,13 @@ static void where_nobody_ever_answered_nothing_is_called_sick(void)
 	size_t i, asked;
 
 	run_and_check(f, "mlx5_2:1>numa:0", false,
-		      "from 2 addresses, nor in an earlier run, nor does another port here answer "
+		      "from 2 addresses, nor in an earlier run, and no other port here answers "
 		      "itself: a faulty port, or loopback that is not set up");
 	/* One that is of another kind says nothing of this one. */
 	for (i = 0; i < f->sim.n_ports; i++)
 		f->sim.ports[i].layer = i == 2 ? RDMA_ETHERNET : RDMA_INFINIBAND;
 	loss.device = "mlx5_2";
-	run_and_check(f, "mlx5_2:1>numa:0", false, "nor does another port here answer itself");
+	run_and_check(f, "mlx5_2:1>numa:0", false, "and no other port here answers itself");
 	for (i = 0; i < f->sim.n_ports; i++)
 		f->sim.ports[i].layer = RDMA_ETHERNET;
 
@@ -218,8 +219,7 @@ static void a_port_that_answered_before_is_sick(void)
 	report_release(&r);
 
 	loss.device = NULL;
-	run_and_check(f, "mlx5_2:1>numa:0", true,
-		      "as they were in an earlier run: the port is faulty");
+	run_and_check(f, "mlx5_2:1>numa:0", true, "unlike in an earlier run: the port is faulty");
 	lossy_free(f);
 }
 

@@ -101,7 +101,7 @@ static void under_confidential_computing_there_are_none(void)
 	size_t n = 0;
 
 	CHECK_EQ(gpu_endpoints_open(&sealed, ends, &n, GPUS, &err), -ENOTSUP);
-	CHECK_STR(err.msg, "confidential computing is on, and keeps RNICs from it");
+	CHECK_STR(err.msg, "confidential computing is on, and keeps RNICs out");
 	CHECK_EQ(n, 0);
 	gpu_endpoints_close(&sealed);
 	CHECK_EQ(gpus.alive, 0);

@@ -306,7 +306,7 @@ static void when_the_time_is_over_it_says_how_far_it_came(void)
 	s = find(b, "memory.pattern", "cpu:0");
 	CHECK_EQ(s->ok, TRI_YES);
 	CHECK(s->n >= COPY / sizeof(uint64_t) && s->n < 16 * TRIED / sizeof(uint64_t));
-	CHECK_HAS(s->note, "% of its memory: the time was over");
+	CHECK_HAS(s->note, "% of its memory: time ran out");
 	bench_free(b);
 }
 

@@ -118,9 +118,9 @@ static void another_token_is_refused_on_both_sides(void)
 	CHECK_EQ(dialer.r, -EACCES);
 	CHECK_EQ(listener.r, -EACCES);
 	CHECK_STR(dialer.err.msg,
-		  "the listener has another token: give both the same --token-file");
+		  "the listener has another token: give both hosts the same --token-file");
 	CHECK_STR(listener.err.msg,
-		  "the dialer has another token: give both the same --token-file");
+		  "the dialer has another token: give both hosts the same --token-file");
 }
 
 /* What a stranger sends before it closes (or stays), to a listener. */

@@ -138,7 +138,7 @@ static void a_host_that_shall_let_jobs_in_is_told_unless_it_is_out(void)
 	CLEANUP(json_freep) json_t *incidents = json_array();
 	struct opinion_input in = { .node = node,
 				    .incidents = incidents,
-				    .let_in = "gpu.xid keeps work off 3 nodes already",
+				    .let_in = "gpu.xid already keeps jobs off 3 nodes already",
 				    .policy = "p1" };
 	CLEANUP(json_freep) json_t *open = opinion_make(&in, NOW);
 	CLEANUP(json_freep) json_t *out = NULL;

@@ -135,12 +135,12 @@ static void what_fails_is_called_sick_only_between_live_ports(void)
 		{ 0, 1, RDMA_RETRY_EXCEEDED, true, SAMPLE_MEASURED, TRI_NO,
 		  "sim0 port 1 went down during the test" },
 		{ 0, 1, RDMA_REMOTE_ACCESS, false, SAMPLE_SET_UP, TRI_UNKNOWN,
-		  "refuses the access" },
+		  "refused the access" },
 		{ 0, 1, 0, false, SAMPLE_TIMEOUT, TRI_UNKNOWN, "had not finished" },
 		{ 0, 65, RDMA_RETRY_EXCEEDED, false, SAMPLE_MEASURED, TRI_NO,
 		  "a write of one full packet failed" },
 		{ 0, 2048, RDMA_RETRY_EXCEEDED, false, SAMPLE_SET_UP, TRI_UNKNOWN,
-		  "packets of 4096 bytes do not get from sim0 to sim1, those of 1024 do" },
+		  "packets of 4096 bytes do not get from sim0 to sim1, but those of 1024 do" },
 		{ 0, 512, RDMA_RETRY_EXCEEDED, false, SAMPLE_SET_UP, TRI_UNKNOWN,
 		  "those of 256 do: something between them has a smaller MTU" },
 		{ 0, 2048, 0, false, SAMPLE_SET_UP, TRI_UNKNOWN, "has a smaller MTU" },
@@ -482,7 +482,7 @@ static void a_path_lost_under_load_is_sick_and_a_refusal_is_not(void)
 	} cases[] = {
 		{ RDMA_RETRY_EXCEEDED, false, SAMPLE_MEASURED, TRI_NO, "the path was lost" },
 		{ RDMA_RETRY_EXCEEDED, true, SAMPLE_MEASURED, TRI_NO, "sim0 port 1 went down" },
-		{ RDMA_REMOTE_ACCESS, false, SAMPLE_SET_UP, TRI_UNKNOWN, "refuses the access" },
+		{ RDMA_REMOTE_ACCESS, false, SAMPLE_SET_UP, TRI_UNKNOWN, "refused the access" },
 		{ RDMA_LOCAL_ERROR, false, SAMPLE_SET_UP, TRI_UNKNOWN, "this side failed" },
 	};
 	/* One of either direction, of two that are measured at once. */

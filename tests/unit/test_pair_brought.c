@@ -44,19 +44,22 @@ static const struct {
 	  { 12, 24, 12, 24, 12, 24 },
 	  END_BAD,
 	  END_GOOD,
-	  "a is slow with all others, and c and d are good with somebody else (12.0 GB/s to 24.0 "
+	  "a is slow with all others, and c and d are good with "
+	  "another host (12.0 GB/s to 24.0 "
 	  "GB/s)" },
 	{ broke,
 	  { 0, 24, 0, 24, 0, 24 },
 	  END_BAD,
 	  END_GOOD,
-	  "a is slow with all others, and c and d are good with somebody else (0.00 B/s to 24.0 "
+	  "a is slow with all others, and c and d are good with "
+	  "another host (0.00 B/s to 24.0 "
 	  "GB/s)" },
 	{ ran,
 	  { 12, 24, 24, 24, 24, 24 },
 	  END_BETWEEN,
 	  END_BETWEEN,
-	  "a and b are slow with each other alone, and good with c and d: look at what lies "
+	  "a and b are slow only with each other, and good with c "
+	  "and d: check what lies "
 	  "between them (12.0 GB/s to 24.0 GB/s)" },
 	{ ran,
 	  { 24, 24, 24, 24, 24, 24 },
@@ -67,9 +70,10 @@ static const struct {
 	  { 0 },
 	  END_UNKNOWN,
 	  END_UNKNOWN,
-	  "the pairs are not conclusive; what would be: pairs that run to their end, with nothing "
-	  "else on "
-	  "the hosts" },
+	  "the pairs are not conclusive; conclusive would be: pairs "
+	  "that complete, with nothing "
+	  "else "
+	  "running on the hosts" },
 };
 
 static void a_campaign_becomes_what_its_pairs_say(void)

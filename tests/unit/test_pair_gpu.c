@@ -247,7 +247,7 @@ static void what_cannot_be_had_blames_no_link(void)
 		int state;
 		const char *words;
 	} cases[] = {
-		{ true, false, 0, SAMPLE_SET_UP, "no NVIDIA GPU on the PCI bus of this host" },
+		{ true, false, 0, SAMPLE_SET_UP, "no NVIDIA GPU on this host's PCI bus" },
 		{ false, true, 0, SAMPLE_SET_UP, "nvidia-peermem is not loaded" },
 		{ false, false, 42, SAMPLE_BUSY, "pid 42 (stress) computes on gpu:GPU-0" },
 	};

@@ -125,10 +125,12 @@ static void traffic_of_others_through_either_port_is_not_slowness(void)
 		const char *words; /* NULL: all of it was ours */
 	} cases[] = {
 		{ PACKETS, REQUESTS, PACKETS, REQUESTS, 0, NULL },
-		{ PACKETS * 2, REQUESTS, PACKETS, REQUESTS, 0, "sim0 port 1: others sent about" },
-		{ PACKETS, PACKETS, PACKETS, REQUESTS, 0, "sim0 port 1: others sent about" },
-		{ PACKETS, REQUESTS, PACKETS * 2, REQUESTS, 0, "sim1 port 1: others sent about" },
-		{ PACKETS, REQUESTS, PACKETS, PACKETS, 0, "sim1 port 1: others sent about" },
+		{ PACKETS * 2, REQUESTS, PACKETS, REQUESTS, 0,
+		  "sim0 port 1: other traffic of about" },
+		{ PACKETS, PACKETS, PACKETS, REQUESTS, 0, "sim0 port 1: other traffic of about" },
+		{ PACKETS, REQUESTS, PACKETS * 2, REQUESTS, 0,
+		  "sim1 port 1: other traffic of about" },
+		{ PACKETS, REQUESTS, PACKETS, PACKETS, 0, "sim1 port 1: other traffic of about" },
 		/* Packets that were lost come twice, at both ends, and are answered twice. */
 		{ PACKETS + 120, REQUESTS + 120, PACKETS + 120, REQUESTS + 120, 1, NULL },
 	};

@@ -6,7 +6,7 @@
  * queue pair; the judge then has reports drawn with the spread that those runs had.
  *
  * Runs to fit to and reports to count have seeds of their own. With ASSAY_LANE="SEED PORT" it is one
- * run in real time in place of all this, for tests/gpu/real_time; a PORT of 8: none lost its lane.
+ * run in real time instead of all this, for tests/gpu/real_time; a PORT of 8: none lost its lane.
  */
 #include <inttypes.h>
 #include <math.h>

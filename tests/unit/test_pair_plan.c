@@ -149,7 +149,7 @@ static void pairs_between_subnets_are_left_out_and_told_of_once(void)
 	CHECK(has(&b->plan, "sim0:1>sim1:1") && has(&b->plan, "sim3:1>sim2:1"));
 	CHECK_STR(b->plan.left_out,
 		  "8 pairs between InfiniBand subnets are left out: fe80:: (sim0:1, sim1:1), "
-		  "fd00:: (sim2:1, sim3:1); name them (--cells) if they should meet");
+		  "fd00:: (sim2:1, sim3:1); name them (--cells) if they should reach each other");
 	bench_free(b);
 
 	b = two_fabrics(NULL, 0);
@@ -175,7 +175,7 @@ static void a_subnet_for_each_port_leaves_no_pair(void)
 
 	b->sim.ports[1].active = b->sim.ports[2].active = false;
 	CHECK_EQ(pair_plan_make(&b->plan, &b->err), -ENODEV);
-	CHECK_STR(b->err.msg, "no two active RDMA ports are in one InfiniBand subnet: fe80:: "
+	CHECK_STR(b->err.msg, "no two active RDMA ports are in the same InfiniBand subnet: fe80:: "
 			      "(sim0:1), fd00:: (sim3:1)");
 	bench_free(b);
 }
@@ -279,7 +279,7 @@ static void two_networks_of_a_host_are_told_once_and_are_no_sick_links(void)
 	pair_tell_apart(w.jobs, w.n);
 	CHECK_HAS(w.jobs[1].verdict.note,
 		  "nothing gets from sim0:1, sim1:1 to sim2:1, sim3:1 and 2 more, or back, though "
-		  "each reaches others: two networks, of which 16 pairs are not measured");
+		  "each reaches others: two networks, with 16 pairs not measured");
 	CHECK(w.jobs[2].verdict.untold);
 }
 

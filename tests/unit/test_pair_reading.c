@@ -147,7 +147,7 @@ static void what_the_follower_sees_is_told_by_both(void)
 	struct pair_host hosts[2];
 
 	run(hosts, 0, "far0");
-	check_way(hosts, &forth, "node-x: far0 port 1: others sent about");
+	check_way(hosts, &forth, "node-x: far0 port 1: other traffic of about");
 	check_way(hosts, &back, NULL);
 	close_both(hosts);
 }
@@ -157,7 +157,7 @@ static void what_the_leader_sees_is_told_by_both(void)
 	struct pair_host hosts[2];
 
 	run(hosts, 1, "sim0");
-	check_way(hosts, &back, "node-x: sim0 port 1: others sent about");
+	check_way(hosts, &back, "node-x: sim0 port 1: other traffic of about");
 	check_way(hosts, &forth, NULL);
 	close_both(hosts);
 }

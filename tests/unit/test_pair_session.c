@@ -152,8 +152,7 @@ static void the_smaller_memory_of_both_is_what_they_go_round_in(void)
 						   ? SAMPLE_MEASURED
 						   : SAMPLE_SET_UP);
 			if (s->state == SAMPLE_SET_UP)
-				CHECK_HAS(s->note,
-					  "has 32768 bytes of memory, and this takes 65536");
+				CHECK_HAS(s->note, "has 32768 bytes of memory, but 65536");
 		}
 		pair_host_close(&leader);
 		pair_host_close(&follower);
@@ -254,7 +253,7 @@ static void a_side_that_is_killed_ends_both_and_blames_nobody(void)
 	}
 }
 
-/* Says one thing in place of a hello, or after one, and then nothing. */
+/* Says one thing instead of a hello, or after one, and then nothing. */
 static int session_with(const char *const *lines, size_t n, bool leads, struct err *err)
 {
 	struct oob stranger = { .fd = -1, .name = "stranger" };
@@ -296,7 +295,11 @@ static void a_stranger_with_the_token_is_still_held_to_the_rules(void)
 		{ true, { "{\"v\":2,\"kind\":\"hello\"}" }, 1, -EINVAL, "expected version 1" },
 		{ true, { "{\"v\":1,\"kind\":\"ack\"}" }, 1, -EPROTO, "begin with a hello" },
 		{ true, { HELLO, "{\"v\":1,\"kind\":\"bye\"}" }, 2, -EPROTO, "an unexpected answer" },
-		{ false, { HELLO, "{\"v\":1,\"kind\":\"ready\"}" }, 2, -EPROTO, "ready for nothing" },
+		{ false,
+		  { HELLO, "{\"v\":1,\"kind\":\"ready\"}" },
+		  2,
+		  -EPROTO,
+		  "not ready for anything" },
 		{ false, { HELLO, "{\"v\":1,\"kind\":\"offer\"}" }, 2, -EINVAL, "offer" },
 		{ false,
 		  { HELLO, "{\"v\":1,\"kind\":\"ack\"}" },

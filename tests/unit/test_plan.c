@@ -70,7 +70,7 @@ static void an_unknown_profile_is_told_with_those_that_are(void)
 
 	read_file(&profiles);
 	CHECK_EQ(plan_profile(&profiles, "slow", &plan, &err), -EINVAL);
-	CHECK_STR(err.msg, "--profile: there is no 'slow'; choose from quick, full, mine");
+	CHECK_STR(err.msg, "--profile: no profile 'slow'; choose from quick, full, mine");
 }
 
 static void a_probe_of_the_suite_that_is_not_built_is_absent(void)
@@ -124,9 +124,9 @@ static void wrong_names_of_probes_are_told(void)
 		const char *names[2];
 		const char *message;
 	} cases[] = {
-		{ NULL, { "b", "x" }, "--probe: there is no 'x'; see assay list" },
+		{ NULL, { "b", "x" }, "--probe: no probe 'x'; see assay list" },
 		{ NULL, { "b", "b" }, "--probe: 'b' is given twice" },
-		{ "x", { "b", "a" }, "--profile: there is no 'x'; choose from quick, full, mine" },
+		{ "x", { "b", "a" }, "--profile: no profile 'x'; choose from quick, full, mine" },
 	};
 	size_t i;
 

@@ -139,12 +139,12 @@ static void a_replica_was_dropped_where_the_batch_is_kept(void)
 	struct scene then = slow, now = { 1, "\"g0\",\"g1\"", 16, "1,1", "", "null", 5.2 };
 	struct scene strange = now, smaller = now;
 
-	/* So slow that without it a step is shorter: 16 * 0.3 + 0.3 in place of 8 * 0.9 + 0.3. */
+	/* So slow that without it a step is shorter: 16 * 0.3 + 0.3 instead of 8 * 0.9 + 0.3. */
 	then.slowdown = "1,1,1,3";
 	then.step_s = 7.6;
 	then.replace = "";
-	check_state(&then, &now, 5.2, 40, "go on without the slowest replica held");
-	check_state(&then, &now, 6.5, 40, "go on without the slowest replica failed");
+	check_state(&then, &now, 5.2, 40, "continue without the slowest replica held");
+	check_state(&then, &now, 6.5, 40, "continue without the slowest replica failed");
 	strange.hosts = "\"g0\",\"g9\"";
 	check_state(&then, &strange, 5.2, 40, "");
 	smaller.batch = 8;
@@ -156,8 +156,8 @@ static void what_the_owner_did_shows_where_the_cause_has_gone(void)
 	struct scene then = slow, now = slow;
 
 	then.gc = "{\"value\":3.2,\"low\":3.1,\"high\":3.3}";
-	check_state(&then, &now, 3.25, 40, "collect garbage everywhere at once held");
-	check_state(&then, &now, 4, 40, "collect garbage everywhere at once failed");
+	check_state(&then, &now, 3.25, 40, "collect garbage on all ranks at once held");
+	check_state(&then, &now, 4, 40, "collect garbage on all ranks at once failed");
 	now.gc = "{\"value\":3.3,\"low\":3.1,\"high\":3.3}"; /* it is still there */
 	check_state(&then, &now, 4, 40, "");
 	now.gc = "null";

@@ -211,7 +211,8 @@ static const struct {
 	  "rules[1]: a second rule named 'a'" },
 	{ "{v: 1, rules: [{name: a, match: {check: '*'}, action: alert},"
 	  "{name: b, match: {check: y, severity: fatal}, action: cordon}]}",
-	  "rules[1]: rule 'b' can never match: 'a' before it matches all that it would" },
+	  "rules[1]: rule 'b' can never match: the earlier rule 'a' matches "
+	  "everything that it would" },
 	{ "{v: 1, drain: {mode: now}}", "drain.mode: " },
 	{ "{v: 1, drain: {grace: 5m}}", "drain" },
 	{ "{v: 1, drain: {mode: evict-now, spares: -1}}", "drain.spares: " },

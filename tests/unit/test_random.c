@@ -89,7 +89,7 @@ static void out_of_time_there_is_no_secret_and_it_is_said(void)
 	memset(&kernel, 0, sizeof(kernel));
 	kernel.not_yet = 1000000;
 	CHECK_EQ(random_secret(bytes, sizeof(bytes), 0, &err), -EAGAIN);
-	CHECK_HAS(err.msg, "no random numbers for secrets yet");
+	CHECK_HAS(err.msg, "random number generator is not seeded yet");
 	CHECK_EQ(kernel.polled, 0);
 	CHECK_EQ(random_secret(bytes, sizeof(bytes), clock_mono_us() + 1000, &err), -EAGAIN);
 	CHECK(bytes[0] == 9 && bytes[1] == 9);

@@ -65,7 +65,7 @@ static void the_first_way_that_goes_is_taken(void)
 		{ true, true, true, true, "dmabuf", "first choice" },
 		{ true, false, true, false, "dmabuf", "first choice" },
 		{ true, true, false, true, "peermem", "the RNIC does not support dmabuf" },
-		{ false, true, true, true, "peermem", "the driver exports no dmabuf" },
+		{ false, true, true, true, "peermem", "the driver does not export dmabufs" },
 		{ true, false, false, true, NULL,
 		  "by dmabuf: sim0 takes no dmabuf; by address: nvidia-peermem is not loaded" },
 		{ true, true, false, false, NULL,

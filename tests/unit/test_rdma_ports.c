@@ -119,8 +119,8 @@ static void who_is_left_out_is_named(void)
 	/* A port that is down is none the less of the jobs' kind. */
 	ports[1].active = false;
 	CHECK_EQ(ports_choose(ports, 3, NULL, words), 2);
-	CHECK_STR(words, "mlx5_2:1 (100 Gb/s) left out: its model or rate differs from the "
-			 "others'; --devices would include it");
+	CHECK_STR(words, "mlx5_2:1 (100 Gb/s) left out: its model or rate differs from "
+			 "the others; --devices would include it");
 	CHECK_EQ(ports_choose(ports, 2, "=mlx5_1", words), 1);
 	CHECK_STR(words, "mlx5_0:1 (400 Gb/s) left out: not in the list of devices");
 	CHECK_STR(ports[0].device, "mlx5_1");
@@ -159,7 +159,7 @@ static void one_without_connections_is_left_out(void)
 	CHECK_EQ(ports_list(&lister, kept, words, &err), 1);
 	CHECK_STR(kept[0].device, "mlx5_0");
 	CHECK_STR(words, "efa_0:1 (100 Gb/s), efa_1:1 (100 Gb/s) left out: no reliable connections "
-			 "(as EFA, usNIC, iWARP), which is what is measured here");
+			 "(like EFA, usNIC, iWARP), which are what is measured here");
 	listed = &ports[1];
 	n_listed = 1;
 	CHECK_EQ(ports_list(&lister, kept, words, &err), 1);
@@ -172,10 +172,10 @@ static void where_there_is_none_it_is_said_why(void)
 		int n;
 		const char *message;
 	} cases[] = {
-		{ -ENOSYS, "this kernel has no RDMA" },
+		{ -ENOSYS, "this kernel has no RDMA support" },
 		{ 0, "no RDMA device on this host" },
-		{ 1, "efa_0:1 (100 Gb/s) left out: no reliable connections (as EFA, usNIC, iWARP), "
-		     "which is what is measured here" },
+		{ 1, "efa_0:1 (100 Gb/s) left out: no reliable connections (like EFA, usNIC, "
+		     "iWARP), which are what is measured here" },
 	};
 	CLEANUP(freep) struct rdma_port *kept = xcalloc(RDMA_PORTS_MAX, sizeof(*kept));
 	struct rdma_port efa = port_of("efa_0", "1d0f:efa1", 100);

@@ -93,7 +93,7 @@ static void a_hundredth_of_the_line_is_too_much(void)
 	traffic_judge(&before, &after, &much, line_rate, &finding);
 	CHECK(finding.foreign);
 	CHECK_HAS(finding.words,
-		  "MB/s through the port during the test, in addition to our 39321.6 MB/s");
+		  "MB/s used the port during the test, in addition to our 39321.6 MB/s");
 }
 
 /* What looks like packets sent again is the others' when there are others. */
@@ -192,7 +192,7 @@ static void counters_tell_which_way_it_went(void)
 	set(&after, TRAFFIC_WIRE_BYTES, 68e6);
 	traffic_judge(&before, &after, &own, line_rate, &finding);
 	CHECK(finding.wire);
-	CHECK_HAS(finding.words, "the switch sent them back");
+	CHECK_HAS(finding.words, "sent back by the switch");
 }
 
 static void a_counter_that_was_reset_says_nothing(void)

@@ -57,7 +57,7 @@ static void end_message(struct answer *a, size_t begin)
 	memcpy(a->bytes + begin, &length, sizeof(length));
 }
 
-enum { KERNEL = 0, UNSEEN = 1 << 30 }; /* in place of a process */
+enum { KERNEL = 0, UNSEEN = 1 << 30 }; /* instead of a process */
 
 static void add_queue(struct answer *a, unsigned type, unsigned state, uint32_t pid)
 {

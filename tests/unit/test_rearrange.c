@@ -269,7 +269,7 @@ static void jobs_that_cannot_be_are_refused(void)
 	CHECK_STR(err.msg, "stage 1 needs 3 bytes now, 1 more than the 2 that it has");
 	split[1] = 2;
 	CHECK_EQ(rearrange_now(&job, &bounds, &err), -EINVAL);
-	CHECK_STR(err.msg, "the stages have 3 layers, the model 2");
+	CHECK_STR(err.msg, "the stages have 3 layers, but the model has 2");
 	job.microbatches = 1 << 20;
 	CHECK_EQ(rearrange_now(&job, &bounds, &err), -EINVAL);
 	CHECK_NEAR(bounds.now, 7, 0);

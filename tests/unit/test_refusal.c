@@ -105,7 +105,7 @@ static void every_refusal_names_its_limit_and_what_would_allow_it(void)
 		{ "breaker", at_breaker, REFUSED_BY_BREAKER, "breaker: by hand",
 		  "assayctl breaker reset" },
 		{ "managed", at_unmanaged, REFUSED_BY_UNMANAGED, "n000 opted out", "managed=false" },
-		{ "other", at_others, REFUSED_BY_OTHER, "somebody else", "end of that cordon" },
+		{ "other", at_others, REFUSED_BY_OTHER, "someone else", "end of that cordon" },
 		{ "hands-off", at_hands_off, REFUSED_BY_HANDS_OFF,
 		  "Assay does not touch n000: Karpenter is removing it", "the end of that" },
 		{ "stale", at_stale, REFUSED_BY_STALE, "stale: the API is down", "knowing" },
@@ -407,7 +407,7 @@ static void a_cordon_for_a_part_born_slow_counts_from_its_decision_for_so_long(v
 	CHECK_EQ(policy_begun(&w.fleet, find(&w, 3, DECIDE_CORDON), w.now_us, &change, NULL), 0);
 	(void)born(&w, 4, 0.7);
 	decide(&w);
-	check_withheld(&w, 4, "of 20 hosts of hgx 1 was cordoned in the last 30d");
+	check_withheld(&w, 4, "of 20 hosts of hgx, 1 was cordoned in the last 30d");
 	world_node(&w, 3)->record.born_us = 0; /* it was dropped: something else came first */
 	decide(&w);
 	CHECK(find(&w, 3, DECIDE_CORDON)->effect && !find(&w, 4, DECIDE_CORDON)->effect);
@@ -470,7 +470,7 @@ static void who_is_of_no_known_sku_is_told_of_alone(void)
 	fleet_set_sku(&w.fleet, world_node(&w, 3), NULL);
 	(void)born(&w, 3, 0.8);
 	decide(&w);
-	check_withheld(&w, 3, "of 0 hosts of a SKU that is not known");
+	check_withheld(&w, 3, "of 0 hosts of an unknown SKU");
 }
 
 /* In dry-run nothing is booked, and the answer of each round keeps the limit. */
@@ -485,8 +485,8 @@ static void a_rehearsal_counts_parts_born_slow_likewise(void)
 		(void)born(&w, i, 0.8);
 	decide(&w);
 	CHECK(find(&w, 0, DECIDE_CORDON) && !find(&w, 0, DECIDE_CORDON)->refused);
-	check_withheld(&w, 1, "and 1 may be");
-	check_withheld(&w, 2, "and 1 may be");
+	check_withheld(&w, 1, "and at most 1 may be");
+	check_withheld(&w, 2, "and at most 1 may be");
 	CHECK_EQ(world_node(&w, 0)->record.born_us, 0);
 }
 

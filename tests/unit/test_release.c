@@ -74,7 +74,7 @@ static void what_a_person_began_nothing_automatic_ends(void)
 		struct err err = ERR_INIT;
 
 		CHECK_EQ(life_step(&manual, &change, NULL, &err), -EINVAL);
-		CHECK_HAS(err.msg, "a person can release");
+		CHECK_HAS(err.msg, "an operator can release");
 		CHECK_EQ(manual.state, LIFE_CORDONED);
 		CHECK_EQ(life_step(&sticky, &change, NULL, NULL), -EINVAL);
 		change.who = "operator ann";

@@ -447,7 +447,7 @@ static void what_a_very_slow_replica_leaves_is_shared_evenly(void)
 	CHECK_EQ(counts[3], 1);
 	CHECK_EQ(remedies_find(&j.facts, &all, NULL), 0);
 	CHECK_STR(find(&all, REMEDY_MICROBATCHES)->note,
-		  "dp 3 runs 1 micro-batch in place of 16, others up to 21");
+		  "dp 3 runs 1 micro-batch instead of 16, others up to 21");
 }
 
 static void a_pipeline_that_cannot_be_played_is_refused(void)

@@ -95,7 +95,7 @@ static void what_cannot_be_had_leaves_the_outputs_alone(void)
 	CHECK_STR(err.msg, "a sequence of 9 is 1 longer than the first bound");
 	CHECK_EQ(place.group, 7);
 	CHECK_EQ(hotspa_switch_plan(&missing, &plan, &err), -ERANGE);
-	CHECK_STR(err.msg, "device 0 needs rows 4 to 4, which nobody has");
+	CHECK_STR(err.msg, "device 0 needs rows 4 to 4, which no device has");
 	CHECK_EQ(plan.n, 7);
 }
 

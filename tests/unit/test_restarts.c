@@ -119,9 +119,9 @@ static void a_host_that_kills_what_it_joins_is_seen(void)
 	CHECK_NEAR(more.chance, 1.0 / 6, 1e-12);
 	CHECK(!found_of("a").node || found_of("a").died == 0);
 	CLEANUP(freep) char *words = restarts_words(&more);
-	CHECK_STR(words, "of 2 times that it joined one of 2 jobs that ran well, the job died "
+	CHECK_STR(words, "of 2 times that it joined one of 2 healthy jobs, the job died "
 			 "within 30 min 2 "
-			 "times, until it left; with other hosts 0 of 3: by chance once in 6");
+			 "times, until it left; with other hosts, 0 of 3: by chance once in 6");
 }
 
 static void a_job_on_the_same_hosts_says_nothing(void)

@@ -335,10 +335,10 @@ static void what_cannot_be_written_is_said(void)
 	CHECK_HAS(err.msg, "counts in steps of 1000 us");
 	other.dp = 2;
 	CHECK_EQ(write(&other, world, 0, &twenty, &part, &err), -ENODATA);
-	CHECK_HAS(err.msg, "none of 3 communicators is that of the 2 replicas");
+	CHECK_HAS(err.msg, "none of 3 communicators connects the 2 replicas");
 	options.steps = 2;
 	CHECK_EQ(write(&job, world, 0, &options, &part, &err), -EINVAL);
-	CHECK_HAS(err.msg, "2 steps of a part: expected 3 to 64");
+	CHECK_HAS(err.msg, "2 steps in a part: expected 3 to 64");
 	options = (struct ring_optrace_options){ .job = "", .steps = 30, .after = -1 };
 	CHECK_EQ(write(&job, world, 0, &options, &part, &err), -EAGAIN);
 	CHECK_HAS(err.msg, "the next 30 wait");
@@ -358,7 +358,7 @@ static void chunks_are_refused(void)
 	for (i = 0; i < world->ranks[0].rings[1].n; i++)
 		ops[i].peer = ops[i].func == RING_RECV ? 3 : 1;
 	CHECK_EQ(write(&job, world, 0, &twenty, &part, &err), -ENODATA);
-	CHECK_HAS(err.msg, "stage 0 meets stage 3, no neighbour");
+	CHECK_HAS(err.msg, "stage 0 exchanges data with stage 3, which is not its neighbour");
 }
 
 /* Whatever a ring says, nothing but a sentence comes of it. */

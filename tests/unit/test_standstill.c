@@ -73,7 +73,7 @@ static void what_cannot_be_is_refused_in_a_sentence(void)
 		 -EEXIST);
 	CHECK_STR(err.msg,
 		  "step 100 of run 1 has been reported, and steps never go back within a run: a "
-		  "restart is run 2");
+		  "restart needs run 2");
 	CHECK_EQ(standstill_check(&s, &(struct standstill_beat){ 0, 101, NULL, 0, 0, 0 }, &err),
 		 -EEXIST);
 	CHECK_EQ(standstill_check(&s, &(struct standstill_beat){ 1, 100, NULL, 0, 0, 0 }, &err), 0);
@@ -250,12 +250,13 @@ static void what_is_found_is_said(void)
 		{ { STANDSTILL_STILL, 1204, 14 * USEC_PER_MIN, 0, 8.3, 0, 0, 0, false, false },
 		  "no step for 14m; its steps took 8.3 s: step 1204" },
 		{ { STANDSTILL_STILL, 3, 3 * USEC_PER_HOUR, 0, 128, 0, 0, 0, false, true },
-		  "no step for 3h; its steps took 128 s: step 3; no beat arrives, but its "
-		  "ranks run" },
+		  "no step for 3h; its steps took 128 s: step 3; no beats arrive, but its "
+		  "ranks are running" },
 		{ { STANDSTILL_STILL, 0, 3600 * USEC_PER_SEC, 0, 0, 0, 0, 0, false, false },
 		  "no step for 60m: step 0" },
 		{ { STANDSTILL_UNKNOWN, 9, 11 * USEC_PER_MIN, 0, 1, 0, 0, 0, false, true },
-		  "no step for 11m, no beat arrives, and no agent says whether its ranks run: step "
+		  "no step for 11m, no beats arrive, and no agent says whether its ranks are "
+		  "running: step "
 		  "9" },
 		{ { STANDSTILL_ENDED, 9, 0, 0, 1, 0, 0, 0, false, true }, "it has ended: step 9" },
 		{ { STANDSTILL_GROWING, 9, 0, 0, 9.4, 1.132, 1.11, 1.149, false, false },

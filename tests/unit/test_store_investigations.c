@@ -96,7 +96,7 @@ static void it_has_its_number_and_a_list_has_no_tests(void)
 	CHECK_EQ(json_integer_value(json_object_get(one, "id")), id);
 	CHECK_EQ(json_array_size(json_object_get(one, "tests")), 1);
 	CHECK_EQ(store_investigation(s, id + 1, &one, &err), -ENOENT);
-	CHECK_STR(err.msg, "there is no investigation 3");
+	CHECK_STR(err.msg, "no investigation 3");
 }
 
 static void a_host_is_found_in_that_of_another_job_while_it_goes_on(void)

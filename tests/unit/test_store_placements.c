@@ -203,13 +203,13 @@ static void a_suspect_is_named_by_where_its_ranks_were(void)
 		{ SUMMARY("\"gpu-1\"", "8", "15"), "gpu-1", "agents", "It is slow." },
 		{ SUMMARY("\"gpu-1\",\"gpu-1\"", "8", "15"), "gpu-1", "agents", "It is slow." },
 		{ SUMMARY("\"gpu-2\"", "8", "15"), NULL, NULL,
-		  "No host is suspected for dp 3 stage 1: the trace names other hosts than its "
-		  "ranks "
-		  "were on." },
+		  "No host is suspected for dp 3 stage 1: the trace names hosts other than "
+		  "those "
+		  "its ranks were on." },
 		{ SUMMARY("\"gpu-9\"", "40", "47"), "gpu-9", "trace", "It is slow." },
 		{ SUMMARY("", "40", "47"), NULL, NULL,
-		  "No host is suspected for dp 3 stage 1: neither the trace nor anything else says "
-		  "which host it was on." },
+		  "No host is suspected for dp 3 stage 1: neither the trace nor anything else "
+		  "says which host it ran on." },
 		{ SUMMARY("", "16", "40"), NULL,
 		  NULL, "No host is suspected for dp 3 stage 1: where some of its ranks ran is unknown." },
 	};
@@ -249,8 +249,9 @@ static void pods_come_before_what_processes_say(void)
 		  NOW_US + 9 },
 		{ SUMMARY("", "15", "16"), "gpu-1,gpu-7", "pods", "ran on gpu-1,gpu-7", 128, NOW_US,
 		  NOW_US + 9 },
-		{ SUMMARY("", "0", "7"), NULL, NULL, "on different hosts", 128, NOW_US, NOW_US + 9 },
-		{ SUMMARY("\"gpu-1\"", "16", "20"), NULL, NULL, "other hosts", 128, NOW_US,
+		{ SUMMARY("", "0", "7"), NULL, NULL, "disagree on the host", 128, NOW_US,
+		  NOW_US + 9 },
+		{ SUMMARY("\"gpu-1\"", "16", "20"), NULL, NULL, "hosts other than", 128, NOW_US,
 		  NOW_US + 9 },
 		/* They started within the window, or were asked for before its end. */
 		{ SUMMARY("", "16", "20"), NULL, NULL, "part of the window", 128, NOW_US + 2,

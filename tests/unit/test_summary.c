@@ -167,32 +167,27 @@ static void who_comes_late_is_read_and_said_in_our_own_words(void)
 	static const struct {
 		const char *text, *sentence;
 	} rows[] = {
-		{ LATE("null", "", ""), "No rank comes late by its own doing, no link is slow, and "
-					"nobody stood still." },
-		{ LATE_OF("null", "null", "", ""),
-		  "No rank comes late by its own doing, no link is slow, and nobody stood still." },
+		{ LATE("null", "", ""), "No rank is late because of its own work, no link is slow, "
+					"and no rank stalled." },
+		{ LATE_OF("null", "null", "", ""), "No rank is late because of its own work, no "
+						   "link is slow, and no rank stalled." },
 		{ LATE(LATE_RANK("0.3", "true"), "", ""),
-		  "Slowest by itself is rank 4 on gpu-1: its own work takes 30.0 % longer than "
-		  "that of "
-		  "those that do the same, and it comes 0.05 s a step after the middle one; good "
-		  "ones "
-		  "are at most 25 % slower." },
+		  "Slowest in its own work: rank 4 on gpu-1, 30.0 % longer than ranks with the "
+		  "same "
+		  "work, arriving 0.05 s a step after the median rank; healthy ranks are at most "
+		  "25.0 % slower." },
 		{ LATE(LATE_RANK("0.03", "false"), "", ""),
-		  "Slowest by itself is rank 4 on gpu-1: its own work takes 3.0 % longer than that "
-		  "of "
-		  "those that do the same, and it comes 0.05 s a step after the middle one; good "
-		  "ones "
-		  "are up to 25 % slower, so that accuses nobody." },
+		  "Slowest in its own work: rank 4 on gpu-1, 3.0 % longer than ranks with the same "
+		  "work, arriving 0.05 s a step after the median rank; healthy ranks are up to "
+		  "25.0 % slower, so this blames no rank." },
 		{ LATE("null", "",
 		       "{\"hosts\":[" LATE_HOSTS "],\"ranks\":[8,15],\"step\":30,\"seconds\":2}"),
-		  "There stood still ranks 8 to 15 on gpu-1, gpu-2, gpu-3, gpu-4 and 2 more, for "
+		  "Stalled: ranks 8 to 15 on gpu-1, gpu-2, gpu-3, gpu-4 and 2 more, for "
 		  "2 s in step 30." },
 		{ LATE(LATE_RANK("0.003", "false"), LATE_LINK("gpu-1"), LATE_STALL),
 		  "The link from rank 4 on gpu-1 to rank 4 on gpu-2 is slow: 0.002 s a transfer, "
-		  "and "
-		  "0.001 s between the same stages of the other replicas. There stood still rank 4 "
-		  "on "
-		  "gpu-3, for 2 s in step 30." },
+		  "against 0.001 s between the same stages of the other replicas. Stalled: rank 4 "
+		  "on gpu-3, for 2 s in step 30." },
 	};
 	size_t i;
 

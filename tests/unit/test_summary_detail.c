@@ -97,7 +97,7 @@ static void what_a_plan_cannot_need_is_refused_with_its_place(void)
 		  "the seconds of 1 stages" },
 		{ "{\"dp\":1,\"pp\":1,\"microbatches\":1,\"forward_s\":[1],\"backward_s\":[1],"
 		  "\"slowdown\":[-1]}",
-		  "slowdown: expected that of 1 workers" },
+		  "slowdown: expected one for each of 1 workers" },
 		{ "{\"dp\":4096,\"pp\":4096,\"microbatches\":1}", "the seconds of 4096 stages" },
 		{ "{\"gc\":{\"value\":\"x\"}}", "gc: expected the seconds of a step" },
 		{ "{\"replace\":[{\"worker\":-1,\"T\":{\"value\":1}}]}", "expected a worker" },
@@ -135,10 +135,10 @@ static void what_cannot_be_is_refused_with_its_place(void)
 		{ "{" TOTALS ",\"step\":[1],\"step_act\":[1,2]}",
 		  "step_act: expected the seconds of 1" },
 		{ "{" TOTALS ",\"step\":[1],\"step_act\":[1],\"step_T\":[1],\"step_S_dp\":[[]]}",
-		  "step_S_dp: expected slowdowns" },
+		  "step_S_dp: expected the slowdowns" },
 		{ "{" TOTALS ",\"step\":[1,2],\"step_act\":[1,1],\"step_T\":[1,1],\"step_S_dp\":"
 		  "[[1],[1,1]]}",
-		  "step_S_dp: expected slowdowns of 2 steps" },
+		  "step_S_dp: expected the slowdowns of 2 steps" },
 		{ "{" TOTALS "," STEPS "}", "S_t: expected at most 32" },
 		{ "{" TOTALS "," STEPS ",\"S_t\":{\"a\":1e6}}",
 		  "S_t: has a name that is too long" },

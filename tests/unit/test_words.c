@@ -122,11 +122,11 @@ static void a_bad_sample_speaks_in_its_own_words(void)
 	CLEANUP(report_release) struct report r = report_make();
 	struct sample *s = report_put(&r, "gemm.correct", "cpu:2", 3);
 
-	CHECK_WORDS(words_not_ok(s), "cpu:2 is not good in gemm.correct: 3");
+	CHECK_WORDS(words_not_ok(s), "cpu:2 has a problem in gemm.correct: 3");
 	s->value = NAN;
-	CHECK_WORDS(words_not_ok(s), "cpu:2 is not good in gemm.correct");
+	CHECK_WORDS(words_not_ok(s), "cpu:2 has a problem in gemm.correct");
 	s->code = xstrdup("wrong-element");
-	CHECK_WORDS(words_not_ok(s), "cpu:2 is not good in gemm.correct: wrong-element");
+	CHECK_WORDS(words_not_ok(s), "cpu:2 has a problem in gemm.correct: wrong-element");
 	s->note = xstrdup("row 3, column 9 is 17 instead of 16");
 	CHECK_WORDS(words_not_ok(s), "cpu:2: row 3, column 9 is 17 instead of 16 (gemm.correct, "
 				     "wrong-element)");

@@ -81,7 +81,7 @@ static void quick_steps_end_with_the_time_of_all(void)
 		;
 	worker_until(cut, clock_mono_us() + USEC_PER_SEC / 50);
 	CHECK_EQ(worker_wait(cut, &err), -ETIMEDOUT);
-	CHECK_HAS(err.msg, "when the time was up");
+	CHECK_HAS(err.msg, "when time ran out");
 	CHECK_STR(worker_stuck_at(cut), "again");
 	CHECK(worker_was_cut(cut));
 	worker_free(cut);

@@ -111,7 +111,7 @@ static void embedded_cordon(struct cluster *c, const struct cluster_change *chan
 		return;
 	if (n->c.mark && !streq(n->c.mark->action, mark->action)) {
 		embedded_conclude(e, call, change->node, CLUSTER_NOT_OURS,
-				  "another action has cordoned it");
+				  "another action has already cordoned it");
 		return;
 	}
 	if (!n->c.mark && !change->dry_run) {
@@ -132,7 +132,7 @@ static void embedded_uncordon(struct cluster *c, const struct cluster_change *ch
 		return;
 	if (!n->c.mark && n->c.unschedulable) {
 		embedded_conclude(e, call, change->node, CLUSTER_NOT_OURS,
-				  "the cordon is somebody else's");
+				  "someone else cordoned it");
 		return;
 	}
 	if (!change->dry_run) {
@@ -195,7 +195,7 @@ static void embedded_hold(struct cluster *c, const struct cluster_change *change
 		return;
 	if (n->c.hold_us && !streq(n->c.hold_by, by)) {
 		embedded_conclude(e, call, change->node, CLUSTER_NOT_OURS,
-				  "it is held for something else");
+				  "it is held for another test or action");
 		return;
 	}
 	if (!change->dry_run) {
@@ -270,8 +270,8 @@ static void embedded_ledger_write(struct cluster *c, const char *version, const 
 
 const struct cluster_ops embedded_ops = {
 	.name = "embedded",
-	.cordon_only = "no scheduler is told of it: a job is kept away only where `assay admit` is "
-		       "asked before it starts",
+	.cordon_only = "no scheduler learns of it: jobs are kept away only where `assay admit` "
+		       "runs before they start",
 	.close = embedded_close,
 	.list = embedded_list,
 	.watch = embedded_watch,

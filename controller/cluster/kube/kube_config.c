@@ -163,7 +163,7 @@ static int read_server(const struct jval *cluster, struct kube_config *config, s
 	if (starts_with(config->server, "https://") ||
 	    (starts_with(config->server, "http://") && !url_is_open(config->server)))
 		return 0;
-	return jval_fail(&v, err, "expected https://: over http anybody could read the token");
+	return jval_fail(&v, err, "expected https://: over http anyone could read the token");
 }
 
 static int read_cluster(const struct jval *cluster, struct kube_config *config, struct err *err)

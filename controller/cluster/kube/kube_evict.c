@@ -294,7 +294,8 @@ static void hold_rest(struct round *round, const char *why)
 		if (asked->fate != KUBE_GOES)
 			continue;
 		asked->told = TOLD_WAITS;
-		remember_words(round, &round->pods.items[round->at], why ? why : "it was not asked");
+		remember_words(round, &round->pods.items[round->at],
+			       why ? why : "it was not evicted");
 	}
 }
 

@@ -67,7 +67,7 @@ static void lose(struct kube_fence *f)
 	why = other ? xasprintf("'%.200s' has taken the Lease", other)
 		    : xasprintf("the Lease could not be renewed: %s",
 				f->failed ? f->failed : "no answer came in time");
-	log_error("we no longer lead, stopping without writing anything: %s", why);
+	log_error("no longer the leader; stopping without writing anything: %s", why);
 	f->options.lost(f->options.context, why);
 	(void)sd_event_exit(f->options.loop, EXIT_STATUS_LOST);
 }
@@ -76,7 +76,8 @@ static void gain(struct kube_fence *f)
 {
 	f->leads = true;
 	f->epoch = f->state.seen.transitions;
-	log_info("we lead: the Lease is ours name=%s epoch=%" PRIu64, f->state.identity, f->epoch);
+	log_info("now the leader: acquired the Lease name=%s epoch=%" PRIu64, f->state.identity,
+		 f->epoch);
 	f->options.gained(f->options.context, f->epoch);
 }
 
@@ -88,7 +89,7 @@ static void tell(struct kube_fence *f)
 		gain(f);
 	if (!streq(other, f->told) && !f->ended) {
 		if (other)
-			log_info("another controller leads, standing by: '%.200s'", other);
+			log_info("standing by: another controller is the leader: '%.200s'", other);
 		free(f->told);
 		f->told = xstrdup(other);
 	}

@@ -247,7 +247,7 @@ static void on_verified(void *context, const struct kube_answer *answer)
 	if (o->conflict)
 		conclude_as(l, CLUSTER_CONFLICT, "the ledger changed in the meantime");
 	else
-		conclude_as(l, CLUSTER_AGAIN, "no answer to the write of the ledger");
+		conclude_as(l, CLUSTER_AGAIN, "no answer to the ledger write");
 }
 
 static void on_put(void *context, const struct kube_answer *answer)
@@ -282,7 +282,7 @@ static void put(struct kube_ledger *l)
 	struct err err = ERR_INIT;
 
 	if (l->fence && !kube_fence_holds(l->fence)) {
-		conclude_as(l, CLUSTER_AGAIN, "this controller does not lead");
+		conclude_as(l, CLUSTER_AGAIN, "this controller is not the leader");
 		return;
 	}
 	body = budget_lease_write(&l->seen, kube_names(l->kube), kube_namespace(l->kube), o->text,

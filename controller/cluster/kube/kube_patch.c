@@ -181,7 +181,7 @@ struct kube_plan kube_plan_cordon(const struct kube_subject *s, const struct clu
 	if (s->node->mark)
 		return streq(s->node->mark->action, mark->action)
 			       ? done(NULL)
-			       : refuse("another action has cordoned it");
+			       : refuse("another action has already cordoned it");
 	if (json_object_get(annotations, s->names->cordon))
 		return refuse(s->names->not_our_mark);
 	own.pre = s->node->unschedulable;
@@ -208,7 +208,7 @@ struct kube_plan kube_plan_uncordon(const struct kube_subject *s, uint64_t overr
 	json_t *patch;
 
 	if (!s->node->mark && s->node->unschedulable)
-		return refuse("the cordon is somebody else's");
+		return refuse("someone else cordoned it");
 	if (!s->node->mark && !tainted && !overrides)
 		return done(NULL);
 	patch = patch_new(s);
@@ -247,7 +247,7 @@ struct kube_plan kube_plan_hold(const struct kube_subject *s, uint64_t until_us,
 	json_t *patch;
 
 	if (s->node->hold_us && !streq(s->node->hold_by, by))
-		return refuse("it is held for something else");
+		return refuse("it is held for another test or action");
 	if (until_us && !s->node->hold_us && has_taint(taints, &ours))
 		return refuse(s->names->not_our_hold);
 	if (until_us ? json_equal(taints, wanted) : !s->node->hold_us)

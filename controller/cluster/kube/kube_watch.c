@@ -81,7 +81,8 @@ static char *stale_words(struct kube_watch *w)
 	if (!old && !w->torn_us)
 		return kube_view_doubt(&w->view, now);
 	clock_stamp(old ? w->good.real_us : w->torn_us, stamp);
-	return old ? xasprintf("the state of the cluster is unknown since %s: %s", stamp, problem)
+	return old ? xasprintf("the state of the cluster has been unknown since %s: %s", stamp,
+			       problem)
 		   : xasprintf("the node watch broke at %s and is being re-listed", stamp);
 }
 
