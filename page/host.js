@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A host: what is wrong with it in one sentence, how that is known, what clears it; its paths, parts, checks, life. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { segment } from './api.js';
 import { Acting, mayAct } from './acting.js';
@@ -103,7 +103,7 @@ export default function HostView({ id, query }) {
 		if (e.key === 'c' && !e.ctrlKey && !e.metaKey && !e.altKey && !act && !e.target.closest('input, textarea, select, dialog') && why && why.service && mayAct(live.self))
 			setAct(why.service.state === 'cordoned' ? 'uncordon' : 'cordon');
 	};
-	useEffect(() => {
+	useLayoutEffect(() => { // the key does what the button does, from when that is shown
 		addEventListener('keydown', key);
 		return () => removeEventListener('keydown', key);
 	});

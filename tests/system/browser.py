@@ -84,6 +84,11 @@ class Browser:
         """To whatever has the focus."""
         self.driver.switch_to.active_element.send_keys(*keys)
 
+    def press_c(self):
+        """On the page of a host, once it offers what the key does."""
+        self.one("main .btn.go")
+        self.press("c")
+
     def log(self):
         """What the browser complains of since it was asked last, violations of the Content-Security-Policy among them."""
         return [f"{e['level']}: {e['message']}" for e in self.driver.get_log("browser")]

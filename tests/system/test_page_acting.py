@@ -39,7 +39,7 @@ def test_a_deed_says_which_life_was_seen_and_has_a_key_of_its_own(page, host, po
     posted.deeds = [CHANGED, (200, {"node": "gpu-11", "action": "7", "sentence": "gpu-11: cordoned"})]
     since = host.routes["/v1/nodes/gpu-11/why"][1]["life"]["since"]
     b = page("#/host/gpu-11")
-    b.press("c")
+    b.press_c()
     b.until(lambda: "A reason is required." in b.text("dialog"), "that it may be done")
     b.one("#why").send_keys("ticket 815", "\ue009", "\ue007")
     b.until(lambda: "by operator bob" in b.text("dialog"), "who was first")
@@ -58,7 +58,7 @@ def test_the_glass_wants_the_name_and_the_token(page, host, posted, axe):  # noq
     host.self["role"], posted.rehearsal = "admin", FULL
     posted.deeds = [FORBIDDEN, (200, {"node": "gpu-11", "action": "7", "sentence": "gpu-11: cordoned"})]
     b = page("#/host/gpu-11")
-    b.press("c")
+    b.press_c()
     b.until(lambda: "Refused by budget.total." in b.text("dialog"), "the refusal")
     button(b, "Break glass…").click()
     go = lambda: b.one("dialog [type=submit]")  # noqa: E731
@@ -87,7 +87,7 @@ def test_the_glass_wants_the_name_and_the_token(page, host, posted, axe):  # noq
 def test_the_glass_is_another_deed_than_one_without_an_answer(page, host, posted):  # noqa: F811
     host.self["role"], posted.deeds = "admin", [None]
     b = page("#/host/gpu-11")
-    b.press("c")
+    b.press_c()
     b.until(lambda: "A reason is required." in b.text("dialog"), "that it may be done")
     b.one("#why").send_keys("it burns", "\ue009", "\ue007")
     b.until(lambda: "No answer." in b.text("dialog"), "that nothing was answered")
@@ -105,6 +105,6 @@ def test_the_glass_is_another_deed_than_one_without_an_answer(page, host, posted
 def test_who_is_no_admin_is_shown_the_command_alone(page, posted):  # noqa: F811
     posted.rehearsal = FULL
     b = page("#/host/gpu-11")
-    b.press("c")
+    b.press_c()
     b.until(lambda: "Refused by budget.total." in b.text("dialog"), "the refusal")
     assert "only the role admin" in b.text("dialog") and "--break-glass" in b.text("dialog") and b.all("#glass-token") == []

@@ -178,13 +178,13 @@ def test_all_of_it_by_keyboard_alone(site):
     b.press(TAB)  # the first thing of what is shown is the worst host
     b.press(ENTER)
     assert site.sees_the_link() == SLOW_LINK
-    b.press("c")
+    b.press_c()
     site.said("Refused by budget.total.", "dialog")
     b.press(ESCAPE)
     b.until(lambda: not b.all("dialog"), "no dialog")
     site.budget(2)
     site.reload()
-    b.press("c")
+    b.press_c()
     site.said("1 to 2 of 2", "dialog")
     b.until(lambda: b.script("return document.activeElement.id") == "why", "the field for the reason, with the focus")
     b.press("uplink at x8")
@@ -194,7 +194,7 @@ def test_all_of_it_by_keyboard_alone(site):
     assert site.state(SLOW_LINK) == "cordoned"
     b.press(ESCAPE)
     site.button("Give back")
-    b.press("c")
+    b.press_c()
     b.until(lambda: b.script("return document.activeElement.id") == "why", "the field for the reason, with the focus")
     b.press("a new riser")
     site.said("would be", "dialog footer")
