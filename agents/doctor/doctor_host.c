@@ -316,6 +316,8 @@ void doctor_host_runs(struct doctor *d)
 	if (at_us + RUN_OLD_US < now_us)
 		checklist_say(&d->list, CHECK_WARN, "runs",
 			      "the last one ended %s ago: assay run --profile quick --report", age);
-	else
+	else if (at_us + USEC_PER_MIN < now_us)
 		checklist_say(&d->list, CHECK_OK, "runs", "the last one ended %s ago", age);
+	else
+		checklist_say(&d->list, CHECK_OK, "runs", "the last one ended just now");
 }
