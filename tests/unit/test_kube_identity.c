@@ -102,7 +102,7 @@ static void a_stranger_is_told_what_to_do(void)
 		uint64_t later_us;
 		const char *words, *not ;
 	} rows[] = {
-		{ 0, "expected one of this cluster for the audience assay", "it expired at" },
+		{ 0, "expected a token of this cluster for the audience assay", "it expired at" },
 		{ 2 * USEC_PER_HOUR, "so read the file again; a person gets one by kubectl create",
 		  "expected one of" },
 	};

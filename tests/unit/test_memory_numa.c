@@ -190,7 +190,7 @@ static void a_tree_that_is_wrong_is_refused_with_the_file(void)
 		{ { "bad3", "0-1", empty, 1, 2, 1, 1, "8M" }, -ENOENT, "node/node1/cpulist" },
 		{ { "bad4", "0", empty, 1, 2, 1, 1, "8M" }, -ENODEV, "no node has memory" },
 		{ { "bad5", "0", bare, 1, 2, 1, 1, "8M" }, -ENODEV, "no node has CPUs" },
-		{ { "bad6", "1024", bare, 1, 2, 1, 1, "8M" }, -EINVAL, "no node can be 1024" },
+		{ { "bad6", "1024", bare, 1, 2, 1, 1, "8M" }, -EINVAL, "1024 is not a valid node" },
 	};
 	size_t i;
 

@@ -304,7 +304,7 @@ static void what_was_no_bad_run_is_none_in_a_replay(void)
 	CHECK_EQ(at(answer, "nodes", "node", "gpu-03", "cordons"), 1);
 	CHECK_EQ(json_array_size(lacks), 3);
 	CHECK_HAS(json_string_value(json_array_get(lacks, 2)),
-		  "of 28 reports what each reference said is not stored");
+		  "for 28 reports, what each reference said is not stored");
 	policy_release(&p);
 }
 

@@ -187,7 +187,7 @@ static void half_of_a_group_low_blames_nobody(void)
 		CHECK_EQ(v->level, VERDICT_WARN);
 		CHECK_EQ(v->n_items, cases[i].n + 1);
 		CHECK(host == &v->items[0]);
-		CHECK_HAS(v->sentence, "warn: spread in gemm.rate: ");
+		CHECK_HAS(v->sentence, "warn: gemm.rate is spread out: ");
 		for (k = 1; k < v->n_items; k++)
 			CHECK_EQ(v->items[k].level,
 				 v->items[k].value < 90 ? VERDICT_INCONCLUSIVE : VERDICT_PASS);
