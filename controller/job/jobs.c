@@ -753,8 +753,8 @@ int jobs_analysis(struct service *s, int64_t job, int64_t window, char **ret_tex
 	/* Until it is, a file of that number is of one before it. */
 	r = of == job ? trace_files_analysis(&s->jobs->files, window, ret_text, err) : -ENOENT;
 	return r == -ENOENT ? err_set(err, ESTALE,
-				      "cannot store the analysis of window %" PRId64 " (now): "
-				      "the window is %s",
+				      "the analysis of window %" PRId64 " is not stored; the "
+				      "window is now %s",
 				      window, json_string_value(json_object_get(row, "state")))
 			    : r;
 }

@@ -110,7 +110,7 @@ def test_a_slow_path_is_that_pair_alone(all_to_all, between, words):
     slow = pairs.pop(f"{gpu(1)}>{gpu(3)}")
     assert slow < 0.6 * min(pairs.values())
     note = samples[BUSBW, "gpus"]["note"]
-    assert re.fullmatch(rf"only from {gpu(1)} to {gpu(3)} is slow, 5\d % of the others{words}", note), note
+    assert re.fullmatch(rf"only {gpu(1)} to {gpu(3)} is slow, 5\d % of the others{words}", note), note
 
 
 def test_a_lost_nvlink_is_told_by_its_state(all_to_all):

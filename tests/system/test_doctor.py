@@ -168,7 +168,7 @@ BROKEN = {
     "no-such-host": (lambda h: h.write(controller="https://no-such-host.invalid:9470"), "bad", "controller", "DNS"),
     "no-controller": (lambda h: h.controller.kill(), "bad", "controller", "start assay-controller"),
     "units-off": (lambda h: h.systemd("exit 3\n"), "bad", "units", "systemctl enable --now"),
-    "not-at-boot": (lambda h: h.systemd('[ "$2" = is-active ]\n'), "warn", "units", "next boot"),
+    "not-at-boot": (lambda h: h.systemd('[ "$2" = is-active ]\n'), "warn", "units", "enabled at boot"),
     "no-driver": (lambda h: h.pci("0x10de", "0x030200"), "bad", "gpus", "install the NVIDIA driver"),
     "old-run": (old_run, "warn", "runs", "assay run"),
     "no-run": (no_run, "warn", "runs", "assay run"),

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from gpu_fixtures import gpu_libraries  # noqa: F401
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.alone]  # a GPU gets as hot as a burn that has its cores makes it
 FAST = ["--times", "1", "--rate", "24"]
 
 

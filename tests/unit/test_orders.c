@@ -68,7 +68,8 @@ static void a_look_names_a_job(void)
 		struct err err = ERR_INIT;
 
 		CHECK_EQ(decode(text, &o, &err), -EINVAL);
-		CHECK_HAS(err.msg, "expected a job name of");
+		CHECK_HAS(err.msg,
+			  i < 2 ? "expected the name of the job" : "expected a job name of");
 	}
 	for (n = ORDER_JOB_MAX; n <= ORDER_JOB_MAX + 1; n++) {
 		CLEANUP(freep) char *text = NULL;
