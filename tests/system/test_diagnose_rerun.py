@@ -55,7 +55,7 @@ def test_a_next_run_that_is_no_faster_says_that_something_else_slows_it(lab):  #
     f.analysed(f.send(run=2, steps=24))
     told = verified(f)["diagnosis"]["next"]
     assert told["outcome"] == "same" and abs(told["gain"]) < 0.03
-    assert "no faster" in told["sentence"] and told["sentence"].endswith("the excluded hosts were not what slowed it")
+    assert "no faster" in told["sentence"] and told["sentence"].endswith("the excluded hosts were not what slowed it down")
 
 
 @pytest.mark.once

@@ -305,7 +305,7 @@ def test_a_fleet_that_is_told_is_not_named_host_by_host_after_a_restart(fleet, c
 def test_too_few_hosts_to_compare_say_so(fleet):
     f = fleet(hosts.fleet(4))
     for n in f.items("/v1/nodes"):
-        assert n["verdict"] == "pass" and "too few to compare: 3 other hosts of hgx-h100, 5 are needed" in n["sentence"]
+        assert n["verdict"] == "pass" and "too few to compare: 3 other hosts of hgx-h100, and 5 are needed" in n["sentence"]
     more = hosts.fleet(8)[4:]
     f.agents.hosts += more
     for _ in range(2):

@@ -148,7 +148,7 @@ def test_without_a_third_host_nobody_can_tell_and_nobody_stays_held(lab):
     f.speak()
     over = f.ends_as(dict.fromkeys(GROUP, "watch"))
     f.free()
-    assert "what would tell: a campaign with a third host of its model" in over["sentence"], over
+    assert "what would tell: a campaign with a third host of the same model" in over["sentence"], over
     assert f.cordoned() == [] and f.c.get("/v1/campaigns").json["items"] == []
 
 

@@ -68,7 +68,7 @@ BAD = {
     "more ranks than operations": (lambda lines: changed(lines, lambda o: None if o["stage"] else o,
                                                          {"dp_size": 2049, "pp_size": 1, "world_size": 16392, "ranks": []}), "2049 DP ranks"),
     "a rank twice": (lambda lines: text(lines + lines[1:50]), "appears twice"),
-    "a rank missing": (lambda lines: changed(lines, lambda o: None if o["stage"] and o["dp_rank"] == 2 else o), "0 of 12 steps are whole"),
+    "a rank missing": (lambda lines: changed(lines, lambda o: None if o["stage"] and o["dp_rank"] == 2 else o), "0 of 12 steps are complete"),
     "a clock that jumps": (lambda lines: changed(lines, jumped), "does not add up"),
 }
 
