@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/base/splitmix.h"
 #include "lib/base/xalloc.h"
 
 /* Any number will do, as long as it stays. */
@@ -11,16 +12,6 @@
 
 /* Half of what is outside of the interval. */
 #define TAIL 0.025
-
-/* splitmix64 (Steele, Lea, Flood 2014). */
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
-}
 
 static size_t block_of(size_t n_steps)
 {
@@ -35,7 +26,7 @@ struct bootstrap bootstrap_new(size_t n_steps, size_t n_draws)
 
 	b.starts = xcalloc(n_draws * b.n_blocks + 1, sizeof(*b.starts));
 	for (i = 0; i < n_draws * b.n_blocks; i++)
-		b.starts[i] = (uint32_t)(next_random(&state) % (n_steps - block + 1));
+		b.starts[i] = (uint32_t)(splitmix_next(&state) % (n_steps - block + 1));
 	return b;
 }
 

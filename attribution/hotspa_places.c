@@ -16,7 +16,8 @@ static size_t place_of(const struct trace_job *job, size_t worker)
 }
 
 /* The host of each GPU, and with which GPU each tensor-parallel group of now begins. */
-static void find_places(const struct trace_job *job, size_t *hosts, size_t *first)
+static void find_places(const struct trace_job *job, const double *slowdown,
+			struct hotspa_places *places)
 {
 	const size_t beside = (size_t)job->tp * job->dsp;
 	size_t d, p, i;
@@ -26,10 +27,13 @@ static void find_places(const struct trace_job *job, size_t *hosts, size_t *firs
 			const size_t worker = d * job->pp + p;
 			const size_t begin = place_of(job, worker) * beside;
 
-			for (i = 0; i < beside; i++)
-				hosts[begin + i] = (size_t)job->workers[worker].node;
+			for (i = 0; i < beside; i++) {
+				places->hosts[begin + i] = (size_t)job->workers[worker].node;
+				places->slow[begin + i] = slowdown[worker];
+			}
 			for (i = 0; i < job->dsp; i++)
-				first[(p * job->dp + d) * job->dsp + i] = begin + i * job->tp;
+				places->first[(p * job->dp + d) * job->dsp + i] =
+					begin + i * job->tp;
 		}
 	}
 }
@@ -50,13 +54,15 @@ static bool same_shape(const struct description_plan *a, const struct descriptio
 	return a->tp == b->tp && a->pp == b->pp && a->dp == b->dp && a->cp == b->cp;
 }
 
-struct hotspa_places hotspa_places_of(const struct trace_job *job, const struct description *d)
+struct hotspa_places hotspa_places_of(const struct trace_job *job, const struct description *d,
+				      const double *slowdown)
 {
 	struct hotspa_places places = { .hosts = xcalloc(job->world, sizeof(size_t)),
-					.first = xcalloc(job->world, sizeof(size_t)) };
+					.first = xcalloc(job->world, sizeof(size_t)),
+					.slow = xcalloc(job->world, sizeof(double)) };
 	size_t i;
 
-	find_places(job, places.hosts, places.first);
+	find_places(job, slowdown, &places);
 	for (i = 0; i < d->hotspa.n_plans; i++) {
 		const struct description_plan *plan = &d->hotspa.plans[i];
 		const bool as_now = same_shape(plan, &d->hotspa.plans[0]);
@@ -81,26 +87,13 @@ void hotspa_places_release(struct hotspa_places *places)
 		free(places->splits[i]);
 	free(places->hosts);
 	free(places->first);
+	free(places->slow);
 }
 
-/* How slow each GPU is: as the slowest of the group that it is in now. */
-static double *slow_gpus(const struct trace_job *job, const double *slowdown)
-{
-	const size_t beside = (size_t)job->tp * job->dsp;
-	double *slow = xcalloc(job->world, sizeof(*slow));
-	size_t w, i;
-
-	for (w = 0; w < (size_t)job->dp * job->pp; w++)
-		for (i = 0; i < beside; i++)
-			slow[place_of(job, w) * beside + i] = slowdown[w];
-	return slow;
-}
-
-double *hotspa_places_slow(const struct hotspa_places *places, const struct trace_job *job,
-			   const struct description_plan *plan, size_t i, const double *slowdown)
+double *hotspa_places_slow(const struct hotspa_places *places, const struct description_plan *plan,
+			   size_t i)
 {
 	const struct hotspa_cost_layout *layout = &places->layouts[i];
-	CLEANUP(freep) double *gpus = slow_gpus(job, slowdown);
 	double *slow = xcalloc(plan->dp * plan->pp, sizeof(*slow));
 	size_t c, p, t;
 
@@ -112,7 +105,7 @@ double *hotspa_places_slow(const struct hotspa_places *places, const struct trac
 			double *own = &slow[c / plan->cp * plan->pp + p];
 
 			for (t = 0; t < layout->tp; t++)
-				*own = MAX(*own, gpus[first + t]);
+				*own = MAX(*own, places->slow[first + t]);
 		}
 	}
 	return slow;

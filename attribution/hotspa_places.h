@@ -14,17 +14,22 @@
 struct hotspa_places {
 	size_t *hosts; /* owned: of each GPU */
 	size_t *first; /* owned: the first GPU of each tensor-parallel group of now */
+	double *slow;  /* owned: of each GPU, times as long as it should take */
 	size_t *splits[HOTSPA_PLAN_PLANS_MAX];			  /* owned: layers of each stage */
 	struct hotspa_cost_layout layouts[HOTSPA_PLAN_PLANS_MAX]; /* borrow these */
 };
 
-struct hotspa_places hotspa_places_of(const struct trace_job *job, const struct description *d);
+/*
+ * `slowdown` is of each worker of the trace: a GPU counts as slow as the group that it is in now,
+ * of which the trace shows only the slowest.
+ */
+struct hotspa_places hotspa_places_of(const struct trace_job *job, const struct description *d,
+				      const double *slowdown);
 void hotspa_places_release(struct hotspa_places *places);
 
 /*
- * Times as long on each stage of the i-th plan, as hotspa_plan_way has them, new memory.
- * `slowdown` is of each worker of the trace: a GPU counts as slow as the group that it is in now,
- * of which the trace shows only the slowest, and a stage is as slow as its slowest GPU.
+ * Times as long on each stage of the i-th plan, as hotspa_plan_way has them, new memory: a stage is
+ * as slow as its slowest GPU.
  */
-double *hotspa_places_slow(const struct hotspa_places *places, const struct trace_job *job,
-			   const struct description_plan *plan, size_t i, const double *slowdown);
+double *hotspa_places_slow(const struct hotspa_places *places, const struct description_plan *plan,
+			   size_t i);

@@ -444,6 +444,21 @@ static int add_hotspa(struct outlook *o, struct err *err)
 	return 0;
 }
 
+/* What has other stages than now. */
+static int add_others(struct outlook *o, json_t *doc, struct err *err)
+{
+	int r;
+
+	if (chunks(o)) {
+		leave_out(o, "oobleck", chunks(o));
+		if (o->d->hotspa.n_plans > 0)
+			leave_out(o, "hotspa", chunks(o));
+		return 0;
+	}
+	r = add_shrunk(o, doc);
+	return r < 0 ? r : add_hotspa(o, err);
+}
+
 static int find(struct outlook *o, json_t *doc, struct err *err)
 {
 	size_t way;
@@ -451,12 +466,8 @@ static int find(struct outlook *o, json_t *doc, struct err *err)
 
 	for (way = 0; way < REARRANGE_WAYS && r == 0; way++)
 		r = add_rearranged(o, (enum rearrange_way)way, err);
-	if (chunks(o))
-		leave_out(o, "oobleck", chunks(o));
-	else if (r == 0)
-		r = add_shrunk(o, doc);
 	if (r == 0)
-		r = add_hotspa(o, err);
+		r = add_others(o, doc, err);
 	if (r == 0)
 		r = put_standby(o, doc, err);
 	return r;

@@ -400,20 +400,17 @@ int outlook_hotspa_find(const struct attribution *a, const struct description *d
 
 	if (d->hotspa.n_plans == 0)
 		return -ENOENT;
-	if (job->vpp > 1)
-		return err_set(err, EINVAL, "stages have several model chunks");
 	if (job->world > HOTSPA_SWITCH_DEVICES_MAX)
 		return err_set(err, EINVAL, "%ju GPUs: %ju more than switch planning supports",
 			       (uintmax_t)job->world,
 			       (uintmax_t)job->world - HOTSPA_SWITCH_DEVICES_MAX);
 	fill(&s, &d->hotspa, of->forward_part);
-	places = hotspa_places_of(job, d);
 	pace = pack_pace_of(a);
 	take_told(job, d, pace.slowdown);
+	places = hotspa_places_of(job, d, pace.slowdown);
 	step.beyond = of->now - pace.pipelines;
 	for (i = 0; i < s.h->n_plans; i++)
-		s.ways[i].slow = s.slow[i] =
-			hotspa_places_slow(&places, job, &s.h->plans[i], i, pace.slowdown);
+		s.ways[i].slow = s.slow[i] = hotspa_places_slow(&places, &s.h->plans[i], i);
 	scale(&s, &pace);
 	r = price(job, d, &places, &s, err);
 	if (r == 0)

@@ -162,3 +162,7 @@ int routes_need_node(struct service *s, const char *node, struct err *err);
 
 /* 404 or 503 for what the store said. */
 void refuse_store(struct call *call, int r, const struct err *err);
+
+/* A change that the store did not take: 409 where there are too many (-EDQUOT), else as above; but
+ * for -ENOENT the store has failed. */
+void routes_refuse_change(struct service *s, struct call *call, int r, const struct err *err);

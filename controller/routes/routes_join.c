@@ -33,17 +33,6 @@ static bool asks_nobody(const struct service *s, struct call *call)
 	return s->tokens.open;
 }
 
-static void failed(struct service *s, struct call *call, int r, const struct err *err)
-{
-	if (r == -EDQUOT) {
-		call_refuse(call, 409, "%s", err->msg);
-		return;
-	}
-	if (r != -ENOENT)
-		service_failed(s, err);
-	refuse_store(call, r, err);
-}
-
 /* What is answered once all is durable. */
 static void answer(struct service *s, struct call *call, json_t *said)
 {
@@ -176,7 +165,7 @@ static void let_in(struct service *s, struct call *call, const struct join_facts
 						.at_us = f->now_us },
 		       &err);
 	if (r < 0) {
-		failed(s, call, r, &err);
+		routes_refuse_change(s, call, r, &err);
 		return;
 	}
 	hosts_need(&s->hosts, f->node)->verified = false;
@@ -223,7 +212,7 @@ void routes_join_post(void *context, struct call *call)
 	}
 	r = decide(s, &joining, &facts, &said, &by, &why, &err);
 	if (r < 0) {
-		failed(s, call, r, &err);
+		routes_refuse_change(s, call, r, &err);
 		return;
 	}
 	if (said != JOIN_LET_IN && said != JOIN_AGAIN) {
@@ -341,7 +330,7 @@ void routes_join_post_token(void *context, struct call *call)
 	row.expires_us = row.made_us + making.for_us;
 	r = store_add_join_token(s->store, &row, &id, &err);
 	if (r < 0)
-		failed(s, call, r, &err);
+		routes_refuse_change(s, call, r, &err);
 	else
 		made(s, call, &row, id, token);
 }
@@ -396,7 +385,7 @@ void routes_join_revoke(void *context, struct call *call)
 	if (r == 0)
 		r = store_revoke_join_token(s->store, id, clock_real_us(), &err);
 	if (r < 0) {
-		failed(s, call, r, &err);
+		routes_refuse_change(s, call, r, &err);
 		return;
 	}
 	log_info("%s revoked join token %" PRId64, who, id);
@@ -432,7 +421,7 @@ void routes_join_reset(void *context, struct call *call)
 		&(struct store_joining){ .node = node, .origin = who, .at_us = clock_real_us() },
 		&err);
 	if (r < 0) {
-		failed(s, call, r, &err);
+		routes_refuse_change(s, call, r, &err);
 		return;
 	}
 	actor_token_reset(s->act, &(struct actor_joined){ node, who, reason });

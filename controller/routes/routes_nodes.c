@@ -36,6 +36,17 @@ void refuse_store(struct call *call, int r, const struct err *err)
 	call_refuse(call, r == -ENOENT ? 404 : 503, "%s", err->msg);
 }
 
+void routes_refuse_change(struct service *s, struct call *call, int r, const struct err *err)
+{
+	if (r == -EDQUOT) {
+		call_refuse(call, 409, "%s", err->msg);
+		return;
+	}
+	if (r != -ENOENT)
+		service_failed(s, err);
+	refuse_store(call, r, err);
+}
+
 int routes_number(const struct call *call, const char *what, int64_t *ret, struct err *err)
 {
 	const char *text = call_segment(call);

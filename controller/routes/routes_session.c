@@ -228,17 +228,6 @@ static void answer(struct service *s, struct call *call, json_t *said)
 	service_wait(s, &(struct waiting){ .call = call, .status = 200, .answer = said });
 }
 
-static void failed(struct service *s, struct call *call, int r, const struct err *err)
-{
-	if (r == -EDQUOT) {
-		call_refuse(call, 409, "%s", err->msg);
-		return;
-	}
-	if (r != -ENOENT)
-		service_failed(s, err);
-	refuse_store(call, r, err);
-}
-
 /* The token of tokens.yaml that opens it; NULL, and the call is refused. */
 static const struct tokens_one *opener(const struct service *s, struct call *call)
 {
@@ -305,7 +294,7 @@ void routes_session_post(void *context, struct call *call)
 	if (r == -EAGAIN)
 		call_refuse(call, 503, "%s", err.msg);
 	else if (r < 0)
-		failed(s, call, r, &err);
+		routes_refuse_change(s, call, r, &err);
 	else
 		answer(s, call, told(s, role, token->name, row.until_us));
 }
@@ -327,7 +316,7 @@ void routes_session_delete(void *context, struct call *call)
 	if (r == 0)
 		r = store_end_session(s->store, found.id, &err);
 	if (r < 0) {
-		failed(s, call, r, &err);
+		routes_refuse_change(s, call, r, &err);
 		return;
 	}
 	forget_cookie(call);
@@ -345,7 +334,7 @@ void routes_session_self(void *context, struct call *call)
 	int r = by_cookie ? find_session(s, call, &found, &err) : 0;
 
 	if (r < 0)
-		failed(s, call, r, &err);
+		routes_refuse_change(s, call, r, &err);
 	else
 		call_reply(call, 200, told(s, who->role, who->name, found.until_us));
 }
@@ -413,7 +402,7 @@ void routes_session_end(void *context, struct call *call)
 	if (r == 0)
 		r = store_end_session(s->store, id, &err);
 	if (r < 0) {
-		failed(s, call, r, &err);
+		routes_refuse_change(s, call, r, &err);
 		return;
 	}
 	log_info("%s ended session %" PRId64, who, id);

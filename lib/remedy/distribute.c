@@ -6,6 +6,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "lib/remedy/counts.h"
 
 /* Variances below this part of the mean's square are one. */
 #define SAME 1e-12
@@ -114,16 +115,6 @@ static void order_equals(const struct distribute_wish *wish, size_t *counts)
 	}
 }
 
-static bool comes_first(const size_t *a, const size_t *b, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (a[i] != b[i])
-			return a[i] < b[i];
-	return false;
-}
-
 /* A micro-batch of pipeline `from` is better off on the slower `to` from this c on. */
 static double moves_at(const struct distribute_wish *wish, const size_t *counts, size_t from,
 		       size_t to)
@@ -185,7 +176,7 @@ int distribute_variance(const struct distribute_wish *wish, size_t *ret_counts, 
 			continue;
 		memcpy(ordered, walk, wish->n * sizeof(*walk));
 		order_equals(wish, ordered);
-		if (value < best - same || comes_first(ordered, ret_counts, wish->n))
+		if (value < best - same || counts_come_first(ordered, ret_counts, wish->n))
 			memcpy(ret_counts, ordered, wish->n * sizeof(*ordered));
 		best = MIN(best, value);
 	} while (move(wish, walk));

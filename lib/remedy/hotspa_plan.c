@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "lib/base/err.h"
+#include "lib/base/splitmix.h"
 #include "lib/base/xalloc.h"
 #include "lib/remedy/pipe_packs.h"
 
@@ -214,14 +215,10 @@ static void play(const struct hotspa_plan_wish *wish, struct hotspa_plan_group *
 	free(patterns.list);
 }
 
-/* SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): above 0, to 1. */
+/* Above 0, to 1. */
 static double next_unit(uint64_t *state)
 {
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return ((double)((z ^ z >> 31) >> 11) + 1) / 0x1p53;
+	return ((double)(splitmix_next(state) >> 11) + 1) / 0x1p53;
 }
 
 /* Box and Muller, 1958. */

@@ -6,6 +6,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "lib/remedy/counts.h"
 
 /* Sums of the same layers differ by their roundings. */
 #define SAME 1e-12
@@ -108,16 +109,6 @@ static void build(const struct search *search, const struct slowest *slowest, si
 	    search->stages - slowest->before - 1, ret_counts + slowest->before + 1);
 }
 
-static bool comes_first(const size_t *a, const size_t *b, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (a[i] != b[i])
-			return a[i] < b[i];
-	return false;
-}
-
 static void find(const struct search *search, size_t *ret_counts)
 {
 	CLEANUP(freep) size_t *counts = xcalloc(search->stages, sizeof(*counts));
@@ -132,7 +123,8 @@ static void find(const struct search *search, size_t *ret_counts)
 			if (isinf(time) || time > best + same)
 				continue;
 			build(search, &slowest, counts);
-			if (time < best - same || comes_first(counts, ret_counts, search->stages))
+			if (time < best - same ||
+			    counts_come_first(counts, ret_counts, search->stages))
 				memcpy(ret_counts, counts, search->stages * sizeof(*counts));
 			best = MIN(best, time);
 		}

@@ -3,15 +3,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/splitmix.h"
 #include "probes/gemm/gemm.h"
 
 uint64_t gemm_random(uint64_t *state)
 {
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
+	return splitmix_next(state);
 }
 
 enum { FP8_MANTISSA = 3, FP8_BIAS = 7 };

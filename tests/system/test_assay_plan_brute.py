@@ -4,25 +4,15 @@
 Up to 6 hosts, 8 layers, 16 micro-batches. ASSAY_FULL=1 takes all small instances, else a sample of them by a seed.
 """
 import itertools
-import json
 import math
 import os
 import random
 
 import pytest
+from test_remedy_random import ask
 
 FULL = os.environ.get("ASSAY_FULL") == "1"
 SAME = 1e-9
-
-
-def ask(run, tmp_path, questions):
-    path = tmp_path / "questions.jsonl"
-    path.write_text("".join(json.dumps(question) + "\n" for question in questions))
-    result = run("assay-plan", "eval", path)
-    assert (result.returncode, result.stderr) == (0, "")
-    answers = [json.loads(line) for line in result.stdout.splitlines()]
-    assert len(answers) == len(questions)
-    return answers
 
 
 def sample(instances, n):

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counts of which the first in their order are taken, of equals. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+static inline bool counts_come_first(const size_t *a, const size_t *b, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (a[i] != b[i])
+			return a[i] < b[i];
+	return false;
+}
