@@ -394,7 +394,7 @@ bool self_baselines_among(const struct self_baselines *u, const char *node)
 void self_baselines_note(struct self_baselines *u, const char *node,
 			 const struct self_baseline_value *values, size_t n, double fleet)
 {
-	const struct self_baseline *host = find(u, node);
+	struct self_baseline *host = find(u, node);
 	const double center = n > 0 && values[0].value > 0 ? center_of_values(values, n) : NAN;
 	double now;
 
@@ -403,6 +403,7 @@ void self_baselines_note(struct self_baselines *u, const char *node,
 	if (!host || host->whole.n < REFERENCE_N_MIN || !(center > 0) || !(fleet > 0))
 		return;
 	now = log(center / fleet / trend_usual(&host->whole));
+	host->lately = (host->lately + now - u->drift) / 2;
 	u->drift += fmax(fmin(now - u->drift, DRIFT_STEP_MAX), -DRIFT_STEP_MAX) / DRIFT_REPORTS;
 }
 
@@ -457,6 +458,14 @@ static bool hold_level(const struct measure *m, const struct self_baseline *host
 	return true;
 }
 
+/* Was it low so lately that the last run, or the mean of several, was beyond the floor? */
+static bool is_still_low(const struct self_baseline *host, const struct measure *m)
+{
+	const double floor = log(1 - m->slack * SELF_BASELINE_WHOLE_SLACKS);
+
+	return (m->lower ? -host->lately : host->lately) < floor / 2;
+}
+
 size_t self_baselines_whole(struct self_baselines *u, const char *node, const struct measure *m,
 			    double fleet, struct expectation ret[static WHOLE_EXPECTATIONS])
 {
@@ -472,7 +481,8 @@ size_t self_baselines_whole(struct self_baselines *u, const char *node, const st
 	n = trend_ratios(&host->whole, values);
 	for (i = 0; i < n; i++)
 		values[i] *= control;
-	drop.slack *= SELF_BASELINE_WHOLE_SLACKS;
+	drop.slack *= is_still_low(host, m) ? SELF_BASELINE_STILL_SLACKS
+					    : SELF_BASELINE_WHOLE_SLACKS;
 	if (!u->moved)
 		known += expectation_from_history(&drop, values, n, &ret[known]);
 	hosts = *levels_of(u);

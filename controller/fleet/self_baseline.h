@@ -31,6 +31,13 @@ enum { SELF_BASELINE_PARTS_MAX = 64 };
  */
 #define SELF_BASELINE_WHOLE_SLACKS 1.5
 
+/*
+ * So many (6 %) once its last runs were low: a host that lost 10 % passes one run in five, for what
+ * its rack has in common that hour and where the fleet stands at that time of the day. One good run
+ * between two low ones is no cure; a host that was disturbed once is back at its usual.
+ */
+#define SELF_BASELINE_STILL_SLACKS 1.2
+
 struct self_baseline_part {
 	uint32_t name; /* FNV-1a of its subject */
 	struct trend trend;
@@ -57,6 +64,8 @@ struct self_baseline_end {
 struct self_baseline {
 	char *node;
 	struct trend whole;
+	/* Log of what its runs lately differ from that, halved with each; not saved, as the tail. */
+	double lately;
 	struct self_baseline_tail tail; /* not saved: some runs teach it again */
 	struct self_baseline_part *parts;
 	size_t n;

@@ -42,7 +42,8 @@ bool bad_run_by_peers_alone(const struct verdict_item *item)
 	return item->low_by == PEERS && part_of(item) >= REFERENCE_BROKEN;
 }
 
-static bool is_bad_part(const struct verdict_item *item)
+/* A host as a whole has its own limit: self_baseline.h. */
+static bool is_bad_part(const struct verdict *v, const struct verdict_item *item)
 {
 	if (item->level < VERDICT_WARN)
 		return false;
@@ -51,7 +52,7 @@ static bool is_bad_part(const struct verdict_item *item)
 	/* Alone against others that let it pass, its history wants more than the least slack. */
 	if (item->usual == USUAL_DROPPED)
 		return item->low_by != HISTORY || item->known_by == HISTORY ||
-		       part_of(item) < 1 - DROP_ALONE;
+		       streq(item->subject, v->node) || part_of(item) < 1 - DROP_ALONE;
 	if (item->known_by & FLEET)
 		return item->low_by & FLEET;
 	/* One says low and another lets it pass: two of three do not agree. */
@@ -66,14 +67,14 @@ bool bad_run(const struct verdict *v, size_t i)
 	size_t j;
 
 	if (!verdict_item_is_link(item))
-		return is_bad_part(item);
+		return is_bad_part(v, item);
 	for (j = 0; j < v->n_items; j++) {
 		const struct verdict_item *cell = &v->items[j];
 
 		if (cell->level < VERDICT_WARN || !streq(cell->link, item->subject))
 			continue;
 		any = true;
-		if (is_bad_part(cell))
+		if (is_bad_part(v, cell))
 			return true;
 	}
 	/* None of its cells is blamed by itself: their group is. */

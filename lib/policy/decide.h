@@ -9,7 +9,8 @@
  *	alert	      told, K of N windows once reached
  *	retest	      told, and an active test is ordered; it leads to a cordon when
  *		      reproduced: `retest.times` tests in a row failed again, those
- *		      of pairs with a partner that is known to be good. A finding
+ *		      of pairs with a partner that is known to be good. A bad run that
+ *		      nobody ordered counts as one of a value that spreads. A finding
  *		      that is an event (no number that spreads) and came back
  *		      `retest.returns` times after passing is reproduced too
  *	cordon[+drain] at K of N; of a measured check (one that spreads) never after
@@ -34,8 +35,8 @@
  *  - so is what 30 % of a SKU's hosts with one setting, or half of one job, show (at least 3) and
  *    hardly any host without it: a notice that names the setting or the job;
  *  - a finding that was in such a notice (not in one of fewer than half of a SKU) stays shared
- *    until a day after it was last in one and K of N of its runs since are bad; tests
- *    before count for nothing;
+ *    until a day after it was last in one and K of N of its runs since are bad, and as long as
+ *    three hosts that were in it together still are; tests before count for nothing;
  *  - as many hosts of a domain as `breaker.alike.nodes`, four times as many as elsewhere, that
  *    newly have the same wait until the others have run (`breaker.alike.per` at most): none of
  *    them is told, tested or cordoned for it so long;

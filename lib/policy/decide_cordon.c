@@ -42,6 +42,29 @@ static bool is_proven(const struct deciding *d, const struct candidate *c, bool 
 	return !measured || c->rule->k > 1;
 }
 
+/*
+ * A run that nobody ordered shows a value again as well as a test does, and comes while the test
+ * still waits: jobs keep the host busy, or the budgets have no place for a hold. It counts as one,
+ * as far apart from the last as tests are. A run while a test is under way may be that test's.
+ */
+static void count_run(const struct deciding *d, const struct candidate *c)
+{
+	struct finding *finding = c->finding;
+	/* Those that made it reached, or its host's own again, prove nothing twice. */
+	const uint64_t found_us = MAX(finding->reached_us, finding->run_us);
+	const uint64_t last_us = MAX(finding->tested_us, found_us);
+
+	if (c->suspect || c->rule->action != ACTION_RETEST || finding->shared || c->born ||
+	    finding->reproduced >= d->policy->retest_times || c->node->record.ordered_us > 0 ||
+	    finding_is_pair(finding) || !family_find(finding->check, NULL)->compared ||
+	    !windows_bad(&finding->windows, 1) || finding->seen_us < last_us ||
+	    finding->seen_us - last_us < d->policy->retest_spacing_us)
+		return;
+	finding->tested_us = finding->seen_us;
+	finding->reproduced++;
+	finding->passed = 0;
+}
+
 static int want_of(const struct deciding *d, const struct candidate *c)
 {
 	bool measured = family_find(c->finding->check, NULL)->compared;
@@ -130,6 +153,7 @@ void decide_weigh(struct deciding *d)
 		struct node_record *record = &c->node->record;
 		struct refusal refusal;
 
+		count_run(d, c);
 		c->want = want_of(d, c);
 		/* Of parts that always were slow those are wanted that jobs.born has a place for. */
 		if (c->want == WANT_CORDON && !c->born && record->wanted_us == 0 &&

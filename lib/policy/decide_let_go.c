@@ -6,10 +6,36 @@
 
 #define LET_GO_US USEC_PER_DAY
 
+/* So many hosts that were told of together and are still bad have it in common still. */
+enum { STILL_MIN = 3 };
+
+/* Was it told of when this one was, and is it still bad as often as the rule asks, in a run since too? */
+static bool is_fellow(const struct candidate *c, const struct candidate *other)
+{
+	const uint64_t a_us = c->finding->told_us, b_us = other->finding->told_us;
+
+	return other->node != c->node && !other->suspect && b_us > 0 &&
+	       other->finding->runs_since > 0 &&
+	       (a_us > b_us ? a_us - b_us : b_us - a_us) < LET_GO_US &&
+	       streq(other->finding->check, c->finding->check) &&
+	       (other->node->domain == c->node->domain || other->node->sku == c->node->sku);
+}
+
+static bool has_fellows(const struct deciding *d, const struct candidate *c)
+{
+	size_t n = 1, i;
+
+	for (i = 0; i < d->out->n_candidates && n < STILL_MIN; i++)
+		n += is_fellow(c, &d->out->candidates[i]);
+	return n >= STILL_MIN;
+}
+
 /*
  * What was in a notice that says what it shares is its host's own once that is over for a day, for
  * heat and load come and go with the hours, and it was bad as often as the rule asks in runs since:
- * those before, and tests among them, were of what it shared.
+ * those before, and tests among them, were of what it shared. Not while others that were told of
+ * with it are bad still: a cause that costs little more than the floor allows makes a notice end
+ * for want of hosts while it lasts, for each of them passes now and then.
  */
 static void let_go(const struct deciding *d, const struct candidate *c)
 {
@@ -29,7 +55,7 @@ static void let_go(const struct deciding *d, const struct candidate *c)
 	finding->run_us = finding->seen_us;
 	n = MIN(finding->runs_since, (unsigned)c->rule->n);
 	if (n > 0 && windows_reached(&finding->windows, (unsigned)c->rule->k, n) &&
-	    deciding_reached(d, finding->told_us, LET_GO_US))
+	    deciding_reached(d, finding->told_us, LET_GO_US) && !has_fellows(d, c))
 		finding->told_us = 0;
 	finding->shared |= finding->told_us > 0;
 }

@@ -83,10 +83,10 @@ struct finding {
 	double score;		   /* measured by expected, 1 as good as expected; NAN: none */
 	/* Kept by policy_decide() and fleet_tested(); to be stored, and put back after fleet_note(). */
 	uint64_t reached_us; /* K of N since then; 0: not */
-	unsigned reproduced; /* tests in a row that failed again */
+	unsigned reproduced; /* tests in a row that failed again, and runs that count as such */
 	unsigned passed;     /* tests in a row that passed, fewer than end it */
 	unsigned exonerated; /* times that tests ended it: it came back that often, less one */
-	uint64_t tested_us;  /* the last result */
+	uint64_t tested_us;  /* the last result, or the last run that counted as one */
 	char *partner;	     /* of the last test, or NULL */
 	bool shared;	     /* it belongs to a notice, or may yet: the host is not blamed */
 	/* Kept by policy_decide() alone, and learnt anew after a restart. */
@@ -98,9 +98,10 @@ struct finding {
 /*
  * So many tests in a row that pass end a finding of a measured value. A part that is 10 % slow
  * passes one run in seven, for its own noise and that of the floor (sim: 1 % a run, floors 5 to
- * 7.5 % below): one pass would let one sick host in four go, two let one in twenty.
+ * 7.5 % below), and tests soon after each other share the hour's noise: one pass would let one sick
+ * host in four go, two let one in forty, three hardly any.
  */
-enum { FINDING_PASSES = 2 };
+enum { FINDING_PASSES = 3 };
 
 /* What the caller says of a finding. Borrowed; members as in struct finding. */
 struct finding_news {

@@ -364,7 +364,7 @@ static char *text_of(const char *text)
 /* As the judge had them; borrowed but for the list. */
 static struct verdict verdict_of(const struct replay_run *run)
 {
-	struct verdict v = { .borrows = true, .n_items = run->n_items };
+	struct verdict v = { .borrows = true, .node = text_of(run->node), .n_items = run->n_items };
 	size_t i;
 
 	v.items = xcalloc(run->n_items + 1, sizeof(*v.items));

@@ -221,7 +221,8 @@ static bool has_tail(const struct sim *s, size_t number)
 	size_t part;
 
 	for (part = 0; part < HOST_PARTS; part++) {
-		if (s->grade.truth.gpus[number * HOST_PARTS + part] == TRUTH_IDENTIFIABLE)
+		if ((s->grade.truth.gpus[number * HOST_PARTS + part] &
+		     (TRUTH_IDENTIFIABLE | TRUTH_BORN)) == TRUTH_IDENTIFIABLE)
 			return true;
 	}
 	return false;
@@ -343,12 +344,15 @@ void grade_budget(struct sim *s)
 static void count_born(struct grade *g, size_t number, const struct ailment *a,
 		       const struct grade_fault *fault)
 {
-	const bool identifiable = g->truth.gpus[number * HOST_PARTS + a->gpu] & TRUTH_IDENTIFIABLE;
+	const unsigned char truth = g->truth.gpus[number * HOST_PARTS + a->gpu];
+	const bool identifiable = truth & TRUTH_IDENTIFIABLE, apart = truth & TRUTH_APART;
 
 	g->born.gpus++;
 	g->born.warned += fault->warned;
 	g->born.identifiable += identifiable;
 	g->born.identifiable_warned += identifiable && fault->warned;
+	g->born.apart += apart;
+	g->born.apart_warned += apart && fault->warned;
 }
 
 static void count_fault(struct grade *g, size_t number, size_t j, const struct ailment *a)

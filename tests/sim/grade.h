@@ -68,7 +68,7 @@ struct grade_clean {
 
 /* GPUs that were born slow. */
 struct grade_born {
-	uint64_t gpus, warned, identifiable, identifiable_warned;
+	uint64_t gpus, warned, identifiable, identifiable_warned, apart, apart_warned;
 };
 
 /* Hosts that an incident named: each once. */

@@ -149,9 +149,10 @@ static json_t *encode_born(const struct grade *g)
 {
 	const struct grade_born *b = &g->born;
 
-	return json_pack("{s:I, s:I, s:I, s:I}", "gpus", (json_int_t)b->gpus, "warned",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "gpus", (json_int_t)b->gpus, "warned",
 			 (json_int_t)b->warned, "identifiable", (json_int_t)b->identifiable,
-			 "identifiable_warned", (json_int_t)b->identifiable_warned);
+			 "identifiable_warned", (json_int_t)b->identifiable_warned, "apart",
+			 (json_int_t)b->apart, "apart_warned", (json_int_t)b->apart_warned);
 }
 
 static json_t *encode_wrong_sku(const struct grade *g)

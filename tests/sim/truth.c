@@ -56,6 +56,29 @@ static size_t good_of(const struct sim_host *hosts, size_t first, size_t end, do
 	return n;
 }
 
+/* All values of the model, sorted; how many. */
+static size_t all_of(const struct sim_host *hosts, size_t first, size_t end, double *ret_values)
+{
+	size_t n = 0, i, part;
+
+	for (i = first; i < end; i++) {
+		for (part = 0; part < HOST_PARTS; part++)
+			ret_values[n++] = value_of(&hosts[i], part);
+	}
+	stats_sort(ret_values, n);
+	return n;
+}
+
+/* Is the next better value of these, sorted, as far away? None is better than the best. */
+static bool is_apart(const double *all, size_t n, double value)
+{
+	size_t i = 0;
+
+	while (i < n && all[i] <= value)
+		i++;
+	return i < n && value <= BELOW_NEXT * all[i];
+}
+
 static unsigned char judge_gpu(const struct sim_host *host, size_t part, const double *good,
 			       size_t n)
 {
@@ -72,12 +95,18 @@ static unsigned char judge_gpu(const struct sim_host *host, size_t part, const d
 static void find_model(struct truth *t, const struct sim_host *hosts, size_t first, size_t end)
 {
 	CLEANUP(freep) double *good = xcalloc((end - first) * HOST_PARTS, sizeof(*good));
-	const size_t n = good_of(hosts, first, end, good);
+	CLEANUP(freep) double *all = xcalloc((end - first) * HOST_PARTS, sizeof(*all));
+	const size_t n = good_of(hosts, first, end, good), n_all = all_of(hosts, first, end, all);
 	size_t i, part;
 
 	for (i = first; i < end; i++) {
 		for (part = 0; part < HOST_PARTS; part++) {
-			t->gpus[i * HOST_PARTS + part] = judge_gpu(&hosts[i], part, good, n);
+			unsigned char *bits = &t->gpus[i * HOST_PARTS + part];
+
+			*bits = judge_gpu(&hosts[i], part, good, n);
+			if (*bits & TRUTH_IDENTIFIABLE &&
+			    is_apart(all, n_all, value_of(&hosts[i], part)))
+				*bits |= TRUTH_APART;
 			t->low[i] |= host_born(&hosts[i], KIND_COMPUTE, part) == 1 &&
 				     value_of(&hosts[i], part) <
 					     stats_quantile(good, n, GOOD_QUANTILE);
@@ -114,12 +143,15 @@ static void print_model(const struct truth *t, const struct sim_host *hosts, siz
 
 			if (bits == 0 && value >= least)
 				continue;
-			(void)fprintf(
-				out, "%s GPU %zu of %s: %.3f of the median, %.3f of the slowest good one%s%s\n",
-				hosts[i].name, part, hosts[i].sku, value / stats_median(good, n),
-				value / good[!born && n > 1 && value <= good[0] ? 1 : 0],
-				born ? ", born slow" : "",
-				bits & TRUTH_IDENTIFIABLE ? ", identifiable" : "");
+			(void)fprintf(out,
+				      "%s GPU %zu of %s: %.3f of the median, %.3f of the slowest "
+				      "good one%s%s%s\n",
+				      hosts[i].name, part, hosts[i].sku,
+				      value / stats_median(good, n),
+				      value / good[!born && n > 1 && value <= good[0] ? 1 : 0],
+				      born ? ", born slow" : "",
+				      bits & TRUTH_IDENTIFIABLE ? ", identifiable" : "",
+				      bits & TRUTH_APART ? ", apart" : "");
 		}
 	}
 }

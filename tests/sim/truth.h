@@ -6,7 +6,8 @@
  *
  * A GPU is identifiable when its true value is below the 0.5th percentile of the good GPUs of its
  * model, and 5 % or more below the slowest of them but itself. What is nearer to good ones is one
- * of them for whoever only measures.
+ * of them for whoever only measures. It is *apart* when it is 5 % or more below the next of its
+ * model, good or slow: of several that were born slow and lie close together each alone is not.
  */
 #pragma once
 
@@ -24,7 +25,8 @@ struct truth {
 
 enum truth_gpu {
 	TRUTH_IDENTIFIABLE = 1,
-	TRUTH_BORN = 2, /* slow by what was put into it; else it is a good one */
+	TRUTH_APART = 4, /* identifiable, and apart */
+	TRUTH_BORN = 2,	 /* slow by what was put into it; else it is a good one */
 };
 
 /* After the faults are on their hosts. */

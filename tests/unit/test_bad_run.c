@@ -67,6 +67,20 @@ static void two_of_three_references_convict_a_part(void)
 	}
 }
 
+/* Alone, the history of a part has to say 7.5 %; that of a host has a limit of its own. */
+static void a_host_that_dropped_is_bad_by_its_own_limit(void)
+{
+	static char host[] = "n001";
+	struct verdict_item item = item_of(VERDICT_WARN, F | H, H, USUAL_DROPPED);
+	struct verdict v = { .node = host, .items = &item, .n_items = 1 };
+
+	item.value = 93.5;
+	item.floor = 94;
+	CHECK(!bad_run(&v, 0));
+	item.subject = host;
+	CHECK(bad_run(&v, 0));
+}
+
 static void one_item_speaks_for_what_was_measured_in_several_ways(void)
 {
 	struct verdict_item items[] = {
@@ -160,6 +174,7 @@ static void what_may_be_a_disturbance_or_was_always_so_takes_more_runs(void)
 
 static const struct test tests[] = {
 	TEST(two_of_three_references_convict_a_part),
+	TEST(a_host_that_dropped_is_bad_by_its_own_limit),
 	TEST(one_item_speaks_for_what_was_measured_in_several_ways),
 	TEST(a_memory_channel_is_not_born_lost),
 	TEST(the_file_is_blamed_when_it_is_alone),

@@ -83,8 +83,8 @@ static void a_notice_ends_when_half_of_its_hosts_are_well(void)
 	CHECK_EQ(w.out.n_notices, 0);
 }
 
-/* Eight hosts are low as one; five of them are well again, and three stay low. */
-static void three_are_left_of_a_notice(struct world *w)
+/* Eight hosts are low as one; all but the last `n` of them are well again. */
+static void some_are_left_of_a_notice(struct world *w, unsigned n)
 {
 	unsigned i;
 
@@ -92,7 +92,7 @@ static void three_are_left_of_a_notice(struct world *w)
 	for (i = 0; i < 8; i++)
 		note_twice(w, i, "gemm.rate");
 	decide_and_do(w);
-	for (i = 0; i < 5; i++)
+	for (i = 0; i < 8 - n; i++)
 		fleet_clear(&w->fleet, world_node(w, i), world_node(w, i)->findings);
 	decide_and_do(w);
 	CHECK(w->out.n_notices == 1 && w->out.notices[0].ended_us == w->now_us);
@@ -103,20 +103,42 @@ static void what_was_shared_is_a_hosts_own_when_it_was_bad_again_a_day_later(voi
 	CLEANUP(world_release) struct world w;
 	unsigned hours, i;
 
-	three_are_left_of_a_notice(&w);
+	some_are_left_of_a_notice(&w, 2);
 	/* Runs before are of what they shared. */
 	later(&w, USEC_PER_DAY);
 	decide_and_do(&w);
 	CHECK_EQ(count_of(&w, DECIDE_RETEST) + count_of(&w, DECIDE_ALERT), 0);
-	CHECK(world_node(&w, 5)->findings->shared);
+	CHECK(world_node(&w, 6)->findings->shared);
 	for (hours = 0; hours < 8; hours += 4) {
+		for (i = 6; i < 8; i++)
+			note(&w, i, "gemm.rate", SEVERITY_FAIL);
+		decide_and_do(&w);
+		CHECK_EQ(count_of(&w, DECIDE_RETEST), hours == 0 ? 0 : 2);
+		later(&w, 4 * USEC_PER_HOUR);
+	}
+	CHECK(!world_node(&w, 6)->findings->shared);
+}
+
+/* Each of them passes now and then, so that the notice ended; what they share goes on. */
+static void what_three_still_share_is_none_of_theirs_until_fewer_have_it(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned hours, i;
+
+	some_are_left_of_a_notice(&w, 3);
+	for (hours = 0; hours < 48; hours += 4) {
+		later(&w, 4 * USEC_PER_HOUR);
 		for (i = 5; i < 8; i++)
 			note(&w, i, "gemm.rate", SEVERITY_FAIL);
 		decide_and_do(&w);
-		CHECK_EQ(count_of(&w, DECIDE_RETEST), hours == 0 ? 0 : 3);
-		later(&w, 4 * USEC_PER_HOUR);
+		CHECK_EQ(count_of(&w, DECIDE_RETEST) + count_of(&w, DECIDE_ALERT), 0);
 	}
-	CHECK(!world_node(&w, 5)->findings->shared);
+	fleet_clear(&w.fleet, world_node(&w, 5), world_node(&w, 5)->findings);
+	later(&w, 4 * USEC_PER_HOUR);
+	for (i = 6; i < 8; i++)
+		note(&w, i, "gemm.rate", SEVERITY_FAIL);
+	decide_and_do(&w);
+	CHECK_EQ(count_of(&w, DECIDE_RETEST), 2);
 }
 
 /* Heat comes back with the afternoon. */
@@ -125,7 +147,7 @@ static void bad_runs_within_a_day_of_a_notice_are_of_what_it_shared(void)
 	CLEANUP(world_release) struct world w;
 	unsigned hours;
 
-	three_are_left_of_a_notice(&w);
+	some_are_left_of_a_notice(&w, 3);
 	for (hours = 4; hours < 24; hours += 4) {
 		later(&w, 4 * USEC_PER_HOUR);
 		note(&w, 6, "gemm.rate", SEVERITY_FAIL);
@@ -637,6 +659,7 @@ static const struct test tests[] = {
 	TEST(one_bad_run_of_the_others_is_enough_for_a_domain),
 	TEST(a_notice_of_some_leaves_the_others_alone),
 	TEST(what_was_shared_is_a_hosts_own_when_it_was_bad_again_a_day_later),
+	TEST(what_three_still_share_is_none_of_theirs_until_fewer_have_it),
 	TEST(bad_runs_within_a_day_of_a_notice_are_of_what_it_shared),
 	TEST(a_host_that_was_tested_before_the_notice_is_acquitted),
 	TEST(nobody_is_blamed_while_hosts_of_a_rack_become_bad_one_by_one),
