@@ -484,6 +484,18 @@ size_t baselines_usual(const struct baselines *b, const struct report *report,
 	return line ? self_baselines_part(&line->usuals, report->node, s->subject, ret_ratios) : 0;
 }
 
+size_t baselines_own(const struct baselines *b, const struct report *report, const struct sample *s,
+		     double *ret_values)
+{
+	struct baseline *line = baseline_of(b, report->sku, s);
+	const struct center *fleet = line ? baseline_center_but(line, report->node) : NULL;
+
+	if (!line || fleet->n < WITHIN_HOSTS_MIN)
+		return 0;
+	return self_baselines_own(&line->usuals, report->node, s->subject, fleet->median,
+				  ret_values);
+}
+
 size_t baselines_whole(const struct baselines *b, const struct report *report,
 		       const struct sample *s, const struct measure *m, struct expectation *ret)
 {

@@ -61,6 +61,13 @@ bool baselines_expect(const struct baselines *b, const struct report *report,
 double baselines_within(const struct baselines *b, const struct report *report,
 			const struct sample *s);
 
+/*
+ * What a part of a host that has few of its kind would reach now, by each of its last good runs
+ * beside the fleet; how many, at most TREND_MAX.
+ */
+size_t baselines_own(const struct baselines *b, const struct report *report, const struct sample *s,
+		     double *ret_values);
+
 /* Ratios to its peers that a part had in its last good runs (trend.h); how many. */
 size_t baselines_usual(const struct baselines *b, const struct report *report,
 		       const struct sample *s, double *ret_ratios);

@@ -205,6 +205,13 @@ static size_t usual_of(void *context, const struct sample *s, double *ret_ratios
 	return baselines_usual(view->baselines, view->report, s, ret_ratios);
 }
 
+static size_t own_of(void *context, const struct sample *s, double *ret_values)
+{
+	const struct rules_view *view = context;
+
+	return baselines_own(view->baselines, view->report, s, ret_values);
+}
+
 static size_t whole_of(void *context, const struct sample *s, const struct measure *m,
 		       struct expectation *ret)
 {
@@ -224,6 +231,7 @@ struct judge_inputs rules_inputs(struct rules_view *view)
 		.within = view->baselines ? within_of : NULL,
 		.fleet_context = view,
 		.usual = view->baselines ? usual_of : NULL,
+		.own = view->baselines ? own_of : NULL,
 		.whole = view->baselines ? whole_of : NULL,
 		.usual_context = view,
 		.floor = floor_of,

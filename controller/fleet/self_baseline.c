@@ -174,11 +174,17 @@ void self_baselines_learn(struct self_baselines *u, const char *node,
 		trend_push(&host->whole, center_of_values(values, n) / fleet);
 		u->news++;
 	}
-	for (i = 0; n > REFERENCE_N_MIN && i < n; i++) {
-		struct trend *trend = need_part(host, values[i].subject);
+	for (i = 0; i < n; i++) {
+		struct trend *trend;
 
+		/* So few say nothing of each other. */
+		if (n <= REFERENCE_N_MIN && (!isfinite(fleet) || u->moved))
+			break;
+		trend = need_part(host, values[i].subject);
 		if (trend)
-			trend_push(trend, values[i].value / others_of(values, n, i));
+			trend_push(trend,
+				   values[i].value /
+					   (n > REFERENCE_N_MIN ? others_of(values, n, i) : fleet));
 	}
 }
 
@@ -416,6 +422,19 @@ size_t self_baselines_part(struct self_baselines *u, const char *node, const cha
 	return part ? trend_ratios(&part->trend, ret_ratios) : 0;
 }
 
+size_t self_baselines_own(struct self_baselines *u, const char *node, const char *subject,
+			  double fleet, double ret_values[static TREND_MAX])
+{
+	const double control = control_of(u, fleet);
+	size_t n = u->moved || !(control > 0) ? 0
+					      : self_baselines_part(u, node, subject, ret_values);
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		ret_values[i] *= control;
+	return n;
+}
+
 /* Of the hosts that are known; kept until 5 % of it is new. */
 static const struct center *levels_of(struct self_baselines *u)
 {
@@ -475,14 +494,16 @@ size_t self_baselines_whole(struct self_baselines *u, const char *node, const st
 	double values[TREND_MAX];
 	struct center hosts;
 	size_t n, i, known = 0;
+	bool still;
 
 	if (!host || host->whole.n < REFERENCE_N_MIN || !(control > 0))
 		return 0;
+	still = is_still_low(host, m);
 	n = trend_ratios(&host->whole, values);
 	for (i = 0; i < n; i++)
 		values[i] *= control;
-	drop.slack *= is_still_low(host, m) ? SELF_BASELINE_STILL_SLACKS
-					    : SELF_BASELINE_WHOLE_SLACKS;
+	drop.slack *= still ? SELF_BASELINE_STILL_SLACKS : SELF_BASELINE_WHOLE_SLACKS;
+	drop.k *= still ? SELF_BASELINE_STILL_SPREAD : 1;
 	if (!u->moved)
 		known += expectation_from_history(&drop, values, n, &ret[known]);
 	hosts = *levels_of(u);

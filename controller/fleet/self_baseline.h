@@ -37,10 +37,12 @@ enum { SELF_BASELINE_PARTS_MAX = 64 };
  * between two low ones is no cure; a host that was disturbed once is back at its usual.
  */
 #define SELF_BASELINE_STILL_SLACKS 1.2
+/* What the mean of runs with the weights 1/2, 1/4, ... spreads by, as a part of what one does. */
+#define SELF_BASELINE_STILL_SPREAD 0.577
 
 struct self_baseline_part {
-	uint32_t name; /* FNV-1a of its subject */
-	struct trend trend;
+	uint32_t name;	    /* FNV-1a of its subject */
+	struct trend trend; /* beside the other parts of its host; where those are few, the fleet */
 };
 
 /*
@@ -143,6 +145,10 @@ bool self_baselines_among(const struct self_baselines *u, const char *node);
 /* Ratios that the part had; how many. */
 size_t self_baselines_part(struct self_baselines *u, const char *node, const char *subject,
 			   double ret_ratios[static TREND_MAX]);
+
+/* What a part of few would reach now, by each of those; how many. None while the fleet moves. */
+size_t self_baselines_own(struct self_baselines *u, const char *node, const char *subject,
+			  double fleet, double ret_values[static TREND_MAX]);
 
 /*
  * What the whole host is held against, `m` being the center of its parts: its own usual, and

@@ -227,7 +227,7 @@ static bool from_history(const struct sample *s, const struct judge_inputs *inpu
 	return expectation_from_history(m, values, n, ret);
 }
 
-/* What it had beside its peers, for what they reach in this run. */
+/* What it had beside its peers, for what they reach in this run; or the fleet, where they are few. */
 static bool from_usual(const struct sample *s, const struct judge_inputs *inputs,
 		       const struct peer_view *view, const struct measure *m,
 		       struct expectation *ret)
@@ -235,7 +235,13 @@ static bool from_usual(const struct sample *s, const struct judge_inputs *inputs
 	double values[TREND_MAX];
 	size_t n, i;
 
-	if (!inputs->usual || !view->compared || view->e.n < REFERENCE_N_MIN)
+	if (!view->compared)
+		return false;
+	if (view->e.n < REFERENCE_N_MIN) {
+		n = inputs->own ? inputs->own(inputs->usual_context, s, values) : 0;
+		return expectation_from_history(m, values, n, ret);
+	}
+	if (!inputs->usual)
 		return false;
 	n = inputs->usual(inputs->usual_context, s, values);
 	for (i = 0; i < n; i++)

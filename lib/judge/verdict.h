@@ -158,6 +158,11 @@ struct judge_inputs {
 	 */
 	size_t (*usual)(void *context, const struct sample *s, double *ret_ratios);
 	/*
+	 * Of a part with fewer peers than tell what is usual: what it would reach now by each of
+	 * its last good runs, held against the fleet; how many, at most TREND_MAX.
+	 */
+	size_t (*own)(void *context, const struct sample *s, double *ret_values);
+	/*
 	 * What the host as a whole is held against in a check, `m` being the center of its parts
 	 * and `s` one of them: its own usual, and the usual of others; how many, at most
 	 * WHOLE_EXPECTATIONS.

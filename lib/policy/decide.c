@@ -90,7 +90,7 @@ static bool collect_node(struct deciding *d, struct fleet_node *node)
 		}
 		c.rule = rule_of(d, node, finding);
 		if (!c.rule || c.rule->action == ACTION_OBSERVE || !is_reached(finding, c.rule)) {
-			finding->reached_us = 0;
+			finding->reached_us = finding->asks_us = 0;
 			c.suspect = true;
 			if (!c.rule || c.rule->action == ACTION_OBSERVE ||
 			    windows_bad(&finding->windows, (unsigned)c.rule->n) == 0)

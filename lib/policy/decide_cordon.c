@@ -45,16 +45,15 @@ static bool is_proven(const struct deciding *d, const struct candidate *c, bool 
 /*
  * A run that nobody ordered shows a value again as well as a test does, and comes while the test
  * still waits: jobs keep the host busy, or the budgets have no place for a hold. It counts as one,
- * as far apart from the last as tests are. A run while a test is under way may be that test's.
+ * as far apart from the last as tests are. What made it ask for one proves nothing twice, and a run
+ * while a test is under way may be that test's.
  */
 static void count_run(const struct deciding *d, const struct candidate *c)
 {
 	struct finding *finding = c->finding;
-	/* Those that made it reached, or its host's own again, prove nothing twice. */
-	const uint64_t found_us = MAX(finding->reached_us, finding->run_us);
-	const uint64_t last_us = MAX(finding->tested_us, found_us);
+	const uint64_t last_us = MAX(finding->tested_us, finding->asks_us);
 
-	if (c->suspect || c->rule->action != ACTION_RETEST || finding->shared || c->born ||
+	if (finding->asks_us == 0 || c->suspect || finding->shared || c->born ||
 	    finding->reproduced >= d->policy->retest_times || c->node->record.ordered_us > 0 ||
 	    finding_is_pair(finding) || !family_find(finding->check, NULL)->compared ||
 	    !windows_bad(&finding->windows, 1) || finding->seen_us < last_us ||
@@ -155,6 +154,10 @@ void decide_weigh(struct deciding *d)
 
 		count_run(d, c);
 		c->want = want_of(d, c);
+		if (c->want != WANT_RETEST)
+			c->finding->asks_us = 0;
+		else if (c->finding->asks_us == 0)
+			c->finding->asks_us = d->now_us;
 		/* Of parts that always were slow those are wanted that jobs.born has a place for. */
 		if (c->want == WANT_CORDON && !c->born && record->wanted_us == 0 &&
 		    !life_holds(record->life.state) && decide_stands_allow(d, c, &refusal))

@@ -549,7 +549,7 @@ void fleet_quieten(struct finding *finding)
 	finding->reached_us = 0;
 	finding->reproduced = 0;
 	finding->passed = 0;
-	finding->told_us = finding->run_us = 0;
+	finding->asks_us = finding->told_us = finding->run_us = 0;
 	finding->runs_since = 0;
 	finding->shared = false;
 	finding->severity = SEVERITY_FAIL;

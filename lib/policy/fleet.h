@@ -90,6 +90,7 @@ struct finding {
 	char *partner;	     /* of the last test, or NULL */
 	bool shared;	     /* it belongs to a notice, or may yet: the host is not blamed */
 	/* Kept by policy_decide() alone, and learnt anew after a restart. */
+	uint64_t asks_us;    /* it has asked for a test since then; 0: it does not */
 	uint64_t told_us;    /* it was last in a notice then; 0: in none, or it is its own again */
 	uint64_t run_us;     /* ... the newest of its runs since */
 	unsigned runs_since; /* ... and how many they are */

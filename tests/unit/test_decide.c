@@ -217,6 +217,34 @@ static void runs_of_the_hosts_own_plan_count_while_no_test_can_be_ordered(void)
 	CHECK(find(&w, 3, DECIDE_CORDON));
 }
 
+/*
+ * One that always was slow asks for no test. In the run in which it is lower than that it asks for
+ * one, and that run is no proof of itself; nor does a week in which it asked long ago count.
+ */
+static void the_run_that_asks_for_a_test_is_none(void)
+{
+	CLEANUP(world_release) struct world w;
+	struct finding *finding = busy_and_bad(&w, "gemm.rate");
+
+	finding->born = true;
+	finding->parts = 8;
+	finding->parts_bad = 1;
+	decide_and_do(&w);
+	later(&w, USEC_PER_DAY);
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	finding->born = false;
+	finding->parts = 8;
+	decide_and_do(&w);
+	CHECK_EQ(finding->reproduced, 0);
+	finding->windows = (struct windows){ 0, 3 };
+	decide_and_do(&w);
+	later(&w, USEC_PER_DAY);
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	decide_and_do(&w);
+	CHECK_EQ(finding->reproduced, 0);
+}
+
 /* A good one, a pair whose partner nobody chose, an event: none of them counts. */
 static void a_run_of_the_hosts_own_plan_proves_no_more_than_a_test(void)
 {
@@ -807,6 +835,7 @@ static const struct test tests[] = {
 	TEST(a_host_is_slow_as_a_whole_when_half_of_its_other_parts_are),
 	TEST(a_run_while_a_test_is_under_way_is_no_test_of_its_own),
 	TEST(runs_of_the_hosts_own_plan_count_while_no_test_can_be_ordered),
+	TEST(the_run_that_asks_for_a_test_is_none),
 	TEST(a_run_of_the_hosts_own_plan_proves_no_more_than_a_test),
 	TEST(what_only_waits_for_time_says_until_when),
 	TEST(every_action_leads_where_it_says),

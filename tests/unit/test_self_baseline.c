@@ -132,6 +132,60 @@ static void a_host_that_was_low_is_not_well_for_one_better_run(void)
 	CHECK_EQ(usual_of(run(&f, 4, 0.932, 1), "host4"), -1);
 }
 
+/* One run of a host with two memory nodes, the first of which reads `one` of what it did. */
+static int run_nodes(struct fleet *f, size_t i, double one)
+{
+	struct report report = report_make();
+	struct rules_view view = rules_view(&f->rules, &report, &f->baselines);
+	const struct verdict_item *item;
+	struct judge_inputs inputs;
+	size_t j;
+
+	free(report.node);
+	report.node = xasprintf("host%zu", i);
+	report.sku = xstrdup("sku-a");
+	view.sku_name = report.sku;
+	for (j = 0; j < 2; j++)
+		(void)report_put(&report, "memory.read_bw", j == 0 ? "numa:0" : "numa:1",
+				 3e9 * f->host[i] * (j == 0 ? one : 1) *
+					 random_normal(&f->chance, 1, 0.01));
+	inputs = rules_inputs(&view);
+	f->last = judged(&report, &inputs);
+	baselines_learn(&f->baselines, &report, f->last, false);
+	report_release(&report);
+	item = item_find(f->last, "memory.read_bw", "numa:0");
+	return item ? item->usual : -1;
+}
+
+/* Two say nothing of each other: each is held against what it was beside the fleet. */
+static void a_part_of_few_that_becomes_slow_is_seen_by_what_it_was(void)
+{
+	CLEANUP(fleet_end) struct fleet f;
+	const struct verdict_item *item;
+	size_t i, r;
+	int usual;
+
+	fleet_begin(&f);
+	f.host[0] = 72; /* 9 % below the others when it has lost 12 %, which they let pass */
+	for (r = 0; r < RUNS; r++) {
+		for (i = 0; i < HOSTS; i++)
+			(void)run_nodes(&f, i, 1);
+	}
+	CHECK(run_nodes(&f, 0, 1) != USUAL_DROPPED);
+	usual = run_nodes(&f, 0, 0.88);
+	CHECK_EQ(usual, USUAL_DROPPED);
+	item = item_find(f.last, "memory.read_bw", "numa:0");
+	CHECK(item && item->level == VERDICT_WARN &&
+	      bad_run(f.last, (size_t)(item - f.last->items)));
+	CHECK_EQ(item ? item->low_by : 0, 1U << SOURCE_HISTORY);
+	/* All of them are: nobody's own. */
+	for (r = 0; r < RUNS; r++) {
+		for (i = 1; i < HOSTS; i++)
+			(void)run_nodes(&f, i, 0.88);
+	}
+	CHECK(run_nodes(&f, 5, 0.88) != USUAL_DROPPED);
+}
+
 static void a_host_born_slow_is_seen_among_the_others(void)
 {
 	CLEANUP(fleet_end) struct fleet f;
@@ -458,6 +512,7 @@ static const struct test tests[] = {
 	TEST(a_part_that_becomes_slow_is_seen_by_what_it_was),
 	TEST(a_host_that_becomes_slow_is_one_item_of_the_host),
 	TEST(a_host_that_was_low_is_not_well_for_one_better_run),
+	TEST(a_part_of_few_that_becomes_slow_is_seen_by_what_it_was),
 	TEST(a_host_born_slow_is_seen_among_the_others),
 	TEST(what_all_hosts_have_in_common_drops_nobody),
 	TEST(a_fleet_that_moves_is_no_control),
