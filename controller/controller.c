@@ -291,17 +291,18 @@ static bool is_of_cluster(const struct service *s, const char *token)
 	return s->token_review && s->token_review->ops->takes(token);
 }
 
-static enum known identify(void *context, const char *token, const char *peer, struct identity *ret)
+static enum api_known identify(void *context, const char *token, const char *peer,
+			       struct identity *ret)
 {
 	struct service *s = context;
 	int joined;
 
 	if (tokens_identify(&s->tokens, token, peer, ret))
-		return KNOWN_YES;
+		return API_KNOWN_YES;
 	joined = token ? find_joined(s, token, ret) : 0;
 	if (joined > 0)
-		return KNOWN_YES;
-	return joined < 0 || (token && is_of_cluster(s, token)) ? KNOWN_LATER : KNOWN_NOT;
+		return API_KNOWN_YES;
+	return joined < 0 || (token && is_of_cluster(s, token)) ? API_KNOWN_LATER : API_KNOWN_NOT;
 }
 
 static void on_token_review(void *context, const struct token_review_answer *answer)

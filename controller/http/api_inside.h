@@ -93,7 +93,7 @@ struct api {
 	struct origin *arriving;   /* whose connection the library is about to begin */
 	unsigned connections_max;  /* that descriptors allow */
 	unsigned connections_most; /* since memory was given back */
-	struct notice notices[SAY_LAST_];
+	struct notice notices[API_SAY_LAST_];
 	bool closing;
 };
 

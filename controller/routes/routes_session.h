@@ -12,7 +12,7 @@
  * whoever's page makes the browser ask, so a call by cookie has to come from ours; and what changes
  * something has to say "Assay-Request: 1", which no form of another page can.
  */
-enum known routes_session_identify(void *context, struct call *call, struct identity *ret);
+enum api_known routes_session_identify(void *context, struct call *call, struct identity *ret);
 
 void routes_session_post(void *context, struct call *call);
 void routes_session_delete(void *context, struct call *call);
