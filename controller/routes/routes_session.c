@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "controller/actions/remediation.h"
+#include "controller/auth/page_session.h"
 #include "controller/auth/tokens.h"
 #include "controller/controller.h"
-#include "controller/page/page_session.h"
 #include "controller/routes/routes.h"
 #include "controller/routes/routes_page.h"
 #include "controller/store/store.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sessions of browsers (controller/page/page_session.h): opened with a token, known by their
+ * Sessions of browsers (controller/auth/page_session.h): opened with a token, known by their
  * cookie, listed and ended. `context` is the struct service.
  */
 #pragma once
