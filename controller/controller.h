@@ -20,11 +20,11 @@
 #include "controller/fleet/opinion.h"
 #include "controller/fleet/rules.h"
 #include "controller/http/load_shed.h"
-#include "controller/http/notice.h"
 #include "controller/http/page_files.h"
 #include "controller/http/token_buckets.h"
 #include "controller/ingest/ingest_counts.h"
 #include "controller/store/retention_job.h"
+#include "lib/base/log_limit.h"
 #include "lib/base/sha256.h"
 #include "lib/json/jmemo.h"
 #include "lib/report/node_name.h"
@@ -150,7 +150,7 @@ struct service {
 	struct baseline_saver saver;
 	uint64_t save_us; /* monotonic; when baselines are to be saved next */
 	sd_event_source *maintenance_timer;
-	struct notice crowded; /* hosts that have filled their share of a table */
+	struct log_limit crowded; /* hosts that have filled their share of a table */
 	struct told_table told_baselines, told_anomalies;
 	bool looking;	       /* a round through the pages of the store is under way */
 	uint64_t look_us;      /* monotonic; when the next begins */

@@ -29,7 +29,7 @@ static const char *const say_names[API_SAY_LAST_] = {
 
 bool api_tells(struct api *api, enum api_say kind)
 {
-	return notice_take(&api->notices[kind], clock_mono_us());
+	return log_limit_take(&api->limits[kind], clock_mono_us());
 }
 
 void say_missed(struct api *api, uint64_t now_us)
@@ -37,7 +37,7 @@ void say_missed(struct api *api, uint64_t now_us)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(say_names); i++) {
-		uint64_t missed = notice_end(&api->notices[i], now_us);
+		uint64_t missed = log_limit_end(&api->limits[i], now_us);
 
 		if (missed > 0)
 			log_warning("%llu more %s, not logged individually",

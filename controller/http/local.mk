@@ -6,7 +6,7 @@ libcontroller_a_SOURCES += controller/http/api.c controller/http/api.h controlle
 	controller/http/api_questions.c controller/http/api_questions.h controller/http/api_route.c controller/http/api_say.c \
 	controller/http/api_step.c controller/http/api_step.h controller/http/api_turn.c controller/http/api_turn.h \
 	controller/http/listen_address.c controller/http/listen_address.h controller/http/load_shed.c \
-	controller/http/load_shed.h controller/http/notice.c controller/http/notice.h controller/http/page_files.c controller/http/page_files.h \
+	controller/http/load_shed.h controller/http/page_files.c controller/http/page_files.h \
 	controller/http/page_index.c controller/http/page_index.h controller/http/peer_quotas.c \
 	controller/http/peer_quotas.h controller/http/token_buckets.c controller/http/token_buckets.h
 if HAVE_ZLIB

@@ -86,7 +86,7 @@ static void tell_table(struct service *s, struct shares *shares, const char *wha
 	uint64_t now_us = clock_mono_us();
 	CLEANUP(freep) char *node = TAKE(shares->crowded);
 
-	if (node && notice_take(&s->crowded, now_us))
+	if (node && log_limit_take(&s->crowded, now_us))
 		log_warning("a host has more than %zu %s of its own: dropping its oldest; does a "
 			    "probe put a varying value into its checks or params? node=%s",
 			    own, what, node);
@@ -102,7 +102,7 @@ static void tell_table(struct service *s, struct shares *shares, const char *wha
 
 static void tell_tables(struct service *s)
 {
-	uint64_t missed = notice_end(&s->crowded, clock_mono_us());
+	uint64_t missed = log_limit_end(&s->crowded, clock_mono_us());
 
 	if (missed > 0)
 		log_warning("%" PRIu64 " more hosts exceed the limit as well", missed);
