@@ -89,7 +89,6 @@ PLACES = (
     ("controller/http/", "controller page"),
     ("controller/routes/", "controller cli page"),
     ("controller/store/", "controller store"),
-    ("controller/maintenance/", "controller store"),
     ("cli/", "cli"),
     ("page/", "page packaging"),
     ("policies/", "run judge policy gpu deploy"),
