@@ -53,9 +53,10 @@ bool node_view_is_by_others(const struct cluster_node *c)
 	return (c->unschedulable && (!c->mark || c->mark->pre)) || c->leaving;
 }
 
-void node_view_out(struct fleet_node *node, const struct cluster_node *c, bool by_others,
-		   bool coming)
+void node_view_out(struct fleet_node *node, const struct cluster_node *c, bool kept, bool coming)
 {
+	const bool by_others = kept || node_view_is_by_others(c);
+
 	/* A hold that is over, and could not be taken off yet, keeps jobs away as before. */
 	coming |= c->hold_us && !(node->out & OUT_HOLD);
 	node->out &= ~(unsigned)(OUT_OTHERS | OUT_NOT_READY | OUT_COMING);

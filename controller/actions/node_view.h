@@ -39,12 +39,11 @@ bool node_view_is_overridden(const struct cluster_node *c, const struct node_rec
 bool node_view_is_by_others(const struct cluster_node *c);
 
 /*
- * Make facts of the fleet of whether it is out of service. `by_others`: it is, or may be at once,
- * by another controller too; `coming`: an action takes it out: it counts, and is not decided on a
- * second time.
+ * Make facts of the fleet of whether it is out of service. `kept`: another controller has a place
+ * for it, and may take it out at once; `coming`: an action takes it out: it counts, and is not
+ * decided on a second time.
  */
-void node_view_out(struct fleet_node *node, const struct cluster_node *c, bool by_others,
-		   bool coming);
+void node_view_out(struct fleet_node *node, const struct cluster_node *c, bool kept, bool coming);
 
 /* The same of the rest: whose it is, and where. */
 void node_view_facts(struct fleet *fleet, struct fleet_node *node, const struct cluster_node *c,

@@ -168,20 +168,19 @@ void node_views_synced(struct node_views *views)
 
 /* --- facts --- */
 
-/* Somebody else keeps it out of service, or another controller may be about to. */
-static bool is_by_others(const struct actor_env *env, const struct node_view *view)
+/* Another controller may be about to take it out of service. */
+static bool is_kept(const struct actor_env *env, const struct node_view *view)
 {
 	const uint64_t now_us = env_mono_us(env);
 
-	return node_view_is_by_others(&view->c) ||
-	       (!view->c.mark && reservation_kept(env->places, view->name, LEDGER_CORDON, now_us)) ||
+	return (!view->c.mark && reservation_kept(env->places, view->name, LEDGER_CORDON, now_us)) ||
 	       (!view->c.hold_us && reservation_kept(env->places, view->name, LEDGER_HOLD, now_us));
 }
 
 static void refresh_out(const struct actor_env *env, const struct node_view *view)
 {
 	if (view->node)
-		node_view_out(view->node, &view->c, is_by_others(env, view), view->coming);
+		node_view_out(view->node, &view->c, is_kept(env, view), view->coming);
 }
 
 void node_views_refresh(const struct actor_env *env, const struct node_view *view)
@@ -225,7 +224,7 @@ bool node_views_is_out_without(const struct actor_env *env, const struct fleet_n
 	const struct node_view *view = node_views_find(env->views, node->name);
 
 	return (node->out & ~(unsigned)(OUT_OTHERS | OUT_COMING)) || node->outside ||
-	       (view && is_by_others(env, view));
+	       (view && (node_view_is_by_others(&view->c) || is_kept(env, view)));
 }
 
 /* --- the condition --- */
