@@ -25,6 +25,12 @@ enum { PEM_MAX = 256 * 1024 };
 /* Of the loop's sources: after what comes in, before what people ask (api_questions.h). */
 enum { READY_PRIORITY = 50 };
 
+/* What nobody asks for: a slice of it, and the pause before the next, so at most a tenth of a core;
+ * when it begins, and how often to look whether there is any. */
+#define UPKEEP_PAUSE_US (20 * USEC_PER_MSEC)
+#define UPKEEP_FIRST_US (2 * USEC_PER_SEC)
+#define UPKEEP_LOOK_US USEC_PER_SEC
+
 /* The store is well when it took all reports for so long, or when nobody reported for so long. */
 #define CALM_US (5 * USEC_PER_SEC)
 #define CALM_ALONE_US USEC_PER_MIN
@@ -65,7 +71,7 @@ void controller_tick(struct service *s)
 	PARTS_TELL(s, tick);
 }
 
-void controller_forget(struct service *s, const char *node)
+static void forget(struct service *s, const char *node)
 {
 	const struct controller_part *part;
 	size_t at = 0;
@@ -158,6 +164,9 @@ void service_failed(struct service *s, const struct err *err)
 	store_take_back(s->store);
 	hosts_release(&s->hosts); /* may be ahead of it: learnt anew from the store */
 	PARTS_TELL(s, failed);
+	/* What was not committed is to be done again. */
+	retention_job_failed(&s->upkeep.retention);
+	baseline_saver_failed(&s->saver, &s->baselines);
 	if (!s->failing)
 		log_error("%s: reports are refused until it can be written again", err->msg);
 	s->failing = true;
@@ -195,6 +204,8 @@ static void commit(struct service *s)
 	ingest_counts_commit(&s->counts, s->last_commit_us - start_us);
 	answer_all(s, NULL);
 	PARTS_TELL(s, written);
+	/* Nothing is half done now: under load a copy has no other time. */
+	(void)store_upkeep_copy(s->store);
 	PARTS_TELL(s, committed);
 }
 
@@ -291,17 +302,18 @@ static bool is_of_cluster(const struct service *s, const char *token)
 	return s->token_review && s->token_review->ops->takes(token);
 }
 
-static enum known identify(void *context, const char *token, const char *peer, struct identity *ret)
+static enum api_known identify(void *context, const char *token, const char *peer,
+			       struct identity *ret)
 {
 	struct service *s = context;
 	int joined;
 
 	if (tokens_identify(&s->tokens, token, peer, ret))
-		return KNOWN_YES;
+		return API_KNOWN_YES;
 	joined = token ? find_joined(s, token, ret) : 0;
 	if (joined > 0)
-		return KNOWN_YES;
-	return joined < 0 || (token && is_of_cluster(s, token)) ? KNOWN_LATER : KNOWN_NOT;
+		return API_KNOWN_YES;
+	return joined < 0 || (token && is_of_cluster(s, token)) ? API_KNOWN_LATER : API_KNOWN_NOT;
 }
 
 static void on_token_review(void *context, const struct token_review_answer *answer)
@@ -356,8 +368,8 @@ static void apply_limits(struct service *s)
 	s->join_refusals.rate = JOIN_REFUSED_RATE;
 	s->join_refusals.burst = JOIN_REFUSED_BURST;
 	s->join_refusals.max = JOIN_ORIGINS_MAX;
-	s->retention_job.retention = s->settings->keep;
-	s->retention_job.max_bytes = s->settings->db_max;
+	s->upkeep.retention.retention = s->settings->keep;
+	s->upkeep.retention.max_bytes = s->settings->db_max;
 }
 
 static int read_neighbors(struct service *s, const struct settings *settings, struct err *err)
@@ -492,7 +504,7 @@ static int open_api(struct service *s, char **ret_address, struct err *err)
 	return api_open(&options, s->loop, &s->api, ret_address, err);
 }
 
-void service_tell_health(struct service *s)
+static void tell_health(struct service *s)
 {
 	struct store_health health = store_health(s->store);
 
@@ -523,8 +535,110 @@ static void tell_start(struct service *s)
 			  " commits, with %" PRIu64 " reports: its log is damaged, or it is an "
 			  "older copy: see docs/store.md",
 			  s->settings->db, health.lost_commits, health.lost_reports);
-	service_tell_health(s);
+	tell_health(s);
 }
+
+/* --- what nobody asks for --- */
+
+/* Baselines that nothing was learnt for are kept as long as hosts nothing is heard of. */
+static uint64_t baselines_since_us(const struct service *s)
+{
+	uint64_t now_us = clock_real_us();
+
+	return now_us - MIN(now_us, s->settings->keep.nodes_us);
+}
+
+static int save(struct service *s, uint64_t now_us, uint64_t deadline_us, struct err *err)
+{
+	if (now_us >= s->save_us) {
+		s->save_us = now_us + BASELINE_SAVE_US;
+		baseline_saver_begin(&s->saver, &s->baselines, baselines_since_us(s));
+	}
+	return baseline_saver_step(&s->saver, s->store, clock_real_us(), deadline_us, err);
+}
+
+/* One slice: 1 when there is more to do at once. */
+static int keep_up(struct service *s, uint64_t now_us, struct err *err)
+{
+	int r = 0, more;
+
+	/* Nobody may report for long: whether it can be written again is to be found out. */
+	if (s->failing)
+		r = store_put_mark(s->store, "tried", clock_real_us(), err);
+	if (r == 0)
+		r = store_upkeep_thin(&s->upkeep, s->store, now_us, err);
+	if (r < 0)
+		return r;
+	more = save(s, now_us, now_us + STORE_UPKEEP_SLICE_US, err);
+	if (more < 0)
+		return more;
+	r |= more;
+	more = store_upkeep_look(&s->upkeep, s->store, now_us, err);
+	tell_health(s);
+	return more < 0 ? more : r | more;
+}
+
+static int on_upkeep(sd_event_source *source, uint64_t due_us, void *context)
+{
+	struct service *s = context;
+	struct err err = ERR_INIT;
+	int r = keep_up(s, clock_mono_us(), &err);
+
+	(void)due_us;
+	baselines_tell(&s->baselines, &s->told_full, clock_mono_us());
+	if (r < 0)
+		service_failed(s, &err);
+	else if (store_dirty(s->store))
+		service_touch(s);
+	(void)sd_event_source_set_time_relative(source, r == 1 ? UPKEEP_PAUSE_US : UPKEEP_LOOK_US);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static void on_forgotten(void *context, const char *node)
+{
+	struct service *s = context;
+
+	baselines_forget(&s->baselines, node);
+	forget(s, node);
+	hosts_forget(&s->hosts, node);
+	opinions_forget(&s->opinions, node);
+	live_forget(&s->live, node);
+	log_info("removing a host that has not reported for long node=%s", node);
+}
+
+static int open_upkeep(struct service *s, struct err *err)
+{
+	uint64_t hosts = 0;
+	int r = baselines_load(&s->baselines, s->store, baselines_since_us(s), &hosts, err);
+
+	if (r < 0)
+		return r;
+	s->upkeep.retention.forgotten = on_forgotten;
+	s->upkeep.retention.context = s;
+	s->save_us = clock_mono_us() + BASELINE_SAVE_US;
+	r = sd_event_add_time_relative(s->loop, &s->upkeep_timer, CLOCK_MONOTONIC, UPKEEP_FIRST_US,
+				       USEC_PER_MSEC, on_upkeep, s);
+	/* Of usual priority: a controller that is busy all day thins its store too. */
+	return r < 0 ? err_errno(err, -r, "event loop") : 0;
+}
+
+/* Save the baselines, for a last commit to keep. */
+static void stop_upkeep(struct service *s)
+{
+	struct err err = ERR_INIT;
+
+	s->saver.closing = true;
+	/* Only what began to work has something to save. */
+	if (s->upkeep_timer && save(s, UINT64_MAX, UINT64_MAX, &err) < 0) {
+		log_warning("cannot save the baselines: %s", err.msg);
+		store_take_back(s->store);
+	}
+	s->upkeep_timer = sd_event_source_disable_unref(s->upkeep_timer);
+	retention_job_release(&s->upkeep.retention);
+	baseline_saver_release(&s->saver);
+}
+
+/* --- begin and end --- */
 
 static int open_all(struct service *s, sd_event *loop, char **ret_address, struct err *err)
 {
@@ -551,6 +665,8 @@ static int open_all(struct service *s, sd_event *loop, char **ret_address, struc
 	if (r < 0)
 		return err_errno(err, -r, "event loop");
 	r = open_parts(s, err);
+	if (r == 0)
+		r = open_upkeep(s, err);
 	if (r == 0 && settings_token_review(s->settings))
 		r = s->token_review_open(s->settings, loop, &s->token_review, err);
 	return r == 0 ? open_api(s, ret_address, err) : r;
@@ -580,6 +696,7 @@ void service_close(struct service *s)
 {
 	s->closing = true;
 	PARTS_TELL(s, stop);
+	stop_upkeep(s);
 	if (s->store)
 		commit_last(s);
 	token_review_close(TAKE(s->token_review)); /* before the API: its calls wait there */

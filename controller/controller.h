@@ -20,11 +20,10 @@
 #include "controller/fleet/opinion.h"
 #include "controller/fleet/rules.h"
 #include "controller/http/load_shed.h"
-#include "controller/http/notice.h"
+#include "controller/http/page_files.h"
 #include "controller/http/token_buckets.h"
 #include "controller/ingest/ingest_counts.h"
-#include "controller/page/page_files.h"
-#include "controller/store/retention_job.h"
+#include "controller/store/store_upkeep.h"
 #include "lib/base/sha256.h"
 #include "lib/json/jmemo.h"
 #include "lib/report/node_name.h"
@@ -73,14 +72,8 @@ struct waiting {
 	json_t *nodes;		       /* hosts of those accepted, owned; NULL: none */
 };
 
-/* What was said of a full table. */
-struct told_table {
-	uint64_t at_us; /* monotonic; 0: nothing */
-	uint64_t filled;
-};
-
 /*
- * What works on its own above the controller: acting on hosts, campaigns, maintenance. What a part
+ * What works on its own above the controller: acting on hosts, campaigns, jobs. What a part
  * has no use for is NULL. Parts are opened and told in the order of their table, and closed the
  * other way round; the controller knows no more of them.
  */
@@ -146,14 +139,11 @@ struct service {
 	bool closing;
 	bool failing;	    /* the store could not be written not long ago, and the log says so */
 	uint64_t failed_us; /* monotonic; the last time */
-	struct retention_job retention_job;
+	sd_event_source *upkeep_timer; /* what nobody asks for: thinning, saving */
+	struct store_upkeep upkeep;
 	struct baseline_saver saver;
-	uint64_t save_us; /* monotonic; when baselines are to be saved next */
-	sd_event_source *maintenance_timer;
-	struct notice crowded; /* hosts that have filled their share of a table */
-	struct told_table told_baselines, told_anomalies;
-	bool looking;	       /* a round through the pages of the store is under way */
-	uint64_t look_us;      /* monotonic; when the next begins */
+	struct baselines_told told_full;
+	uint64_t save_us;      /* monotonic; when baselines are to be saved next */
 	uint64_t told_damaged; /* pages that the log has told of */
 	struct ingest_counts counts;
 	char *metrics_text;	   /* as it was made last, or NULL */
@@ -213,18 +203,14 @@ void service_touch(struct service *s);
 /* Nothing was written, and the parts are to be told so in so long, unless a commit comes before. */
 void controller_wake_parts(struct service *s, uint64_t after_us);
 
-/* Say what of the store is not as it was left, when that is news. */
-void service_tell_health(struct service *s);
-
 /* Something of the host has changed: who holds a call for its orders looks again. */
 void controller_wake_orders(struct service *s, const char *node);
 
 /* There is other advice on jobs: who holds a call for it looks again. */
 void controller_wake_advice(struct service *s);
 
-/* Tell the parts: a second has passed; nothing is known of the host any more. */
+/* Tell the parts: a second has passed. */
 void controller_tick(struct service *s);
-void controller_forget(struct service *s, const char *node);
 
 /* The store failed, and took everything since the last commit back: tell those who wait. */
 void service_failed(struct service *s, const struct err *err);

@@ -24,7 +24,6 @@
 #include "controller/job/hangs.h"
 #include "controller/job/job_restarts.h"
 #include "controller/job/jobs.h"
-#include "controller/maintenance/maintenance.h"
 #include "controller/routes/metrics_walk.h"
 #include "controller/routes/process_use.h"
 #include "controller/routes/routes.h"
@@ -382,13 +381,18 @@ static void running_release(struct running *running)
 	settings_release(&running->settings);
 }
 
-/* In the order in which they are opened: campaigns ask the actor, and maintenance forgets hosts of
- * both. */
-static const struct controller_part *const parts[] = {
-	&remediation_part, &burns_part,	  &campaigns_part,	&jobs_part,
-	&beats_part,	   &hangs_part,	  &job_restarts_part,	&alerting_part,
-	&maintenance_part, &metrics_part, &routes_changes_part, NULL
-};
+/* In the order in which they are opened: campaigns ask the actor. */
+static const struct controller_part *const parts[] = { &remediation_part,
+						       &burns_part,
+						       &campaigns_part,
+						       &jobs_part,
+						       &beats_part,
+						       &hangs_part,
+						       &job_restarts_part,
+						       &alerting_part,
+						       &metrics_part,
+						       &routes_changes_part,
+						       NULL };
 
 static const struct controller_wiring wiring = {
 	.parts = parts,

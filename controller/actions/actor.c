@@ -51,14 +51,16 @@ const struct actor_env *actor_env(const struct actor *actor)
 static bool on_node(struct actor *actor, struct actor_event *event)
 {
 	const struct actor_env *env = &actor->env;
-	const struct node_views_change change = node_views_put(env->views, &event->node);
+	struct fleet_node *facts = fleet_need(env->fleet, event->node.name, env_real_us(env));
+	const struct node_views_change change = node_views_put(env->views, &event->node, facts);
 	struct node_view *view = change.view;
 	const struct action *a = actions_of(view);
 
-	if (!fleet_need(env->fleet, view->name, env_real_us(env)))
+	if (!facts)
 		log_warning("too many nodes: one is ignored node=%s", view->name);
 	reports_take_early(&actor->reports, env, view->name);
 	node_views_set_coming(env, view, a && action_reserves(a->kind));
+	node_views_refresh(env, view);
 	out_of_band_look(env, view);
 	if (change.news)
 		env_news(env);

@@ -238,9 +238,9 @@ static void forget_startup(struct admission *host)
 
 static void look(struct admissions *all, const struct actor_env *env, struct node_view *view)
 {
-	const struct fleet_node *node = fleet_find(env->fleet, view->name);
+	const struct fleet_node *node = view->node;
 
-	if (!view->there || !view->c.unverified || !node) {
+	if (!node || !view->c.unverified) {
 		forget_startup(&view->admission);
 		return;
 	}

@@ -178,7 +178,8 @@ static void carry_out(const struct actor_env *env, struct node_view *host,
 /* There is something to decide at `mono_us`, whatever happens until then. */
 static void decide_again(struct decider *d, uint64_t mono_us)
 {
-	d->again_us = MIN(d->again_us ? d->again_us : UINT64_MAX, mono_us);
+	if (d->again_us == 0 || mono_us < d->again_us)
+		d->again_us = mono_us;
 }
 
 /* Somebody else changes it again and again: it is left alone for a while. */

@@ -27,12 +27,11 @@ void node_jobs_answered(struct node_jobs *jobs, const struct actor_env *env,
 {
 	const struct cluster_answer *answer = &event->answer;
 	struct node_view *host = node_views_find(env->views, event->about.node);
-	struct fleet_node *node = fleet_find(env->fleet, event->about.node);
 
 	jobs->out--;
 	env_news(env);
 	env_commit_wanted(env);
-	if (!host || !host->jobs.out || !node)
+	if (!host || !host->jobs.out || !host->node)
 		return; /* whom it was asked of has gone; another may have come by its name */
 	host->jobs.out = false;
 	if (answer->result != CLUSTER_DONE) {
@@ -41,7 +40,7 @@ void node_jobs_answered(struct node_jobs *jobs, const struct actor_env *env,
 			    answer->words);
 		return;
 	}
-	fleet_set_jobs(env->fleet, node, answer->jobs, answer->n_jobs);
+	fleet_set_jobs(env->fleet, host->node, answer->jobs, answer->n_jobs);
 	host->jobs.known_us = env_mono_us(env);
 }
 

@@ -53,14 +53,20 @@ bool node_view_is_by_others(const struct cluster_node *c)
 	return (c->unschedulable && (!c->mark || c->mark->pre)) || c->leaving;
 }
 
-void node_view_facts(struct fleet *fleet, struct fleet_node *node, const struct cluster_node *c,
-		     const char *domain_label, bool by_others, bool coming)
+void node_view_out(struct fleet_node *node, const struct cluster_node *c, bool kept, bool coming)
 {
+	const bool by_others = kept || node_view_is_by_others(c);
+
 	/* A hold that is over, and could not be taken off yet, keeps jobs away as before. */
 	coming |= c->hold_us && !(node->out & OUT_HOLD);
 	node->out &= ~(unsigned)(OUT_OTHERS | OUT_NOT_READY | OUT_COMING);
 	node->out |= (by_others || coming ? OUT_OTHERS : 0U) | (c->ready ? 0U : OUT_NOT_READY) |
 		     (coming ? OUT_COMING : 0U);
+}
+
+void node_view_facts(struct fleet *fleet, struct fleet_node *node, const struct cluster_node *c,
+		     const char *domain_label)
+{
 	node->managed = c->managed;
 	node->outside = c->outside;
 	fleet_set_hands_off(node, c->hands_off);

@@ -39,11 +39,15 @@ bool node_view_is_overridden(const struct cluster_node *c, const struct node_rec
 bool node_view_is_by_others(const struct cluster_node *c);
 
 /*
- * Make facts of the fleet of it. `by_others`: it is out of service, or may be at once, by another
- * controller too; `coming`: an action takes it out: it counts, and is not decided on a second time.
+ * Make facts of the fleet of whether it is out of service. `kept`: another controller has a place
+ * for it, and may take it out at once; `coming`: an action takes it out: it counts, and is not
+ * decided on a second time.
  */
+void node_view_out(struct fleet_node *node, const struct cluster_node *c, bool kept, bool coming);
+
+/* The same of the rest: whose it is, and where. */
 void node_view_facts(struct fleet *fleet, struct fleet_node *node, const struct cluster_node *c,
-		     const char *domain_label, bool by_others, bool coming);
+		     const char *domain_label);
 
 /* How it is: the condition "Healthy". */
 struct node_view_condition {

@@ -120,7 +120,8 @@ void node_views_each(const struct node_views *views,
 	map_each(&views->map, walk_one, &walk);
 }
 
-struct node_views_change node_views_put(struct node_views *views, struct cluster_node *node)
+struct node_views_change node_views_put(struct node_views *views, struct cluster_node *node,
+					struct fleet_node *facts)
 {
 	struct node_view *view = node_views_need(views, node->name);
 	const struct node_views_change change = {
@@ -133,6 +134,7 @@ struct node_views_change node_views_put(struct node_views *views, struct cluster
 	view->c = *node;
 	*node = (struct cluster_node){ 0 };
 	view->there = true;
+	view->node = facts;
 	view->listed = views->listing;
 	return change;
 }
@@ -166,23 +168,26 @@ void node_views_synced(struct node_views *views)
 
 /* --- facts --- */
 
-/* Somebody else keeps it out of service, or another controller may be about to. */
-static bool is_by_others(const struct actor_env *env, const struct node_view *view)
+/* Another controller may be about to take it out of service. */
+static bool is_kept(const struct actor_env *env, const struct node_view *view)
 {
 	const uint64_t now_us = env_mono_us(env);
 
-	return node_view_is_by_others(&view->c) ||
-	       (!view->c.mark && reservation_kept(env->places, view->name, LEDGER_CORDON, now_us)) ||
+	return (!view->c.mark && reservation_kept(env->places, view->name, LEDGER_CORDON, now_us)) ||
 	       (!view->c.hold_us && reservation_kept(env->places, view->name, LEDGER_HOLD, now_us));
+}
+
+static void refresh_out(const struct actor_env *env, const struct node_view *view)
+{
+	if (view->node)
+		node_view_out(view->node, &view->c, is_kept(env, view), view->coming);
 }
 
 void node_views_refresh(const struct actor_env *env, const struct node_view *view)
 {
-	struct fleet_node *node = view->there ? fleet_find(env->fleet, view->name) : NULL;
-
-	if (node)
-		node_view_facts(env->fleet, node, &view->c, env_policy(env)->domain_label,
-				is_by_others(env, view), view->coming);
+	refresh_out(env, view);
+	if (view->node)
+		node_view_facts(env->fleet, view->node, &view->c, env_policy(env)->domain_label);
 }
 
 static void refresh_one(void *context, struct node_view *view)
@@ -211,7 +216,7 @@ void node_views_set_coming(const struct actor_env *env, struct node_view *view, 
 	if (coming)
 		view->known = true;
 	view->coming = coming;
-	node_views_refresh(env, view);
+	refresh_out(env, view);
 }
 
 bool node_views_is_out_without(const struct actor_env *env, const struct fleet_node *node)
@@ -219,18 +224,17 @@ bool node_views_is_out_without(const struct actor_env *env, const struct fleet_n
 	const struct node_view *view = node_views_find(env->views, node->name);
 
 	return (node->out & ~(unsigned)(OUT_OTHERS | OUT_COMING)) || node->outside ||
-	       (view && is_by_others(env, view));
+	       (view && (node_view_is_by_others(&view->c) || is_kept(env, view)));
 }
 
 /* --- the condition --- */
 
 static void publish(const struct actor_env *env, struct node_view *view)
 {
-	const struct fleet_node *node = fleet_find(env->fleet, view->name);
 	struct node_view_condition told;
 
-	if (!view->there || !node ||
-	    !node_view_tell(&view->c, node, env_policy(env), env_real_us(env), &view->told, &told))
+	if (!view->node || !node_view_tell(&view->c, view->node, env_policy(env), env_real_us(env),
+					   &view->told, &told))
 		return;
 	env->cluster->ops->condition(
 		env->cluster,

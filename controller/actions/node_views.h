@@ -34,6 +34,7 @@ struct node_told {
 struct node_view {
 	char *name;
 	struct cluster_node c;
+	struct fleet_node *node; /* what the fleet has of it while `there`; NULL: it is full */
 	bool known;  /* false: it is gone, or never was; only what is under way on it keeps this */
 	bool there;  /* the cluster has it; false: a record of it is kept, until the first list */
 	bool coming; /* an action takes it out of service */
@@ -83,8 +84,9 @@ struct node_views_change {
 	bool news, was_ours;
 };
 
-/* The cluster tells of a node; it is taken, and zeroed. */
-struct node_views_change node_views_put(struct node_views *views, struct cluster_node *node);
+/* The cluster tells of a node; it is taken, and zeroed. `facts`: its own in the fleet, or NULL. */
+struct node_views_change node_views_put(struct node_views *views, struct cluster_node *node,
+					struct fleet_node *facts);
 
 /* It has named all: the name of one that it did not, new memory; NULL: no more. */
 char *node_views_unlisted(const struct node_views *views);
@@ -92,7 +94,7 @@ void node_views_synced(struct node_views *views);
 
 /* --- facts --- */
 
-/* What of the node the budgets count that is not ours: from the cluster, and what is under way. */
+/* Facts of the fleet, anew: from the cluster, and what is under way. */
 void node_views_refresh(const struct actor_env *env, const struct node_view *view);
 void node_views_refresh_all(const struct actor_env *env);
 

@@ -124,10 +124,10 @@ static void look(const struct actor_env *env, struct node_view *view)
 		[OBSERVED_ANEW] = adopt_anew,	     [OBSERVED_UNMARKED] = find_unmarked,
 		[OBSERVED_HOLD_OVER] = find_hold,    [OBSERVED_UNHOLD] = find_unhold,
 	};
-	struct fleet_node *node = fleet_find(env->fleet, view->name);
+	struct fleet_node *node = view->node;
 	enum observed observed;
 
-	if (!node || !view->there || actions_of(view))
+	if (!node || actions_of(view))
 		return;
 	observed = node_view_observe(&view->c, &node->record, env_real_us(env));
 	if (observed != OBSERVED_NOTHING)

@@ -9,10 +9,10 @@
 
 #include "controller/auth/kube_token.h"
 #include "controller/auth/tokens.h"
-#include "controller/http/notice.h"
 #include "controller/http/token_buckets.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
+#include "lib/base/log_limit.h"
 #include "lib/base/sha256.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
@@ -55,7 +55,7 @@ struct kube_identity {
 	size_t n_waiting;
 	struct token_buckets by_origin, all;
 	uint64_t rest_until_us; /* monotonic: the server is left alone until then */
-	struct notice notice;
+	struct log_limit limit; /* lines of reviews that failed */
 	struct token_review_counts counts;
 };
 
@@ -217,8 +217,8 @@ static void failed(struct bearer *b, const char *why, uint64_t rest_us)
 	give_back(b);
 	rest_us = MIN(MAX(rest_us, KUBE_IDENTITY_REST_US), USEC_PER_MIN);
 	k->rest_until_us = now_us + rest_us;
-	(void)notice_end(&k->notice, now_us);
-	if (notice_take(&k->notice, now_us))
+	(void)log_limit_end(&k->limit, now_us);
+	if (log_limit_take(&k->limit, now_us))
 		log_warning("TokenReview failed: %s", why);
 	answer.words = "the API server cannot review this token now";
 	answer.retry_s = seconds_of(rest_us) + SPREAD_S;

@@ -2,7 +2,7 @@
 /*
  * A campaign: hosts measure with each other, a round of groups after the other, until it
  * is known which of them, or which link or switch, makes collectives slow. What the results
- * say, and who runs next, is controller/pairing; here is how a round comes about:
+ * say, and who runs next, is lib/pairing; here is how a round comes about:
  *
  *	waiting --> running --> over	a group: every member has its order, and answers or is
  * silent running --> done | abandoned	the campaign
@@ -24,9 +24,9 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "controller/pairing/pairing.h"
 #include "lib/base/duration.h"
 #include "lib/base/macro.h"
+#include "lib/pairing/pairing.h"
 
 struct err;
 struct report;

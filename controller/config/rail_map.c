@@ -6,10 +6,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "controller/pairing/pairing.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "lib/pairing/pairing.h"
 
 enum { ADDRESS_MAX = 253, NAME_MAX_BYTES = 200 };
 

@@ -13,8 +13,8 @@
 
 #include <jansson.h>
 
-#include "controller/pairing/pairing.h"
 #include "lib/base/macro.h"
+#include "lib/pairing/pairing.h"
 
 struct err;
 

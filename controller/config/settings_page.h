@@ -4,13 +4,13 @@
  *
  *	page: true
  *	page: {role: operate}
- *	page: {role: operate, proxy: {...}}        (controller/page/page_proxy.h)
+ *	page: {role: operate, proxy: {...}}        (controller/auth/page_proxy.h)
  *
  * Pure.
  */
 #pragma once
 
-#include "controller/page/page_proxy.h"
+#include "controller/auth/page_proxy.h"
 #include "lib/base/macro.h"
 
 struct err;

@@ -3,6 +3,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,6 +17,9 @@
 #include "lib/base/xalloc.h"
 #include "lib/report/node_name.h"
 #include "lib/report/report.h"
+
+/* A table that stays full is told so often. */
+#define FULL_AGAIN_US USEC_PER_HOUR
 
 enum {
 	FORMAT = 1,
@@ -323,4 +327,38 @@ void baseline_saver_release(struct baseline_saver *v)
 	free(v->list);
 	v->list = NULL;
 	v->n = v->at = 0;
+}
+
+/* --- full tables --- */
+
+/* A host that has filled its share of a table, or a table that all of them have filled. */
+static void tell_table(struct shares *shares, const char *what, size_t own, struct log_limit *limit,
+		       struct baselines_full *told, uint64_t now_us)
+{
+	CLEANUP(freep) char *node = TAKE(shares->crowded);
+
+	if (node && log_limit_take(limit, now_us))
+		log_warning("a host has more than %zu %s of its own: dropping its oldest; does a "
+			    "probe put a varying value into its checks or params? node=%s",
+			    own, what, node);
+	if (shares->filled > told->filled &&
+	    (told->at_us == 0 || now_us - told->at_us >= FULL_AGAIN_US)) {
+		log_warning(
+			"the table of %s is full: dropping those with the fewest hosts, %" PRIu64
+			" so far",
+			what, shares->dropped);
+		*told = (struct baselines_full){ now_us, shares->filled };
+	}
+}
+
+void baselines_tell(struct baselines *b, struct baselines_told *told, uint64_t now_us)
+{
+	uint64_t missed = log_limit_end(&told->crowded, now_us);
+
+	if (missed > 0)
+		log_warning("%" PRIu64 " more hosts exceed the limit as well", missed);
+	tell_table(&b->shares, "baselines", BASELINES_OWN_MAX, &told->crowded, &told->baselines,
+		   now_us);
+	tell_table(&b->anomalies.shares, "checks that fail", ANOMALIES_OWN_MAX, &told->crowded,
+		   &told->anomalies, now_us);
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "lib/base/duration.h"
+#include "lib/base/log_limit.h"
 #include "lib/base/macro.h"
 
 struct baseline;
@@ -53,3 +54,17 @@ int baseline_saver_step(struct baseline_saver *v, struct store *store, uint64_t 
 void baseline_saver_failed(struct baseline_saver *v, struct baselines *b);
 
 void baseline_saver_release(struct baseline_saver *v);
+
+/* What the log was told of a table that all hosts have filled. */
+struct baselines_full {
+	uint64_t at_us; /* monotonic; 0: nothing */
+	uint64_t filled;
+};
+
+struct baselines_told {
+	struct log_limit crowded; /* hosts that have filled their share of a table */
+	struct baselines_full baselines, anomalies;
+};
+
+/* Say which hosts have filled their share of the tables, and which table all of them have. */
+void baselines_tell(struct baselines *b, struct baselines_told *told, uint64_t now_us);

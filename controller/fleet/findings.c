@@ -33,7 +33,7 @@ char *findings_fleet_name(const char *sku)
 }
 
 /* What is counted over the fleet, or NULL when this report is no news of it. */
-static struct anomalies *findings_anomalies(const struct note *note)
+static struct anomalies *findings_anomalies(const struct findings_run *note)
 {
 	bool known = note->rules->baselines && note->rules->sku_name;
 
@@ -42,7 +42,7 @@ static struct anomalies *findings_anomalies(const struct note *note)
 }
 
 /* The same to be added to, or NULL when the host of this report counts for nothing there. */
-static struct anomalies *findings_counted(const struct note *note)
+static struct anomalies *findings_counted(const struct findings_run *note)
 {
 	return note->rules->apart ? NULL : findings_anomalies(note);
 }
@@ -76,7 +76,8 @@ static bool is_low(const struct verdict *v, const struct verdict_item *item)
 }
 
 /* One item among those of the fleet. */
-static void findings_count(const struct note *note, const struct verdict_item *item, bool bad)
+static void findings_count(const struct findings_run *note, const struct verdict_item *item,
+			   bool bad)
 {
 	struct anomalies *anomalies = findings_counted(note);
 	const char *sku = note->rules->sku_name, *node = note->verdict->node;
@@ -88,7 +89,8 @@ static void findings_count(const struct note *note, const struct verdict_item *i
 		anomalies_set(anomalies, ANOMALY_SUSPECT, sku, item->check, node, true);
 }
 
-static int tell_fleet(const struct note *note, const struct verdict_item *item, struct err *err)
+static int tell_fleet(const struct findings_run *note, const struct verdict_item *item,
+		      struct err *err)
 {
 	struct anomalies *anomalies = findings_anomalies(note);
 	const char *sku = note->rules->sku_name;
@@ -114,7 +116,7 @@ static int tell_fleet(const struct note *note, const struct verdict_item *item, 
 
 /* One check in which the host was low, now or before. */
 struct settling {
-	struct note *note;
+	struct findings_run *note;
 	struct err *err;
 	int r;
 };
@@ -137,7 +139,7 @@ static bool is_far_below_file(const struct verdict_item *item)
 static void settle_check(void *context, const char *check)
 {
 	struct settling *settling = context;
-	const struct note *note = settling->note;
+	const struct findings_run *note = settling->note;
 	const struct verdict *v = note->verdict;
 	const struct verdict_item *low = NULL;
 	struct anomalies *anomalies = findings_anomalies(note);
@@ -175,7 +177,7 @@ static void settle_check(void *context, const char *check)
 }
 
 /* After the last item: where is the host low now, and is the whole fleet? */
-static int findings_settle(struct note *note, struct err *err)
+static int findings_settle(struct findings_run *note, struct err *err)
 {
 	struct anomalies *anomalies = findings_anomalies(note);
 	struct settling settling = { note, err, 0 };
@@ -188,7 +190,7 @@ static int findings_settle(struct note *note, struct err *err)
 }
 
 /* Has half of the fleet it? So it was before a restart, until enough have reported again. */
-static bool findings_shared(const struct note *note, const char *check)
+static bool findings_shared(const struct findings_run *note, const char *check)
 {
 	const struct anomalies *anomalies = findings_anomalies(note);
 	const char *sku = note->rules->sku_name;
@@ -201,7 +203,7 @@ static bool findings_shared(const struct note *note, const char *check)
 }
 
 /* Has the policy told it as one thing of many hosts? */
-static bool findings_noticed(const struct note *note, const char *check)
+static bool findings_noticed(const struct findings_run *note, const char *check)
 {
 	const struct rules_view *rules = note->rules;
 
@@ -328,7 +330,8 @@ int findings_begin(struct store *store, struct baselines *baselines, struct err 
 	return 0;
 }
 
-static const struct policy_rule *rule_of(const struct note *note, const struct verdict_item *item)
+static const struct policy_rule *rule_of(const struct findings_run *note,
+					 const struct verdict_item *item)
 {
 	const struct policy_subject subject = {
 		.check = item->check,
@@ -339,7 +342,8 @@ static const struct policy_rule *rule_of(const struct note *note, const struct v
 	return policy_match(&note->rules->rules->policy, &subject);
 }
 
-static struct store_window *find_row(const struct note *note, const struct verdict_item *item)
+static struct store_window *find_row(const struct findings_run *note,
+				     const struct verdict_item *item)
 {
 	size_t i;
 
@@ -355,7 +359,7 @@ static struct store_window *find_row(const struct note *note, const struct verdi
  * The row of an item in `ret_row`, new when it is bad; NULL when there is none. What is fatal
  * has one always: the least of the others makes room for it.
  */
-static int row_of(struct note *note, const struct verdict_item *item, bool bad,
+static int row_of(struct findings_run *note, const struct verdict_item *item, bool bad,
 		  struct store_window **ret_row, struct err *err)
 {
 	struct store_window *row = find_row(note, item);
@@ -383,7 +387,7 @@ static int row_of(struct note *note, const struct verdict_item *item, bool bad,
 }
 
 /* The worst item of a check that is proved speaks for it: items come worst first. */
-static bool is_spoken_for(const struct note *note, size_t i)
+static bool is_spoken_for(const struct findings_run *note, size_t i)
 {
 	const struct verdict *v = note->verdict;
 	size_t j;
@@ -396,7 +400,7 @@ static bool is_spoken_for(const struct note *note, size_t i)
 }
 
 /* What the parts of a subject are called now: text of JSON, NULL when none is known. New memory. */
-static char *names_of(const struct note *note, const char *subject)
+static char *names_of(const struct findings_run *note, const char *subject)
 {
 	const struct rules_view *rules = note->rules;
 	const struct host_parts *parts = rules->parts ? rules->parts(rules->parts_context) : NULL;
@@ -406,7 +410,7 @@ static char *names_of(const struct note *note, const char *subject)
 	return list ? json_line(list) : NULL;
 }
 
-static int open_incident(struct note *note, size_t i, const struct store_window *row,
+static int open_incident(struct findings_run *note, size_t i, const struct store_window *row,
 			 const struct policy_rule *rule, struct err *err)
 {
 	const struct verdict_item *item = &note->verdict->items[i];
@@ -430,7 +434,7 @@ static int open_incident(struct note *note, size_t i, const struct store_window 
 }
 
 /* An event comes and goes: it is over when it has not been for a while. */
-static bool is_over(const struct note *note, const struct store_window *row)
+static bool is_over(const struct findings_run *note, const struct store_window *row)
 {
 	return windows_clear(&row->windows, row->n) &&
 	       (!bad_run_is_event(row->check) ||
@@ -438,7 +442,7 @@ static bool is_over(const struct note *note, const struct store_window *row)
 }
 
 /* Has every subject of the check had its good runs? */
-static bool check_clear(const struct note *note, const char *check)
+static bool check_clear(const struct findings_run *note, const char *check)
 {
 	size_t i;
 
@@ -449,7 +453,7 @@ static bool check_clear(const struct note *note, const char *check)
 	return true;
 }
 
-static int note_good(struct note *note, const struct store_window *row, struct err *err)
+static int note_good(struct findings_run *note, const struct store_window *row, struct err *err)
 {
 	int r;
 
@@ -463,7 +467,7 @@ static int note_good(struct note *note, const struct store_window *row, struct e
 }
 
 /* One more run of it. Of an event the last time that counts is when it was. */
-static void touch(const struct note *note, struct store_window *row, bool bad)
+static void touch(const struct findings_run *note, struct store_window *row, bool bad)
 {
 	if (bad || !bad_run_is_event(row->check))
 		row->last_us = note->at_us;
@@ -471,7 +475,7 @@ static void touch(const struct note *note, struct store_window *row, bool bad)
 }
 
 /* An incident of the host, unless others share what it has: then nobody is named. */
-static int speak(struct note *note, size_t i, const struct store_window *row,
+static int speak(struct findings_run *note, size_t i, const struct store_window *row,
 		 const struct policy_rule *rule, struct err *err)
 {
 	const struct verdict_item *item = &note->verdict->items[i];
@@ -508,7 +512,7 @@ static void set_proof(struct store_window *row, const struct verdict_item *item,
 	row->n = MAX(proof.n, row->n == n + 1 ? row->n : 0);
 }
 
-static int note_item(struct note *note, size_t i, struct err *err)
+static int note_item(struct findings_run *note, size_t i, struct err *err)
 {
 	const struct verdict_item *item = &note->verdict->items[i];
 	const struct policy_rule *rule;
@@ -597,7 +601,7 @@ static bool is_measured(const struct report *report, const char *check)
 	return i < report->n_samples;
 }
 
-static bool is_looked_at(const struct note *note, const struct store_window *row)
+static bool is_looked_at(const struct findings_run *note, const struct store_window *row)
 {
 	const struct verdict_item like = { .check = row->check, .subject = row->subject };
 
@@ -613,7 +617,7 @@ static bool is_looked_at(const struct note *note, const struct store_window *row
  * A slow link and an event (lines in the kernel log) have items only while
  * they are bad: a run that looked and does not name them is a good one.
  */
-static int note_silent(struct note *note, struct err *err)
+static int note_silent(struct findings_run *note, struct err *err)
 {
 	int r = 0;
 	size_t i;
@@ -630,7 +634,7 @@ static int note_silent(struct note *note, struct err *err)
 }
 
 /* Is an incident of this link open that speaks for the cell? */
-static bool is_told_by_link(const struct note *note, const struct verdict_item *cell)
+static bool is_told_by_link(const struct findings_run *note, const struct verdict_item *cell)
 {
 	const struct verdict *v = note->verdict;
 	size_t i;
@@ -644,7 +648,7 @@ static bool is_told_by_link(const struct note *note, const struct verdict_item *
 }
 
 /* Are all bad parts of the check told by the incident of a link, and is `first` the first? */
-static bool is_retired(const struct note *note, size_t first)
+static bool is_retired(const struct findings_run *note, size_t first)
 {
 	const struct verdict *v = note->verdict;
 	size_t i;
@@ -659,7 +663,7 @@ static bool is_retired(const struct note *note, size_t first)
 }
 
 /* What was told by its worst cell until a link was found is told by the link from then on. */
-static int retire(struct note *note, struct err *err)
+static int retire(struct findings_run *note, struct err *err)
 {
 	const struct verdict *v = note->verdict;
 	int r = 0;
@@ -673,7 +677,7 @@ static int retire(struct note *note, struct err *err)
 	return r;
 }
 
-static int note_items(struct note *note, struct err *err)
+static int note_items(struct findings_run *note, struct err *err)
 {
 	const struct verdict *v = note->verdict;
 	struct anomalies *anomalies = findings_counted(note);
@@ -698,7 +702,7 @@ static int note_items(struct note *note, struct err *err)
 }
 
 /* Was any part bad when it was last measured, and not with half of the fleet? */
-static bool is_suspect(const struct note *note)
+static bool is_suspect(const struct findings_run *note)
 {
 	size_t i;
 
@@ -715,12 +719,12 @@ int findings_note(struct store *store, struct rules_view *rules, const struct ve
 		  const struct report_clock *arrival, struct err *err)
 {
 	CLEANUP(freep) unsigned char *marks = xcalloc(verdict->n_items + 1, sizeof(*marks));
-	struct note note = { .store = store,
-			     .rules = rules,
-			     .verdict = verdict,
-			     .at_us = arrival->measured_us,
-			     .fresh = arrival->fresh,
-			     .marks = marks };
+	struct findings_run note = { .store = store,
+				     .rules = rules,
+				     .verdict = verdict,
+				     .at_us = arrival->measured_us,
+				     .fresh = arrival->fresh,
+				     .marks = marks };
 	int r = store_windows(store, verdict->node, &note.rows, FINDINGS_MAX, err);
 	size_t i;
 

@@ -31,7 +31,8 @@ static void set_text(char **at, const char *text)
 	*at = xstrdup(text);
 }
 
-struct incident_count findings_parts(const struct note *note, const struct verdict_item *item)
+struct incident_count findings_parts(const struct findings_run *note,
+				     const struct verdict_item *item)
 {
 	const struct verdict *v = note->verdict;
 	struct incident_count count = { 0 };
@@ -48,7 +49,7 @@ struct incident_count findings_parts(const struct note *note, const struct verdi
 	return count;
 }
 
-void findings_describe(const struct note *note, const struct verdict_item *item,
+void findings_describe(const struct findings_run *note, const struct verdict_item *item,
 		       struct store_window *row)
 {
 	const struct sample *sample = sample_of(note->rules->report, item);
@@ -68,7 +69,7 @@ void findings_describe(const struct note *note, const struct verdict_item *item,
 	set_text(&row->sentence, item->sentence);
 }
 
-static bool has_row(const struct note *note, const char *check)
+static bool has_row(const struct findings_run *note, const char *check)
 {
 	size_t i = 0;
 
@@ -77,7 +78,7 @@ static bool has_row(const struct note *note, const char *check)
 	return i < note->n_rows;
 }
 
-int findings_make_room(struct note *note, struct err *err)
+int findings_make_room(struct findings_run *note, struct err *err)
 {
 	const char *node = note->verdict->node;
 	struct store_window *least = NULL, dropped;
@@ -101,12 +102,12 @@ int findings_make_room(struct note *note, struct err *err)
 	return r;
 }
 
-static bool has_run(const struct note *note, const char *profile)
+static bool has_run(const struct findings_run *note, const char *profile)
 {
 	return store_ran_before(note->store, note->verdict->node, profile, NULL) != 0;
 }
 
-bool findings_first(const struct note *note)
+bool findings_first(const struct findings_run *note)
 {
 	const char *profile = note->verdict->profile;
 

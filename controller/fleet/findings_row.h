@@ -15,7 +15,7 @@ struct verdict;
 struct verdict_item;
 
 /* One run that is noted. */
-struct note {
+struct findings_run {
 	struct store *store;
 	struct rules_view *rules;
 	const struct verdict *verdict;
@@ -23,10 +23,10 @@ struct note {
 	bool fresh;
 	struct store_window *rows; /* FINDINGS_MAX */
 	size_t n_rows;
-	unsigned char *marks; /* of each item: enum mark */
+	unsigned char *marks; /* of each item: enum findings_mark */
 };
 
-enum mark {
+enum findings_mark {
 	MARK_BAD = 1,	 /* a bad run of its subject */
 	MARK_SPEAKS = 2, /* it is, or would be, the incident of its check */
 };
@@ -35,17 +35,18 @@ enum mark {
  * Parts of the host that are bad in the check, of all that the run measured; of links only
  * the bad ones are known.
  */
-struct incident_count findings_parts(const struct note *note, const struct verdict_item *item);
+struct incident_count findings_parts(const struct findings_run *note,
+				     const struct verdict_item *item);
 
 /* What the policy wants to know of a bad run, into its row. */
-void findings_describe(const struct note *note, const struct verdict_item *item,
+void findings_describe(const struct findings_run *note, const struct verdict_item *item,
 		       struct store_window *row);
 
 /*
  * Drop the row that is not fatal and was not bad for the longest, and the incident that nothing
  * of its check is left for; all stay when all are fatal.
  */
-int findings_make_room(struct note *note, struct err *err);
+int findings_make_room(struct findings_run *note, struct err *err);
 
 /* Is this the host's first run of its profile? What is bad in it was never good. */
-bool findings_first(const struct note *note);
+bool findings_first(const struct findings_run *note);

@@ -64,10 +64,10 @@ struct identity {
 };
 
 /* Is it known who sent a request? */
-enum known {
-	KNOWN_NOT,
-	KNOWN_YES,
-	KNOWN_LATER, /* somebody else has to be asked */
+enum api_known {
+	API_KNOWN_NOT,
+	API_KNOWN_YES,
+	API_KNOWN_LATER, /* somebody else has to be asked */
 };
 
 struct route {
@@ -89,19 +89,19 @@ struct api_options {
 	 * Who the bearer of `token` (NULL: none was sent) is, by `peer`, the
 	 * name in its client certificate (NULL: none).
 	 */
-	enum known (*identify)(void *context, const char *token, const char *peer,
-			       struct identity *ret);
+	enum api_known (*identify)(void *context, const char *token, const char *peer,
+				   struct identity *ret);
 	/*
-	 * After KNOWN_LATER, before anything of the body is read: ask who bears `token`, and
+	 * After API_KNOWN_LATER, before anything of the body is read: ask who bears `token`, and
 	 * tell with call_identified() or a refusal, at once or within a deadline of your own.
 	 * Whoever asks ends that before the API is closed.
 	 */
 	void (*ask)(void *context, struct call *call, const char *token);
 	/*
-	 * Who sent a call, by the rest of its header; or NULL. KNOWN_NOT: that says nothing, and
-	 * it is for identify() to say, unless the call was refused.
+	 * Who sent a call, by the rest of its header; or NULL. API_KNOWN_NOT: that says nothing,
+	 * and it is for identify() to say, unless the call was refused.
 	 */
-	enum known (*session)(void *context, struct call *call, struct identity *ret);
+	enum api_known (*session)(void *context, struct call *call, struct identity *ret);
 	unsigned connections_max;
 	unsigned connections_per_peer; /* of one address: nobody takes them all */
 	bool open_to_host; /* nobody here needs a token: pages of other sites are refused */
@@ -240,21 +240,21 @@ void *call_data(const struct call *call);
 /* --- lines for the operator --- */
 
 /* What may come in floods: each has its own few lines a minute. */
-enum say {
-	SAY_FULL,      /* no room for a connection */
-	SAY_CUT,       /* too slow */
-	SAY_UNREAD,    /* ended without a request that could be read */
-	SAY_MALFORMED, /* 400, 404 and 405 of no route, 413, 415, 422 */
-	SAY_STRANGER,  /* 401 */
-	SAY_ROLE,      /* 403 */
-	SAY_OFTEN,     /* 429 */
-	SAY_BUSY,      /* 503 before there was a handler */
-	SAY_GONE,      /* an agent let go of its call for orders */
-	SAY_LAST_,     /* not a kind: how many there are */
+enum api_say {
+	API_SAY_FULL,	   /* no room for a connection */
+	API_SAY_CUT,	   /* too slow */
+	API_SAY_UNREAD,	   /* ended without a request that could be read */
+	API_SAY_MALFORMED, /* 400, 404 and 405 of no route, 413, 415, 422 */
+	API_SAY_STRANGER,  /* 401 */
+	API_SAY_ROLE,	   /* 403 */
+	API_SAY_OFTEN,	   /* 429 */
+	API_SAY_BUSY,	   /* 503 before there was a handler */
+	API_SAY_GONE,	   /* an agent let go of its call for orders */
+	API_SAY_LAST_,	   /* not a kind: how many there are */
 };
 
 /* May one more line of this kind be said now? What may not is counted, and the number said. */
-bool api_tells(struct api *api, enum say kind);
+bool api_tells(struct api *api, enum api_say kind);
 
 /* --- for /metrics --- */
 

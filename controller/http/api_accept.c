@@ -51,7 +51,7 @@ static void refuse(struct api *api, int fd, const struct sockaddr *address, cons
 		(void)shutdown(fd, SHUT_WR);
 		(void)!recv(fd, sink, sizeof(sink), MSG_DONTWAIT);
 	}
-	if (api_tells(api, SAY_FULL)) {
+	if (api_tells(api, API_SAY_FULL)) {
 		CLEANUP(freep) char *peer = api_name_of(address);
 
 		log_warning("connection refused: the limit %s is reached peer=%s", limit, peer);

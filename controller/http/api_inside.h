@@ -9,8 +9,8 @@
 
 #include "controller/http/api.h"
 #include "controller/http/api_questions.h"
-#include "controller/http/notice.h"
 #include "controller/http/peer_quotas.h"
+#include "lib/base/log_limit.h"
 #include "lib/base/strbuf.h"
 
 #define RETRY_AFTER_S "5"
@@ -93,7 +93,7 @@ struct api {
 	struct origin *arriving;   /* whose connection the library is about to begin */
 	unsigned connections_max;  /* that descriptors allow */
 	unsigned connections_most; /* since memory was given back */
-	struct notice notices[SAY_LAST_];
+	struct log_limit limits[API_SAY_LAST_];
 	bool closing;
 };
 

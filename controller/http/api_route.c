@@ -165,7 +165,7 @@ void call_identify(struct call *call)
 {
 	const struct api_options *o = &call->api->options;
 	struct identity who = { 0 };
-	enum known known;
+	enum api_known known;
 
 	if (call->route->role == ROLE_ANYBODY)
 		return;
@@ -173,22 +173,22 @@ void call_identify(struct call *call)
 		call->link->peer = tls_peer(call->connection);
 		call->link->peer_known = true;
 	}
-	known = o->session ? o->session(o->context, call, &who) : KNOWN_NOT;
-	if (known == KNOWN_YES)
+	known = o->session ? o->session(o->context, call, &who) : API_KNOWN_NOT;
+	if (known == API_KNOWN_YES)
 		call_identified(call, &who);
-	if (known == KNOWN_YES || call->answer)
+	if (known == API_KNOWN_YES || call->answer)
 		return;
 	known = o->identify(o->context, call_token(call), call->link->peer, &who);
-	if (known == KNOWN_YES)
+	if (known == API_KNOWN_YES)
 		call_identified(call, &who);
-	else if (known == KNOWN_NOT)
+	else if (known == API_KNOWN_NOT)
 		call_refuse(
 			call, 401,
 			call_token(call)
 				? "unknown token: use another, or add its SHA-256 to tokens.yaml "
 				  "and reload the controller"
 				: "no token and no client certificate was sent");
-	call->unknown = known == KNOWN_LATER;
+	call->unknown = known == API_KNOWN_LATER;
 }
 
 void call_identified(struct call *call, const struct identity *who)

@@ -15,21 +15,21 @@
 
 enum { DETAIL_SIZE = 400, HOST_SIZE = 64, PORT_SIZE = 8 };
 
-static const char *const say_names[SAY_LAST_] = {
-	[SAY_FULL] = "connections refused",
-	[SAY_CUT] = "connections cut",
-	[SAY_UNREAD] = "connections without a request",
-	[SAY_MALFORMED] = "malformed requests",
-	[SAY_STRANGER] = "requests with an unknown token",
-	[SAY_ROLE] = "requests without the needed role",
-	[SAY_OFTEN] = "reports sent too often",
-	[SAY_BUSY] = "requests refused because a limit is reached",
-	[SAY_GONE] = "agents gone",
+static const char *const say_names[API_SAY_LAST_] = {
+	[API_SAY_FULL] = "connections refused",
+	[API_SAY_CUT] = "connections cut",
+	[API_SAY_UNREAD] = "connections without a request",
+	[API_SAY_MALFORMED] = "malformed requests",
+	[API_SAY_STRANGER] = "requests with an unknown token",
+	[API_SAY_ROLE] = "requests without the needed role",
+	[API_SAY_OFTEN] = "reports sent too often",
+	[API_SAY_BUSY] = "requests refused because a limit is reached",
+	[API_SAY_GONE] = "agents gone",
 };
 
-bool api_tells(struct api *api, enum say kind)
+bool api_tells(struct api *api, enum api_say kind)
 {
-	return notice_take(&api->notices[kind], clock_mono_us());
+	return log_limit_take(&api->limits[kind], clock_mono_us());
 }
 
 void say_missed(struct api *api, uint64_t now_us)
@@ -37,7 +37,7 @@ void say_missed(struct api *api, uint64_t now_us)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(say_names); i++) {
-		uint64_t missed = notice_end(&api->notices[i], now_us);
+		uint64_t missed = log_limit_end(&api->limits[i], now_us);
 
 		if (missed > 0)
 			log_warning("%llu more %s, not logged individually",
@@ -70,36 +70,38 @@ char *api_peer_of(const struct call *call)
 	return name_of_peer(call->link);
 }
 
-/* SAY_LAST_: not worth a line, or the handler's to tell. */
-static enum say kind_of(const struct call *call, unsigned status)
+/* API_SAY_LAST_: not worth a line, or the handler's to tell. */
+static enum api_say kind_of(const struct call *call, unsigned status)
 {
 	static const struct {
 		unsigned status;
-		enum say kind;
+		enum api_say kind;
 		bool handlers_too;
 	} rows[] = {
-		{ 400, SAY_MALFORMED, true },  { 401, SAY_STRANGER, true },
-		{ 403, SAY_ROLE, true },       { 404, SAY_MALFORMED, false },
-		{ 405, SAY_MALFORMED, false }, { 413, SAY_MALFORMED, true },
-		{ 415, SAY_MALFORMED, true },  { 422, SAY_MALFORMED, true },
-		{ 429, SAY_OFTEN, true },      { 503, SAY_BUSY, false },
+		{ 400, API_SAY_MALFORMED, true },  { 401, API_SAY_STRANGER, true },
+		{ 403, API_SAY_ROLE, true },	   { 404, API_SAY_MALFORMED, false },
+		{ 405, API_SAY_MALFORMED, false }, { 413, API_SAY_MALFORMED, true },
+		{ 415, API_SAY_MALFORMED, true },  { 422, API_SAY_MALFORMED, true },
+		{ 429, API_SAY_OFTEN, true },	   { 503, API_SAY_BUSY, false },
 	};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (rows[i].status == status)
-			return rows[i].handlers_too || !call->handled ? rows[i].kind : SAY_LAST_;
+			return rows[i].handlers_too || !call->handled ? rows[i].kind
+								      : API_SAY_LAST_;
 	}
-	return SAY_LAST_;
+	return API_SAY_LAST_;
 }
 
 void say_refusal(const struct call *call, unsigned status, const char *detail)
 {
 	CLEANUP(freep) char *peer = NULL;
-	enum say kind = kind_of(call, status);
+	enum api_say kind = kind_of(call, status);
 	char text[DETAIL_SIZE + CALL_PATH_SIZE + CALL_METHOD_SIZE];
 
-	if (kind == SAY_LAST_ || call->api->closing || call->answer || !api_tells(call->api, kind))
+	if (kind == API_SAY_LAST_ || call->api->closing || call->answer ||
+	    !api_tells(call->api, kind))
 		return;
 	(void)snprintf(text, sizeof(text), "%.*s method=%s path=%s", DETAIL_SIZE - 20, detail,
 		       call->method, call->path);
@@ -113,7 +115,7 @@ void say_cut(const struct link *link, uint64_t now_us)
 	CLEANUP(freep) char *peer = NULL;
 
 	/* One that rests between requests has done nothing wrong. */
-	if ((link->used && !link->call) || !api_tells(link->api, SAY_CUT))
+	if ((link->used && !link->call) || !api_tells(link->api, API_SAY_CUT))
 		return;
 	peer = name_of_peer(link);
 	log_warning("cut: %s not complete after %llu s peer=%s",
@@ -136,7 +138,7 @@ void say_unread(const struct link *link)
 	CLEANUP(freep) char *peer = NULL;
 
 	if (link->asked || link->cut || link->api->closing || !has_said(link) ||
-	    !api_tells(link->api, SAY_UNREAD))
+	    !api_tells(link->api, API_SAY_UNREAD))
 		return;
 	peer = name_of_peer(link);
 	log_warning("%s peer=%s",

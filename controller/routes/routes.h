@@ -146,7 +146,7 @@ bool routes_argument(struct call *call, const char *name, const char *unit, unsi
 		     unsigned long most, unsigned long *value);
 
 /* ?limit and ?cursor; false: they were bad, and the call is refused. */
-bool range_of(struct call *call, enum cursor_kind kind, struct store_range *ret);
+bool routes_range_of(struct call *call, enum cursor_kind kind, struct store_range *ret);
 
 /* Items of `all` from the cursor, which counts them, to the limit. */
 struct store_page cut_page(const json_t *all, const struct store_range *range);

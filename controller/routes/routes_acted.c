@@ -18,7 +18,7 @@ void get_actions(void *context, struct call *call)
 	struct err err = ERR_INIT;
 	int r;
 
-	if (!range_of(call, CURSOR_NUMBER, &range))
+	if (!routes_range_of(call, CURSOR_NUMBER, &range))
 		return;
 	r = store_actions(s->store, call_argument(call, "node"), &range, &page, &err);
 	if (r < 0)
@@ -64,7 +64,7 @@ void get_coverage(void *context, struct call *call)
 	struct store_range range;
 	struct store_page page;
 
-	if (!range_of(call, CURSOR_NUMBER, &range))
+	if (!routes_range_of(call, CURSOR_NUMBER, &range))
 		return;
 	page = cut_page(all, &range);
 	reply_page(call, &page);

@@ -158,7 +158,7 @@ void get_campaigns(void *context, struct call *call)
 	struct err err = ERR_INIT;
 	int r;
 
-	if (!range_of(call, CURSOR_NUMBER, &range))
+	if (!routes_range_of(call, CURSOR_NUMBER, &range))
 		return;
 	range.limit = MIN(range.limit, (size_t)LIST_MAX);
 	r = store_campaigns(s->store, &range, &page, &err);

@@ -28,7 +28,7 @@ void get_incidents(void *context, struct call *call)
 		call_refuse(call, 400, "state: expected open or all");
 		return;
 	}
-	if (!range_of(call, CURSOR_NUMBER, &range))
+	if (!routes_range_of(call, CURSOR_NUMBER, &range))
 		return;
 	r = store_incidents(s->store, &range, streq(state, "open"), &page, &err);
 	if (r < 0)
@@ -60,7 +60,7 @@ void get_baselines(void *context, struct call *call)
 	struct store_range range;
 	struct store_page page;
 
-	if (!range_of(call, CURSOR_NUMBER, &range))
+	if (!routes_range_of(call, CURSOR_NUMBER, &range))
 		return;
 	page = cut_page(all, &range);
 	reply_page(call, &page);
@@ -162,7 +162,7 @@ void get_drift(void *context, struct call *call)
 	struct store_range range;
 	struct drifting *d;
 
-	if (!range_of(call, CURSOR_NUMBER, &range))
+	if (!routes_range_of(call, CURSOR_NUMBER, &range))
 		return;
 	d = xcalloc(1, sizeof(*d));
 	*d = (struct drifting){ .service = s,

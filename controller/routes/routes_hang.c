@@ -132,6 +132,6 @@ void routes_jobs_ranks(void *context, struct call *call)
 		refuse_store(call, r, &err);
 		return;
 	}
-	if (range_of(call, CURSOR_NUMBER, &range))
+	if (routes_range_of(call, CURSOR_NUMBER, &range))
 		call_reply(call, 200, ranks_of(s, job, &range));
 }

@@ -24,7 +24,7 @@ void routes_investigations_list(void *context, struct call *call)
 	struct err err = ERR_INIT;
 	int r;
 
-	if (!range_of(call, CURSOR_NUMBER, &range))
+	if (!routes_range_of(call, CURSOR_NUMBER, &range))
 		return;
 	r = store_investigations(s->store, &range, &page, &err);
 	if (r < 0)

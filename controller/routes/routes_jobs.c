@@ -227,7 +227,7 @@ void routes_jobs_list(void *context, struct call *call)
 	struct err err = ERR_INIT;
 	int r;
 
-	if (!range_of(call, CURSOR_NUMBER, &range))
+	if (!routes_range_of(call, CURSOR_NUMBER, &range))
 		return;
 	r = store_jobs(s->store, call_argument(call, "name"), &range, &page, &err);
 	if (r < 0) {
@@ -288,7 +288,7 @@ void routes_jobs_windows(void *context, struct call *call)
 		refuse_store(call, r, &err);
 		return;
 	}
-	if (!range_of(call, CURSOR_NUMBER, &range))
+	if (!routes_range_of(call, CURSOR_NUMBER, &range))
 		return;
 	r = store_trace_windows(s->store, id, &range, &page, &err);
 	if (r < 0)

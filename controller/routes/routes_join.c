@@ -343,7 +343,7 @@ void routes_join_list(void *context, struct call *call)
 	struct err err = ERR_INIT;
 	int r;
 
-	if (!range_of(call, CURSOR_NUMBER, &range))
+	if (!routes_range_of(call, CURSOR_NUMBER, &range))
 		return;
 	r = store_join_tokens(s->store, &range, clock_real_us(), &page, &err);
 	if (r < 0)

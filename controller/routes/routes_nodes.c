@@ -100,7 +100,7 @@ static bool cursor_ok(const char *cursor, enum cursor_kind kind)
 	return errno == 0 && cursor[0] >= '0' && cursor[0] <= '9' && *end == '\0';
 }
 
-bool range_of(struct call *call, enum cursor_kind kind, struct store_range *ret)
+bool routes_range_of(struct call *call, enum cursor_kind kind, struct store_range *ret)
 {
 	const char *cursor = call_argument(call, "cursor");
 	unsigned long value = LIMIT_DEFAULT;
@@ -214,7 +214,7 @@ void get_nodes(void *context, struct call *call)
 	size_t i;
 	int r;
 
-	if (!range_of(call, CURSOR_NODE, &range))
+	if (!routes_range_of(call, CURSOR_NODE, &range))
 		return;
 	r = store_nodes(s->store, &range, clock_real_us(), &page, &err);
 	if (r < 0) {
@@ -385,7 +385,7 @@ void get_samples(void *context, struct call *call)
 	struct err err = ERR_INIT;
 	int n, i;
 
-	if (!range_of(call, CURSOR_NUMBER, &range))
+	if (!routes_range_of(call, CURSOR_NUMBER, &range))
 		return;
 	n = routes_need_node(s, call_segment(call), &err);
 	if (n == 0)
@@ -410,7 +410,7 @@ void get_verdicts(void *context, struct call *call)
 	struct err err = ERR_INIT;
 	int r;
 
-	if (!range_of(call, CURSOR_NUMBER, &range))
+	if (!routes_range_of(call, CURSOR_NUMBER, &range))
 		return;
 	r = routes_need_node(s, call_segment(call), &err);
 	if (r == 0)

@@ -120,7 +120,7 @@ static void end(struct hold *hold, bool gone, json_t *orders)
 	live_end(&s->live, hold->node, gone, clock_mono_us());
 	if (gone)
 		opinions_forget(&s->opinions, hold->node);
-	if (gone && !s->closing && api_tells(s->api, SAY_GONE))
+	if (gone && !s->closing && api_tells(s->api, API_SAY_GONE))
 		log_info("agent gone node=%s", hold->node);
 	hold_leave(s, hold);
 	(void)sd_event_source_disable_unref(hold->timer);

@@ -29,7 +29,7 @@ static void list(struct service *s, struct call *call, bool silences)
 	size_t i;
 	int r = 0;
 
-	if (!range_of(call, CURSOR_NUMBER, &range))
+	if (!routes_range_of(call, CURSOR_NUMBER, &range))
 		return;
 	page = cut_page(all, &range);
 	json_array_foreach(page.items, i, item)

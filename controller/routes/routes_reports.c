@@ -270,7 +270,7 @@ static void add_result(json_t *results, unsigned status, const struct err *err)
 static void say_foreign(const struct intake *in, unsigned status, size_t taken,
 			const struct err *err)
 {
-	if (status == 403 && taken > 0 && api_tells(in->service->api, SAY_ROLE))
+	if (status == 403 && taken > 0 && api_tells(in->service->api, API_SAY_ROLE))
 		log_warning("refused: %s status=403 line=%zu", err->msg, taken + 1);
 }
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "controller/actions/remediation.h"
+#include "controller/auth/page_session.h"
 #include "controller/auth/tokens.h"
 #include "controller/controller.h"
-#include "controller/page/page_session.h"
 #include "controller/routes/routes.h"
 #include "controller/routes/routes_page.h"
 #include "controller/store/store.h"
@@ -105,18 +105,18 @@ static void note_use(struct service *s, const struct store_session_found *found,
 }
 
 /* Where nobody needs a token, the page may what `page: {role: ...}` says all the same. */
-static enum known identify_open(const struct service *s, struct call *call, struct identity *ret)
+static enum api_known identify_open(const struct service *s, struct call *call, struct identity *ret)
 {
 	if (!call_header(call, "Sec-Fetch-Site") && !call_header(call, "Origin"))
-		return KNOWN_NOT;
+		return API_KNOWN_NOT;
 	add_guards(call);
 	if (!comes_from_us(call))
-		return KNOWN_NOT;
+		return API_KNOWN_NOT;
 	*ret = (struct identity){ .role = s->settings->page.role, .session = true };
-	return KNOWN_YES;
+	return API_KNOWN_YES;
 }
 
-static enum known identify_cookie(struct service *s, struct call *call, struct identity *ret)
+static enum api_known identify_cookie(struct service *s, struct call *call, struct identity *ret)
 {
 	struct store_session_found found = { 0 };
 	struct page_session session;
@@ -128,28 +128,28 @@ static enum known identify_cookie(struct service *s, struct call *call, struct i
 
 	r = find_session(s, call, &found, &err);
 	if (r == -ENOENT)
-		return KNOWN_NOT;
+		return API_KNOWN_NOT;
 	add_guards(call);
 	if (r < 0) {
 		service_failed(s, &err);
 		call_refuse(call, 503, "the store cannot be read");
-		return KNOWN_NOT;
+		return API_KNOWN_NOT;
 	}
 	if (!comes_from_us(call))
-		return KNOWN_NOT;
+		return API_KNOWN_NOT;
 	session = session_of(&found);
 	role = role_of_token(s, found.token, &name);
 	state = page_session_state(&session, role, now_us);
 	if (state != SESSION_OPEN) {
 		forget_cookie(call);
 		call_refuse(call, 401, "%s", page_session_words(state));
-		return KNOWN_NOT;
+		return API_KNOWN_NOT;
 	}
 	note_use(s, &found, now_us);
 	*ret = (struct identity){ .role = page_session_role(&session, role, s->settings->page.role),
 				  .name = name,
 				  .session = true };
-	return KNOWN_YES;
+	return API_KNOWN_YES;
 }
 
 /* What the proxy says of who asks. False, and the call is refused: somebody else says so, or not
@@ -182,33 +182,34 @@ static bool is_proxied(const struct service *s, const struct call *call)
 	return proxy->certificate && call_header(call, proxy->user);
 }
 
-static enum known identify_proxied(const struct service *s, struct call *call, struct identity *ret)
+static enum api_known identify_proxied(const struct service *s, struct call *call,
+				       struct identity *ret)
 {
 	const struct page_proxy *proxy = &s->settings->page.proxy;
 	const int role = page_proxy_role(proxy, call_header(call, proxy->groups));
 
 	add_guards(call);
 	if (!comes_from_us(call))
-		return KNOWN_NOT;
+		return API_KNOWN_NOT;
 	if (role == ROLE_ANYBODY) {
 		call_refuse(call, 403, "no group of %s has a role (page.proxy.roles)",
 			    call_header(call, proxy->user));
-		return KNOWN_NOT;
+		return API_KNOWN_NOT;
 	}
 	*ret = (struct identity){ .role = MIN(role, s->settings->page.role),
 				  .name = call_header(call, proxy->user),
 				  .session = true };
-	return KNOWN_YES;
+	return API_KNOWN_YES;
 }
 
-enum known routes_session_identify(void *context, struct call *call, struct identity *ret)
+enum api_known routes_session_identify(void *context, struct call *call, struct identity *ret)
 {
 	struct service *s = context;
 	const struct page_proxy *proxy = &s->settings->page.proxy;
 
 	if (!routes_page_is_on(s) || (proxy->certificate && !proxy_ok(proxy, call)) ||
 	    api_has_token(call))
-		return KNOWN_NOT;
+		return API_KNOWN_NOT;
 	if (s->tokens.open)
 		return identify_open(s, call, ret);
 	return is_proxied(s, call) ? identify_proxied(s, call, ret) : identify_cookie(s, call, ret);
@@ -370,7 +371,7 @@ void routes_session_list(void *context, struct call *call)
 	size_t i;
 	int r;
 
-	if (!range_of(call, CURSOR_NUMBER, &range))
+	if (!routes_range_of(call, CURSOR_NUMBER, &range))
 		return;
 	r = store_sessions(s->store, &range, &page, &err);
 	for (i = 0; r == 0 && i < json_array_size(page.items); i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sessions of browsers (controller/page/page_session.h): opened with a token, known by their
+ * Sessions of browsers (controller/auth/page_session.h): opened with a token, known by their
  * cookie, listed and ended. `context` is the struct service.
  */
 #pragma once
@@ -12,7 +12,7 @@
  * whoever's page makes the browser ask, so a call by cookie has to come from ours; and what changes
  * something has to say "Assay-Request: 1", which no form of another page can.
  */
-enum known routes_session_identify(void *context, struct call *call, struct identity *ret);
+enum api_known routes_session_identify(void *context, struct call *call, struct identity *ret);
 
 void routes_session_post(void *context, struct call *call);
 void routes_session_delete(void *context, struct call *call);

@@ -18,7 +18,8 @@ libcontroller_a_SOURCES += controller/store/coverage_codec.c controller/store/co
 	controller/store/store_restore.h controller/store/store_series.c controller/store/store_series.h controller/store/store_sessions.c controller/store/store_sessions.h \
 	controller/store/store_sql.h controller/store/store_sums.c \
 	controller/store/store_sums.h controller/store/store_thin.c controller/store/store_topology.c \
-	controller/store/store_topology.h controller/store/store_write.c
+	controller/store/store_topology.h controller/store/store_upkeep.c controller/store/store_upkeep.h \
+	controller/store/store_write.c
 nodist_libcontroller_a_SOURCES += controller/store/sql/schema.h controller/store/sql/statements.c \
 	controller/store/sql/statements.h
 if HAVE_ZLIB

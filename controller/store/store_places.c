@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/store/store_places.h"
 
-#include "controller/pairing/rails.h"
 #include "controller/store/sql/statements.h"
 #include "controller/store/store_sql.h"
 #include "lib/base/pool.h"
 #include "lib/json/json.h"
+#include "lib/pairing/rails.h"
 
 int store_hear(struct store *s, int64_t id, const char *text, struct err *err)
 {

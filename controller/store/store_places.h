@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "controller/pairing/pairing.h"
+#include "lib/pairing/pairing.h"
 
 struct err;
 struct pool;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sessions of browsers (controller/page/page_session.h). Rows, so that whoever serves the page next
+ * Sessions of browsers (controller/auth/page_session.h). Rows, so that whoever serves the page next
  * knows them too. Of a cookie and of a token only the SHA-256 is kept, as 64 hexadecimal digits.
  */
 #pragma once

@@ -17,7 +17,6 @@
 #include "controller/controller.h"
 #include "controller/http/api_inside.h"
 #include "controller/http/api_turn.h"
-#include "controller/maintenance/maintenance.h"
 #include "controller/routes/metrics_walk.h"
 #include "controller/routes/routes.h"
 #include "controller/routes/routes_advice.h"
@@ -107,7 +106,7 @@ static const struct token_review_ops token_review_ops = { takes, ask_later, no_c
 							  close_review };
 
 static const struct controller_part *const parts[] = { &remediation_part, &campaigns_part,
-						       &maintenance_part, &metrics_part, NULL };
+						       &metrics_part, NULL };
 static const struct controller_wiring wiring = { parts, routes_set, orders_wake,
 						 routes_advice_wake };
 

@@ -3,7 +3,7 @@
  * pairing_rounds: who is to blame, by what the probes of real hosts printed.
  *
  * Standard input has lines of "NODE SAMPLE", a sample of all_reduce.busbw as the probe on that
- * node printed it. The rounds of controller/pairing are played with them: a group that is
+ * node printed it. The rounds of lib/pairing are played with them: a group that is
  * to run has done what its samples say. Prints the rounds and whom they come to; exit status 1 when
  * a group that is to run is not among them.
  */
@@ -12,10 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/pairing/pairing.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "lib/pairing/pairing.h"
 #include "lib/report/report.h"
 
 enum { NODES_MAX = 16, RUNS_MAX = 64, ROUNDS_MAX = 16, LINE_MAX_BYTES = 65536 };

@@ -24,7 +24,7 @@ HOLD_S = 5
 
 
 def policy(html):
-    """As controller/page/page_index.c makes it."""
+    """As controller/http/page_index.c makes it."""
     found = re.search(r'<script type="importmap">(.*?)</script>', html, re.S).group(1)
     digest = base64.b64encode(hashlib.sha256(found.encode()).digest()).decode()
     return ("default-src 'none'; script-src 'self' 'sha256-%s'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "

@@ -58,7 +58,7 @@ def test_it_describes_itself(run, probe):
 
 
 def rounds_of(build, samples):
-    """The rounds of controller/pairing over [(node, sample)]: how many, and [(blame or undecided, node, its part)]."""
+    """The rounds of lib/pairing over [(node, sample)]: how many, and [(blame or undecided, node, its part)]."""
     lines = "".join(f"{node} {json.dumps(sample)}\n" for node, sample in samples)
     done = subprocess.run([build / "tests/guest/pairing_rounds"], input=lines, text=True, capture_output=True, timeout=20, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -176,7 +176,7 @@ def test_the_host_with_the_slow_link_is_named_to_all(slow):
 
 
 def test_the_host_with_the_slow_link_is_named_by_pairing(slow, build):
-    """The samples of the pairs, as they are, through controller/pairing: after the second pass it is that host and no other."""
+    """The samples of the pairs, as they are, through lib/pairing: after the second pass it is that host and no other."""
     samples = [(f"node-{letter}", step.one("busbw")) for letter in "abc" for step in slow[letter]["pair"]]
     assert len(samples) == 6
     rounds, blamed = rounds_of(build, samples)

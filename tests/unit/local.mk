@@ -36,7 +36,7 @@ UNIT_TESTS += tests/unit/test_accel tests/unit/test_accel_cuda tests/unit/test_a
 	tests/unit/test_history tests/unit/test_hold tests/unit/test_host_parts tests/unit/test_http_date tests/unit/test_url tests/unit/test_host_state_known tests/unit/test_host_state_pci tests/unit/test_job_groups tests/unit/test_job_judge \
 	tests/unit/test_json tests/unit/test_jval tests/unit/test_kernel_rules tests/unit/test_kmsg tests/unit/test_kv \
 	tests/unit/test_link_message tests/unit/test_link_watch tests/unit/test_link_words tests/unit/test_localise \
-	tests/unit/test_localise_mesh tests/unit/test_localise_small tests/unit/test_localise_strangers tests/unit/test_lock \
+	tests/unit/test_localise_mesh tests/unit/test_localise_small tests/unit/test_localise_strangers tests/unit/test_lock tests/unit/test_log_limit \
 	tests/unit/test_log_watch tests/unit/test_loopback_answers tests/unit/test_loopback_data tests/unit/test_loopback_gpu \
 	tests/unit/test_loopback_gpu_mesh tests/unit/test_loopback_mesh tests/unit/test_machine tests/unit/test_manual_rate \
 	tests/unit/test_map tests/unit/test_memory_contention tests/unit/test_memory_gpu tests/unit/test_memory_numa \
@@ -389,7 +389,7 @@ UNIT_TESTS += tests/unit/test_advice tests/unit/test_prediction tests/unit/test_
 	tests/unit/test_accused tests/unit/test_alert tests/unit/test_alert_book tests/unit/test_api_ask tests/unit/test_authz tests/unit/test_beats_kept tests/unit/test_baseline tests/unit/test_baseline_store \
 	tests/unit/test_cluster_names tests/unit/test_coverage_codec tests/unit/test_db tests/unit/test_diagnosis_rerun tests/unit/test_drift tests/unit/test_findings tests/unit/test_fleet_view tests/unit/test_group_brought \
 	tests/unit/test_host_identity tests/unit/test_ingest tests/unit/test_investigation tests/unit/test_job_facts tests/unit/test_job_rungs tests/unit/test_job_loads tests/unit/test_job_view tests/unit/test_live tests/unit/test_load_shed tests/unit/test_metric_series \
-	tests/unit/test_node_record tests/unit/test_node_view tests/unit/test_notice tests/unit/test_opinion \
+	tests/unit/test_node_record tests/unit/test_node_view tests/unit/test_opinion \
 	tests/unit/test_pack tests/unit/test_pair_brought tests/unit/test_peer_quotas tests/unit/test_placement tests/unit/test_rail_map tests/unit/test_report_clock \
 	tests/unit/test_reservation tests/unit/test_retention tests/unit/test_host_speeds tests/unit/test_self_baseline tests/unit/test_standing_codec \
 	tests/unit/test_store tests/unit/test_store_alerts tests/unit/test_store_crash tests/unit/test_store_investigations tests/unit/test_store_jobs tests/unit/test_store_placements tests/unit/test_store_places tests/unit/test_store_predictions tests/unit/test_store_thin \
@@ -480,7 +480,6 @@ tests_unit_test_rail_map_LDADD = $(CONTROLLER_LIBS) $(LDADD)
 tests_unit_test_node_record_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_node_record_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_node_view_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
-tests_unit_test_notice_LDADD = libcontroller.a $(LDADD)
 tests_unit_test_opinion_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_peer_quotas_LDADD = libcontroller.a $(LDADD)
 tests_unit_test_pack_LDADD = libcontroller.a $(LDADD) $(CONTROLLER_LIBS)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A simulated fabric for controller/pairing: nodes below leaf switches, one rate for each
+ * A simulated fabric for lib/pairing: nodes below leaf switches, one rate for each
  * node, NIC and switch, and a group that carries what the slowest of them lets through.
  */
 #pragma once
 
-#include "controller/pairing/pairing.h"
+#include "lib/pairing/pairing.h"
 #include "tests/unit/random.h"
 
 enum {

@@ -63,12 +63,14 @@ static void handle_later(void *context, struct call *call)
 	call_hold(call, NULL, NULL);
 }
 
-static enum known identify(void *context UNUSED, const char *token, const char *peer UNUSED,
-			   struct identity *ret)
+static enum api_known identify(void *context UNUSED, const char *token, const char *peer UNUSED,
+			       struct identity *ret)
 {
 	if (streq(token, "known"))
 		*ret = gpu_1;
-	return streq(token, "known") ? KNOWN_YES : streq(token, "later") ? KNOWN_LATER : KNOWN_NOT;
+	return streq(token, "known")   ? API_KNOWN_YES
+	       : streq(token, "later") ? API_KNOWN_LATER
+				       : API_KNOWN_NOT;
 }
 
 static void ask(void *context, struct call *call, const char *token)

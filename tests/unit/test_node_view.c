@@ -127,21 +127,23 @@ static void facts_replace_those_of_before(void)
 
 	node->out = OUT_OURS;
 	c.ready = false;
-	node_view_facts(&fleet, node, &c, "rack", false, true);
+	node_view_out(node, &c, false, true);
+	node_view_facts(&fleet, node, &c, "rack");
 	CHECK_EQ(node->out, OUT_OURS | OUT_OTHERS | OUT_NOT_READY | OUT_COMING);
 	CHECK_EQ(node->domain, NAME_NONE);
 	c.ready = true;
 	c.labels = json_pack("{s:s}", "rack", "r1");
 	c.managed = false;
-	node_view_facts(&fleet, node, &c, "rack", false, false);
+	node_view_out(node, &c, false, false);
+	node_view_facts(&fleet, node, &c, "rack");
 	CHECK_EQ(node->out, OUT_OURS);
 	CHECK_STR(names_text(&fleet.domains, node->domain), "r1");
 	CHECK(!node->managed);
 	c.hold_us = NOW_US; /* it is over, and still there */
-	node_view_facts(&fleet, node, &c, "rack", false, false);
+	node_view_out(node, &c, false, false);
 	CHECK_EQ(node->out, OUT_OURS | OUT_OTHERS | OUT_COMING);
 	node->out = OUT_HOLD;
-	node_view_facts(&fleet, node, &c, "rack", false, false);
+	node_view_out(node, &c, false, false);
 	CHECK_EQ(node->out, OUT_HOLD);
 	json_decref(c.labels);
 	fleet_release(&fleet);

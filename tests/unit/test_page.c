@@ -2,12 +2,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "controller/auth/page_proxy.h"
+#include "controller/auth/page_session.h"
 #include "controller/config/settings.h"
 #include "controller/http/api.h"
-#include "controller/page/page_files.h"
-#include "controller/page/page_index.h"
-#include "controller/page/page_proxy.h"
-#include "controller/page/page_session.h"
+#include "controller/http/page_files.h"
+#include "controller/http/page_index.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "tests/unit/test.h"

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "controller/config/rail_map.h"
-#include "controller/pairing/rails.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "lib/pairing/rails.h"
 #include "tests/unit/test.h"
 
 static int read_text(const char *text, struct rail_map *ret, struct err *err)

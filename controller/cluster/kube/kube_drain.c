@@ -16,7 +16,7 @@
 
 static void on_noted(void *context, const struct kube_answer *answer)
 {
-	struct round *round = context;
+	struct kube_round *round = context;
 
 	round->request = NULL;
 	/* Somebody changed the node in between: it is read again. */
@@ -24,7 +24,7 @@ static void on_noted(void *context, const struct kube_answer *answer)
 			answer->words, answer->retry_us);
 }
 
-static void patch_note(struct round *round, const char *path, const char *version)
+static void patch_note(struct kube_round *round, const char *path, const char *version)
 {
 	struct kube *kube = round->drains->options.kube;
 	CLEANUP(json_freep)
@@ -47,7 +47,7 @@ static void patch_note(struct round *round, const char *path, const char *versio
 
 static void on_node(void *context, const struct kube_answer *answer)
 {
-	struct round *round = context;
+	struct kube_round *round = context;
 	const json_t *metadata = json_object_get(answer->body, "metadata");
 	const json_t *notes = json_object_get(metadata, "annotations");
 	const char *version = json_string_value(json_object_get(metadata, "resourceVersion"));
@@ -71,7 +71,7 @@ static void on_node(void *context, const struct kube_answer *answer)
 		patch_note(round, path, version);
 }
 
-static void look_up_node(struct round *round)
+static void look_up_node(struct kube_round *round)
 {
 	char path[KUBE_PATH_MAX];
 	struct err err = ERR_INIT;
@@ -118,7 +118,7 @@ static char *find_version(const json_t *body)
 
 static void on_listed(void *context, struct kube_pods_listed *listed)
 {
-	struct round *round = context;
+	struct kube_round *round = context;
 
 	round->list = NULL;
 	if (listed->result != CLUSTER_DONE) {
@@ -130,7 +130,7 @@ static void on_listed(void *context, struct kube_pods_listed *listed)
 	kube_evict(round);
 }
 
-static void list_pods(struct round *round, kube_pods_done *done)
+static void list_pods(struct kube_round *round, kube_pods_done *done)
 {
 	struct err err = ERR_INIT;
 
@@ -141,7 +141,7 @@ static void list_pods(struct round *round, kube_pods_done *done)
 
 static void on_discovered(void *context, const struct kube_answer *answer)
 {
-	struct round *round = context;
+	struct kube_round *round = context;
 
 	round->request = NULL;
 	if (answer->result != CLUSTER_DONE) {
@@ -159,7 +159,7 @@ static void on_discovered(void *context, const struct kube_answer *answer)
 		list_pods(round, on_listed);
 }
 
-static void discover(struct round *round)
+static void discover(struct kube_round *round)
 {
 	struct err err = ERR_INIT;
 
@@ -178,7 +178,7 @@ void kube_drain(struct kube_drains *drains, const struct cluster_change *change,
 	static const struct cluster_drain plain = { 0 };
 	const struct cluster_drain *drain = change->drain ? change->drain : &plain;
 	const char *stopped = drains->options.stopped(drains->options.context);
-	struct round *round;
+	struct kube_round *round;
 
 	kube_evict_forget(drains, false);
 	if (stopped) {
@@ -219,7 +219,7 @@ static bool has_text(char *const *texts, size_t n, const char *text)
 
 static void on_jobs_listed(void *context, struct kube_pods_listed *listed)
 {
-	struct round *round = context;
+	struct kube_round *round = context;
 	char *texts[FLEET_JOBS_MAX];
 	size_t n = 0, i;
 
@@ -245,7 +245,7 @@ static void on_jobs_listed(void *context, struct kube_pods_listed *listed)
 
 void kube_drain_jobs(struct kube_drains *drains, const char *node, const struct cluster_call *call)
 {
-	struct round *round = kube_round_new(drains, node, true, call);
+	struct kube_round *round = kube_round_new(drains, node, true, call);
 
 	if (!round)
 		return;

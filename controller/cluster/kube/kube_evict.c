@@ -18,7 +18,7 @@
 
 /* --- memory --- */
 
-static void kept_free(struct kept_node *kept)
+static void kept_free(struct kube_round_kept *kept)
 {
 	while (kept->n > 0)
 		free(kept->held[--kept->n].uid);
@@ -30,10 +30,10 @@ static void kept_free(struct kept_node *kept)
 void kube_evict_forget(struct kube_drains *drains, bool all)
 {
 	uint64_t now_us = drains->options.mono_us();
-	struct kept_node **at = &drains->kept;
+	struct kube_round_kept **at = &drains->kept;
 
 	while (*at) {
-		struct kept_node *kept = *at;
+		struct kube_round_kept *kept = *at;
 
 		if (!all && now_us - kept->used_us < FORGET_US) {
 			at = &kept->next;
@@ -44,10 +44,10 @@ void kube_evict_forget(struct kube_drains *drains, bool all)
 	}
 }
 
-static struct kept_node *kept_of(struct round *round)
+static struct kube_round_kept *kept_of(struct kube_round *round)
 {
 	struct kube_drains *drains = round->drains;
-	struct kept_node *kept;
+	struct kube_round_kept *kept;
 
 	for (kept = drains->kept; kept; kept = kept->next) {
 		if (streq(kept->node, round->node))
@@ -63,9 +63,9 @@ static struct kept_node *kept_of(struct round *round)
 	return kept;
 }
 
-static struct held *held_of(struct round *round, const char *uid, bool make)
+static struct kube_round_held *held_of(struct kube_round *round, const char *uid, bool make)
 {
-	struct kept_node *kept = kept_of(round);
+	struct kube_round_kept *kept = kept_of(round);
 	size_t i;
 
 	for (i = 0; i < kept->n; i++) {
@@ -77,7 +77,7 @@ static struct held *held_of(struct round *round, const char *uid, bool make)
 	if (kept->n == KUBE_PODS_MAX)
 		free(kept->held[--kept->n].uid);
 	kept->held = xrealloc(kept->held, kept->n + 1, sizeof(*kept->held));
-	kept->held[kept->n] = (struct held){ .uid = xstrdup(uid) };
+	kept->held[kept->n] = (struct kube_round_held){ .uid = xstrdup(uid) };
 	return &kept->held[kept->n++];
 }
 
@@ -96,7 +96,7 @@ static bool says(const struct kube_answer *answer, const char *part)
 }
 
 /* The first that may not go is the one to be named. */
-static void remember_words(struct round *round, const struct kube_pod *pod, const char *why)
+static void remember_words(struct kube_round *round, const struct kube_pod *pod, const char *why)
 {
 	char name[KUBE_POD_NAME_SIZE];
 
@@ -105,10 +105,10 @@ static void remember_words(struct round *round, const struct kube_pod *pod, cons
 }
 
 /* Not before `base_us`, twice as long each time; what the server asks for counts when it is more. */
-static struct held *hold_back(struct round *round, const struct kube_pod *pod, uint64_t base_us,
-			      const struct kube_answer *answer)
+static struct kube_round_held *hold_back(struct kube_round *round, const struct kube_pod *pod,
+					 uint64_t base_us, const struct kube_answer *answer)
 {
-	struct held *held = held_of(round, pod->uid, true);
+	struct kube_round_held *held = held_of(round, pod->uid, true);
 	const unsigned doubled = MIN(held->failures, 4U);
 	uint64_t wait_us = MIN(base_us << doubled, HELD_MOST_US);
 
@@ -118,7 +118,7 @@ static struct held *hold_back(struct round *round, const struct kube_pod *pod, u
 	return held;
 }
 
-static int wait_for(struct round *round, const struct kube_pod *pod,
+static int wait_for(struct kube_round *round, const struct kube_pod *pod,
 		    const struct kube_answer *answer)
 {
 	char name[KUBE_POD_NAME_SIZE];
@@ -130,7 +130,7 @@ static int wait_for(struct round *round, const struct kube_pod *pod,
 			  "pod=%s node=%s",
 			  kube_pod_name(pod, name), round->node);
 	}
-	return TOLD_WAITS;
+	return KUBE_TOLD_WAITS;
 }
 
 /* Whom we named is gone: what has its name now is another one. */
@@ -145,33 +145,34 @@ static bool is_unknown(const struct kube_answer *answer)
 	return answer->status == 404 || (answer->status == 400 && says(answer, "is registered"));
 }
 
-static int told_of(struct round *round, const struct kube_pod *pod, const struct kube_answer *answer)
+static int told_of(struct kube_round *round, const struct kube_pod *pod,
+		   const struct kube_answer *answer)
 {
 	if (answer->result == CLUSTER_DONE)
-		return TOLD_GOES;
+		return KUBE_TOLD_GOES;
 	if (answer->result == CLUSTER_GONE || is_another(answer))
-		return TOLD_GONE;
+		return KUBE_TOLD_GONE;
 	if (is_unknown(answer)) {
 		round->lapsed = true;
 		remember_words(round, pod, message_of(answer));
-		return TOLD_WAITS;
+		return KUBE_TOLD_WAITS;
 	}
 	if (answer->status == 403 && !says(answer, "is being terminated")) {
 		round->refused = true;
 		remember_words(round, pod, answer->words);
-		return TOLD_WAITS;
+		return KUBE_TOLD_WAITS;
 	}
 	return wait_for(round, pod, answer);
 }
 
 /* --- the round --- */
 
-static void go_on(struct round *round);
+static void go_on(struct kube_round *round);
 
 static void on_evicted(void *context, const struct kube_answer *answer)
 {
-	struct asked_pod *asked = context;
-	struct round *round = asked->round;
+	struct kube_round_pod *asked = context;
+	struct kube_round *round = asked->round;
 	const struct kube_pod *pod = &round->pods.items[asked->index];
 
 	asked->request = NULL;
@@ -180,7 +181,7 @@ static void on_evicted(void *context, const struct kube_answer *answer)
 	go_on(round);
 }
 
-static int send_eviction(struct round *round, struct asked_pod *asked, struct err *err)
+static int send_eviction(struct kube_round *round, struct kube_round_pod *asked, struct err *err)
 {
 	const struct kube_pod *pod = &round->pods.items[asked->index];
 	CLEANUP(json_freep)
@@ -206,14 +207,14 @@ static int send_eviction(struct round *round, struct asked_pod *asked, struct er
 			 &asked->request, err);
 }
 
-static bool is_due(struct round *round, const struct kube_pod *pod)
+static bool is_due(struct kube_round *round, const struct kube_pod *pod)
 {
-	const struct held *held = held_of(round, pod->uid, false);
+	const struct kube_round_held *held = held_of(round, pod->uid, false);
 
 	return !held || held->again_us <= round->drains->options.mono_us();
 }
 
-static void evict_one(struct round *round, struct asked_pod *asked)
+static void evict_one(struct kube_round *round, struct kube_round_pod *asked)
 {
 	const struct kube_pod *pod = &round->pods.items[asked->index];
 	struct err err = ERR_INIT;
@@ -221,12 +222,12 @@ static void evict_one(struct round *round, struct asked_pod *asked)
 	if (asked->fate != KUBE_GOES)
 		return;
 	if (!is_due(round, pod)) {
-		asked->told = TOLD_WAITS;
+		asked->told = KUBE_TOLD_WAITS;
 		remember_words(round, pod, "it may not be evicted yet");
 		return;
 	}
 	if (send_eviction(round, asked, &err) < 0) {
-		asked->told = TOLD_WAITS;
+		asked->told = KUBE_TOLD_WAITS;
 		remember_words(round, pod, err.msg);
 		return;
 	}
@@ -234,26 +235,27 @@ static void evict_one(struct round *round, struct asked_pod *asked)
 }
 
 /* How many are still there, and in `ret_wait` how many of those may not go. */
-static size_t count_left(const struct round *round, size_t *ret_wait)
+static size_t count_left(const struct kube_round *round, size_t *ret_wait)
 {
 	size_t left = 0, i;
 
 	*ret_wait = 0;
 	for (i = 0; i < round->pods.n; i++) {
-		const struct asked_pod *a = &round->asked[i];
+		const struct kube_round_pod *a = &round->asked[i];
 
-		*ret_wait += a->told == TOLD_WAITS;
-		left += a->fate == KUBE_LEAVING || a->told == TOLD_GOES || a->told == TOLD_WAITS ||
-			(a->fate == KUBE_GOES && a->told == TOLD_NOT);
+		*ret_wait += a->told == KUBE_TOLD_WAITS;
+		left += a->fate == KUBE_LEAVING || a->told == KUBE_TOLD_GOES ||
+			a->told == KUBE_TOLD_WAITS ||
+			(a->fate == KUBE_GOES && a->told == KUBE_TOLD_NOT);
 	}
 	return left;
 }
 
 /* When the first of those that wait may be asked again. */
-static uint64_t wait_of(struct round *round)
+static uint64_t wait_of(struct kube_round *round)
 {
 	uint64_t now_us = round->drains->options.mono_us(), wait_us = HELD_MOST_US;
-	const struct kept_node *kept = kept_of(round);
+	const struct kube_round_kept *kept = kept_of(round);
 	size_t i;
 
 	for (i = 0; i < kept->n; i++) {
@@ -266,7 +268,7 @@ static uint64_t wait_of(struct round *round)
 	return wait_us;
 }
 
-static void conclude(struct round *round)
+static void conclude(struct kube_round *round)
 {
 	size_t wait, left = count_left(round, &wait);
 	CLEANUP(freep) char *words = NULL;
@@ -286,20 +288,20 @@ static void conclude(struct round *round)
 }
 
 /* The round is over before its end. */
-static void hold_rest(struct round *round, const char *why)
+static void hold_rest(struct kube_round *round, const char *why)
 {
 	for (; round->at < round->pods.n; round->at++) {
-		struct asked_pod *asked = &round->asked[round->at];
+		struct kube_round_pod *asked = &round->asked[round->at];
 
 		if (asked->fate != KUBE_GOES)
 			continue;
-		asked->told = TOLD_WAITS;
+		asked->told = KUBE_TOLD_WAITS;
 		remember_words(round, &round->pods.items[round->at],
 			       why ? why : "it was not evicted");
 	}
 }
 
-static void go_on(struct round *round)
+static void go_on(struct kube_round *round)
 {
 	const struct kube_drains_options *o = &round->drains->options;
 
@@ -317,7 +319,7 @@ static void go_on(struct round *round)
 }
 
 /* What may not go is named with what would let it go; the others are counted. */
-static void keep_all(struct round *round, size_t n)
+static void keep_all(struct kube_round *round, size_t n)
 {
 	CLEANUP(freep)
 	char *words =
@@ -326,7 +328,7 @@ static void keep_all(struct round *round, size_t n)
 	kube_round_fail(round, CLUSTER_AGAIN, words, KEPT_US);
 }
 
-void kube_evict(struct round *round)
+void kube_evict(struct kube_round *round)
 {
 	size_t keeps = 0, i;
 
@@ -335,7 +337,7 @@ void kube_evict(struct round *round)
 		const struct kube_pod *pod = &round->pods.items[i];
 		const char *why;
 
-		round->asked[i] = (struct asked_pod){ .round = round, .index = i };
+		round->asked[i] = (struct kube_round_pod){ .round = round, .index = i };
 		round->asked[i].fate = kube_pod_fate(pod, &round->leave, &why);
 		if (round->asked[i].fate != KUBE_KEEPS)
 			continue;

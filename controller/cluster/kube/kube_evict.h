@@ -5,10 +5,10 @@
 #include <stdbool.h>
 
 struct kube_drains;
-struct round;
+struct kube_round;
 
 /* Ask the pods of the round to go; ends it. */
-void kube_evict(struct round *round);
+void kube_evict(struct kube_round *round);
 
 /* Forget what pods were told to wait for, of nodes that nobody drains any more, or of all. */
 void kube_evict_forget(struct kube_drains *drains, bool all);

@@ -5,7 +5,7 @@
 
 #include "lib/base/xalloc.h"
 
-static void round_free(struct round *round)
+static void round_free(struct kube_round *round)
 {
 	size_t i;
 
@@ -21,10 +21,10 @@ static void round_free(struct round *round)
 	free(round);
 }
 
-void kube_round_end(struct round *round, const struct cluster_answer *answer)
+void kube_round_end(struct kube_round *round, const struct cluster_answer *answer)
 {
 	struct kube_drains *drains = round->drains;
-	struct round **at = &drains->rounds;
+	struct kube_round **at = &drains->rounds;
 
 	while (*at != round)
 		at = &(*at)->next;
@@ -34,7 +34,7 @@ void kube_round_end(struct round *round, const struct cluster_answer *answer)
 	round_free(round);
 }
 
-void kube_round_fail(struct round *round, enum cluster_result result, const char *words,
+void kube_round_fail(struct kube_round *round, enum cluster_result result, const char *words,
 		     uint64_t retry_us)
 {
 	kube_round_end(round, &(struct cluster_answer){
@@ -43,7 +43,7 @@ void kube_round_fail(struct round *round, enum cluster_result result, const char
 
 static bool is_under_way(const struct kube_drains *drains, const char *node, bool jobs_only)
 {
-	const struct round *round;
+	const struct kube_round *round;
 
 	for (round = drains->rounds; round; round = round->next) {
 		if (round->jobs_only == jobs_only && streq(round->node, node))
@@ -52,11 +52,11 @@ static bool is_under_way(const struct kube_drains *drains, const char *node, boo
 	return false;
 }
 
-struct round *kube_round_new(struct kube_drains *drains, const char *node, bool jobs_only,
-			     const struct cluster_call *call)
+struct kube_round *kube_round_new(struct kube_drains *drains, const char *node, bool jobs_only,
+				  const struct cluster_call *call)
 {
 	const bool twice = is_under_way(drains, node, jobs_only);
-	struct round *round;
+	struct kube_round *round;
 
 	if (twice || drains->n_rounds >= KUBE_ROUNDS_MAX) {
 		cluster_answer(call,
@@ -68,11 +68,11 @@ struct round *kube_round_new(struct kube_drains *drains, const char *node, bool 
 		return NULL;
 	}
 	round = xcalloc(1, sizeof(*round));
-	*round = (struct round){ .next = drains->rounds,
-				 .drains = drains,
-				 .node = xstrdup(node),
-				 .call = *call,
-				 .jobs_only = jobs_only };
+	*round = (struct kube_round){ .next = drains->rounds,
+				      .drains = drains,
+				      .node = xstrdup(node),
+				      .call = *call,
+				      .jobs_only = jobs_only };
 	drains->rounds = round;
 	drains->n_rounds++;
 	return round;

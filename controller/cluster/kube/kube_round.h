@@ -12,34 +12,34 @@
 #define KUBE_NOT_NOW_US USEC_PER_SEC
 
 /* What a node's pods were told to wait for, from round to round. */
-struct held {
+struct kube_round_held {
 	char *uid;
 	unsigned failures;
 	uint64_t again_us; /* monotonic */
 };
 
-struct kept_node {
-	struct kept_node *next;
+struct kube_round_kept {
+	struct kube_round_kept *next;
 	char *node;
 	uint64_t used_us; /* monotonic */
-	struct held *held;
+	struct kube_round_held *held;
 	size_t n;
 };
 
 /* What happened to a pod in a round. */
-enum told { TOLD_NOT, TOLD_GOES, TOLD_GONE, TOLD_WAITS };
+enum kube_told { KUBE_TOLD_NOT, KUBE_TOLD_GOES, KUBE_TOLD_GONE, KUBE_TOLD_WAITS };
 
-struct asked_pod {
-	struct round *round;
+struct kube_round_pod {
+	struct kube_round *round;
 	size_t index; /* of the pods */
 	struct kube_request *request;
 	int fate; /* enum kube_fate */
-	int told; /* enum told */
+	int told; /* enum kube_told */
 };
 
 /* Something under way: a drain's round, an annotation or a question for jobs. */
-struct round {
-	struct round *next;
+struct kube_round {
+	struct kube_round *next;
 	struct kube_drains *drains;
 	char *node;
 	struct cluster_call call;
@@ -49,7 +49,7 @@ struct round {
 	struct kube_pod_list *list;
 	struct kube_request *request;
 	struct kube_pods pods;
-	struct asked_pod *asked;
+	struct kube_round_pod *asked;
 	size_t at, out; /* the next to ask; how many are under way */
 	bool refused, lapsed;
 	char *words; /* of the first that may not go */
@@ -57,17 +57,17 @@ struct round {
 
 struct kube_drains {
 	struct kube_drains_options options;
-	struct round *rounds;
+	struct kube_round *rounds;
 	size_t n_rounds;
-	struct kept_node *kept;
+	struct kube_round_kept *kept;
 	char *version; /* of Eviction, "policy/v1"; NULL: not known */
 };
 
 /* A place for it, or NULL: the call was answered. */
-struct round *kube_round_new(struct kube_drains *drains, const char *node, bool jobs_only,
-			     const struct cluster_call *call);
+struct kube_round *kube_round_new(struct kube_drains *drains, const char *node, bool jobs_only,
+				  const struct cluster_call *call);
 
 /* Answer and forget it. */
-void kube_round_end(struct round *round, const struct cluster_answer *answer);
-void kube_round_fail(struct round *round, enum cluster_result result, const char *words,
+void kube_round_end(struct kube_round *round, const struct cluster_answer *answer);
+void kube_round_fail(struct kube_round *round, enum cluster_result result, const char *words,
 		     uint64_t retry_us);

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "controller/pairing/inside.h"
+#include "lib/pairing/inside.h"
 
 /* Chance that noise makes one of all nodes look so low, at most. */
 #define NOISE_CHANCE 1e-4

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/pairing/pairing.h"
+#include "lib/pairing/pairing.h"
 
 #include <errno.h>
 
-#include "controller/pairing/inside.h"
 #include "lib/base/err.h"
+#include "lib/pairing/inside.h"
 
 size_t pairing_rounds_max(size_t n)
 {

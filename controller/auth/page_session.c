@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/page/page_session.h"
+#include "controller/auth/page_session.h"
 
 #include <inttypes.h>
 

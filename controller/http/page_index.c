@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/page/page_index.h"
+#include "controller/http/page_index.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "controller/page/page_files.h"
+#include "controller/http/page_files.h"
 #include "lib/base/base64.h"
 #include "lib/base/err.h"
 #include "lib/base/sha256.h"

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "controller/pairing/inside.h"
+#include "lib/pairing/inside.h"
 
 enum { SUBJECT_SIZE = 128 };
 

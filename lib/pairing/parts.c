@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
-#include "controller/pairing/inside.h"
 #include "lib/base/xalloc.h"
+#include "lib/pairing/inside.h"
 
 /* What a group that broke off reached: nothing, as far as a logarithm can say it. */
 #define FAILED_PART 1e-3

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/pairing/rails.h"
+#include "lib/pairing/rails.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* When a slow switch is believed, rather than bad nodes below it. */
 #include <math.h>
 
-#include "controller/pairing/inside.h"
+#include "lib/pairing/inside.h"
 
 /* A switch is blamed when it stands for so many nodes, whatever else is known. */
 enum { LEAF_INSTEAD_OF = PAIRING_BAD_MAX + 1, LEAF_NODES_MIN = 3 };

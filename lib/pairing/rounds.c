@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who runs with whom: pairs of every two, or of suspects with somebody good. */
-#include "controller/pairing/inside.h"
 #include "lib/base/circle.h"
+#include "lib/pairing/inside.h"
 
 /* What speaks against a pair, the worst first; among equals the order decides. */
 enum { COST_SUSPECTS = 1 << 20, COST_MET = 1 << 10, COST_NOT_GOOD = 1 << 8, COST_CROSS = 1 << 4 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/page/page_files.h"
+#include "controller/http/page_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "controller/http/api_gzip.h"
-#include "controller/page/page_index.h"
+#include "controller/http/page_index.h"
 #include "lib/base/err.h"
 #include "lib/base/sha256.h"
 #include "lib/base/xalloc.h"

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "controller/pairing/pairing.h"
 #include "lib/judge/tomography.h"
+#include "lib/pairing/pairing.h"
 
 /* Rates of one class only are compared with each other. */
 enum pairing_class {

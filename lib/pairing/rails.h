@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "controller/pairing/pairing.h"
+#include "lib/pairing/pairing.h"
 
 /*
  * The switches that the RNICs of a topology (NULL: none) heard of by LLDP, by rail, borrowed from

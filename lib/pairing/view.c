@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "controller/pairing/inside.h"
 #include "lib/base/xalloc.h"
+#include "lib/pairing/inside.h"
 
 static bool is_member(const struct pairing_result *r, size_t n, size_t node)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/page/page_proxy.h"
+#include "controller/auth/page_proxy.h"
 
 #include <errno.h>
 #include <stdlib.h>
