@@ -115,10 +115,10 @@ struct ring_slot {
 	_Atomic uint64_t host_start_ns, host_stop_ns; /* when the first and last were heard of */
 	_Atomic uint64_t wait_ns;		      /* since when `wait` */
 	int32_t peer;				      /* of send, receive; root; -1 */
-	uint16_t channels;			      /* as NCCL says: an upper bound for P2P */
+	_Atomic uint16_t channels;		      /* as NCCL says: an upper bound for P2P */
 	_Atomic uint16_t started, stopped;	      /* channels */
 	_Atomic uint8_t wait;			      /* enum ring_wait */
-	uint8_t func;				      /* enum ring_func */
+	_Atomic uint8_t func;			      /* enum ring_func */
 	_Atomic uint8_t flags;			      /* enum ring_flag */
 	uint8_t algo, proto;  /* first letter of NCCL's names: 'R'ing, 'T'ree ...; 0 */
 	uint8_t element_size; /* bytes; 0: not known */

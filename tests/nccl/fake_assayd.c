@@ -157,6 +157,10 @@ static void keep_again(int ring)
 	struct stat st;
 	int i = 0;
 
+	if (atomic_load(&manner) != FAKE_TAKES) {
+		close(ring);
+		return;
+	}
 	if (fstat(ring, &st) < 0 || st.st_size != RING_SIZE)
 		fail("what came again is no ring");
 	while (i < atomic_load(&n_rings) && rings[i].inode != st.st_ino)
@@ -171,6 +175,7 @@ static void keep_again(int ring)
 	}
 	atomic_store(&rings[i].wants->mask, atomic_load(&first_mask));
 	atomic_store(&rings[i].wants->until_ns, now_ns() + HOUR_NS);
+	close(ring); /* before anybody hears of it: who looks for descriptors finds the plug-in's */
 	atomic_fetch_add(&n_agains, 1);
 }
 
@@ -184,9 +189,7 @@ static void meet(int fd)
 	if (ring < 0)
 		return;
 	if (again) {
-		if (atomic_load(&manner) == FAKE_TAKES)
-			keep_again(ring);
-		close(ring);
+		keep_again(ring);
 		return;
 	}
 	page_fd = make_page(&page);
@@ -194,9 +197,9 @@ static void meet(int fd)
 		keep(ring, page);
 	else
 		munmap(page, RING_CONTROL_SIZE);
+	close(ring);
 	send_welcome(fd, page_fd);
 	close(page_fd);
-	close(ring);
 }
 
 static void *serve(void *unused)
