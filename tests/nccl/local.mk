@@ -5,7 +5,8 @@ NCCL_HARNESS_H = tests/nccl/fake_assayd.h tests/nccl/fake_nccl.h tests/nccl/harn
 EXTRA_DIST += $(NCCL_HARNESS_C) $(NCCL_HARNESS_H) tests/nccl/bench.c
 NCCL_HARNESS_FILES = $(srcdir)/tests/nccl/fake_assayd.c $(srcdir)/tests/nccl/fake_nccl.c $(srcdir)/tests/nccl/harness.c \
 	$(srcdir)/tests/nccl/harness_again.c $(srcdir)/tests/nccl/harness_lives.c $(srcdir)/tests/nccl/harness_orders.c
-NCCL_BENCH_FILES = $(srcdir)/tests/nccl/fake_assayd.c $(srcdir)/tests/nccl/fake_nccl.c $(srcdir)/tests/nccl/bench.c
+NCCL_BENCH_FILES = $(srcdir)/tests/nccl/fake_assayd.c $(srcdir)/tests/nccl/fake_nccl.c $(srcdir)/tests/nccl/bench.c \
+	$(srcdir)/plugins/nccl/profiler_handover.c
 # The plug-in finds ncclGetVersion() and statvfs() in the program.
 NCCL_HARNESS_LINK = $(AM_V_CCLD)$(MKDIR_P) $(@D) && $(CC) $(NCCL_PLUGIN_FLAGS) -rdynamic -o $@
 NCCL_HARNESSES = tests/nccl/harness tests/nccl/address/harness tests/nccl/address/plugin.so tests/nccl/thread/harness \
