@@ -62,7 +62,7 @@ static void forget_process(struct ring_set *set, size_t i)
 	set->processes[i] = set->processes[--set->n_processes];
 	if (set->forget && p->of_user)
 		set->forget(p->of_user);
-	if (set->let_go)
+	if (set->let_go && p->kept)
 		set->let_go(p, NULL);
 	closep(&p->pidfd);
 	free(p);
@@ -283,6 +283,15 @@ static enum ring_refusal add(struct ring_set *set, struct ring_process *p, int f
 	return RING_TAKEN;
 }
 
+/* Its process comes first: without what is known of it the ring is nothing. */
+static void keep(const struct ring_set *set, const struct ring_entry *ring, int fd)
+{
+	if (!ring->process->kept)
+		set->keep(ring->process, NULL, -1);
+	ring->process->kept = true;
+	set->keep(ring->process, ring, fd);
+}
+
 enum ring_refusal ring_set_add(struct ring_set *set, const struct ring_owner *owner, int fd,
 			       int *ret_control_fd)
 {
@@ -292,7 +301,7 @@ enum ring_refusal ring_set_add(struct ring_set *set, const struct ring_owner *ow
 	if (why == RING_TAKEN)
 		why = add(set, p, fd, ret_control_fd);
 	if (why == RING_TAKEN && set->keep)
-		set->keep(p, &set->rings[set->n_rings - 1], fd);
+		keep(set, &set->rings[set->n_rings - 1], fd);
 	forget_idle(set);
 	return why;
 }
@@ -330,7 +339,8 @@ enum ring_refusal ring_set_adopt(struct ring_set *set, const struct ring_process
 				    .uid = said->uid,
 				    .start_ticks = said->start_ticks,
 				    .place = said->place,
-				    .placed = said->placed };
+				    .placed = said->placed,
+				    .kept = true };
 
 	if (!p && set->n_processes >= RING_PROCESSES_MAX)
 		return RING_OF_HOST;

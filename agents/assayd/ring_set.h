@@ -25,6 +25,7 @@ struct ring_process {
 	enum trace_refusal placed; /* TRACE_TAKEN: all of `place` holds; TRACE_JOB: no job's name */
 	uint64_t ended_us;	   /* monotonic; 0: it runs */
 	unsigned n_rings;
+	bool kept;     /* `keep` of the set was told of it */
 	void *of_user; /* of who reads the rings: NULL at first */
 };
 
@@ -48,7 +49,8 @@ struct ring_set {
 	struct ring_limits limits;
 	void (*forget)(void *of_user); /* of a process that goes; may be NULL */
 	/* May be NULL, both. Of a ring that is held from now on, with its descriptor, which is
-	   borrowed; of one that is let go; and, `ring` NULL, of a process when all of its have been. */
+	   borrowed; of one that is let go. And of its process, `ring` NULL (`fd` -1): before its
+	   first, and when all of its have been let go. */
 	void (*keep)(const struct ring_process *process, const struct ring_entry *ring, int fd);
 	void (*let_go)(const struct ring_process *process, const struct ring_entry *ring);
 };

@@ -171,20 +171,25 @@ static void forget(const char *name)
 	(void)sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", name);
 }
 
+static void keep_rank(const struct ring_process *p)
+{
+	CLEANUP(closep) int fd = ring_store_write_rank(p);
+	char name[RING_STORE_NAME_SIZE];
+
+	name_rank(p, name);
+	if (fd < 0)
+		log_warning("%s will be lost when assayd restarts: %s", name, strerror(-fd));
+	else
+		store(name, fd);
+}
+
 void ring_store_keep(const struct ring_process *p, const struct ring_entry *ring, int fd)
 {
 	char name[RING_STORE_NAME_SIZE];
 
-	/* First what the ring is of: without it the ring is nothing. */
-	if (p->n_rings == 1) {
-		CLEANUP(closep) int rank = ring_store_write_rank(p);
-
-		name_rank(p, name);
-		if (rank < 0)
-			log_warning("%s will be lost when assayd restarts: %s", name,
-				    strerror(-rank));
-		else
-			store(name, rank);
+	if (!ring) {
+		keep_rank(p);
+		return;
 	}
 	name_ring(p, ring, name);
 	store(name, fd);

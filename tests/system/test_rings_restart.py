@@ -257,6 +257,16 @@ def test_what_comes_back_is_bounded_as_what_is_offered(keeper, manager, job):  #
     assert wait_for(lambda: len(manager.names("ring.")) == 4), manager.names()
 
 
+def test_communicators_that_come_and_go_leave_nothing_with_the_service_manager(keeper, manager, job):  # noqa: F811
+    daemon = keeper(mode="on", limits={"process": 1}, **manager.start())
+    process = job()
+    for number in range(20):
+        assert process.offer(name=str(number), comm=number)["taken"] == 1, daemon.log()
+        process.give_up(name=str(number))
+    assert wait_for(lambda: len(manager.names()) == 2), manager.names()
+    assert [name.partition(".")[0] for name in manager.names()] == ["rank", "ring"]
+
+
 @pytest.mark.once
 def test_who_offers_rings_again_and_again_gets_no_more_than_others(keeper, manager, job):  # noqa: F811
     daemon = keeper(mode="on", limits={"process": 8}, **manager.start())
