@@ -38,12 +38,12 @@ void hang_ranks_release(struct hang_ranks *r)
 
 /* --- who they are --- */
 
-static struct hang_here *find(struct hang_ranks *r, const struct process_entry *entry)
+static struct hang_here *find(struct hang_ranks *r, pid_t pid, uint64_t start_ticks)
 {
 	size_t i;
 
 	for (i = 0; i < r->n; i++) {
-		if (r->all[i].pid == entry->pid && r->all[i].start_ticks == entry->start_ticks)
+		if (r->all[i].pid == pid && r->all[i].start_ticks == start_ticks)
 			return &r->all[i];
 	}
 	return NULL;
@@ -67,6 +67,13 @@ static bool make_room(struct hang_ranks *r)
 	return true;
 }
 
+static void put(struct hang_ranks *r, const struct hang_here *here)
+{
+	if (!r->all)
+		r->all = xcalloc(HANG_RANKS_HERE_MAX, sizeof(*r->all));
+	r->all[r->n++] = *here;
+}
+
 static void add(struct hang_ranks *r, const struct process_entry *entry)
 {
 	struct hang_here here = { .pid = entry->pid, .start_ticks = entry->start_ticks };
@@ -85,9 +92,7 @@ static void add(struct hang_ranks *r, const struct process_entry *entry)
 	here.uid = entry->uid;
 	memcpy(here.pod, entry->pod, sizeof(here.pod));
 	here.world = strtoll(entry->env.values[PROCESS_ENV_WORLD], NULL, DECIMAL);
-	if (!r->all)
-		r->all = xcalloc(HANG_RANKS_HERE_MAX, sizeof(*r->all));
-	r->all[r->n++] = here;
+	put(r, &here);
 }
 
 /* A rank that was started again, in this run of its job or in a later one. */
@@ -139,12 +144,25 @@ void hang_ranks_set(struct hang_ranks *r, const struct process_entry *entries, s
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		if (!find(r, &entries[i]))
+		if (!find(r, entries[i].pid, entries[i].start_ticks))
 			add(r, &entries[i]);
 	}
 	forget(r, now_us);
 	if (r->n)
 		qsort(r->all, r->n, sizeof(*r->all), compare);
+}
+
+void hang_ranks_add_gone(struct hang_ranks *r, const struct hang_here *gone, uint64_t now_us)
+{
+	struct hang_here here = *gone;
+
+	if (now_us >= here.since_us + HANG_RANKS_FORGET_US || find(r, here.pid, here.start_ticks) ||
+	    is_replaced(r, &here) || !make_room(r))
+		return;
+	here.proc_fd = -1;
+	here.doing = (struct hang_doing){ .process = HANG_PROCESS_GONE };
+	put(r, &here);
+	qsort(r->all, r->n, sizeof(*r->all), compare);
 }
 
 /* --- what they do --- */

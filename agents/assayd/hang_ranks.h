@@ -48,6 +48,13 @@ void hang_ranks_release(struct hang_ranks *r);
 void hang_ranks_set(struct hang_ranks *r, const struct process_entry *entries, size_t n,
 		    uint64_t now_us);
 
+/*
+ * A rank that had ended before anybody looked at it: that, and when at the latest (`since_us`), is
+ * all that `gone` says beyond who it was. Nothing is changed of one that is known, and none is
+ * added when it ended HANG_RANKS_FORGET_US ago.
+ */
+void hang_ranks_add_gone(struct hang_ranks *r, const struct hang_here *gone, uint64_t now_us);
+
 /* Look at all of them, but at those that were looked at less than HANG_SIGHT_APART_US ago. */
 void hang_ranks_look(struct hang_ranks *r, uint64_t now_us);
 

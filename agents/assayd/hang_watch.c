@@ -18,6 +18,7 @@
 #include "agents/assayd/hang_touch.h"
 #include "agents/assayd/job_logs.h"
 #include "agents/assayd/process_map.h"
+#include "agents/assayd/ring_set.h"
 #include "agents/assayd/rings.h"
 #include "agents/assayd/watch.h"
 #include "lib/base/clock.h"
@@ -111,6 +112,26 @@ static void forget_jobs(struct hang_watch *w)
 	}
 }
 
+/* Those whose rings came back after a restart, in which they ended. */
+static void add_gone(struct hang_watch *w, uint64_t now_us)
+{
+	const struct ring_process *p;
+	size_t i = 0;
+
+	while ((p = rings_next_gone(w->rings, &i))) {
+		struct hang_here gone = { .run = p->place.run,
+					  .rank = p->place.rank,
+					  .world = (int64_t)p->place.dp * p->place.pp * p->place.tp,
+					  .uid = p->uid,
+					  .pid = p->pid,
+					  .start_ticks = p->start_ticks,
+					  .since_us = p->ended_us };
+
+		memcpy(gone.job, p->place.job, sizeof(gone.job));
+		hang_ranks_add_gone(&w->ranks, &gone, now_us);
+	}
+}
+
 void hang_watch_look(struct hang_watch *w, const struct process_entry *entries, size_t n)
 {
 	size_t i;
@@ -118,6 +139,7 @@ void hang_watch_look(struct hang_watch *w, const struct process_entry *entries, 
 	if (!w->send)
 		return;
 	hang_ranks_set(&w->ranks, entries, n, clock_mono_us());
+	add_gone(w, clock_mono_us());
 	for (i = 0; i < w->ranks.n; i++)
 		(void)take_job(w, w->ranks.all[i].job);
 	forget_jobs(w);

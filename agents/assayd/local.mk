@@ -46,7 +46,8 @@ assayd_SOURCES = agents/assayd/assayd.c agents/assayd/assayd_check.c agents/assa
 	agents/assayd/watch.h agents/assayd/watch_kmsg.c agents/assayd/watch_kmsg.h agents/assayd/watch_link.c \
 	agents/assayd/watch_link.h agents/run/verdict_file.c
 assayd_SOURCES += agents/assayd/ring_sample.c agents/assayd/ring_sample.h \
-	agents/assayd/ring_socket.c agents/assayd/ring_socket.h agents/assayd/rings.c agents/assayd/rings.h
+	agents/assayd/ring_socket.c agents/assayd/ring_socket.h agents/assayd/ring_store.c agents/assayd/ring_store.h \
+	agents/assayd/rings.c agents/assayd/rings.h
 assayd_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
 assayd_LDADD = libassaydcore.a $(HANG_LIBS) $(RING_LIBS) $(KEEP_LIBS) $(HTTP_LIBS) $(GZIP_LIBS) $(CORE_LIBS)
 endif

@@ -24,6 +24,7 @@ enum {
 #endif
 #ifndef MADV_POPULATE_READ /* Linux 5.14 */
 #define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
 #endif
 
 /* --- a ring --- */
@@ -103,10 +104,47 @@ int ring_memory_control(struct ring_control **ret, int *ret_fd)
 	return 0;
 }
 
+/* --- the words of a ring that are ours --- */
+
+_Static_assert((int)RING_HEAD_SIZE == (int)RING_CONTROL_SIZE, "both are unmapped as one page");
+
+/* Either is at the begin of what was mapped, or within RING_HEAD_SIZE of it. */
+static void *mapping_of(struct ring_control *control)
+{
+	return (void *)((uintptr_t)control & ~(uintptr_t)(RING_CONTROL_SIZE - 1));
+}
+
+/*
+ * By write(2) the words could not be written: that waits for whoever else writes to the file, and
+ * the job may be made to stand in its own write for as long as it likes.
+ */
+int ring_memory_wants(int fd, struct ring_control **ret)
+{
+	struct ring_head *head =
+		mmap(NULL, RING_HEAD_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (head == MAP_FAILED)
+		return -errno;
+	if (!ring_memory_wants_ready(&head->wants)) {
+		(void)munmap(head, RING_HEAD_SIZE);
+		return -ENOMEM;
+	}
+	head->wants.magic = RING_MAGIC;
+	head->wants.version = RING_VERSION;
+	*ret = &head->wants;
+	return 0;
+}
+
+bool ring_memory_wants_ready(struct ring_control *wants)
+{
+	return madvise(mapping_of(wants), RING_HEAD_SIZE, MADV_POPULATE_WRITE) == 0 ||
+	       errno == EINVAL;
+}
+
 void ring_memory_unmap_control(struct ring_control *control)
 {
 	if (control)
-		(void)munmap(control, RING_CONTROL_SIZE);
+		(void)munmap(mapping_of(control), RING_CONTROL_SIZE);
 }
 
 /* --- descriptors of strangers --- */

@@ -41,6 +41,18 @@ void ring_memory_unmap(const void *memory);
  * Negative: there is none.
  */
 int ring_memory_control(struct ring_control **ret, int *ret_fd);
+
+/*
+ * Of a ring whose page is another assayd's: the words of its head that take the page's place,
+ * mapped for writing. The job can write there too: nothing that is read there is to be believed.
+ * Negative: the descriptor is not for writing, or there is no memory.
+ */
+int ring_memory_wants(int fd, struct ring_control **ret);
+
+/* As ring_memory_ready(), of these words, before they are written. */
+bool ring_memory_wants_ready(struct ring_control *wants);
+
+/* Of either kind. */
 void ring_memory_unmap_control(struct ring_control *control);
 
 /*

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agents/assayd/process_map.h"
@@ -16,6 +17,8 @@
 
 enum { RINGS_AT_FIRST = 16 };
 
+#define UNTIL_NOW 1			       /* CLOCK_MONOTONIC in ns: it has passed */
+#define LEAVE_NS (5 * UINT64_C(1000000000))    /* of one that ends: the next one starts within it */
 #define CONTROL_NS (30 * UINT64_C(1000000000)) /* what a control page says holds for so long */
 
 /* --- processes --- */
@@ -41,6 +44,17 @@ static struct ring_process *find_process(const struct ring_set *set, const struc
 	return NULL;
 }
 
+static struct ring_process *add_process(struct ring_set *set, const struct ring_process *one)
+{
+	struct ring_process *p = xcalloc(1, sizeof(*p));
+
+	*p = *one;
+	if (!set->processes)
+		set->processes = xcalloc(RING_PROCESSES_MAX, sizeof(struct ring_process *));
+	set->processes[set->n_processes++] = p;
+	return p;
+}
+
 static void forget_process(struct ring_set *set, size_t i)
 {
 	struct ring_process *p = set->processes[i];
@@ -48,6 +62,8 @@ static void forget_process(struct ring_set *set, size_t i)
 	set->processes[i] = set->processes[--set->n_processes];
 	if (set->forget && p->of_user)
 		set->forget(p->of_user);
+	if (set->let_go && p->kept)
+		set->let_go(p, NULL);
 	closep(&p->pidfd);
 	free(p);
 }
@@ -97,15 +113,34 @@ static void see(struct ring_set *set, uint64_t now_us)
 	}
 }
 
-static void drop(struct ring_set *set, size_t i)
+/* Say what is wanted of it, and until when. */
+static void say(struct ring_entry *ring, uint32_t mask, uint64_t until_ns)
+{
+	ring->mask = mask;
+	if (!ring->control || (ring->in_head && !ring_memory_wants_ready(ring->control)))
+		return;
+	atomic_store(&ring->control->until_ns, until_ns);
+	atomic_store(&ring->control->mask, mask);
+}
+
+static void unmap(struct ring_set *set, size_t i)
 {
 	struct ring_entry *ring = &set->rings[i];
 
 	ring->process->n_rings--;
-	atomic_store(&ring->control->mask, 0);
 	ring_memory_unmap(ring->memory);
 	ring_memory_unmap_control(ring->control);
 	*ring = set->rings[--set->n_rings];
+}
+
+static void drop(struct ring_set *set, size_t i)
+{
+	struct ring_entry *ring = &set->rings[i];
+
+	say(ring, 0, UNTIL_NOW);
+	if (set->let_go)
+		set->let_go(ring->process, ring);
+	unmap(set, i);
 }
 
 /* Let go of the process that ended longest ago. */
@@ -134,7 +169,7 @@ static enum ring_refusal meet(struct ring_set *set, const struct ring_owner *own
 			      struct ring_process **ret)
 {
 	struct process_entry entry;
-	struct ring_process *p;
+	struct ring_process one;
 	int pidfd;
 
 	*ret = has_ended(owner->pidfd) ? NULL : find_process(set, owner);
@@ -148,15 +183,12 @@ static enum ring_refusal meet(struct ring_set *set, const struct ring_owner *own
 	pidfd = fcntl(owner->pidfd, F_DUPFD_CLOEXEC, 0);
 	if (pidfd < 0)
 		return RING_RESOURCES;
-	p = xcalloc(1, sizeof(*p));
-	p->pid = owner->pid;
-	p->uid = owner->uid;
-	p->pidfd = pidfd;
-	p->placed = trace_rules_place(&entry.env, &p->place);
-	if (!set->processes)
-		set->processes = xcalloc(RING_PROCESSES_MAX, sizeof(struct ring_process *));
-	set->processes[set->n_processes++] = p;
-	*ret = p;
+	one = (struct ring_process){ .pid = owner->pid,
+				     .uid = owner->uid,
+				     .start_ticks = entry.start_ticks,
+				     .pidfd = pidfd };
+	one.placed = trace_rules_place(&entry.env, &one.place);
+	*ret = add_process(set, &one);
 	return RING_TAKEN;
 }
 
@@ -233,8 +265,11 @@ static enum ring_refusal add(struct ring_set *set, struct ring_process *p, int f
 		why = is_held(set, &ring.identity) ? RING_TWICE : read_head(&ring);
 	if (why == RING_TAKEN)
 		why = find_room(set, p);
-	if (why == RING_TAKEN && ring_memory_control(&ring.control, ret_control_fd) < 0)
+	if (why == RING_TAKEN && ret_control_fd &&
+	    ring_memory_control(&ring.control, ret_control_fd) < 0)
 		why = RING_RESOURCES;
+	if (why == RING_TAKEN && !ret_control_fd)
+		ring.in_head = ring_memory_wants(fd, &ring.control) == 0;
 	if (why != RING_TAKEN) {
 		ring_memory_unmap(ring.memory);
 		return why;
@@ -248,6 +283,15 @@ static enum ring_refusal add(struct ring_set *set, struct ring_process *p, int f
 	return RING_TAKEN;
 }
 
+/* Its process comes first: without what is known of it the ring is nothing. */
+static void keep(const struct ring_set *set, const struct ring_entry *ring, int fd)
+{
+	if (!ring->process->kept)
+		set->keep(ring->process, NULL, -1);
+	ring->process->kept = true;
+	set->keep(ring->process, ring, fd);
+}
+
 enum ring_refusal ring_set_add(struct ring_set *set, const struct ring_owner *owner, int fd,
 			       int *ret_control_fd)
 {
@@ -256,9 +300,59 @@ enum ring_refusal ring_set_add(struct ring_set *set, const struct ring_owner *ow
 
 	if (why == RING_TAKEN)
 		why = add(set, p, fd, ret_control_fd);
+	if (why == RING_TAKEN && set->keep)
+		keep(set, &set->rings[set->n_rings - 1], fd);
 	forget_idle(set);
 	return why;
 }
+
+/* --- of before a restart --- */
+
+static struct ring_process *find_again(const struct ring_set *set, const struct ring_process *said)
+{
+	size_t i;
+
+	for (i = 0; i < set->n_processes; i++) {
+		if (set->processes[i]->pid == said->pid &&
+		    set->processes[i]->start_ticks == said->start_ticks)
+			return set->processes[i];
+	}
+	return NULL;
+}
+
+/* Its descriptor, if it still runs. It is had before the start is read, so that both are of one. */
+static int find_running(const struct ring_process *said)
+{
+	CLEANUP(closep) int pidfd = (int)syscall(SYS_pidfd_open, said->pid, 0);
+	struct process_entry entry;
+
+	if (pidfd < 0 || process_map_entry(said->pid, &entry) < 0 || has_ended(pidfd) ||
+	    entry.start_ticks != said->start_ticks)
+		return -1;
+	return TAKE_FD(pidfd);
+}
+
+enum ring_refusal ring_set_adopt(struct ring_set *set, const struct ring_process *said, int fd)
+{
+	struct ring_process *p = find_again(set, said);
+	struct ring_process one = { .pid = said->pid,
+				    .uid = said->uid,
+				    .start_ticks = said->start_ticks,
+				    .place = said->place,
+				    .placed = said->placed,
+				    .kept = true };
+
+	if (!p && set->n_processes >= RING_PROCESSES_MAX)
+		return RING_OF_HOST;
+	if (!p) {
+		one.pidfd = find_running(said);
+		one.ended_us = one.pidfd < 0 ? clock_mono_us() : 0;
+		p = add_process(set, &one);
+	}
+	return add(set, p, fd, NULL);
+}
+
+/* --- what is asked of them --- */
 
 void ring_set_look(struct ring_set *set, uint64_t now_us, uint64_t hold_us)
 {
@@ -278,16 +372,18 @@ void ring_set_look(struct ring_set *set, uint64_t now_us, uint64_t hold_us)
 
 void ring_set_mask(struct ring_entry *ring, uint32_t mask, uint64_t now_ns)
 {
-	const uint32_t was = atomic_load(&ring->control->mask);
+	/* A plug-in that does not know the words of the head does not do what they say: one that
+	   does answers by its own mask. */
+	const bool kernels = (mask & RING_MASK_KERNELS) && ring->control &&
+			     (!ring->in_head || ring->comm.mask);
 
-	atomic_store(&ring->control->until_ns, now_ns + CONTROL_NS);
-	if (was == mask)
-		return;
-	if (!(mask & RING_MASK_KERNELS))
+	if (!kernels)
 		ring->since_ns = 0;
-	else if (!(was & RING_MASK_KERNELS))
+	else if (ring->in_head && ring->comm.since_ns)
+		ring->since_ns = MIN(ring->comm.since_ns, now_ns); /* it ran on without us */
+	else if (!ring->since_ns)
 		ring->since_ns = now_ns;
-	atomic_store(&ring->control->mask, mask);
+	say(ring, mask, now_ns + CONTROL_NS);
 }
 
 size_t ring_set_read(struct ring_entry *ring, uint64_t from, uint64_t now_ns,
@@ -304,6 +400,18 @@ size_t ring_set_read(struct ring_entry *ring, uint64_t from, uint64_t now_ns,
 		n = ring_read_ops(ring->memory, from, now_ns, ret, counts);
 	ring_memory_rest(ring->memory);
 	return n;
+}
+
+void ring_set_leave(struct ring_set *set, uint64_t now_ns)
+{
+	set->let_go = NULL;
+	while (set->n_rings) {
+		struct ring_entry *ring = &set->rings[set->n_rings - 1];
+
+		say(ring, ring->mask, now_ns + LEAVE_NS);
+		unmap(set, set->n_rings - 1);
+	}
+	ring_set_release(set);
 }
 
 void ring_set_release(struct ring_set *set)

@@ -113,7 +113,7 @@ static void answer(int fd, bool taken, int control_fd)
 	struct iovec data = { (void *)(uintptr_t)&welcome, sizeof(welcome) };
 	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1 };
 
-	if (taken) {
+	if (taken && control_fd >= 0) {
 		message.msg_control = control.bytes;
 		message.msg_controllen = sizeof(control.bytes);
 		control.aligned = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
@@ -150,7 +150,8 @@ static enum ring_refusal judge(struct connection *c, const struct received *got,
 		return RING_DESCRIPTOR;
 	c->peer.pidfd = open_peer(c);
 	why = c->peer.pidfd < 0 ? RING_STRANGER
-				: s->o.take(s->o.context, &c->peer, got->fds[0], ret_control);
+				: s->o.take(s->o.context, &c->peer, got->fds[0],
+					    got->hello.again ? NULL : ret_control);
 	closep(&c->peer.pidfd);
 	c->peer.pidfd = -1;
 	return why;

@@ -28,7 +28,8 @@ struct ring_peer {
 struct ring_socket_options {
 	/*
 	 * Take the descriptor (it stays the socket's), and hand over that of a control page, which
-	 * then is. Anything but RING_TAKEN refuses it.
+	 * then is; none is wanted (`ret_control_fd` NULL) of a ring that had its page from another
+	 * assayd. Anything but RING_TAKEN refuses it.
 	 */
 	enum ring_refusal (*take)(void *context, const struct ring_peer *peer, int fd,
 				  int *ret_control_fd);

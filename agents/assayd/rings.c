@@ -13,6 +13,7 @@
 #include "agents/assayd/ring_sample.h"
 #include "agents/assayd/ring_set.h"
 #include "agents/assayd/ring_socket.h"
+#include "agents/assayd/ring_store.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
@@ -48,6 +49,9 @@ struct rings {
 	size_t n_asks;
 	struct ring_read_counts dropped;
 	uint64_t counts[RING_REFUSALS], said_us[RING_REFUSALS], unsaid[RING_REFUSALS];
+	struct ring_store_item *kept; /* over the last restart, and not yet looked at */
+	size_t n_kept;
+	uint64_t returned[RING_REFUSALS];
 };
 
 /* The clock of rings. */
@@ -88,16 +92,25 @@ static void put_gauges(const struct rings *r, struct strbuf *text)
 				    rows[i].value);
 }
 
-static void put_counters(const struct rings *r, struct strbuf *text)
+static void put_results(struct strbuf *text, const char *name, const char *help,
+			const uint64_t counts[static RING_REFUSALS])
 {
 	size_t i;
 
-	(void)strbuf_puts(text, "# HELP assay_rings_offered_total Rings that were offered since "
-				"the start of assayd, by what became of them.\n"
-				"# TYPE assay_rings_offered_total counter\n");
+	(void)strbuf_printf(text, "# HELP %s %s\n# TYPE %s counter\n", name, help, name);
 	for (i = 0; i < RING_REFUSALS; i++)
-		(void)strbuf_printf(text, "assay_rings_offered_total{result=\"%s\"} %" PRIu64 "\n",
-				    ring_refusal_names[i], r->counts[i]);
+		(void)strbuf_printf(text, "%s{result=\"%s\"} %" PRIu64 "\n", name,
+				    ring_refusal_names[i], counts[i]);
+}
+
+static void put_counters(const struct rings *r, struct strbuf *text)
+{
+	put_results(text, "assay_rings_offered_total",
+		    "Rings that were offered since the start of assayd, by what became of them.",
+		    r->counts);
+	put_results(text, "assay_rings_returned_total",
+		    "Rings that the service manager kept over a restart, by what became of them.",
+		    r->returned);
 	(void)strbuf_printf(text,
 			    "# HELP assay_rings_dropped_total Operations that were not taken from "
 			    "rings, by the reason.\n"
@@ -150,6 +163,18 @@ static void on_ended(void *context, enum ring_refusal why, const struct ring_pee
 		    ring_refusal_names[why], r->unsaid[why]);
 	r->said_us[why] = now_us;
 	r->unsaid[why] = 0;
+}
+
+static void on_returned(void *context, enum ring_refusal why, const struct ring_process *said)
+{
+	struct rings *r = context;
+
+	r->returned[why]++;
+	if (why != RING_TAKEN)
+		log_warning("ring kept over the restart is let go: process %ld of user %lu: %s "
+			    "reason=%s",
+			    (long)said->pid, (unsigned long)said->uid, ring_refusal_words[why],
+			    ring_refusal_names[why]);
 }
 
 /* --- what is to be recorded --- */
@@ -292,6 +317,17 @@ static size_t find_all(const struct rings *r, const char *job, int64_t run,
 	return n;
 }
 
+const struct ring_process *rings_next_gone(const struct rings *r, size_t *i)
+{
+	while (*i < r->set.n_processes) {
+		const struct ring_process *p = r->set.processes[(*i)++];
+
+		if (p->pidfd < 0 && p->placed != TRACE_JOB)
+			return p;
+	}
+	return NULL;
+}
+
 /* The ring that this is of. */
 static struct ring_entry *entry_of(struct rings *r, const struct ring_hang_ring *one)
 {
@@ -371,6 +407,18 @@ static enum ring_refusal on_take(void *context, const struct ring_peer *peer, in
 
 /* --- life cycle --- */
 
+/* What was kept over the restart is held again. */
+static void adopt(struct rings *r)
+{
+	ring_store_adopt(&r->set, r->kept, r->n_kept, on_returned, r);
+	ring_set_look(&r->set, clock_mono_us(), r->config->rings_hold_us);
+	if (r->set.n_rings)
+		log_info("rings of before the restart: rings=%zu processes=%zu", r->set.n_rings,
+			 r->set.n_processes);
+	ring_store_free(TAKE(r->kept), r->n_kept);
+	r->n_kept = 0;
+}
+
 void rings_set(struct rings *r, bool on)
 {
 	const struct ring_socket_options options = { .take = on_take,
@@ -383,15 +431,19 @@ void rings_set(struct rings *r, bool on)
 					      .user = (unsigned)c->rings_of_user,
 					      .bytes = c->rings_bytes };
 	on = on && c->rings_mode != RINGS_OFF;
+	if (r->kept)
+		adopt(r);
 	if (on && !r->socket) {
 		r->socket = ring_socket_new(r->event, &options);
 		wake(r->tell, 0);
-	} else if (!on && r->socket) {
+	} else if (!on && (r->socket || r->set.n_rings)) {
 		ring_socket_free(TAKE(r->socket));
 		ring_set_release(&r->set);
 		wake(r->tell, 0);
 	}
 	set_masks(r, &s);
+	if (r->set.n_rings)
+		wake(r->look, RING_SAMPLE_LOOK_US);
 }
 
 struct rings *rings_new(struct sd_event *event, const struct assayd_config *config,
@@ -402,6 +454,9 @@ struct rings *rings_new(struct sd_event *event, const struct assayd_config *conf
 	r->event = sd_event_ref(event);
 	r->config = config;
 	r->traces = traces;
+	r->set.keep = ring_store_keep;
+	r->set.let_go = ring_store_let_go;
+	r->n_kept = ring_store_take(&r->kept);
 	if (sd_event_add_time(event, &r->look, CLOCK_MONOTONIC, 0, LOOK_ACCURACY_US, on_look, r) <
 		    0 ||
 	    sd_event_source_set_enabled(r->look, SD_EVENT_OFF) < 0 ||
@@ -416,7 +471,8 @@ void rings_free(struct rings *r)
 	if (!r)
 		return;
 	ring_socket_free(r->socket);
-	ring_set_release(&r->set);
+	ring_set_leave(&r->set, mono_ns());
+	ring_store_free(r->kept, r->n_kept);
 	(void)sd_event_source_disable_unref(r->look);
 	(void)sd_event_source_disable_unref(r->tell);
 	(void)sd_event_unref(r->event);

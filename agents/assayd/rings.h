@@ -20,6 +20,7 @@
 #include "lib/ring/ring_layout.h"
 
 struct assayd_config;
+struct ring_process;
 struct rings;
 struct sd_event;
 struct traces;
@@ -44,6 +45,12 @@ void rings_ask(struct rings *rings, const char *job, int64_t run, uint64_t for_u
 
 /* As ring_hang_add() does it, of the rings of this job and run that are held here, and no others. */
 void rings_tell(struct rings *rings, const char *job, int64_t run, json_t *groups, json_t *ranks);
+
+/*
+ * The next process after `*i`, from 0 on, whose rings are held and that had ended before it was
+ * met: it is of a job, and nobody but its rings knows of it. NULL: there is no more.
+ */
+const struct ring_process *rings_next_gone(const struct rings *rings, size_t *i);
 
 /*
  * For how long all rings of this rank that are being recorded stand still with something in flight,

@@ -68,6 +68,15 @@ enum ring_wait {
 	RING_WAIT_SEND_PEER = 20,
 };
 
+struct ring_control {
+	uint64_t magic;
+	uint32_t version;
+	_Atomic uint32_t mask; /* of events that are wanted now; 0: none */
+	/* CLOCK_MONOTONIC until which that is so, 0: without an end. assayd writes it on while it
+	   lives, so that nothing is recorded for a reader who is gone. */
+	_Atomic uint64_t until_ns;
+};
+
 struct ring_head {
 	uint64_t magic;
 	uint32_t version, head_size, slot_size, n_slots;
@@ -85,6 +94,14 @@ struct ring_head {
 	_Atomic uint64_t beat_ns; /* CLOCK_MONOTONIC: the last begin, first start, last stop, wait */
 	_Atomic uint32_t mask;	  /* of events that are asked for now */
 	_Atomic uint32_t finalized; /* 1: the communicator was given up in order */
+	/* What an assayd wants that was not there when the ring was handed over, and so cannot write
+	   its page: it is said here, and once until_ns is not 0 the page counts no more. These words
+	   alone are assayd's, and the job could change them: what it then loses is its own record. */
+	struct ring_control wants;
+	_Atomic uint64_t since_ns; /* CLOCK_MONOTONIC since which kernels are asked for without a
+				      break; 0: they are not, or the plug-in does not tell */
+	_Atomic uint64_t offers,
+		offer_longest_ns; /* times that it was handed over again, or tried; what one took */
 };
 
 struct ring_slot {
@@ -98,10 +115,10 @@ struct ring_slot {
 	_Atomic uint64_t host_start_ns, host_stop_ns; /* when the first and last were heard of */
 	_Atomic uint64_t wait_ns;		      /* since when `wait` */
 	int32_t peer;				      /* of send, receive; root; -1 */
-	uint16_t channels;			      /* as NCCL says: an upper bound for P2P */
+	_Atomic uint16_t channels;		      /* as NCCL says: an upper bound for P2P */
 	_Atomic uint16_t started, stopped;	      /* channels */
 	_Atomic uint8_t wait;			      /* enum ring_wait */
-	uint8_t func;				      /* enum ring_func */
+	_Atomic uint8_t func;			      /* enum ring_func */
 	_Atomic uint8_t flags;			      /* enum ring_flag */
 	uint8_t algo, proto;  /* first letter of NCCL's names: 'R'ing, 'T'ree ...; 0 */
 	uint8_t element_size; /* bytes; 0: not known */
@@ -119,13 +136,17 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_CHAR_LOCK_FREE == 2, "atomi
  * before they map (there may be more seals than these). Who speaks is who SO_PEERCRED says, and
  * nothing of what he says of himself. The plug-in closes the connection when it has its answer,
  * which it waits for 100 ms in all: that a job ended is seen by its process, never by the socket.
+ *
+ * When nobody has written the page on for as long as it said that it holds, assayd has gone, or has
+ * been started anew. Then a call of NCCL hands the ring over once more, `again`, and neither waits
+ * for an answer nor takes one: who takes the ring says what it wants in the ring's head.
  */
 #define RING_SOCKET_NAME "jobs/ring.sock" /* in $RUN */
 
 struct ring_hello {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t unused;
+	uint32_t again; /* 1: it was taken once, and no page is to come with the answer */
 };
 
 struct ring_welcome {
@@ -134,12 +155,4 @@ struct ring_welcome {
 	uint32_t taken; /* 1; 0: one too many, or of nobody: nothing is read, and the mask is 0 */
 };
 
-struct ring_control {
-	uint64_t magic;
-	uint32_t version;
-	_Atomic uint32_t mask; /* of events that are wanted now; 0: none */
-	/* CLOCK_MONOTONIC until which that is so, 0: without an end. assayd writes it on while it
-	   lives, so that nothing is recorded for a reader who is gone. */
-	_Atomic uint64_t until_ns;
-};
 enum { RING_CONTROL_SIZE = 4096 };

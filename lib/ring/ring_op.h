@@ -31,7 +31,8 @@ struct ring_comm {
 	uint32_t api, nccl;
 	uint64_t mono_ns, real_ns;
 	uint64_t begun, bad_stamps, late_calls, lost, beat_ns;
-	uint32_t mask; /* of events that are being recorded, as it says */
+	uint32_t mask;	   /* of events that are being recorded, as it says */
+	uint64_t since_ns; /* kernels have been, without a break, as it says; 0: it does not */
 	bool finalized;
 	char name[RING_NAME_SIZE];
 };

@@ -94,6 +94,7 @@ int ring_read_head(const void *memory, struct ring_comm *ret, struct err *err)
 		.lost = h->lost,
 		.beat_ns = h->beat_ns,
 		.mask = h->mask,
+		.since_ns = h->since_ns,
 		.finalized = h->finalized != 0,
 	};
 	copy_name(h->name, ret->name);

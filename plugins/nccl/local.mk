@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # plugins/nccl: libassay-nccl-profiler.so, loaded by NCCL into jobs; it links nothing but libc. Included by Makefile.am.
-NCCL_PLUGIN_C = plugins/nccl/profiler_comm.c plugins/nccl/profiler_entry.c plugins/nccl/profiler_handover.c \
+NCCL_PLUGIN_C = plugins/nccl/profiler_again.c plugins/nccl/profiler_comm.c plugins/nccl/profiler_entry.c plugins/nccl/profiler_handover.c \
 	plugins/nccl/profiler_record.c plugins/nccl/profiler_version.c lib/ring/ring_func.c
-NCCL_PLUGIN_H = plugins/nccl/profiler_api.h plugins/nccl/profiler_comm.h plugins/nccl/profiler_entry.h plugins/nccl/profiler_handle.h \
+NCCL_PLUGIN_H = plugins/nccl/profiler_again.h plugins/nccl/profiler_api.h plugins/nccl/profiler_comm.h plugins/nccl/profiler_entry.h plugins/nccl/profiler_handle.h \
 	plugins/nccl/profiler_handover.h plugins/nccl/profiler_record.h plugins/nccl/profiler_version.h \
 	lib/base/macro.h lib/ring/ring_func.h lib/ring/ring_layout.h
 EXTRA_DIST += plugins/nccl/local.mk $(NCCL_PLUGIN_C) $(NCCL_PLUGIN_H)
@@ -14,7 +14,7 @@ NCCL_PLUGIN_SHARED = -fPIC -fvisibility=hidden -shared -Wl,-z,nodelete
 if !SANITIZERS
 NCCL_PLUGIN_SHARED += -Wl,-z,defs
 endif
-NCCL_PLUGIN_FILES = $(srcdir)/plugins/nccl/profiler_comm.c $(srcdir)/plugins/nccl/profiler_entry.c \
+NCCL_PLUGIN_FILES = $(srcdir)/plugins/nccl/profiler_again.c $(srcdir)/plugins/nccl/profiler_comm.c $(srcdir)/plugins/nccl/profiler_entry.c \
 	$(srcdir)/plugins/nccl/profiler_handover.c $(srcdir)/plugins/nccl/profiler_record.c $(srcdir)/plugins/nccl/profiler_version.c \
 	$(srcdir)/lib/ring/ring_func.c
 NCCL_PLUGIN = libassay-nccl-profiler.so

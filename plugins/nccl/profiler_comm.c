@@ -25,6 +25,7 @@ struct table {
 	_Atomic int pid;
 	_Atomic uint64_t n_gone;
 	_Atomic bool no_room; /* of /dev/shm, once: no kernels any more, whoever wants them */
+	struct again_pace again;
 	struct profiler_comm comms[HANDLE_COMMS];
 };
 
@@ -196,10 +197,16 @@ static void set_mask(struct table *table, int *mask)
 
 static void want(struct profiler_comm *comm, uint32_t mask)
 {
+	struct ring_head *head = profiler_comm_head(comm);
+
 	if (atomic_load(&atomic_load(&the_table)->no_room))
 		mask &= ~(uint32_t)PROFILER_KERNEL_CH;
 	atomic_store(&comm->wanted, mask | COMM_MASK_IDLE);
-	atomic_store_explicit(&profiler_comm_head(comm)->mask, mask, memory_order_relaxed);
+	if (!(mask & PROFILER_KERNEL_CH))
+		atomic_store(&head->since_ns, 0);
+	else if (!(atomic_load(&head->mask) & PROFILER_KERNEL_CH))
+		atomic_store(&head->since_ns, now_ns(CLOCK_MONOTONIC));
+	atomic_store_explicit(&head->mask, mask, memory_order_relaxed);
 	set_mask(atomic_load(&the_table), atomic_load(&comm->mask));
 }
 
@@ -215,22 +222,45 @@ void profiler_comm_ask(struct profiler_comm *comm)
 	want(comm, wants & comm->allowed);
 }
 
-bool profiler_comm_expired(struct profiler_comm *comm, uint64_t now_ns)
+/* Another assayd has the ring than who wrote the page, and says in its head what it wants. */
+static const struct ring_control *find_control(struct profiler_comm *comm)
 {
 	const struct ring_control *control =
 		atomic_load_explicit(&comm->control, memory_order_relaxed);
+	const struct ring_control *wants = &profiler_comm_head(comm)->wants;
+
+	if (control == wants || !atomic_load_explicit(&wants->until_ns, memory_order_acquire))
+		return control;
+	atomic_store(&comm->control, wants);
+	profiler_again_taken(&comm->offer);
+	profiler_comm_ask(comm);
+	return wants;
+}
+
+bool profiler_comm_expired(struct profiler_comm *comm, uint64_t now_ns)
+{
+	const struct ring_control *control = find_control(comm);
 	const uint64_t until_ns = atomic_load_explicit(&control->until_ns, memory_order_relaxed);
 	const bool expired = until_ns && now_ns > until_ns;
 
+	if (expired)
+		profiler_again(&comm->offer, &atomic_load(&the_table)->again,
+			       profiler_comm_head(comm), now_ns);
 	if (expired == atomic_load_explicit(&comm->expired, memory_order_relaxed))
 		return expired;
 	if (expired) {
 		atomic_store(&comm->expired, true);
 		want(comm, 0);
 	} else {
+		profiler_again_taken(&comm->offer);
 		profiler_comm_ask(comm);
 	}
 	return expired;
+}
+
+void profiler_comm_idle(struct profiler_comm *comm)
+{
+	(void)profiler_comm_expired(comm, now_ns(CLOCK_MONOTONIC_COARSE));
 }
 
 /* Map a ring, over that of the last one in this place. Populated: no callback waits for memory. */
@@ -355,21 +385,26 @@ static void tell_once(const struct comm_who *who, uint32_t nccl,
 static int open_place(struct profiler_comm *comm, const struct comm_who *who, uint32_t nccl,
 		      void **ret_context)
 {
-	const struct ring_control *control = atomic_load(&comm->control);
+	struct sockaddr_un where;
 	struct ring_head head;
 	int fd = -1, r;
 
 	fill_head(who, nccl, &head);
-	r = profiler_handover(&head, &fd, &control);
+	r = profiler_handover_where(&where);
+	if (r == 0)
+		r = profiler_handover(&where, &head, &fd, &comm->page);
 	if (r < 0)
 		return r;
-	atomic_store(&comm->control, control);
+	atomic_store(&comm->control, comm->page);
 	clear(comm);
 	r = map_ring(comm, fd);
-	close(fd);
-	if (r == 0)
-		go_live(comm, who, ret_context);
-	return r;
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	profiler_again_keep(&comm->offer, &where, fd);
+	go_live(comm, who, ret_context);
+	return 0;
 }
 
 /* Before a communicator is there, whether it is recorded or not: those that are must not make NCCL
@@ -446,6 +481,7 @@ void profiler_comm_close(void *context)
 	head = profiler_comm_head(comm);
 	atomic_store_explicit(&head->mask, 0, memory_order_relaxed);
 	atomic_store_explicit(&head->finalized, 1, memory_order_release);
+	profiler_again_forget(&comm->offer);
 	set_mask(table, atomic_load(&comm->mask));
 	madvise(head, RING_SIZE, MADV_DONTNEED); /* the file has it */
 	n_gone = atomic_fetch_add(&table->n_gone, 1) + 1;

@@ -12,6 +12,10 @@
  * (MADV_DONTFORK): what NCCL calls there finds nothing, and nothing of the child can be taken for
  * something of its parent.
  *
+ * What assayd wants it says in a page of its own, until a time that it moves on. When that has passed
+ * it has gone, and when it comes again it knows nothing of us: then one call in a while hands the
+ * ring over again (profiler_again.h), and what is wanted is said in the ring's head from then on.
+ *
  * NCCL calls nobody while the mask is 0, and we have no thread; so while assayd has a ring but
  * wants nothing the mask is COMM_MASK_IDLE: its calls look at one word of assayd's page and go back
  * without a handle. No assayd, or a version that is not on the list: 0, for good.
@@ -23,12 +27,14 @@
 #include <stdint.h>
 
 #include "lib/ring/ring_layout.h"
+#include "plugins/nccl/profiler_again.h"
 #include "plugins/nccl/profiler_api.h"
 #include "plugins/nccl/profiler_handle.h"
 
 enum {
 	COMM_QUARANTINE = 8,
 	COMM_MASK_IDLE = PROFILER_COLL,
+	COMM_IDLE_CALLS = 16, /* while nothing is wanted, one in so many looks at the clock */
 };
 
 /* Free room of /dev/shm for each rank of the host that must be there when kernels are asked for,
@@ -45,10 +51,13 @@ struct comm_channel {
 
 struct profiler_comm {
 	_Atomic uint32_t state;
-	_Atomic uint32_t generation;	  /* 0: not live */
-	_Atomic uint64_t gone;		  /* the how manieth to go */
-	_Atomic(struct ring_head *) head; /* once mapped, at this address for good */
-	_Atomic(const struct ring_control *) control;
+	_Atomic uint32_t generation;		      /* 0: not live */
+	_Atomic uint64_t gone;			      /* the how manieth to go */
+	_Atomic(struct ring_head *) head;	      /* once mapped, at this address for good */
+	_Atomic(const struct ring_control *) control; /* the page's, or that of its head */
+	const struct ring_control *page;	      /* once mapped, at this address for good */
+	struct again_offer offer;
+	_Atomic uint32_t idle_calls;
 	_Atomic uint32_t seen;	 /* of what assayd wants: that is in force */
 	_Atomic bool expired;	 /* what it wanted ended, as it did not say that it still lives */
 	_Atomic uint32_t wanted; /* mask for NCCL because of this one */
@@ -101,8 +110,14 @@ int profiler_comm_pid(void);
 /* Change NCCL's mask to what assayd wants now. */
 void profiler_comm_ask(struct profiler_comm *comm);
 
-/* Has the time passed until which something is wanted? Then NCCL's mask is changed too, and back. */
+/*
+ * Has the time passed until which what is wanted holds? Then NCCL's mask is changed too, and back,
+ * and the ring may be handed over again.
+ */
 bool profiler_comm_expired(struct profiler_comm *comm, uint64_t now_ns);
+
+/* Nothing is wanted: is there still somebody who could want something? */
+void profiler_comm_idle(struct profiler_comm *comm);
 
 static inline struct ring_head *profiler_comm_head(struct profiler_comm *comm)
 {
@@ -117,6 +132,15 @@ static inline struct ring_slot *profiler_comm_slot(struct profiler_comm *comm, u
 					    number % RING_SLOTS * RING_SLOT_SIZE);
 }
 
+/* Counted by no lock and no locked instruction: a call that two threads make at once counts once. */
+static inline bool profiler_comm_is_due(struct profiler_comm *comm)
+{
+	const uint32_t n = atomic_load_explicit(&comm->idle_calls, memory_order_relaxed) + 1;
+
+	atomic_store_explicit(&comm->idle_calls, n, memory_order_relaxed);
+	return n % COMM_IDLE_CALLS == 0;
+}
+
 /* Events that are wanted now; 0: none. Two loads, when nothing has changed. */
 static inline uint32_t profiler_comm_wants(struct profiler_comm *comm)
 {
@@ -126,5 +150,7 @@ static inline uint32_t profiler_comm_wants(struct profiler_comm *comm)
 
 	if (wants != atomic_load_explicit(&comm->seen, memory_order_relaxed))
 		profiler_comm_ask(comm);
+	else if (!wants && profiler_comm_is_due(comm))
+		profiler_comm_idle(comm);
 	return wants;
 }

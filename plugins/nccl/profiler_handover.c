@@ -65,24 +65,30 @@ static int failed(int error)
 	return error == EAGAIN || error == EINPROGRESS ? -ETIMEDOUT : -error;
 }
 
-static int dial(int64_t deadline_us, int *ret_fd)
+int profiler_handover_where(struct sockaddr_un *ret)
 {
 	const char *where = getenv("ASSAY_RING_SOCKET");
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	CLEANUP(close_fd) int fd = -1;
-	int r;
 
 	if (!where || !*where)
 		where = SOCKET_DEFAULT;
-	if (strlen(where) >= sizeof(address.sun_path))
+	if (strlen(where) >= sizeof(ret->sun_path))
 		return -ENAMETOOLONG;
-	memcpy(address.sun_path, where, strlen(where) + 1);
+	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	memcpy(ret->sun_path, where, strlen(where) + 1);
+	return 0;
+}
+
+static int dial(const struct sockaddr_un *where, int64_t deadline_us, int *ret_fd)
+{
+	CLEANUP(close_fd) int fd = -1;
+	int r;
+
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
 	do {
 		r = limit(fd, SO_SNDTIMEO, deadline_us);
-		if (r == 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		if (r == 0 && connect(fd, (const struct sockaddr *)where, sizeof(*where)) < 0)
 			r = failed(errno);
 	} while (r == -EINTR);
 	if (r == 0)
@@ -120,9 +126,9 @@ union passed {
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-static int send_ring(int fd, int ring)
+static int send_ring(int fd, int ring, bool again)
 {
-	struct ring_hello hello = { .magic = RING_MAGIC, .version = RING_VERSION };
+	struct ring_hello hello = { .magic = RING_MAGIC, .version = RING_VERSION, .again = again };
 	struct iovec data = { .iov_base = &hello, .iov_len = sizeof(hello) };
 	union passed passed = { .bytes = "" };
 	struct msghdr message = { .msg_iov = &data,
@@ -192,7 +198,7 @@ static int talk(int fd, int ring, int64_t deadline_us, int *ret_page)
 	do {
 		r = limit(fd, SO_SNDTIMEO, deadline_us);
 		if (r == 0)
-			r = send_ring(fd, ring);
+			r = send_ring(fd, ring, false);
 	} while (r == -EINTR);
 	if (r < 0)
 		return r;
@@ -204,13 +210,14 @@ static int talk(int fd, int ring, int64_t deadline_us, int *ret_page)
 	return r;
 }
 
-static int exchange(const struct ring_head *head, int *ret_ring, const struct ring_control **control)
+static int exchange(const struct sockaddr_un *where, const struct ring_head *head, int *ret_ring,
+		    const struct ring_control **control)
 {
 	const int64_t deadline_us = now_us() + limit_ms() * 1000;
 	CLEANUP(close_fd) int fd = -1, ring = -1, page = -1;
 	int r;
 
-	r = dial(deadline_us, &fd);
+	r = dial(where, deadline_us, &fd);
 	if (r == 0)
 		r = make_ring(head, &ring);
 	if (r == 0)
@@ -222,15 +229,25 @@ static int exchange(const struct ring_head *head, int *ret_ring, const struct ri
 	return r;
 }
 
-int profiler_handover(const struct ring_head *head, int *ret_ring,
+int profiler_handover(const struct sockaddr_un *where, const struct ring_head *head, int *ret_ring,
 		      const struct ring_control **control)
 {
 	int r;
 
 	if (atomic_load(&times_late) >= HANDOVER_LATE_MAX)
 		return -ECANCELED;
-	r = exchange(head, ret_ring, control);
+	r = exchange(where, head, ret_ring, control);
 	if (r == -ETIMEDOUT)
 		atomic_fetch_add(&times_late, 1);
 	return r;
+}
+
+int profiler_handover_again(const struct sockaddr_un *where, int ring)
+{
+	CLEANUP(close_fd)
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 || connect(fd, (const struct sockaddr *)where, sizeof(*where)) < 0)
+		return -errno;
+	return send_ring(fd, ring, true);
 }

@@ -80,8 +80,8 @@ static void fill_slot(struct ring_slot *slot, const struct profiler_comm *comm,
 	slot->seq = op->seq;
 	slot->count = op->count;
 	slot->peer = op->peer;
-	slot->channels = (uint16_t)op->channels;
-	slot->func = (uint8_t)func;
+	atomic_store_explicit(&slot->channels, (uint16_t)op->channels, memory_order_relaxed);
+	atomic_store_explicit(&slot->func, (uint8_t)func, memory_order_relaxed);
 	slot->algo = op->algo ? (uint8_t)*op->algo : 0;
 	slot->proto = op->proto ? (uint8_t)*op->proto : 0;
 	slot->element_size = size_of(op->datatype);
@@ -248,11 +248,12 @@ static void done_if(struct profiler_comm *comm, struct ring_slot *slot, uint64_t
 		    uint32_t plan_started)
 {
 	const uint16_t started = atomic_load_explicit(&slot->started, memory_order_relaxed);
-	const bool p2p = ring_func_is_p2p(slot->func);
+	const uint16_t channels = atomic_load_explicit(&slot->channels, memory_order_relaxed);
+	const bool p2p = ring_func_is_p2p(atomic_load_explicit(&slot->func, memory_order_relaxed));
 
 	if (!started || started != atomic_load_explicit(&slot->stopped, memory_order_relaxed))
 		return;
-	if ((!p2p && slot->channels && started >= slot->channels) ||
+	if ((!p2p && channels && started >= channels) ||
 	    atomic_load_explicit(&comm->plans[number % RING_SLOTS], memory_order_relaxed) <
 		    plan_started)
 		flag(slot, RING_DONE);

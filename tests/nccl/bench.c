@@ -6,13 +6,16 @@
  * before and after it, less the median of reading the clock twice with nothing between; the mean of
  * calls in a row; and beside them that reading, the yardstick, whole.
  */
+#include <poll.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "lib/base/macro.h"
+#include "plugins/nccl/profiler_handover.h"
 #include "tests/nccl/harness.h"
 
-enum { COUNT = 200000, CHANNELS = 24 };
+enum { COUNT = 200000, CHANNELS = 24, OFFERS = 1000 };
 
 struct bench {
 	struct fake_nccl nccl;
@@ -144,6 +147,28 @@ static uint64_t measure(struct bench *b, size_t which, uint64_t *times, size_t n
 	return times[n / 2];
 }
 
+/* A call that hands a ring over again, with a pause after each, as there is. */
+static void measure_again(const char *name, uint64_t *times, uint64_t empty)
+{
+	const int ring = memfd_create("assay-ring", MFD_CLOEXEC);
+	struct sockaddr_un where;
+	uint64_t start;
+	size_t i;
+
+	CHECK(ring >= 0 && ftruncate(ring, RING_SIZE) == 0 && profiler_handover_where(&where) == 0);
+	for (i = 0; i < OFFERS; i++) {
+		start = now_ns();
+		(void)profiler_handover_again(&where, ring);
+		times[i] = now_ns() - start;
+		poll(NULL, 0, 1);
+	}
+	close(ring);
+	qsort(times, OFFERS, sizeof(*times), by_size);
+	printf("{\"call\": \"%s\", \"median\": %lld, \"p99\": %lld}", name,
+	       (long long)(times[OFFERS / 2] - empty),
+	       (long long)(times[OFFERS * 99 / 100] - empty));
+}
+
 static void set_up(struct bench *b, const char *library, uint32_t mask)
 {
 	CHECK(fake_load(&b->nccl, library, 5) && b->nccl.api == 5);
@@ -188,7 +213,14 @@ int main(int argc, char **argv)
 	set_up(&idle, argv[1], 0);
 	printf("], \"idle\": [");
 	measure(&idle, 2, times, n, empty);
+	printf("], \"again\": [");
+	fake_assayd_manner(FAKE_REFUSES, 0);
+	measure_again("a ring handed over again", times, empty);
+	printf(", ");
+	fake_assayd_leave();
+	measure_again("the same, nobody there", times, empty);
 	printf("]}\n");
+	fake_assayd_return();
 	fake_assayd_stop();
 	free(times);
 	return 0;

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/base/macro.h"
@@ -20,19 +21,31 @@ enum {
 	RINGS_MAX = 4096,
 	POLL_MS = 20,
 	READ_TRIES = 100,
+	QUEUE = 128,
 	SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL
 };
 
+#define HOUR_NS (UINT64_C(3600) * 1000000000U)
+
 static struct {
 	const struct ring_head *head;
-	struct ring_control *page;
+	struct ring_control *page, *wants; /* of its head, mapped anew */
+	ino_t inode;
 } rings[RINGS_MAX];
-static _Atomic int n_rings, manner;
+static _Atomic int n_rings, n_agains, manner;
 static _Atomic uint32_t first_mask;
 static _Atomic bool stopping;
 static pthread_t thread;
 static char folder[64], path[96];
 static int listener = -1;
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
+}
 
 static void fail(const char *what)
 {
@@ -65,7 +78,7 @@ static int make_page(struct ring_control **ret)
 	return fd;
 }
 
-static int receive_ring(int fd)
+static int receive_ring(int fd, bool *ret_again)
 {
 	union {
 		struct cmsghdr header;
@@ -87,6 +100,7 @@ static int receive_ring(int fd)
 		memcpy(&ring, CMSG_DATA(c), sizeof(ring));
 	if (hello.magic != RING_MAGIC || hello.version != RING_VERSION)
 		fail("hello");
+	*ret_again = hello.again;
 	return ring;
 }
 
@@ -131,25 +145,61 @@ static void keep(int ring, struct ring_control *page)
 		fail("mmap of a ring");
 	rings[i].head = memory;
 	rings[i].page = page;
+	rings[i].wants = NULL;
+	rings[i].inode = st.st_ino;
 	atomic_store(&n_rings, i + 1);
+}
+
+/* What is wanted of a ring that came before is said in its head from now on. */
+static void keep_again(int ring)
+{
+	struct ring_head *head;
+	struct stat st;
+	int i = 0;
+
+	if (atomic_load(&manner) != FAKE_TAKES) {
+		close(ring);
+		return;
+	}
+	if (fstat(ring, &st) < 0 || st.st_size != RING_SIZE)
+		fail("what came again is no ring");
+	while (i < atomic_load(&n_rings) && rings[i].inode != st.st_ino)
+		i++;
+	if (i == atomic_load(&n_rings))
+		fail("a ring came again that never came");
+	if (!rings[i].wants) {
+		head = mmap(NULL, RING_HEAD_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, ring, 0);
+		if (head == MAP_FAILED)
+			fail("mmap of a head");
+		rings[i].wants = &head->wants;
+	}
+	atomic_store(&rings[i].wants->mask, atomic_load(&first_mask));
+	atomic_store(&rings[i].wants->until_ns, now_ns() + HOUR_NS);
+	close(ring); /* before anybody hears of it: who looks for descriptors finds the plug-in's */
+	atomic_fetch_add(&n_agains, 1);
 }
 
 static void meet(int fd)
 {
 	struct ring_control *page;
 	int ring, page_fd;
+	bool again = false;
 
-	ring = receive_ring(fd);
+	ring = receive_ring(fd, &again);
 	if (ring < 0)
 		return;
+	if (again) {
+		keep_again(ring);
+		return;
+	}
 	page_fd = make_page(&page);
 	if (atomic_load(&manner) == FAKE_TAKES)
 		keep(ring, page);
 	else
 		munmap(page, RING_CONTROL_SIZE);
+	close(ring);
 	send_welcome(fd, page_fd);
 	close(page_fd);
-	close(ring);
 }
 
 static void *serve(void *unused)
@@ -174,25 +224,45 @@ static void *serve(void *unused)
 	return NULL;
 }
 
-void fake_assayd_start(void)
+/* The socket at its path, and a thread behind it. */
+static void begin(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 
+	memcpy(address.sun_path, path, sizeof(path));
+	listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    listen(listener, QUEUE) < 0)
+		fail("socket");
+	atomic_store(&stopping, false);
+	if (pthread_create(&thread, NULL, serve, NULL) != 0)
+		fail("thread");
+}
+
+void fake_assayd_leave(void)
+{
+	atomic_store(&stopping, true);
+	pthread_join(thread, NULL);
+	close(listener);
+	unlink(path);
+}
+
+void fake_assayd_return(void)
+{
+	begin();
+}
+
+void fake_assayd_start(void)
+{
 	memcpy(folder, "/tmp/assay-ring-XXXXXX", sizeof("/tmp/assay-ring-XXXXXX"));
 	if (!mkdtemp(folder))
 		fail("mkdtemp");
 	snprintf(path, sizeof(path), "%s/ring.sock", folder);
-	memcpy(address.sun_path, path, sizeof(path));
-	listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    listen(listener, 128) < 0)
-		fail("socket");
-	atomic_store(&stopping, false);
 	atomic_store(&n_rings, 0);
+	atomic_store(&n_agains, 0);
 	fake_assayd_manner(FAKE_TAKES, 0);
 	setenv("ASSAY_RING_SOCKET", path, 1);
-	if (pthread_create(&thread, NULL, serve, NULL) != 0)
-		fail("thread");
+	begin();
 }
 
 void fake_assayd_forget(void)
@@ -204,17 +274,17 @@ void fake_assayd_forget(void)
 			continue;
 		munmap((void *)(uintptr_t)rings[i].head, RING_SIZE);
 		munmap(rings[i].page, RING_CONTROL_SIZE);
+		if (rings[i].wants)
+			munmap((char *)rings[i].wants - offsetof(struct ring_head, wants),
+			       RING_HEAD_SIZE);
 		rings[i].head = NULL;
 	}
 }
 
 void fake_assayd_stop(void)
 {
-	atomic_store(&stopping, true);
-	pthread_join(thread, NULL);
+	fake_assayd_leave();
 	fake_assayd_forget();
-	close(listener);
-	unlink(path);
 	rmdir(folder);
 }
 
@@ -237,6 +307,16 @@ const struct ring_head *fake_assayd_ring(int i)
 struct ring_control *fake_assayd_page(int i)
 {
 	return rings[i].page;
+}
+
+int fake_assayd_agains(void)
+{
+	return atomic_load(&n_agains);
+}
+
+struct ring_control *fake_assayd_wants(int i)
+{
+	return rings[i].wants;
 }
 
 void fake_assayd_scribble(int i, uint64_t number)

@@ -32,6 +32,15 @@ int fake_assayd_rings(void);
 const struct ring_head *fake_assayd_ring(int i);
 struct ring_control *fake_assayd_page(int i);
 
+/* How often a ring was handed over again; what is wanted of the n-th in its own head, NULL until it
+ * was. What it says at first is as of a page, and holds for an hour. */
+int fake_assayd_agains(void);
+struct ring_control *fake_assayd_wants(int i);
+
+/* Nobody listens any more, as when assayd is not there; and again. */
+void fake_assayd_leave(void);
+void fake_assayd_return(void);
+
 /* Let what it has of the first rings go, as when they are forgotten. */
 void fake_assayd_forget(void);
 

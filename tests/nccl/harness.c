@@ -126,6 +126,15 @@ static int run_named(struct harness *h, const struct scenario *table, const char
 	return n;
 }
 
+/* "silent" is the last of all: the process stays as it leaves it. */
+static int run_all(struct harness *h, const char *name)
+{
+	int n = run_named(h, harness_orders, name);
+
+	n += run_named(h, harness_again, name);
+	return n + run_named(h, harness_lives, name);
+}
+
 static bool option(struct harness *h, const char *name, const char *value)
 {
 	if (streq(name, "--plugin"))
@@ -153,8 +162,7 @@ int main(int argc, char **argv)
 	for (i = 1; i + 1 < argc && option(&h, argv[i], argv[i + 1]); i += 2)
 		;
 	if (argc > i && streq(argv[i], "--list"))
-		return run_named(&h, harness_orders, NULL) + run_named(&h, harness_lives, NULL) ? 0
-												: 1;
+		return run_all(&h, NULL) ? 0 : 1;
 	if (argc == i || !h.plugin) {
 		fprintf(stderr, "usage: harness --plugin LIBRARY [--api N] [--events N] [--ranks "
 				"N] [--times N] SCENARIO...\n");
@@ -165,7 +173,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	for (; i < argc; i++) {
-		n = run_named(&h, harness_orders, argv[i]) + run_named(&h, harness_lives, argv[i]);
+		n = run_all(&h, argv[i]);
 		if (n == 0) {
 			fprintf(stderr, "no scenario '%s': --list names them\n", argv[i]);
 			return 2;

@@ -41,8 +41,8 @@ struct scenario {
 };
 
 /* harness_orders.c: one communicator, one order of calls each. harness_lives.c: processes, many
- * communicators, threads. */
-extern const struct scenario harness_orders[], harness_lives[];
+ * communicators, threads. harness_again.c: an assayd that goes and comes again. */
+extern const struct scenario harness_orders[], harness_lives[], harness_again[];
 
 /* A communicator whose ring was taken, of which `mask` is wanted from the first; its ring is the
  * last. */

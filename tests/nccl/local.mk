@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/nccl: the profiler plug-in of NCCL, called as NCCL calls it. Included by Makefile.am.
-NCCL_HARNESS_C = tests/nccl/fake_assayd.c tests/nccl/fake_nccl.c tests/nccl/harness.c tests/nccl/harness_lives.c tests/nccl/harness_orders.c
+NCCL_HARNESS_C = tests/nccl/fake_assayd.c tests/nccl/fake_nccl.c tests/nccl/harness.c tests/nccl/harness_again.c tests/nccl/harness_lives.c tests/nccl/harness_orders.c
 NCCL_HARNESS_H = tests/nccl/fake_assayd.h tests/nccl/fake_nccl.h tests/nccl/harness.h
 EXTRA_DIST += $(NCCL_HARNESS_C) $(NCCL_HARNESS_H) tests/nccl/bench.c
 NCCL_HARNESS_FILES = $(srcdir)/tests/nccl/fake_assayd.c $(srcdir)/tests/nccl/fake_nccl.c $(srcdir)/tests/nccl/harness.c \
-	$(srcdir)/tests/nccl/harness_lives.c $(srcdir)/tests/nccl/harness_orders.c
-NCCL_BENCH_FILES = $(srcdir)/tests/nccl/fake_assayd.c $(srcdir)/tests/nccl/fake_nccl.c $(srcdir)/tests/nccl/bench.c
+	$(srcdir)/tests/nccl/harness_again.c $(srcdir)/tests/nccl/harness_lives.c $(srcdir)/tests/nccl/harness_orders.c
+NCCL_BENCH_FILES = $(srcdir)/tests/nccl/fake_assayd.c $(srcdir)/tests/nccl/fake_nccl.c $(srcdir)/tests/nccl/bench.c \
+	$(srcdir)/plugins/nccl/profiler_handover.c
 # The plug-in finds ncclGetVersion() and statvfs() in the program.
 NCCL_HARNESS_LINK = $(AM_V_CCLD)$(MKDIR_P) $(@D) && $(CC) $(NCCL_PLUGIN_FLAGS) -rdynamic -o $@
 NCCL_HARNESSES = tests/nccl/harness tests/nccl/address/harness tests/nccl/address/plugin.so tests/nccl/thread/harness \

@@ -62,10 +62,10 @@ def assayd(assayd_path, environ, config, tmp_path):
     """assayd() starts one; .log() is its stderr so far. All are stopped at the end."""
     running = []
 
-    def start(env=None, prefix=()):
+    def start(env=None, prefix=(), pass_fds=()):
         log = tmp_path / f"assayd{len(running)}.log"
         with open(log, "wb") as out:
-            daemon = subprocess.Popen([*prefix, assayd_path], env={**environ, "ASSAY_NODE": NODE, **(env or {})}, stderr=out)
+            daemon = subprocess.Popen([*prefix, assayd_path], env={**environ, "ASSAY_NODE": NODE, **(env or {})}, stderr=out, pass_fds=pass_fds)
         daemon.log = log.read_text
         running.append(daemon)
         return daemon

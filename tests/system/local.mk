@@ -54,7 +54,8 @@ EXTRA_DIST += tests/system/abuse.py tests/system/alertmanager_stub.py tests/syst
 
 EXTRA_DIST += tests/system/test_nccl_plugin.py
 # Rings of the NCCL plug-in.
-EXTRA_DIST += tests/system/ring_job.py tests/system/test_ring_lateness.py tests/system/test_rings.py tests/system/test_rings_plugin.py
+EXTRA_DIST += tests/system/ring_job.py tests/system/service_manager.py tests/system/test_ring_lateness.py tests/system/test_rings.py \
+	tests/system/test_rings_plugin.py tests/system/test_rings_restart.py
 EXTRA_DIST += tests/system/test_job_restarts.py tests/system/test_real_hang.py
 # The web page.
 EXTRA_DIST += tests/system/page_fake.py tests/system/test_page_http.py tests/system/test_page_views.py

@@ -131,6 +131,24 @@ class Job:
     def again(self, name="a"):
         return offer(self.path, [self.rings[name][0]])[0]
 
+    def once_more(self, name="a"):
+        """As the plug-in does it when assayd was started anew: no page is to come."""
+        return offer(self.path, [self.rings[name][0]], struct.pack("<QII", MAGIC, 1, 1))[0]
+
+    def wants(self, name="a"):
+        """What assayd says in the head of the ring."""
+        magic, version, mask, until = struct.unpack("<QIIQ", os.pread(self.rings[name][0], 24, HEAD.size))
+        return {"magic": magic == MAGIC, "version": version, "mask": mask, "until": until}
+
+    def offers_again(self, n):
+        """So many rings of before, each new to assayd; how many were taken, refused and not answered."""
+        taken = []
+        for i in range(n):
+            fd = memory(comm=i)
+            taken.append(offer(self.path, [fd], struct.pack("<QII", MAGIC, 1, 1))[0].get("taken"))
+            os.close(fd)
+        return [taken.count(1), taken.count(0), taken.count(None)]
+
     def many(self, n, first=0):
         """So many rings; how many were taken."""
         return [offer(self.path, [memory(comm=first + i)])[0].get("taken") for i in range(n)]

@@ -4,14 +4,18 @@ import json
 import re
 import shutil
 import socket
+import subprocess
 import threading
 
 import booted
 import pytest
+import ring_job
 from assayd_fixtures import assayd_path, stub  # noqa: F401
 from collective_fixtures import TOKEN, fake_probes, free_port, order  # noqa: F401
 from test_systemd import analyze, root, settings  # noqa: F401
 from waiting import wait_for
+
+PROCESSES = 128  # RING_PROCESSES_MAX of ring_rules.h
 
 # What is seen from inside; reports come out at the stub, which is outside.
 SCRIPT = r"""
@@ -41,6 +45,35 @@ date +%s%N >stop.began
 systemctl stop assayd.service
 date +%s%N >stop.ended
 show third.show
+"""
+
+# Two ranks of a job play collectives through the NCCL plug-in; one is killed while assayd is.
+RINGS = r"""
+cd /run/out
+mkdir -p @conf@
+echo '@config@' >@conf@/assayd.yaml
+try() { for i in $(seq 3000); do "$@" && return; sleep 0.02; done; false; }
+has() { grep -qxF "assay_$1" /run/assay/rings.prom 2>/dev/null; }
+kept() { [ "$(systemctl show --value -p NFileDescriptorStore assayd.service)" = $1 ]; }
+play() {
+  RANK=$1 WORLD_SIZE=16 ASSAY_JOB=research/llm-7 @harness@ --plugin @plugin@ --play $1 3</dev/nvidia0 >/dev/null 2>&1 &
+}
+>/dev/nvidia0
+systemctl start assayd.service
+try test -S /run/assay/jobs/ring.sock
+play 3; lives=$!
+play 4; dies=$!
+try has 'rings 2' && try kept 4 && touch taken
+rm /run/assay/rings.prom
+kill -9 $(systemctl show --value -p MainPID assayd.service) $dies
+try has 'rings_returned_total{result="taken"} 2' && touch back
+systemctl show -p NRestarts assayd.service >killed.show
+rm /run/assay/rings.prom
+systemctl restart assayd.service
+try has 'rings_returned_total{result="taken"} 2' && has 'rings 2' && has 'rings_processes 2' && try kept 4 && touch again
+kill $lives
+systemctl stop assayd.service
+kept 0 && touch let-go
 """
 
 
@@ -100,9 +133,7 @@ def ran(unit, stub, fake_probes, installed, installed_units, configured, tmp_pat
     other = re.search(r"^ReadWritePaths=(\S+)", text, re.M)
     config = json.dumps({"v": 1, "controller": stub.url, "intervals": {"retry_max": "1s"},
                          "collectives": {"ports": "1024-65535"}})
-    script = SCRIPT
-    for name, value in (("program", program), ("conf", conf), ("config", config), ("state", other.group(1) if other else "/var/lib/assay")):
-        script = script.replace(f"@{name}@", value)
+    script = fill(SCRIPT, program=program, conf=conf, config=config, state=other.group(1) if other else "/var/lib/assay")
     out = tmp_path / "out"
     out.mkdir()
     shutil.copytree(fake_probes, out / "probes")
@@ -139,3 +170,35 @@ def test_the_service_starts_sends_reloads_comes_back_and_stops(ran, stub):
     took_s = (int((ran / "stop.ended").read_text()) - int((ran / "stop.began").read_text())) / 1e9
     print(f"stopped after {took_s:.2f} s")
     assert took_s < 8  # TimeoutStopSec is 10 s: it went by itself
+
+
+def fill(script, **values):
+    for name, value in values.items():
+        script = script.replace(f"@{name}@", str(value))
+    return script
+
+
+def test_there_is_room_for_the_rings_that_the_limits_allow(unit):
+    rings = (256 << 20) // (ring_job.SIZE + ring_job.CONTROL_SIZE)
+    assert int(settings(unit)["FileDescriptorStoreMax"]) >= rings + PROCESSES
+
+
+@pytest.mark.once
+def test_rings_of_jobs_outlive_a_restart(unit, stub, build, installed, installed_units, configured, tmp_path):
+    if configured("enable-sanitizers"):
+        pytest.skip("sanitizers need more than the sandbox allows (ptrace, large maps)")
+    made = subprocess.run(["make", "-s", "-C", str(build), "tests/nccl/harness", "libassay-nccl-profiler.so"], capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    conf = re.search(r"--config (\S+)/assayd.yaml", unit.read_text()).group(1)
+    script = fill(RINGS, conf=conf, config=json.dumps({"v": 1, "controller": stub.url, "rings": {"mode": "on"}}), harness=build / "tests/nccl/harness",
+                  plugin=build / "libassay-nccl-profiler.so")
+    out = tmp_path / "out"
+    out.mkdir()
+    try:
+        booted.boot(out, installed, "/" + str(installed_units.relative_to(installed)), script)
+    except booted.CannotBoot as why:
+        pytest.skip(f"no private systemd here: {why}")
+    print((out / "console").read_text(), (out / "stderr").read_text())
+    assert (out / "done").exists()
+    assert [name for name in ("taken", "back", "again", "let-go") if not (out / name).exists()] == []
+    assert show(out / "killed.show")["NRestarts"] == "1"

@@ -51,7 +51,7 @@ def test_every_order_holds(play, full, way, api):
     if not full and way != "plain" and api not in (3, 5):
         pytest.skip("with ASSAY_FULL=1: 4 and 6 are 3 and 5 but for a layout")
     out = play(way, "all", api=api)
-    assert out.count(": held\n") == 28
+    assert out.count(": held\n") == 35
 
 
 @pytest.mark.parametrize("way", ("plain", "address", "thread"))

@@ -85,17 +85,21 @@ def job(tree, path):  # noqa: F811
 def keeper(assayd, config, tree, path, tmp_path):  # noqa: F811
     """keeper(mode="on") is an assayd that takes rings; .told() is what it says of them."""
 
-    def start(prefix=(), controller=None, **rings):  # noqa: F811
+    def returned_of(name):
+        return "returned_" if name == "rings_returned_total" else ""
+
+    def start(prefix=(), controller=None, env=(), pass_fds=(), **rings):  # noqa: F811
         config(**({"rings": rings} if rings else {}), **({"controller": controller} if controller else {}))
         for folder in (tmp_path, *tmp_path.parents):
             if folder.stat().st_uid == os.getuid() and len(folder.parts) > 2:
                 folder.chmod(folder.stat().st_mode | 0o011)
-        daemon = assayd(env={"ASSAY_SYSROOT": str(tree), "ASSAY_RUN_DIR": str(tmp_path / "run")}, prefix=prefix)
+        daemon = assayd(env={"ASSAY_SYSROOT": str(tree), "ASSAY_RUN_DIR": str(tmp_path / "run"), **dict(env)}, prefix=prefix, pass_fds=pass_fds)
 
         def told():
             with contextlib.suppress(OSError):
                 text = (tmp_path / "run" / "rings.prom").read_text()
-                found = {m[2] or m[1]: int(m[3]) for m in re.finditer(r'^assay_(\w+)(?:\{\w+="(\w+)"\})? (\d+)$', text, re.M)}
+                found = {returned_of(m[1]) + (m[2] or m[1]): int(m[3])
+                         for m in re.finditer(r'^assay_(\w+)(?:\{\w+="(\w+)"\})? (\d+)$', text, re.M)}
                 return {k: v for k, v in found.items() if v}
             return None
 

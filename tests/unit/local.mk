@@ -622,8 +622,12 @@ endif
 
 # Rings of the NCCL plug-in, as assayd reads them.
 if HAVE_SYSTEMD
-UNIT_TESTS += tests/unit/test_rings
-tests_unit_test_rings_SOURCES = agents/assayd/ring_sample.c agents/assayd/ring_socket.c agents/assayd/rings.c \
+UNIT_TESTS += tests/unit/test_ring_store tests/unit/test_rings
+tests_unit_test_ring_store_SOURCES = agents/assayd/ring_store.c tests/unit/ring_forge.c tests/unit/ring_forge.h \
+	tests/unit/test_ring_store.c
+tests_unit_test_ring_store_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
+tests_unit_test_ring_store_LDADD = libassaydcore.a $(RING_LIBS) $(KEEP_LIBS) $(LDADD) $(SYSTEMD_LIBS)
+tests_unit_test_rings_SOURCES = agents/assayd/ring_sample.c agents/assayd/ring_socket.c agents/assayd/ring_store.c agents/assayd/rings.c \
 	tests/unit/ring_forge.c tests/unit/ring_forge.h tests/unit/test_rings.c
 tests_unit_test_rings_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
 tests_unit_test_rings_LDADD = libassaydcore.a $(RING_LIBS) $(KEEP_LIBS) $(GZIP_LIBS) $(LDADD) $(SYSTEMD_LIBS)

@@ -171,6 +171,42 @@ static void a_run_that_is_started_again_takes_the_place_of_the_one_before(void)
 	end(second);
 }
 
+static void who_was_gone_before_anybody_looked_is_told_for_its_time(void)
+{
+	const pid_t pid = start();
+	const struct process_entry lives = entry_of(pid, JOB, "1", "0");
+	struct hang_here gone = { .job = JOB,
+				  .run = 1,
+				  .rank = 1,
+				  .world = 4,
+				  .pid = 4194304, /* no process has it */
+				  .start_ticks = 7,
+				  .since_us = 100 * S };
+	CLEANUP(hang_ranks_release) struct hang_ranks r = { .all = NULL };
+	CLEANUP(json_freep) json_t *told = NULL;
+	int64_t world = 0;
+
+	hang_ranks_set(&r, &lives, 1, 100 * S);
+	hang_ranks_add_gone(&r, &gone, 100 * S);
+	hang_ranks_add_gone(&r, &gone, 101 * S);
+	CHECK_EQ(r.n, 2);
+	CHECK_EQ(doing(&r, 1), HANG_PROCESS_GONE);
+	hang_ranks_look(&r, 100 * S);
+	CHECK_EQ(doing(&r, 1), HANG_PROCESS_GONE);
+	CHECK(!hang_ranks_stand(&r, JOB, 130 * S));
+	CHECK(hang_ranks_stand(&r, JOB, 161 * S));
+	told = hang_ranks_tell(&r, JOB, 1, 130 * S, &world);
+	CHECK(json_array_size(told) == 2 && world == 4);
+	/* Not known for longer than others that have ended, nor after another took its place. */
+	hang_ranks_set(&r, &lives, 1, 100 * S + HANG_RANKS_FORGET_US);
+	hang_ranks_add_gone(&r, &gone, 100 * S + HANG_RANKS_FORGET_US);
+	CHECK_EQ(r.n, 1);
+	gone.rank = 0;
+	hang_ranks_add_gone(&r, &gone, 101 * S);
+	CHECK_EQ(r.n, 1);
+	end(pid);
+}
+
 static void who_does_not_say_a_job_is_nobody_and_there_is_a_limit(void)
 {
 	CLEANUP(hang_ranks_release) struct hang_ranks r = { .all = NULL };
@@ -197,6 +233,7 @@ int main(void)
 		TEST(one_that_is_stopped_stands_after_a_minute_and_no_longer_when_it_goes_on),
 		TEST(one_that_has_ended_is_remembered_and_stands_while_another_lives),
 		TEST(a_run_that_is_started_again_takes_the_place_of_the_one_before),
+		TEST(who_was_gone_before_anybody_looked_is_told_for_its_time),
 		TEST(who_does_not_say_a_job_is_nobody_and_there_is_a_limit),
 	};
 

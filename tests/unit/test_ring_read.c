@@ -195,11 +195,13 @@ static void forge_long(struct ring_slot *s)
 }
 static void forge_name(struct ring_slot *s)
 {
-	s->func = RING_OTHER, s->func_name[0] = '\033';
+	s->func = RING_OTHER;
+	s->func_name[0] = '\033';
 }
 static void forge_endless(struct ring_slot *s)
 {
-	s->func = RING_OTHER, memset(s->func_name, 'a', 20);
+	s->func = RING_OTHER;
+	memset(s->func_name, 'a', 20);
 }
 
 static void what_cannot_be_is_dropped_and_counted(void)
