@@ -12,6 +12,12 @@
 /* A spread below this part of good silicon's is no better known. */
 #define LEAST 0.05
 
+/* A host that lies farther from the others is another kind of host, or slow. */
+#define FAR (3 * LOTTERY_LEFT)
+
+/* Standard deviations that a normal distribution is above in one of twenty. */
+#define TWENTIETH 1.645
+
 /* The variance of a median over that of one of many that are normally distributed: pi / 2. */
 #define MEDIAN 1.5708
 
@@ -29,6 +35,7 @@ struct finder {
 	double *values;	       /* owned: room for all workers */
 	struct stage *stages;  /* owned */
 	double squares;	       /* of relative distances from the medians of stages */
+	double near;	       /* likewise, none taken for more than FAR */
 	double spread;	       /* what is left between hosts of the same stage */
 	size_t free, used;     /* others: beyond the first of each stage; stages that have any */
 };
@@ -97,9 +104,12 @@ static void find_stage(struct finder *finder, size_t stage)
 	if (level <= SHORTEST)
 		return;
 	for (d = 0; d < job->dp; d++) {
+		double square = pow(usual_time_of(finder, d * job->pp + stage) / level - 1, 2);
+
 		if (!is_counted(finder, d * job->pp + stage))
 			continue;
-		finder->squares += pow(usual_time_of(finder, d * job->pp + stage) / level - 1, 2);
+		finder->squares += square;
+		finder->near += MIN(square, FAR * FAR);
 		counted++;
 	}
 	finder->stages[stage] = (struct stage){ n, variance_of_median(n) };
@@ -114,7 +124,7 @@ static void find_stages(struct finder *finder, const double *speeds, const doubl
 
 	finder->speeds = speeds;
 	finder->counted = counted;
-	finder->squares = 0;
+	finder->squares = finder->near = 0;
 	finder->free = finder->used = 0;
 	for (stage = 0; stage < finder->lottery->pace->trace->job.pp; stage++)
 		find_stage(finder, stage);
@@ -132,17 +142,28 @@ static bool knows_most(const struct finder *finder, const double *speeds, size_t
 	return 2 * known >= others;
 }
 
-/* With speeds, if the times of those who have one lie no farther apart then; else without. */
+/*
+ * Do speeds explain the times of those who have one? Then these lie no farther apart with them
+ * than without, or by no more than what speeds leave of it makes 19 of 20 jobs of so many: few
+ * hosts that are alike by chance lie nearer together without. Who has become slow since lies as
+ * far off either way.
+ */
+static bool explains(struct finder *finder, const double *speeds)
+{
+	double without;
+
+	find_stages(finder, NULL, speeds);
+	without = finder->near;
+	find_stages(finder, speeds, speeds);
+	return finder->near <=
+	       without + pow(LOTTERY_LEFT, 2) * TWENTIETH * sqrt(2 * (double)finder->free);
+}
+
+/* With speeds, if they explain the times; else without. */
 static void find_levels(struct finder *finder, const double *speeds, size_t n)
 {
-	double squares;
-
-	if (speeds && knows_most(finder, speeds, n)) {
-		find_stages(finder, NULL, speeds);
-		squares = finder->squares;
-		find_stages(finder, speeds, speeds);
-		finder->lottery->tested = finder->squares <= squares;
-	}
+	if (speeds && knows_most(finder, speeds, n))
+		finder->lottery->tested = explains(finder, speeds);
 	if (!finder->lottery->tested)
 		find_stages(finder, NULL, NULL);
 }
@@ -209,6 +230,24 @@ double lottery_ratio(const struct lottery *lottery, size_t worker)
 	return level > 0 ? time_of(lottery->pace, worker) / level : 1;
 }
 
+/*
+ * As a logarithm, of one that is to be slower than `limit`. By its times alone, or by these and its
+ * own tests, each weighed by what is not known of it, when the job finds it that slow too: what was
+ * so at its tests need not be so now.
+ */
+static double least_tested(const struct lottery *lottery, size_t worker, double limit)
+{
+	double error = lottery->error[worker % lottery->pace->trace->job.pp];
+	double alone = limit + LOTTERY_TESTED_ERRORS * error, part, both;
+
+	if (isnan(lottery->speeds[worker]) || error <= 0)
+		return alone;
+	part = pow(error / LOTTERY_LEFT, 2); /* the weight of its tests beside that of its times */
+	both = (1 + part) * limit + LOTTERY_TESTED_ERRORS * error * sqrt(1 + part) +
+	       part * log(lottery->speeds[worker]);
+	return MIN(alone, MAX(limit, both));
+}
+
 double lottery_least(const struct lottery *lottery, size_t worker, double beyond, size_t hosts)
 {
 	double more = LOTTERY_BEYOND_MORE * (double)(hosts - 1);
@@ -217,9 +256,9 @@ double lottery_least(const struct lottery *lottery, size_t worker, double beyond
 
 	if (!lottery->tested)
 		return MAX(apart, 1 + (beyond + more) * lottery->spread);
-	return MAX(apart, exp(more * lottery->spread - log(lottery->low) * beyond / LOTTERY_BEYOND +
-			      LOTTERY_TESTED_ERRORS *
-				      lottery->error[worker % lottery->pace->trace->job.pp]));
+	return MAX(apart, exp(least_tested(lottery, worker,
+					   more * lottery->spread -
+						   log(lottery->low) * beyond / LOTTERY_BEYOND)));
 }
 
 struct lottery lottery_of(const struct pace *pace, const bool *left_out,
@@ -227,6 +266,7 @@ struct lottery lottery_of(const struct pace *pace, const bool *left_out,
 {
 	size_t pp = pace->trace->job.pp, n = (size_t)pace->trace->job.dp * pp, i;
 	struct lottery lottery = { .pace = pace,
+				   .speeds = known->speeds,
 				   .level = xcalloc(pp, sizeof(*lottery.level)),
 				   .error = xcalloc(pp, sizeof(*lottery.error)) };
 	CLEANUP(finder_release)

@@ -68,6 +68,7 @@ struct lottery_known {
 
 struct lottery {
 	const struct pace *pace;
+	const double *speeds; /* borrowed: as they are known; NULL: of nobody */
 	double *level; /* owned: s a step, [stage]; 0: nobody is left on it, or nothing is computed */
 	double *error; /* owned: standard error of it, relative, [stage] */
 	double most;   /* of the others: the largest ratio; 0: there are none */

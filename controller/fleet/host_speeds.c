@@ -27,18 +27,15 @@ static double speed_of(const struct self_baseline *host)
 	return slowest * trend_usual(&host->whole);
 }
 
-/* Of all parts, or the host as a whole, into `values`; how many. */
+/* Of each part beside the others of its host, ascending by none; how many. */
 static size_t parts_of(const struct self_baseline *host, double *values)
 {
-	double whole = trend_usual(&host->whole);
 	size_t i, n = 0;
 
 	for (i = 0; i < host->n; i++) {
 		if (host->parts[i].trend.n >= HOST_SPEEDS_RUNS_MIN)
-			values[n++] = whole * trend_usual(&host->parts[i].trend);
+			values[n++] = trend_usual(&host->parts[i].trend);
 	}
-	if (n == 0)
-		values[n++] = whole;
 	return n;
 }
 
@@ -57,38 +54,79 @@ static void put(struct map *map, const char *node, double speed, const struct si
 /* All that is known under one key. */
 struct line {
 	const struct self_baselines *usuals;
-	double *speeds;	       /* owned: [host]; NAN: not known */
-	double *hosts, *parts; /* owned: of those that are known, ascending */
-	size_t n_hosts, n_parts;
+	double *speeds; /* owned: [host]; NAN: not known */
+	/* Owned, ascending, of those that are known: hosts; these as a whole; their parts, and the
+	 * slowest part of each, beside the others of the host. */
+	double *hosts, *wholes, *parts, *slowest;
+	size_t n_hosts, n_parts, n_slowest;
 };
 
 static void line_release(struct line *line)
 {
 	free(line->speeds);
 	free(line->hosts);
+	free(line->wholes);
 	free(line->parts);
+	free(line->slowest);
+}
+
+static void add_host(struct line *line, const struct self_baseline *host, double speed)
+{
+	double whole = trend_usual(&host->whole);
+	size_t n = parts_of(host, line->parts + line->n_parts);
+
+	line->wholes[line->n_hosts] = whole;
+	line->hosts[line->n_hosts++] = speed;
+	line->n_parts += n;
+	if (n > 0)
+		line->slowest[line->n_slowest++] = speed / whole;
 }
 
 static struct line line_of(const struct self_baselines *usuals)
 {
 	struct line line = { .usuals = usuals };
-	size_t i, room = 0;
+	size_t i, room = 0, n = usuals->n + 1;
 
 	for (i = 0; i < usuals->n; i++)
-		room += usuals->hosts[i].n + 1;
-	line.speeds = xcalloc(usuals->n + 1, sizeof(*line.speeds));
-	line.hosts = xcalloc(usuals->n + 1, sizeof(*line.hosts));
+		room += usuals->hosts[i].n;
+	line.speeds = xcalloc(n, sizeof(*line.speeds));
+	line.hosts = xcalloc(n, sizeof(*line.hosts));
+	line.wholes = xcalloc(n, sizeof(*line.wholes));
+	line.slowest = xcalloc(n, sizeof(*line.slowest));
 	line.parts = xcalloc(room + 1, sizeof(*line.parts));
 	for (i = 0; i < usuals->n; i++) {
 		line.speeds[i] = speed_of(&usuals->hosts[i]);
-		if (isnan(line.speeds[i]))
-			continue;
-		line.hosts[line.n_hosts++] = line.speeds[i];
-		line.n_parts += parts_of(&usuals->hosts[i], line.parts + line.n_parts);
+		if (isfinite(line.speeds[i]))
+			add_host(&line, &usuals->hosts[i], line.speeds[i]);
 	}
 	stats_sort(line.hosts, line.n_hosts);
+	stats_sort(line.wholes, line.n_hosts);
+	stats_sort(line.slowest, line.n_slowest);
 	stats_sort(line.parts, line.n_parts);
 	return line;
+}
+
+/*
+ * What slows many hosts at once, a setting on a quarter of them or a hot rack, is no lottery, and
+ * would hide who is slow by himself. It slows hosts as a whole: so parts are held against those of
+ * their own host, and of hosts as a whole the better half tells how far these differ. Both hold
+ * some of what parts differ by, so together they say it rather too wide (by a tenth) than too tight.
+ */
+static struct silicon good_of(const struct line *line)
+{
+	const double usual = line->hosts[line->n_hosts / 2];
+	const double whole = line->wholes[line->n_hosts / 2];
+	const double wholes = silicon_better_spread(line->wholes, line->n_hosts);
+	double parts, slowest;
+
+	/* Hosts of few parts, whose middle speaks for all. */
+	if (line->n_slowest < HOST_SPEEDS_HOSTS_MIN)
+		return (struct silicon){ silicon_spread(line->hosts, line->n_hosts),
+					 MIN(silicon_low(line->hosts, line->n_hosts) / usual, 1) };
+	parts = silicon_spread(line->parts, line->n_parts);
+	slowest = silicon_spread(line->slowest, line->n_slowest);
+	return (struct silicon){ hypot(slowest, wholes),
+				 MIN(silicon_limit(whole, hypot(parts, wholes)) / usual, 1) };
 }
 
 static void look_at(struct baseline *baseline, void *context)
@@ -105,8 +143,7 @@ static void look_at(struct baseline *baseline, void *context)
 	if (line.n_hosts < HOST_SPEEDS_HOSTS_MIN)
 		return;
 	usual = line.hosts[line.n_hosts / 2];
-	good = (struct silicon){ silicon_spread(line.hosts, line.n_hosts),
-				 MIN(silicon_low(line.parts, line.n_parts) / usual, 1) };
+	good = good_of(&line);
 	for (i = 0; i < line.usuals->n; i++) {
 		if (isfinite(line.speeds[i]))
 			put(context, line.usuals->hosts[i].node, line.speeds[i] / usual, &good,

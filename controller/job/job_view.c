@@ -243,7 +243,7 @@ static void add_suspect(struct shown *s, const struct job_view_input *in, size_t
 		return;
 	its = found ? judge_suspect(summary, one, name, found, in->judged)
 		    : tell_lapsed(name, lapsed);
-	shown = show_suspect(one, name, list->of, found, &its);
+	shown = show_suspect(one, name, found ? found->of : list->of, found, &its);
 	(void)json_object_set_new(shown, "lapsed", json_boolean(lapsed));
 	(void)json_array_append_new(s->suspects, shown);
 	harden(s, &its, name);

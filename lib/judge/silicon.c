@@ -20,9 +20,21 @@ double silicon_spread(const double *sorted, size_t n)
 	return exp((weight * log(SILICON_SPREAD) + (double)n * log(seen)) / (weight + (double)n));
 }
 
+double silicon_better_spread(const double *sorted, size_t n)
+{
+	if (n == 0)
+		return 0;
+	return (sorted[(size_t)(0.9 * (double)(n - 1))] / sorted[n / 2] - 1) / (NORMAL_MIDDLE / 2);
+}
+
+double silicon_limit(double usual, double spread)
+{
+	return usual * exp(-SILICON_TAIL * spread);
+}
+
 double silicon_low(const double *sorted, size_t n)
 {
-	return n > 0 ? sorted[n / 2] * exp(-SILICON_TAIL * silicon_spread(sorted, n)) : 0;
+	return n > 0 ? silicon_limit(sorted[n / 2], silicon_spread(sorted, n)) : 0;
 }
 
 void silicon_widen(struct silicon *into, const struct silicon *other)

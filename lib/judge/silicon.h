@@ -38,6 +38,15 @@ void silicon_widen(struct silicon *into, const struct silicon *other);
 double silicon_spread(const double *sorted, size_t n);
 
 /*
+ * Likewise of the better half alone, from the middle on: it is not wider for those that something
+ * they share slows, fewer than half. Drawn to nothing; 0 of none.
+ */
+double silicon_better_spread(const double *sorted, size_t n);
+
+/* What one good one in two hundred does not reach where `usual` is, and `spread` one deviation. */
+double silicon_limit(double usual, double spread);
+
+/*
  * What one good one in two hundred does not reach, in the unit of the `n` values, ascending; 0 of
  * none. The tail itself is not looked at, as sick ones are there too.
  */

@@ -188,11 +188,10 @@ int suspicion_add(struct suspicion *s, const struct suspicion_window *window, st
 
 /* ---- which windows count ------------------------------------------------------ */
 
-/* From the newest on into `ret`; returns how many. */
-static unsigned choose(const struct suspicion *s, const struct policy_jobs *jobs,
+/* From the newest on into `ret`, at most `most`; returns how many. */
+static unsigned choose(const struct suspicion *s, const struct policy_jobs *jobs, size_t most,
 		       const struct suspicion_kept *ret[static POLICY_JOBS_WINDOWS_MAX])
 {
-	const size_t most = MIN(jobs->windows_n, (uint64_t)POLICY_JOBS_WINDOWS_MAX);
 	unsigned n = 0;
 	size_t i;
 
@@ -233,15 +232,15 @@ static struct suspicion_found *find_or_add(struct suspicion_list *list,
 	return &list->items[list->n++];
 }
 
-/* Most hits first, then the largest share, then by names. */
+/* Most hits of its windows first, then the largest share, then by names. */
 static int by_weight(const void *a, const void *b)
 {
 	const struct suspicion_found *x = a, *y = b;
 	size_t i;
 	int order = 0;
 
-	if (x->hits != y->hits)
-		return x->hits > y->hits ? -1 : 1;
+	if (x->hits * y->of != y->hits * x->of)
+		return x->hits * y->of > y->hits * x->of ? -1 : 1;
 	if (x->share > y->share || x->share < y->share)
 		return x->share > y->share ? -1 : 1;
 	for (i = 0; order == 0 && i < MIN(x->n_hosts, y->n_hosts); i++)
@@ -307,15 +306,16 @@ static uint64_t kept_us(const struct suspicion_extensions *extensions,
 	return 0;
 }
 
-void suspicion_read(const struct suspicion *s, const struct policy_jobs *jobs,
-		    const struct suspicion_extensions *extensions, uint64_t now_us,
-		    struct suspicion_list *ret)
+/* Whom the last windows blame, at most `most`, and who of them is kept. */
+static void read_last(const struct suspicion *s, const struct policy_jobs *jobs, uint64_t most,
+		      const struct suspicion_extensions *extensions, uint64_t now_us,
+		      struct suspicion_list *ret)
 {
 	const struct suspicion_kept *chosen[POLICY_JOBS_WINDOWS_MAX];
-	const unsigned n = choose(s, jobs, chosen);
+	const unsigned n = choose(s, jobs, MIN(most, (uint64_t)POLICY_JOBS_WINDOWS_MAX), chosen);
 	struct tally tally = { 0 };
 	unsigned i;
-	size_t k, kept = 0;
+	size_t k;
 
 	*ret = (struct suspicion_list){ .of = n };
 	for (i = 0; i < n; i++)
@@ -324,16 +324,52 @@ void suspicion_read(const struct suspicion *s, const struct policy_jobs *jobs,
 		struct suspicion_found *found = &ret->items[k];
 
 		found->kept_us = kept_us(extensions, found, now_us);
-		if (!found->kept_us && now_us > found->until_us &&
-		    now_us - found->until_us > jobs->fresh_us)
-			continue;
 		found->of = found->windows.n = n;
 		found->counts = found->hits >= jobs->windows_k || found->kept_us ? BLAME_K_OF_N
 										 : BLAME_ONE_WINDOW;
 		found->coarse = tally.sure[k] < MIN(found->hits, jobs->windows_k);
-		ret->items[kept++] = *found;
 	}
-	ret->n = kept;
-	if (kept > 1)
-		qsort(ret->items, kept, sizeof(*ret->items), by_weight);
+}
+
+static void drop_stale(const struct policy_jobs *jobs, uint64_t now_us, struct suspicion_list *list)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < list->n; i++) {
+		const struct suspicion_found *found = &list->items[i];
+
+		if (found->kept_us || now_us <= found->until_us ||
+		    now_us - found->until_us <= jobs->fresh_us)
+			list->items[n++] = *found;
+	}
+	list->n = n;
+}
+
+/* Who is kept, and whom only older windows than those of `list` blame. */
+static void add_kept(const struct suspicion *s, const struct policy_jobs *jobs,
+		     const struct suspicion_extensions *extensions, uint64_t now_us,
+		     struct suspicion_list *list)
+{
+	CLEANUP(freep) struct suspicion_list *more = xcalloc(1, sizeof(*more));
+	size_t i;
+
+	read_last(s, jobs, SUSPICION_KEPT_TIMES * jobs->windows_n, extensions, now_us, more);
+	for (i = 0; i < more->n; i++) {
+		const struct suspicion_found *found = &more->items[i];
+
+		if (found->kept_us && windows_bad(&found->windows, list->of) == 0)
+			list->items[list->n++] = *found;
+	}
+}
+
+void suspicion_read(const struct suspicion *s, const struct policy_jobs *jobs,
+		    const struct suspicion_extensions *extensions, uint64_t now_us,
+		    struct suspicion_list *ret)
+{
+	read_last(s, jobs, jobs->windows_n, extensions, now_us, ret);
+	drop_stale(jobs, now_us, ret);
+	if (extensions && extensions->n > 0 && ret->of > 0)
+		add_kept(s, jobs, extensions, now_us, ret);
+	if (ret->n > 1)
+		qsort(ret->items, ret->n, sizeof(*ret->items), by_weight);
 }

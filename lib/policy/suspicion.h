@@ -16,9 +16,9 @@
  * blames nor clears.
  *
  * A suspect that waits for its tests, or is tested, is kept: it stays one for as long as any of the
- * last N windows blames it, however old they are. A host on the edge is blamed by one window and
- * not by the next, and one whose job has ended is blamed by no new one: it would be no suspect when
- * it can be tested at last.
+ * last SUSPICION_KEPT_TIMES times N windows blames it, however old they are. A host on the edge is
+ * blamed by one window and not by the next ones, and one whose job has ended is blamed by no new
+ * one: it would be no suspect when it can be tested at last.
  */
 #pragma once
 
@@ -34,6 +34,7 @@ struct err;
 enum {
 	SUSPICION_WINDOWS_MAX = 128, /* of a run; at one a minute two hours */
 	SUSPICION_SUSPECTS_MAX = 3,  /* of a window */
+	SUSPICION_KEPT_TIMES = 3,    /* N; not beyond POLICY_JOBS_WINDOWS_MAX windows */
 	SUSPICION_HOSTS_MAX = 64,    /* of a suspect: more are no suspect but the job */
 	SUSPICION_NAME_MAX = 253,    /* bytes of a host's name */
 	SUSPICION_LIST_MAX = POLICY_JOBS_WINDOWS_MAX * SUSPICION_SUSPECTS_MAX,
@@ -81,7 +82,7 @@ struct suspicion_found {
 	size_t n_hosts;
 	int class;
 	int counts;			      /* enum blame_counts; as of now */
-	unsigned hits, of;		      /* of the last N that count */
+	unsigned hits, of;		      /* of the last that count: N, or as many as keep it */
 	uint64_t kept_us;		      /* it is kept until then; 0: not */
 	struct windows windows;		      /* which: bit 0 is the newest */
 	int64_t ids[POLICY_JOBS_WINDOWS_MAX]; /* the `hits` of them that blame it, newest first */

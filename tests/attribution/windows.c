@@ -2,7 +2,7 @@
 /*
  * How often good hosts are suspected, and how many slow ones are found:
  *
- *	windows FIRST_SEED JOBS [spread=PERCENT] [small] [exponential] [known] [tested]
+ *	windows FIRST_SEED JOBS [spread=PERCENT] [small|of64] [exponential] [known] [tested]
  *	        [only=good|slow] [curve]
  *
  * Each job runs three times, each time a window: on good hosts, and with one of them slower by
@@ -70,16 +70,19 @@ enum {
 static const double points[POINTS_MAX] = { 4.0, 5.0, 5.5, LOTTERY_BEYOND, 6.5, 7.0, 8.0 };
 enum { USUAL_POINT = 3 };
 
-/* dp and pp of jobs of 16 and 64 hosts, and of small ones. */
-static const int shapes[2][5][2] = {
+/* dp and pp of jobs of 16 and 64 hosts, of small ones, and of 64 alone. */
+enum { OF_16_AND_64, SMALL, OF_64, SIZES };
+static const int shapes[SIZES][5][2] = {
 	{ { 16, 1 }, { 8, 2 }, { 4, 4 }, { 16, 4 }, { 8, 8 } },
 	{ { 2, 1 }, { 2, 2 }, { 4, 1 }, { 4, 2 }, { 2, 4 } },
+	{ { 64, 1 }, { 32, 2 }, { 16, 4 }, { 8, 8 }, { 4, 16 } },
 };
 
 struct options {
 	uint64_t first, jobs;
 	double spread;
-	bool small, exponential, known, tested, curve, no_good, no_slow;
+	int sizes; /* OF_16_AND_64, ... */
+	bool exponential, known, tested, curve, no_good, no_slow;
 	double median; /* of tests of good hosts */
 	struct silicon good;
 };
@@ -213,8 +216,8 @@ static void make_job(uint64_t seed, const struct options *options, double rates[
 	size_t shape = (size_t)(chance(&draw) * (double)ARRAY_SIZE(shapes[0]));
 	int i;
 
-	sizes.dp = shapes[options->small][shape][0];
-	sizes.pp = shapes[options->small][shape][1];
+	sizes.dp = shapes[options->sizes][shape][0];
+	sizes.pp = shapes[options->sizes][shape][1];
 	sizes.mb = MAX(MB_OF_STAGES * sizes.pp, MB_MIN);
 	*is_else = *is_else && chance(&draw) * 100 < ELSE;
 	if (*is_else)
@@ -480,7 +483,9 @@ static bool take_word(const char *word, struct options *options)
 	if (starts_with(word, "spread="))
 		options->spread = strtod(word + 7, NULL) / 100;
 	else if (streq(word, "small"))
-		options->small = true;
+		options->sizes = SMALL;
+	else if (streq(word, "of64"))
+		options->sizes = OF_64;
 	else if (streq(word, "exponential"))
 		options->exponential = true;
 	else if (streq(word, "known"))
@@ -547,9 +552,9 @@ int main(int argc, char **argv)
 	uint64_t seed;
 
 	if (!take(argc, argv, &options)) {
-		fprintf(stderr,
-			"usage: windows FIRST_SEED JOBS [spread=PERCENT] [small] [exponential] "
-			"[known] [tested] [only=good|slow] [curve]\n");
+		fprintf(stderr, "usage: windows FIRST_SEED JOBS [spread=PERCENT] [small|of64] "
+				"[exponential] "
+				"[known] [tested] [only=good|slow] [curve]\n");
 		return 2;
 	}
 	lowest = lowest_good(&options);

@@ -293,12 +293,14 @@ def test_a_suspicion_lapses_and_survives_a_kill_until_then(controller, tmp_path)
 
 @pytest.mark.once
 def test_what_the_last_windows_clear_is_over(controller, tmp_path):
-    f = Fleet(controller, tmp_path, fresh="30m, n: 2")
-    f.suspect(ends=False, ages=((1700, 1600), (1300, 1200)))
+    f = Fleet(controller, tmp_path, fresh="30m, k: 1, n: 1")
+    f.suspect(ends=False, ages=((1700, 1600),))
     healthy = f.trace(slow="none")
-    assert f.send(healthy, (900, 800))["suspect"] is None
-    # It waits for its test, and one of the last two blames it.
-    assert f.job()["state"] == "suspected" and f.job()["suspect"] == SLOW and f.the_suspect()["hits"] == 1
+    # It waits for its test, and one of the last three blames it.
+    for of, ages in ((2, (1300, 1200)), (3, (900, 800))):
+        assert f.send(healthy, ages)["suspect"] is None
+        assert f.job()["state"] == "suspected" and f.job()["suspect"] == SLOW
+        assert (f.the_suspect()["hits"], f.the_suspect()["of"]) == (1, of)
     assert f.send(healthy, (500, 400))["suspect"] is None
     assert f.job()["suspects"] == [] and f.job()["suspect"] is None
     f.claim(SLOW, [])

@@ -172,6 +172,58 @@ static void speeds_that_do_not_explain_the_times_are_not_used(void)
 	}
 }
 
+/* Three hosts that the job finds alike to 0.1 %, and their tests to 1.5 %. */
+static void speeds_of_few_are_used_while_they_differ_by_what_they_leave(void)
+{
+	static const double times[] = { 1.000, 1.001, 0.999, 1.20 };
+	static const struct {
+		double speeds[4];
+		bool used;
+	} rows[] = {
+		{ { 1.000, 0.985, 1.015, 1.00 }, true },
+		{ { 1.000, 0.985, NAN, 1.00 }, true },
+		{ { 1.000, 0.93, 1.07, 1.00 }, false },
+	};
+	CLEANUP(freep) struct paced *paced = paced_of(4, 1, times);
+	size_t i;
+
+	paced->left_out[3] = true;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct lottery_known known = { LOTTERY_SPREAD, rows[i].speeds, 0.88 };
+		struct lottery lottery = lottery_of(&paced->pace, paced->left_out, &known);
+
+		CHECK_EQ(lottery.tested, rows[i].used);
+		lottery_release(&lottery);
+	}
+}
+
+/* Both say so, so less of either is in doubt; and who is that slow now need not have been so. */
+static void times_and_tests_that_agree_say_more_than_times(void)
+{
+	static const double times[] = { 1, 1, 1.15 };
+	static const struct {
+		double speed;
+		bool less;
+	} rows[] = { { NAN, false }, { 1, false }, { 0.89, false }, { 0.865, true }, { 0.7, true } };
+	CLEANUP(freep) struct paced *paced = paced_of(3, 1, times);
+	double alone = 0;
+	size_t i;
+
+	paced->left_out[2] = true;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const double speeds[] = { 1, 1, rows[i].speed };
+		const struct lottery_known known = { LOTTERY_SPREAD, speeds, 0.88 };
+		struct lottery lottery = lottery_of(&paced->pace, paced->left_out, &known);
+		double least = lottery_least(&lottery, 2, LOTTERY_BEYOND, 1);
+
+		alone = i == 0 ? least : alone;
+		CHECK(rows[i].less ? least < alone : least >= alone && least <= alone);
+		/* However slow its tests find it, the job does too. */
+		CHECK(least >= 1 / 0.88 - 1e-9);
+		lottery_release(&lottery);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(the_spread_of_many_is_their_own_and_of_few_that_of_silicon),
 	TEST(stages_that_are_alike_share_a_level),
@@ -179,6 +231,8 @@ static const struct test tests[] = {
 	TEST(who_has_nobody_beside_it_is_as_slow_as_anybody),
 	TEST(speeds_say_what_is_usual_where_the_neighbours_do_not),
 	TEST(speeds_that_do_not_explain_the_times_are_not_used),
+	TEST(speeds_of_few_are_used_while_they_differ_by_what_they_leave),
+	TEST(times_and_tests_that_agree_say_more_than_times),
 };
 
 int main(void)

@@ -372,7 +372,14 @@ static void who_is_kept_stays_a_suspect_while_any_of_the_windows_blames_him(void
 		{ "none of the last three",
 		  { { 0, 4, { "a" } }, { 5, 4, { NULL } }, { 10, 4, { NULL } }, { 15, 4, { NULL } } },
 		  19,
-		  "" },
+		  "a:1/4!+" },
+		{ "none of the last three, and another in one of these",
+		  { { 0, 4, { "a", "d" } },
+		    { 5, 4, { "c b" } },
+		    { 10, 4, { NULL } },
+		    { 15, 4, { "d" } } },
+		  19,
+		  "b c:1/3!+ d:1/3 a:1/4!+" },
 		{ "not fresh any more", { { 0, 4, { "a" } }, { 5, 5, { "a" } } }, 89, "a:2/2!+" },
 		{ "kept no more", { { 0, 4, { "a" } }, { 5, 5, { "a" } } }, 90, "" },
 		{ "another host is not kept",
@@ -401,6 +408,23 @@ static void who_is_kept_stays_a_suspect_while_any_of_the_windows_blames_him(void
 	}
 }
 
+static void who_is_kept_is_cleared_by_three_times_as_many_windows(void)
+{
+	const unsigned most = SUSPICION_KEPT_TIMES * (unsigned)policy_jobs_init().windows_n;
+	struct suspicion s = { 0 };
+	char found[256], expected[256];
+	unsigned i;
+
+	CHECK_EQ(add(&s, &(struct says){ 1, 4, { "a" } }, 0, NULL), 0);
+	for (i = 2; i <= most + 1; i++) {
+		CHECK_EQ(add(&s, &(struct says){ 1 + 5 * (i - 1), 4, { NULL } }, 0, NULL), 0);
+		found_kept(&s, 5 * i, found);
+		(void)snprintf(expected, sizeof(expected), "a:1/%u!+", i);
+		CHECK_STR(found, i <= most ? expected : "");
+	}
+	suspicion_release(&s);
+}
+
 static const struct test tests[] = {
 	TEST(k_of_n_windows_make_a_suspect),
 	TEST(any_order_gives_the_same),
@@ -409,6 +433,7 @@ static const struct test tests[] = {
 	TEST(what_is_no_window_is_refused),
 	TEST(the_policy_says_how_many_and_how_far_apart),
 	TEST(who_is_kept_stays_a_suspect_while_any_of_the_windows_blames_him),
+	TEST(who_is_kept_is_cleared_by_three_times_as_many_windows),
 };
 
 int main(void)
