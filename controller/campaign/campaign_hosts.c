@@ -133,7 +133,7 @@ static char *why_not(struct service *s, const json_t *node)
 	if (json_is_true(json_object_get(node, "stale")))
 		return xstrdup("it stopped reporting");
 	if (json_is_true(json_object_get(node, "unverified")))
-		return xstrdup("it joined and has not passed a quick or full run yet");
+		return xstrdup("it has joined but not yet passed a quick or full run");
 	n = store_runs(s->store, name, &pool, runs, &err);
 	if (n < 0)
 		return xasprintf("its last runs cannot be read: %s", err.msg);

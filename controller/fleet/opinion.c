@@ -51,7 +51,7 @@ static const json_t *worst_of(const json_t *incidents)
 	return worst;
 }
 
-static const char unverified[] = "it joined and has not passed a quick or full run yet";
+static const char unverified[] = "it has joined but not yet passed a quick or full run";
 
 /* Cut between characters. */
 static char *short_text(const char *text)

@@ -87,7 +87,7 @@ static void a_host_that_joined_is_doubted_until_it_has_passed(void)
 		CHECK_STR(says(o, "verdict"), rows[i].said);
 		if (!rows[i].cordoned && !rows[i].let_in && !streq(rows[i].verdict, "fail"))
 			CHECK_STR(says(o, "sentence"),
-				  "it joined and has not passed a quick or full run yet");
+				  "it has joined but not yet passed a quick or full run");
 	}
 }
 
