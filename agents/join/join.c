@@ -99,7 +99,11 @@ static int check(const struct asked *a, struct err *err)
 {
 	const bool tls = a->controller && starts_with(a->controller, "https://");
 
-	if (!a->controller || !is_plain(a->controller) ||
+	if (!a->controller)
+		return err_set(err, EINVAL,
+			       "give --controller, --ca-hash and --token-file: `assayctl "
+			       "join-command` prints the whole line");
+	if (!is_plain(a->controller) ||
 	    (!tls && (!starts_with(a->controller, "http://") || url_is_open(a->controller))))
 		return err_set(
 			err, EINVAL,
@@ -275,6 +279,7 @@ int main(int argc, char **argv)
 	CLEANUP(freep) char *node = NULL;
 	struct err err = ERR_INIT;
 	struct asked asked = { 0 };
+	bool was_there;
 	int r;
 
 	argp_err_exit_status = STATUS_USAGE;
@@ -289,12 +294,14 @@ int main(int argc, char **argv)
 		(void)fputs("assay join: --token: other users of this host can see it: use "
 			    "--token-file instead\n",
 			    stderr);
+	was_there = access(files.config, F_OK) == 0;
 	if (r == 0)
 		r = join(&asked, &files, node, &sentence, &err);
 	if (r < 0) {
 		(void)fprintf(stderr, "assay join: %s\n", err.msg);
 		return status_of(r);
 	}
-	(void)printf("%s; %s is written\n", sentence, files.config);
+	(void)printf("%s; %s %s\n", sentence, files.config,
+		     was_there ? "is unchanged" : "is written");
 	return started(&asked);
 }

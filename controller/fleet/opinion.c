@@ -70,9 +70,11 @@ json_t *opinion_make(const struct opinion_input *in, uint64_t now_real_us)
 	const json_t *worst = worst_of(in->incidents), *speaks = worst ? worst : in->node;
 	const bool open = in->let_in && !in->cordoned;
 	CLEANUP(freep)
-	char *sentence = short_text(in->cordoned ? in->cordoned
-				    : open	 ? in->let_in
-						 : text_of(speaks, "sentence"));
+	char *cordoned = in->cordoned ? xasprintf("cordoned: %s", in->cordoned) : NULL;
+	CLEANUP(freep)
+	char *sentence = short_text(cordoned ? cordoned
+				    : open   ? in->let_in
+					     : text_of(speaks, "sentence"));
 	char expires[CLOCK_STAMP_SIZE];
 	int level = level_of(speaks);
 	const bool apart = !in->cordoned && !open && level < VERDICT_WARN &&
