@@ -112,7 +112,7 @@ def test_no_answer_never_looks_healthy(page, fake):
     healthy = b.until(lambda: (lambda p: p != "0,0,0,0" and p)(b.script(pixel)), "a map")
     fake.silent = True
     b.until(lambda: "No answer from the controller since" in b.text(), "that nothing is known", 16)
-    b.until(lambda: b.text("h1").startswith("Nothing is known of the fleet since"), "the sentence")
+    b.until(lambda: b.text("h1").startswith("Nothing has been heard from the fleet since"), "the sentence")
     b.until(lambda: b.script(pixel) != healthy, "a map without colour")
     fake.silent = False
     b.until(lambda: b.text("h1").startswith("gpu-11"), "all of it again")
