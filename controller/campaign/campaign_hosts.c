@@ -268,8 +268,8 @@ static int find_domain(struct service *s, const char *domain, struct campaign_pa
 		r = store_each_place(s->store, domain, look_at, &seek, err);
 	if (r == 0 && json_array_size(names) == 0)
 		return err_set(err, ENOENT,
-			       "no host is below a switch or in a domain '%.80s': name the hosts, "
-			       "or see collectives in controller.yaml",
+			       "no host is in a domain, or below a switch, named '%.80s': name the "
+			       "hosts, or see collectives in controller.yaml",
 			       domain);
 	return r < 0 ? r : find_named(s, names, p, err);
 }
