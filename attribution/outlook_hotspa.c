@@ -111,8 +111,8 @@ static int check_work(const struct measured *m, const struct description *d, con
 	fill(&s, &d->hotspa, 0);
 	if (s.ways[0].tokens < d->hotspa.lengths[0].tokens)
 		return description_fail(d, "hotspa", err,
-					"a sequence of %ju tokens, but the first plan, the current "
-					"one, holds %ju (its second time)",
+					"a sequence has %ju tokens, but the first plan, the one in "
+					"use, takes at most %ju",
 					(uintmax_t)d->hotspa.lengths[0].tokens,
 					(uintmax_t)s.ways[0].tokens);
 	now = hotspa_plan_alone(&s.wish, 0);
@@ -421,8 +421,8 @@ int outlook_hotspa_find(const struct attribution *a, const struct description *d
 	alone = alone_of(&plan, step);
 	if (plan.n < 2 || plan.total + step.beyond >= alone.after)
 		return err_set(err, ERANGE,
-			       "no grouping by length is faster, with its switches, than one plan "
-			       "for all: %s, %.4g s a step (now %.4g s)",
+			       "no grouping by length is faster, its switches included, than one "
+			       "plan for all: %s, %.4g s a step (now %.4g s)",
 			       plan_text(&s.h->plans[alone.way], name), alone.after, step.now);
 	why_not = objection(a);
 	ret_found->after = plan.total + step.beyond - of->fixed;

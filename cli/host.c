@@ -119,9 +119,10 @@ static void fact(const struct page *page, const char *label, const json_t *host,
 
 static void facts_env(const json_t *host, const struct page *page)
 {
-	static const char *const keys[] = { "product", "cpu",		"microcode",  "bios",
-					    "kernel",  "driver.nvidia", "driver.mlx5" };
+	static const char *const keys[] = { "product", "cpu",		"microcode",   "bios",
+					    "kernel",  "driver.nvidia", "driver.mlx5", "machine" };
 	json_t *env = json_object_get(host, "env"), *value;
+	bool labelled = false;
 	const char *key;
 	size_t i;
 
@@ -135,7 +136,8 @@ static void facts_env(const json_t *host, const struct page *page)
 			CLEANUP(freep)
 			char *line = xasprintf("%s %s", key, json_string_value(value));
 
-			ticket_line(page, "", line);
+			ticket_line(page, labelled ? "" : "settings", line);
+			labelled = true;
 		}
 	}
 }

@@ -11,6 +11,12 @@
 /* What was done lately that is told with it. */
 enum { DEEDS_TOLD = 5 };
 
+/* Whether it joined by itself and nothing has shown yet that it is good. */
+static bool is_unverified(const json_t *host)
+{
+	return json_is_true(json_object_get(host, "unverified"));
+}
+
 static void line_state(const json_t *life, const struct page *page)
 {
 	const char *since = raw_at(life, "since");
@@ -76,13 +82,14 @@ static void line_by_hand(const json_t *host, const json_t *life, const struct pa
 }
 
 /* A host that serves and never was anything else. */
-static bool is_plain(const json_t *life, const json_t *actions)
+static bool is_plain(const json_t *host, const json_t *life, const json_t *actions)
 {
 	return streq(raw_at(life, "state"), "healthy") && json_array_size(actions) == 0 &&
 	       !json_is_false(json_object_get(life, "schedulable")) &&
 	       !json_is_false(json_object_get(life, "managed")) && !*raw_at(life, "hands_off") &&
 	       !*raw_at(life, "unverified") && !*raw_at(life, "override_until") &&
-	       !*raw_at(life, "silence_until") && !*raw_at(life, "hold_until");
+	       !*raw_at(life, "silence_until") && !*raw_at(life, "hold_until") &&
+	       !is_unverified(host);
 }
 
 void life_show(const json_t *host, const struct page *page)
@@ -91,10 +98,14 @@ void life_show(const json_t *host, const struct page *page)
 	const json_t *actions = json_object_get(host, "actions");
 	size_t n = MIN(json_array_size(actions), (size_t)DEEDS_TOLD), i;
 
-	if (!json_is_object(life) || is_plain(life, actions))
+	if (!json_is_object(life) || is_plain(host, life, actions))
 		return;
 	ticket_head(page, "in service?");
 	line_state(life, page);
+	if (is_unverified(host))
+		ticket_line(page, "joined",
+			    "unverified until a quick or full run passes as a whole: `assay admit` "
+			    "says degraded");
 	line_cordon(life, page);
 	lines_until(life, page);
 	ticket_line(page, "releases", raw_at(life, "releases"));
@@ -102,6 +113,6 @@ void life_show(const json_t *host, const struct page *page)
 	for (i = 0; i < n; i++) {
 		CLEANUP(freep) char *line = action_line(json_array_get(actions, i), page);
 
-		ticket_line(page, i ? "" : "done", line);
+		ticket_line(page, i ? "" : "actions", line);
 	}
 }

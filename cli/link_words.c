@@ -24,11 +24,12 @@ static const struct {
 	{ -EHOSTUNREACH, "check --controller or ASSAY_CONTROLLER" },
 	{ -ENETUNREACH, "check --controller or ASSAY_CONTROLLER" },
 	{ -ETIMEDOUT, "try again, or allow more time with --timeout" },
-	{ -ECONNRESET, "it stopped, or it expects https; try again" },
-	{ -EKEYREJECTED, "name the CA to trust with --cacert" },
+	{ -ECONNRESET,
+	  "did it stop, or does it expect https? check --controller or ASSAY_CONTROLLER" },
+	{ -EKEYREJECTED, "name the CA to trust with --cacert or ASSAY_CACERT" },
 	{ -EPROTO, "is it http or https, and the right port?" },
 	{ -EFBIG, "ask for less" },
-	{ -EINVAL, "correct it and try again" },
+	{ -EINVAL, "check --controller and --cacert, or ASSAY_CONTROLLER and ASSAY_CACERT" },
 };
 
 static int not_answered(const struct http_answer *answer, struct err *err)

@@ -172,7 +172,8 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 	CLEANUP(freep) char *culprit = worst(items);
 
 	if (picture->total == 0)
-		return xstrdup("no host has reported to this controller yet");
+		return xstrdup("no host has reported to this controller yet: `assay doctor` on a "
+			       "host says why");
 	if (n == 0)
 		return xasprintf("none of %zu host%s", picture->total,
 				 picture->total == 1 ? "" : "s");

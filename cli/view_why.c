@@ -110,7 +110,7 @@ static const char *short_check(const json_t *item)
 	return dot ? dot + 1 : check;
 }
 
-/* "28 cells: mlx5_2:1>numa:0 write_bw 24.9 GB/s, ...". */
+/* "28 measurements: mlx5_2:1>numa:0 write_bw 24.9 GB/s, ...". */
 static void show_cells(const json_t *why, const json_t *item, const struct page *page)
 {
 	const json_t *items = json_object_get(why, "items");
@@ -135,8 +135,8 @@ static void show_cells(const json_t *why, const json_t *item, const struct page 
 	}
 	if (n == 0)
 		return;
-	whole = n > CELLS_TOLD ? xasprintf("%zu cells: %s, ...", n, text)
-			       : xasprintf("%zu cell%s: %s", n, n == 1 ? "" : "s", text);
+	whole = n > CELLS_TOLD ? xasprintf("%zu measurements: %s, ...", n, text)
+			       : xasprintf("%zu measurement%s: %s", n, n == 1 ? "" : "s", text);
 	ticket_line(page, "explains", whole);
 }
 

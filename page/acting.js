@@ -30,9 +30,9 @@ const newKey = () => crypto.randomUUID();
 export const mayAct = (self) => Boolean(self) && (self.role === 'operate' || self.role === 'admin');
 
 const DEEDS = {
-	cordon: { verb: 'Cordon', leave: 'Leave it in service', say: 'No new job starts here. What runs there goes on.', next: (rule) => rule === 'budget.total' || rule === 'budget.rate.manual', by: 1 },
-	uncordon: { verb: 'Give back', leave: 'Leave it out of service', say: 'Assay’s cordon is lifted, and holds as an override: new jobs may start here.', next: (rule) => rule === 'budget.total', by: -1 },
-	silence: { verb: 'Silence', leave: 'Leave it as it is', say: 'What is found on it is taken as known: nothing is done about it until then.', next: () => false, by: 0 },
+	cordon: { verb: 'Cordon', leave: 'Leave it in service', say: 'No new job starts here. Running jobs continue.', next: (rule) => rule === 'budget.total' || rule === 'budget.rate.manual', by: 1 },
+	uncordon: { verb: 'Uncordon', leave: 'Leave it out of service', say: 'Lifts Assay’s cordon and keeps the host in service: new jobs may start here.', next: (rule) => rule === 'budget.total', by: -1 },
+	silence: { verb: 'Silence', leave: 'Leave it as it is', say: 'Findings on it are treated as known: until then nothing is done about them.', next: () => false, by: 0 },
 };
 
 const LENGTHS = { '1h': '1 hour', '8h': '8 hours', '24h': '1 day', '168h': '7 days' };
@@ -45,7 +45,7 @@ const passes = (rule) => Boolean(rule) && !ANYWAY.includes(rule);
 function Glass({ node, open, typed, onTyped, token, onToken }) {
 	return html`<div class="glass-form"><h3><label for="glass-host">The host’s name, typed</label></h3><input id="glass-host" type="text" required autocomplete="off" autocapitalize="off" spellcheck=${false} value=${typed} aria-describedby="glass-say" onInput=${(e) => onTyped(e.target.value)} />
 		${!open && html`<h3><label for="glass-token">Your token, again</label></h3><input id="glass-token" type="password" required autocomplete="off" value=${token} onInput=${(e) => onToken(e.target.value)} />`}
-		<p id="glass-say" class="two">It goes past budgets and breaker, is recorded as such, and <${Said}>${node}<//> stays out until a person gives it back.</p></div>`;
+		<p id="glass-say" class="two">This bypasses budgets and breaker and is recorded as such; <${Said}>${node}<//> stays out until a person uncordons it.</p></div>`;
 }
 
 function Refused({ problem }) {
@@ -89,7 +89,7 @@ function useFollow(node, id) {
 }
 
 function Outcome({ said, action }) {
-	const words = { decided: 'decided, under way', done: 'done', failed: 'failed', dropped: 'dropped', 'dry-run': 'would be done, and is not: the mode says so', refused: 'refused' };
+	const words = { decided: 'decided, in progress', done: 'done', failed: 'failed', dropped: 'dropped', 'dry-run': 'would be done, but this mode does not act', refused: 'refused' };
 	return html`<div class="outcome" role="status"><p><${Glyph} name=${!action || action.state === 'decided' ? 'wait' : action.state === 'failed' || action.state === 'refused' ? 'fail' : 'pass'} kind=${!action || action.state === 'decided' ? 'none' : undefined} />
 		<${Said}>${sentence(said.sentence)}<//></p>${action && html`<p class="two">Action ${text(action.id)}: ${words[action.state] || action.state}${action.result ? html`; <${Said}>${action.result}<//>` : ''}.${action.undo && html` Undo: <${Said}>${action.undo}<//>.`}</p>`}</div>`;
 }
@@ -129,7 +129,7 @@ export function Acting({ what, why, onClose }) {
 			return;
 		setBusy(true);
 		await post(path, { ...body(reason.trim()), key, ...(glass ? { break_glass: true } : {}) }, glass && token.trim() ? { token: token.trim() } : {}).then(setSaid, (problem) => {
-			setRefusal(problem.status === 401 ? { ...problem, message: 'The controller does not know this token, or it is over.' } : problem);
+			setRefusal(problem.status === 401 ? { ...problem, message: 'The controller does not know this token, or it has expired.' } : problem);
 			if (problem.status)
 				setKey(newKey());
 		});
@@ -143,13 +143,13 @@ export function Acting({ what, why, onClose }) {
 		${refusal && !said && html`<${Refused} problem=${refusal} />`}
 		${breaker && what !== 'silence' && !said && html`<${After} budget=${breaker.budget} deed=${deed} refused=${refusal && refusal.rule} />`}
 		${said ? html`<${Outcome} said=${said} action=${action} />` : html`${what === 'silence' && html`<div><h3><label for="for">For how long</label></h3><select id="for" value=${length} onChange=${(e) => setLength(e.target.value)}>${Object.entries(LENGTHS).map(([v, w]) => html`<option key=${v} value=${v}>${w}</option>`)}</select></div>`}
-		<div><h3><label for="why">Reason, kept with your name</label></h3><textarea id="why" rows="2" required maxlength=${REASON_MAX} autofocus value=${reason} onInput=${(e) => setReason(e.target.value)}
+		<div><h3><label for="why">Reason, recorded with your name</label></h3><textarea id="why" rows="2" required maxlength=${REASON_MAX} autofocus value=${reason} onInput=${(e) => setReason(e.target.value)}
 			onKeyDown=${(e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) act(e); }}></textarea></div>
 		${glass && html`<${Glass} node=${why.node} open=${self && self.open} typed=${typed} onTyped=${setTyped} token=${token} onToken=${setToken} />`}`}
-		<footer><span class="why">${breaker ? `mode ${breaker.mode}, breaker ${breaker.open ? `open since ${clock(breaker.opened)}` : 'closed'}.` : ''} ${waits ? 'Rehearsing.' : said ? '' : glass ? missing ? 'A reason is required.' : proved ? 'The glass is broken in your name.' : 'The name, and the token.' : refusal ? html`Nothing is done.` : missing ? 'A reason is required.' : text(rehearsed.sentence)}</span>
+		<footer><span class="why">${breaker ? `mode ${breaker.mode}, breaker ${breaker.open ? `open since ${clock(breaker.opened)}` : 'closed'}.` : ''} ${waits ? 'Rehearsing.' : said ? '' : glass ? missing ? 'A reason is required.' : proved ? 'Recorded under your name.' : 'The name and the token are required.' : refusal ? html`Nothing is done.` : missing ? 'A reason is required.' : text(rehearsed.sentence)}</span>
 		${said ? html`<button class="btn go" type="button" onClick=${() => dialog.current.close()}>Close</button>`
 			: html`${refusal && html`<button class="btn" type="button" onClick=${again}>Ask again</button>`}
 			<button class="btn" type="button" onClick=${() => dialog.current.close()}>${deed.leave}</button><button class="btn go" type="submit" aria-disabled=${String(!may)}>${glass ? 'Break glass: cordon' : deed.verb} <${Said}>${why.node}<//></button>`}</footer></form>
-		${offered && !glass && !said && html`<p class="glass">Past budgets and breaker, in your name: <button class="btn" type="button" onClick=${breakGlass}>Break glass…</button></p>`}
-		${refusal && passes(refusal.rule) && !offered && what === 'cordon' && html`<p class="glass">Past budgets and breaker goes only the role admin, with <${Command} words=${['cordon', why.node, '--break-glass', '--reason', reason.trim() || '…']} /></p>`}</dialog>`;
+		${offered && !glass && !said && html`<p class="glass">To bypass budgets and breaker, under your name: <button class="btn" type="button" onClick=${breakGlass}>Break glass…</button></p>`}
+		${refusal && passes(refusal.rule) && !offered && what === 'cordon' && html`<p class="glass">Only the role admin may bypass budgets and breaker, with <${Command} words=${['cordon', why.node, '--break-glass', '--reason', reason.trim() || '…']} /></p>`}</dialog>`;
 }

@@ -16,7 +16,7 @@ const STATES = ['all', 'done', 'refused', 'dry-run', 'failed'];
 function headline(items) {
 	const last = items[0], under = items.filter((a) => a.state === 'decided').length;
 	if (!last)
-		return { title: 'Nothing was done yet.' };
+		return { title: 'Nothing has been done yet.' };
 	const words = { done: ' was done', 'dry-run': ' would have been done', refused: ' was refused', failed: ' failed', dropped: ' was dropped', decided: ' is under way' };
 	return { glyph: last.state === 'refused' || last.state === 'failed' ? 'fail' : undefined, name: 'Actions', title: html`<${Said}>${last.node}: ${last.action}${words[last.state] || ''}${under > 1 ? `, and ${count(under - 1)} more under way` : ''}.<//>` };
 }
@@ -29,5 +29,5 @@ export default function Actions() {
 	const rows = value.items.filter((a) => state === 'all' || a.state === state), last = value.items[0];
 	return html`<${Lead} ...${headline(value.items)} prose=${last && html`The last of ${many(value.items.length, 'action')}, ${clock(last.at)} by <${Said}>${last.by}<//>: <${Said}>${sentence(last.reason)}<//>`}
 		tools=${html`<${Choice} label="Which" value=${state} choices=${STATES} onChoose=${setState} /><${Command} words=${['actions']} />`} />
-	<${Section} title="Ledger" say=${`newest first${value.more ? '; older ones are in assayctl' : ''}`}><${ActionTable} items=${rows} empty="No action is like that." /><//>`;
+	<${Section} title="Ledger" say=${`newest first${value.more ? '; older ones are in assayctl' : ''}`}><${ActionTable} items=${rows} empty="No action matches." /><//>`;
 }

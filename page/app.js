@@ -132,7 +132,7 @@ function Silence() {
 	if (!stale && (fleet.said || !problem))
 		return null;
 	return html`<p class="stale-note" role="alert"><strong class="t-fail">No answer from the controller${heard ? ` since ${clock(new Date(heard).toISOString(), Date.now(), true)} UTC` : ''}.</strong>
-		<span>${fleet.said ? 'What is below is what it said then, and nothing is known of now.' : text(problem)}</span></p>`;
+		<span>${fleet.said ? 'What is shown below is from then; the present state is unknown.' : text(problem)}</span></p>`;
 }
 
 function Page() {
@@ -154,7 +154,7 @@ function Page() {
 		return () => removeEventListener('keydown', key);
 	}, []);
 	const { view } = route;
-	return html`<a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); document.getElementById('main').focus(); }}>Skip to what is shown</a><${Bar} route=${route} /><${Silence} />
+	return html`<a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); document.getElementById('main').focus(); }}>Skip to content</a><${Bar} route=${route} /><${Silence} />
 		<main id="main" tabindex="-1">${view === null ? html`<${Lead} title="There is no such view." prose=${html`<a href="#/">The fleet</a> is here.`} />`
 			: VIEWS[view].view ? html`<${VIEWS[view].view} ...${route} />` : html`<${Loaded} key=${view} name=${view} route=${route} />`}</main>
 		${help && html`<${Keys} onClose=${() => setHelp(false)} />`}`;

@@ -12,7 +12,7 @@ function headline(b) {
 	if (b.fenced || b.stopped || b.open || b.stale)
 		return { glyph: 'fail', title: html`<${Said}>${b.fenced ? 'Another controller has taken over: this one does nothing.' : b.stopped ? `No host may be touched: the kill switch is on, ${text(b.stopped)}.` : b.open ? `The breaker is open, and nothing is cordoned: ${text(b.reason || b.cause)}.` : `Nothing is taken out or given back: ${text(b.stale)}.`}<//>` };
 	if (full.length)
-		return { glyph: 'warn', title: `${full.map((x) => x.rule).join(', ')} ${full.length === 1 ? 'is' : 'are'} used up: what needs ${full.length === 1 ? 'it' : 'them'} is refused.` };
+		return { glyph: 'warn', title: `${full.map((x) => x.rule).join(', ')} ${full.length === 1 ? 'is' : 'are'} used up: actions that need ${full.length === 1 ? 'it' : 'them'} are refused.` };
 	return { glyph: 'pass', title: total && total.limit !== null ? `${total.limit - total.used} more of ${total.limit} hosts may be taken out of service.` : 'No budget is used up.' };
 }
 
@@ -29,7 +29,7 @@ const ORDER = [
 
 function Orders({ title, say, path }) {
 	const { rev } = useLive(), { value } = useCall(path, rev.actions, all);
-	return html`<${Section} title=${title} say=${say}>${value && html`<${Table} label=${title} columns=${ORDER} rows=${value.items} keyOf=${(o) => o.node} empty="None holds now." />`}<//>`;
+	return html`<${Section} title=${title} say=${say}>${value && html`<${Table} label=${title} columns=${ORDER} rows=${value.items} keyOf=${(o) => o.node} empty="None in effect." />`}<//>`;
 }
 
 export default function Budgets() {
@@ -37,8 +37,8 @@ export default function Budgets() {
 	if (!fleet.said)
 		return html`<${Lead} title="Budgets" />`;
 	const b = fleet.said.breaker;
-	return html`<${Lead} ...${headline(b)} name="Budgets" prose="A budget is of the policy: it says how many hosts may be out of service, and how fast." facts=${[['another policy', html`<a class="link" href="#/replay">what would it have done?</a>`]]} tools=${html`<${Command} words=${['breaker']} />`} />
+	return html`<${Lead} ...${headline(b)} name="Budgets" prose="The policy sets the budgets: how many hosts may be out of service, and how fast they may be taken out." facts=${[['another policy', html`<a class="link" href="#/replay">what would it have done?</a>`]]} tools=${html`<${Command} words=${['breaker']} />`} />
 	<div class="cols two-cols"><${Section} title="Budgets"><${Table} label="Budgets" columns=${BUDGET} rows=${b.budget} keyOf=${(x) => x.rule} empty="The policy has none." /><//>
 	<${Section} title="Does Assay act?"><${Acts} said=${fleet.said} /><//></div>
-	<div class="cols two-cols below"><${Orders} title="Silences" say="findings that are taken as known" path="/v1/silences" /><${Orders} title="Overrides" say="hosts that are kept in service" path="/v1/overrides" /></div>`;
+	<div class="cols two-cols below"><${Orders} title="Silences" say="hosts whose findings are treated as known" path="/v1/silences" /><${Orders} title="Overrides" say="hosts kept in service whatever is found" path="/v1/overrides" /></div>`;
 }

@@ -8,7 +8,7 @@ import { Command, Glyph, HostLink, Lead, Said, Section, Table, Trouble } from '.
 
 const LIST = [
 	{ head: 'id', cell: (c) => html`<a class="link" href=${`#/campaigns/${segment(c.id)}`}>${text(c.id)}</a>` }, { head: 'state', cell: (c) => c.state }, { head: 'of', cell: (c) => html`<${Said}>${c.domain || many(c.nodes, 'host')}<//>` },
-	{ head: 'what came of it', cell: (c) => html`<${Said}>${c.sentence || 'under way'}<//>` }, { head: 'rounds', cell: (c) => `${c.rounds_made} of ${c.rounds_max}`, num: true }, { head: 'by', cell: (c) => html`<${Said}>${c.who}<//>` },
+	{ head: 'result', cell: (c) => html`<${Said}>${c.sentence || 'under way'}<//>` }, { head: 'rounds', cell: (c) => `${c.rounds_made} of ${c.rounds_max}`, num: true }, { head: 'by', cell: (c) => html`<${Said}>${c.who}<//>` },
 	{ head: 'why', cell: (c) => html`<${Said}>${c.reason}<//>` }, { head: 'began', cell: (c) => clock(c.started), className: 'nowrap' },
 ];
 
@@ -32,8 +32,8 @@ function Campaign({ id }) {
 	const groups = c.rounds.flatMap((r) => r.groups.map((g, k) => ({ ...g, round: r.round, k })));
 	return html`<${Lead} crumb=${crumb} glyph=${c.blames.some((b) => b.kind !== 'undecided') ? 'fail' : c.state === 'running' ? 'wait' : 'pass'} name=${`Campaign ${id}`} title=${html`<${Said}>${told(c)}<//>`}
 		prose=${html`<${Said}>${`${c.kind}, ${c.plan}, ${many(c.nodes.length, 'host')}${c.domain ? ` of ${c.domain}` : ''}, by ${text(c.who)}: ${sentence(c.reason)}`}<//>`} tools=${html`<${Command} words=${['campaign', 'show', id]} />`} />
-	<${Section} title="Blamed" say="with how many partners that was seen"><${Table} label="Blamed" columns=${BLAME} rows=${c.blames} keyOf=${(b, i) => i} empty="Nobody." /><//>
-	<${Section} title="Rounds"><${Table} label="Rounds" columns=${GROUP} rows=${groups} keyOf=${(g) => `${g.round} ${g.k}`} shown=${50} empty="None is made yet." /><//>`;
+	<${Section} title="Blamed" say="seen with this many partners"><${Table} label="Blamed" columns=${BLAME} rows=${c.blames} keyOf=${(b, i) => i} empty="Nobody." /><//>
+	<${Section} title="Rounds"><${Table} label="Rounds" columns=${GROUP} rows=${groups} keyOf=${(g) => `${g.round} ${g.k}`} shown=${50} empty="No rounds yet." /><//>`;
 }
 
 export default function Campaigns({ id }) {

@@ -77,7 +77,7 @@ function headline(live) {
 	const { fleet } = live, worst = fleet.said.worst, inService = (verdict) => worst.find((w) => w.verdict === verdict && w.in_service !== false && !(fleet.host(w.node) || {}).stale);
 	const bad = inService('fail') || inService('warn'), n = fleet.counts();
 	if (live.stale)
-		return { glyph: 'none', title: `Nothing is known of the fleet since ${clock(new Date(live.heard).toISOString(), Date.now(), true)} UTC.` };
+		return { glyph: 'none', title: `Nothing has been heard from the fleet since ${clock(new Date(live.heard).toISOString(), Date.now(), true)} UTC.` };
 	if (bad)
 		return {
 			glyph: bad.verdict, name: `${bad.node} is the worst host in service`,
@@ -88,7 +88,7 @@ function headline(live) {
 	if (n.fail)
 		return { glyph: 'wait', title: `Nothing in service fails; ${many(n.fail, 'failing host')} ${n.fail === 1 ? 'is' : 'are'} out of service.` };
 	return n.none || n.unsure
-		? { glyph: 'unsure', title: `Nothing fails, but of ${many(n.none + n.unsure, 'host')} of ${count(fleet.hosts.length)} nothing is known.` }
+		? { glyph: 'unsure', title: `Nothing fails, but nothing is known about ${many(n.none + n.unsure, 'host')} of ${count(fleet.hosts.length)}.` }
 		: { glyph: 'pass', title: fleet.hosts.length === 1 ? 'The one host passes.' : `All ${count(fleet.hosts.length)} hosts pass.` };
 }
 
@@ -175,6 +175,6 @@ export function FleetView({ query }) {
 		<span class="right"><${Filter} value=${words} onInput=${setWords} /><label class="by">by <select value=${by} onChange=${(e) => setBy(e.target.value)}>${Object.keys(GROUPS).map((g) => html`<option key=${g} value=${g}>${g}</option>`)}</select></label></span></header>
 		${shown && html`<p class="two" role="status">${many(left.length, 'host')} of ${count(fleet.hosts.length)} shown. <button class="btn quiet" type="button" onClick=${() => { setOnly(null); setWords(''); }}>Show all</button></p>`}
 		${form === 'Map' ? html`<${FleetMap} phone=${phone} fleet=${fleet} rows=${rows} by=${by} shown=${shown} stale=${live.stale} said=${said} />`
-			: html`<${Table} label="Hosts" columns=${TABLE} rows=${[...left].sort(byWorst)} keyOf=${(h) => h.name} empty="No host is like that." />`}</section>
+			: html`<${Table} label="Hosts" columns=${TABLE} rows=${[...left].sort(byWorst)} keyOf=${(h) => h.name} empty="No host matches." />`}</section>
 		<${FleetSide} live=${live} shown=${beside} /></div>`;
 }

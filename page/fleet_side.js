@@ -13,7 +13,7 @@ const MARKS = 12;
 export function problemsOf(fleet) {
 	const b = fleet.said.breaker;
 	if (b.fenced)
-		return 'Another controller has taken over: this one only looks.';
+		return 'Another controller has taken over: this one only watches.';
 	if (b.stopped)
 		return `The kill switch is on: ${text(b.stopped)}.`;
 	if (b.open)
@@ -44,7 +44,7 @@ function Worst({ w, host }) {
 function WorstFirst({ fleet }) {
 	const worst = fleet.said.worst, here = worst.filter((w) => w.in_service !== false).slice(0, LISTED), out = worst.filter((w) => w.in_service === false).slice(0, LISTED);
 	const list = (head, ws) => ws.length > 0 && html`<h3 class="group">${head}</h3><ul class="worst">${ws.map((w) => html`<${Worst} key=${w.node} w=${w} host=${fleet.host(w.node)} />`)}</ul>`;
-	return html`<section class="sec"><h2 class="h">Worst first</h2>${worst.length ? html`${list('still in service', here)}${list('out of service', out)}` : html`<p class="empty">Every host that was heard of passes.</p>`}</section>`;
+	return html`<section class="sec"><h2 class="h">Worst first</h2>${worst.length ? html`${list('still in service', here)}${list('out of service', out)}` : html`<p class="empty">Every host that has reported passes.</p>`}</section>`;
 }
 
 export function Budgets({ budget }) {
@@ -61,7 +61,7 @@ export function Acts({ said }) {
 /** Empty until `shown`: its place is kept meanwhile. */
 export function FleetSide({ live, shown }) {
 	const { said } = live.fleet;
-	return html`<aside class="side" aria-label="What is worst, and what may be done">${shown && html`<${WorstFirst} fleet=${live.fleet} />
-		<section class="sec"><h2 class="h">What may still be taken out</h2><${Budgets} budget=${said.breaker.budget} /></section>
+	return html`<aside class="side" aria-label="The worst hosts, and what may be done">${shown && html`<${WorstFirst} fleet=${live.fleet} />
+		<section class="sec"><h2 class="h">How many more may be taken out</h2><${Budgets} budget=${said.breaker.budget} /></section>
 		<section class="sec"><h2 class="h">Does Assay act?</h2><${Acts} said=${said} /></section>`}</aside>`;
 }

@@ -91,7 +91,7 @@ function Waits({ rows }) {
 	const all = model.waits(rows), by = new Map(rows.map((r) => [r.rank, r])), where = (w) => (w.behind.length === 1 && model.place(by.get(w.behind[0])) ? ` (${model.place(by.get(w.behind[0]))})` : '');
 	return html`<${Section} title="Who waits for whom" say=${all.length > WAITS ? `the first ${WAITS} of ${count(all.length)}` : ''}>${all.length ? html`<ul class="lines">${all.slice(0, WAITS).map((w) => html`<li key=${w.key}><b>${many(w.ranks.length, 'rank')}</b>
 		<span>${model.rankWords(w.ranks).replace('r', 'R')} wait${w.ranks.length === 1 ? 's' : ''}${w.what && html` in <${Said}>${w.what}<//>`} ${model.behindWords(w)}<${Said}>${where(w)}<//></span></li>`)}</ul>`
-		: html`<p class="empty">Of no rank it is known that it waits.</p>`}<//>`;
+		: html`<p class="empty">No rank is known to be waiting.</p>`}<//>`;
 }
 
 /** Sentences of the controller. */
@@ -99,22 +99,22 @@ const Sentences = ({ title, say, items }) => items && items.length > 0 && html`<
 
 const CAME = [
 	{ head: 'host', cell: (h) => (h.name ? html`<${HostLink} name=${h.name} />` : 'not known') }, { head: 'ranks', cell: (h) => model.spans(h.ranks) },
-	{ head: 'what came back', cell: (h) => h.sources.map((s) => text(s).replaceAll('-', ' ')).join(', ') || 'nothing' }, { head: 'without a record', num: true, cell: (h) => (h.silent ? count(h.silent) : '') },
+	{ head: 'answers', cell: (h) => h.sources.map((s) => text(s).replaceAll('-', ' ')).join(', ') || 'nothing' }, { head: 'without a record', num: true, cell: (h) => (h.silent ? count(h.silent) : '') },
 ];
 
 /** Those of the verdict, where nothing is known of where their ranks stand. */
 function Named({ verdict }) {
 	const of = (all, nodes, word) => (all || []).map((rank, i) => ({ rank, node: (nodes || [])[i], word })), rows = [...of(verdict.ranks, verdict.nodes, 'stopped'), ...of(verdict.suspects, verdict.suspect_nodes, 'may have stopped')];
-	return html`<${Section} title="Who" say="where the other ranks stand is not known now"><${Table} label="Who has stopped" columns=${[{ head: 'rank', num: true, cell: (r) => r.rank }, { head: 'state', cell: (r) => r.word },
+	return html`<${Section} title="Who" say="where the other ranks are is not known now"><${Table} label="Who has stopped" columns=${[{ head: 'rank', num: true, cell: (r) => r.rank }, { head: 'state', cell: (r) => r.word },
 		{ head: 'host', cell: (r) => (r.node ? html`<${HostLink} name=${r.node} />` : 'not known') }]} rows=${rows} keyOf=${(r) => r.rank} empty="Nobody is named." /><//>`;
 }
 
 function Picture({ rows, form, stale, shape }) {
 	const [at, setAt] = useState(null), by = new Map(rows.map((r) => [r.rank, r])), row = by.get(at), chosen = shape && shape.find(row ? at : model.ranked(rows)[0].rank);
-	return html`<div class=${`cols ${form === 'Map' ? 'hang-cols' : ''} ${stale ? 'stale' : ''}`}>${form === 'Map' ? html`<${Section} title="Ranks" say="a row a host; an arrow goes to whom a rank waits for">
+	return html`<div class=${`cols ${form === 'Map' ? 'hang-cols' : ''} ${stale ? 'stale' : ''}`}>${form === 'Map' ? html`<${Section} title="Ranks" say="one row per host; an arrow points to the rank that is waited for">
 		<${RankMap} rows=${rows} stale=${stale} at=${row ? at : null} onOpen=${setAt} />${row && html`<${Rank} row=${row} rows=${rows} place=${chosen} />`}<//>`
-		: html`<${Section} title="Ranks" say="who wants somebody first"><${Table} label="Ranks" columns=${RANKS} rows=${model.ranked(rows)} keyOf=${(r) => r.rank} /><//>`}<${Waits} rows=${rows} /></div>
-	${chosen && form === 'Map' && html`<${Section} title="In the job" say="planes through one rank: choose another in any of them" className=${stale ? 'stale' : ''}><${Slices} shape=${shape} at=${chosen} stale=${stale}
+		: html`<${Section} title="Ranks" say="those that need attention first"><${Table} label="Ranks" columns=${RANKS} rows=${model.ranked(rows)} keyOf=${(r) => r.rank} /><//>`}<${Waits} rows=${rows} /></div>
+	${chosen && form === 'Map' && html`<${Section} title="In the job" say="planes through one rank; choose another rank in any of them" className=${stale ? 'stale' : ''}><${Slices} shape=${shape} at=${chosen} stale=${stale}
 		cell=${({ d, p, t }, small) => { const one = by.get(shape.rank(d, p, t)); return one && cellOf(one, small); }} onChoose=${({ d, p, t }) => setAt(shape.rank(d, p, t))} /><//>`}`;
 }
 
@@ -130,13 +130,13 @@ export default function Hang({ id, query }) {
 	const found = head && head.hang, { value: whole } = useCall(found ? path : null, found && [found.state, found.judged, found.answered, head.world].join(), ranks), trouble = problem || job.problem;
 	const shape = useShape(job.id, head ? head.world : 0), crumb = html`<a href="#/jobs">Jobs</a>${head && html` / <a href=${jobLink(head.id)}><${Said}>${head.job}<//></a>`} / hang`;
 	if (!head || found && !whole)
-		return html`<${Lead} crumb=${crumb} glyph="none" name="Hang" title=${trouble ? 'Nothing is known of this job.' : 'Asking where its ranks stand.'} />${trouble && html`<${Trouble} problem=${trouble} />`}`;
+		return html`<${Lead} crumb=${crumb} glyph="none" name="Hang" title=${trouble ? 'Nothing is known about this job.' : 'Asking where its ranks are.'} />${trouble && html`<${Trouble} problem=${trouble} />`}`;
 	const said = model.headline(head), answer = whole || head, { verdict } = head, rows = found ? model.rowsOf({ ...answer, verdict }) : [];
 	return html`<${Lead} crumb=${crumb} glyph=${live.stale ? 'none' : said.glyph} name=${said.words} title=${html`<${Said}>${said.words}<//>`} prose=${found && html`${found.state === 'over' && html`<${Said}>${sentence(found.sentence)}<//> `}<${Said}>${sentence(found.act)}<//>`}
 		facts=${found ? factsOf({ ...answer, ...head }, rows) : null} tools=${html`${rows.length > 0 && html`<${Choice} label="Form" value=${form} choices=${['Map', 'Table']} onChoose=${setForm} />`}<${Command} words=${['job', head.job, '--ranks']} />`} />
 		${problem && html`<${Trouble} problem=${problem} />`}
 		${found && html`<div class="stack">${rows.length ? html`<${Picture} rows=${rows} form=${form} stale=${live.stale} shape=${shape} />` : verdict && html`<${Named} verdict=${verdict} />`}
-		<div class="cols two-cols">${verdict && html`<${Sentences} title="How it is known" items=${verdict.evidence} /><${Sentences} title="What is missing" items=${verdict.missing} /><${Sentences} title="What would tell more" items=${verdict.tell} />`}
+		<div class="cols two-cols">${verdict && html`<${Sentences} title="How it is known" items=${verdict.evidence} /><${Sentences} title="Missing evidence" items=${verdict.missing} /><${Sentences} title="What would show more" items=${verdict.tell} />`}
 			<${Sentences} title="What its logs say" say="nothing is concluded from it" items=${found.logs} />
-			<${Section} title="What hosts were asked" say=${model.askedWords(found)}>${rows.length > 0 && html`<${Table} label="What came back of hosts" columns=${CAME} rows=${model.came(rows)} keyOf=${(h) => h.name} shown=${25} />`}<//></div></div>`}`;
+			<${Section} title="What hosts were asked" say=${model.askedWords(found)}>${rows.length > 0 && html`<${Table} label="Answers from hosts" columns=${CAME} rows=${model.came(rows)} keyOf=${(h) => h.name} shown=${25} />`}<//></div></div>`}`;
 }

@@ -19,15 +19,15 @@ export const STATES = {
 	stopped: { word: 'stopped', fill: 'fail', ink: 'on-fail', mark: 'fail', glyph: 'fail', swatch: 'fail', say: 'found to hold up the others' },
 	suspect: { word: 'may have stopped', fill: 'unsure', ink: 'on-unsure', mark: 'unsure', glyph: 'unsure', swatch: 'unsure', say: 'suspected, not proven' },
 	halted: { word: 'not running', fill: 'warn', ink: 'on-warn', mark: 'warn', glyph: 'warn', swatch: 'warn', say: 'its process is stopped or has ended' },
-	silent: { word: 'no record', fill: 'none', hatch: true, glyph: 'none', swatch: 'none', say: 'nobody said anything of it' },
-	running: { word: 'running', fill: 'pass-cell', ring: 'dashed', glyph: 'pass', swatch: 'sus', say: 'waits for nobody that is known' },
-	waiting: { word: 'waiting', fill: 'line-2', glyph: 'wait', swatch: 'idle', say: 'has begun what does not end' },
+	silent: { word: 'no record', fill: 'none', hatch: true, glyph: 'none', swatch: 'none', say: 'nobody has reported on it' },
+	running: { word: 'running', fill: 'pass-cell', ring: 'dashed', glyph: 'pass', swatch: 'sus', say: 'not known to wait for anybody' },
+	waiting: { word: 'waiting', fill: 'line-2', glyph: 'wait', swatch: 'idle', say: 'has begun an operation that does not end' },
 };
 const HALTED = ['stopped', 'traced', 'zombie', 'gone'];
 
 const CLASSES = {
-	'host-stalled': 'its process launches nothing more', 'own-gpu-stopped': 'its own GPU does not end what the others have ended', fabric: 'all have begun, and the network does not move it',
-	mismatch: 'members call operations that do not fit', 'equal-count': 'all launched the same, and nothing tells who holds it up', 'cannot say': 'nothing proves who it is',
+	'host-stalled': 'its process launches nothing more', 'own-gpu-stopped': 'its own GPU does not finish what the others have finished', fabric: 'all have begun, but the network moves no data',
+	mismatch: 'members call operations that do not match', 'equal-count': 'all launched the same, and nothing shows who holds it up', 'cannot say': 'nothing proves who it is',
 };
 /** A class of docs/hangs.md with what it means. */
 export const classWords = (name) => (CLASSES[name] ? `${name}: ${CLASSES[name]}` : text(name));
@@ -193,7 +193,7 @@ export function came(rows) {
 /** "4 hosts were asked to look, and 3 have answered." */
 export function askedWords(hang) {
 	if (!hang || !hang.asked)
-		return 'No host was asked to look yet: what is known they said by themselves.';
+		return 'No host has been asked to look yet: what is known was reported unasked.';
 	return `${many(hang.asked, 'host')} ${hang.asked === 1 ? 'was' : 'were'} asked to look, and ${hang.answered === hang.asked ? 'all' : count(hang.answered)} ${hang.answered === 1 && hang.asked > 1 ? 'has' : 'have'} answered.`;
 }
 
@@ -204,9 +204,9 @@ const upper = (words) => words.replace(/^(rank\b|[a-z-]+:)/, (word) => word[0].t
 export function headline(answer) {
 	const hang = answer.hang, name = text(answer.job) || 'The job';
 	if (!hang)
-		return { glyph: 'pass', words: `Nothing of ${name} is known to stand still.` };
+		return { glyph: 'pass', words: `No part of ${name} is known to stand still.` };
 	if (hang.state === 'over')
-		return { glyph: 'pass', words: `${name} stood still until ${clock(hang.until)}, and does not any more.` };
+		return { glyph: 'pass', words: `${name} stood still until ${clock(hang.until)}, and is moving again.` };
 	if (hang.state === 'quiet')
 		return { glyph: 'warn', words: `${name}: ${sentence(hang.sentence)}` };
 	return { glyph: list(answer.verdict && answer.verdict.ranks).length ? 'fail' : 'unsure', words: upper(sentence(hang.sentence)) || `${name} stands still.` };

@@ -20,9 +20,9 @@ const AGAIN_MS = 15000;
 function headline(why, stale) {
 	const worst = why.items[0], kind = why.stale ? 'none' : kindOf(why.verdict);
 	if (stale)
-		return { glyph: 'none', title: 'nothing is known of it now.' };
+		return { glyph: 'none', title: 'its present state is unknown.' };
 	if (why.stale)
-		return { glyph: 'none', title: `no answer for ${age(why.age_s)}. Then it said: ${sentence(brief(why.sentence, why.node))}` };
+		return { glyph: 'none', title: `no answer for ${age(why.age_s)}. Its last report: ${sentence(brief(why.sentence, why.node))}` };
 	return { glyph: kind, title: sentence(brief((worst || why).sentence, why.node)) };
 }
 
@@ -36,9 +36,9 @@ function how(why) {
 	if (seen)
 		said.push(sentence(seen[1].replace(/^s/, 'S')));
 	if (explained)
-		said.push(`It explains ${many(explained, 'slow path')}; ${others ? `${count(others)} more ${others === 1 ? 'is' : 'are'} not as they should be` : 'nothing else is slow'}.`);
+		said.push(`It explains ${many(explained, 'slow path')}; ${others ? `${count(others)} more ${others === 1 ? 'has' : 'have'} findings` : 'nothing else is slow'}.`);
 	else if (others)
-		said.push(`${many(others, 'more check')} ${others === 1 ? 'is' : 'are'} not as they should be.`);
+		said.push(`${many(others, 'more check')} ${others === 1 ? 'has findings' : 'have findings'}.`);
 	if (worst.windows)
 		said.push(`Bad in ${worst.windows.bad} of the last ${many(worst.windows.of, 'run')}, since ${clock(worst.windows.since)}.`, sentence(worst.windows.clears.replace(/^clears/, 'Clears')));
 	return said.join(' ');
@@ -54,7 +54,7 @@ function facts(why) {
 		['named by', why.hangs && why.hangs.length > 0 && why.hangs.slice(0, 3).map((h) => html`<a key=${h.job} class="link" href=${hangLink(h.id || h.job)}>the hang of <${Said}>${h.job}<//></a> `)],
 		['silenced', life && life.silence_until && `until ${clock(life.silence_until)}`], ['kept in service', life && life.override_until && `until ${clock(life.override_until)}`],
 		['never touched', life && life.hands_off && html`<${Said}>${life.hands_off}<//>`],
-		['newest', `${why.profile || 'no'} run ${clock(why.time)}, ${many(why.measured, 'check')}, ${count(why.items.length)} not as they should be`],
+		['newest', `${why.profile || 'no'} run ${clock(why.time)}, ${many(why.measured, 'check')}, ${count(why.items.length)} with findings`],
 		['agent', html`<${Said}>assayd ${why.agent || '?'}<//>, heard ${age(why.age_s)} ago, ${agentWord(why.connection)}`],
 		['lost', why.lost_reports ? many(why.lost_reports, 'report') : null],
 	];
@@ -78,15 +78,15 @@ function Found({ items }) {
 	const own = items.filter((i) => !i.link || !links.has(i.link)), rest = items.length - own.length;
 	if (!items.length)
 		return null;
-	return html`<${Section} title="Not as it should be" say=${rest && !all ? `${many(rest, 'path')} that a link above explains ${rest === 1 ? 'is' : 'are'} left out` : ''}
+	return html`<${Section} title="Findings" say=${rest && !all ? `${many(rest, 'path')} that a link above explains ${rest === 1 ? 'is' : 'are'} left out` : ''}
 		right=${rest > 0 && html`<button class="btn quiet" type="button" aria-pressed=${String(all)} onClick=${() => setAll(!all)}>all ${count(items.length)}</button>`}>
-		<${Table} label="What is not as it should be" columns=${FOUND} rows=${all ? items : own} keyOf=${(i) => `${i.check} ${i.subject}`} shown=${25} /><//>`;
+		<${Table} label="Findings" columns=${FOUND} rows=${all ? items : own} keyOf=${(i) => `${i.check} ${i.subject}`} shown=${25} /><//>`;
 }
 
 function Tools({ why, onAct }) {
 	const out = why.service && why.service.state === 'cordoned';
 	return html`<${Command} words=${['why', why.node]} />${mayAct(live.self) && why.service && html`<button class="btn" type="button" onClick=${() => onAct('silence')}>Silence…</button>
-		<button class="btn go" type="button" onClick=${() => onAct(out ? 'uncordon' : 'cordon')}>${out ? 'Give back' : 'Cordon'} ${text(why.node).slice(0, 40)}…</button>`}`;
+		<button class="btn go" type="button" onClick=${() => onAct(out ? 'uncordon' : 'cordon')}>${out ? 'Uncordon' : 'Cordon'} ${text(why.node).slice(0, 40)}…</button>`}`;
 }
 
 export default function HostView({ id, query }) {

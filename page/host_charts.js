@@ -93,7 +93,7 @@ function Samples({ path, again }) {
 
 export function Charts({ path, again, items, measured }) {
 	const [table, setTable] = useState(false);
-	return html`<${Section} title="Checks, 24 hours" say=${table ? 'what the newest run of each profile measured' : 'share of expected, 40 to 110 %. Line: expected. Dashes: floor. Band: the least and the greatest part, against where they usually are. Dots: below the floor.'}
+	return html`<${Section} title="Checks, 24 hours" say=${table ? 'what the newest run of each profile measured' : 'share of expected, 40 to 110 %. Line: expected. Dashes: floor. Band: the lowest and the highest part, relative to their usual level. Dots: below the floor.'}
 		right=${html`<button class="btn quiet" type="button" aria-pressed=${String(table)} onClick=${() => setTable(!table)}>${table ? 'as charts' : `all ${count(measured)} as a table`}</button>`}>
 		${table ? html`<${Samples} path=${path} again=${again} />` : html`<div class="charts">${chosen(items).map((which) => html`<${Chart} key=${which.key} path=${path} again=${again} which=${which} />`)}</div>`}<//>`;
 }

@@ -47,9 +47,9 @@ function Line({ list, all, from, to }) {
 export function Life({ path, again, life, first, node }) {
 	const { value } = useCall(`${path}/evidence`, again), to = Date.now(), from = Math.max(to - DAY_MS, Math.min(when(first) || 0, to - 3600e3));
 	if (!value || !life)
-		return html`<${Section} title="Life"><p class="empty">${value || !life ? 'The cluster does not have it: nothing is done to it.' : ''}</p><//>`;
+		return html`<${Section} title="Life"><p class="empty">${value || !life ? 'It is not in the cluster: nothing is done to it.' : ''}</p><//>`;
 	const all = events(value, node), list = stretches(value.transitions, life, from, to);
-	return html`<${Section} title=${`Life, ${age((to - from) / 1000)}`} say="who did what, and what takes it back"><div class="life-wrap"><${Line} list=${list} all=${all} from=${from} to=${to} /></div>
+	return html`<${Section} title=${`Life, ${age((to - from) / 1000)}`} say="who did what, and how to undo it"><div class="life-wrap"><${Line} list=${list} all=${all} from=${from} to=${to} /></div>
 		<ol class="told">${all.slice(0, TOLD).map((e, i) => html`<li key=${i}><time dateTime=${e.at}>${clock(e.at)}</time><b>${e.what}</b><span><${Said}>${e.why}<//> <span class="dim">by <${Said}>${e.by}<//>${e.undo && html`; undo: <${Said}>${e.undo}<//>`}</span></span></li>`)}</ol>
 		${life.releases && html`<p class="two">What ends it: <${Said}>${life.releases}<//></p>`}<//>`;
 }

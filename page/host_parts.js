@@ -21,7 +21,7 @@ const COLUMNS = [
 	{ head: 'serial', cell: (p) => html`<${Said}>${p.serial || ''}<//>`, className: 'nowrap dim' },
 	{ head: 'place', cell: (p) => html`<${Said}>${place(p)}<//>`, className: 'nowrap' },
 	{ head: 'link', cell: (p) => html`<span class=${p.link && p.link.width < p.link.max_width ? 'strong t-fail' : ''}>${linkWords(p.link)}</span>`, className: 'nowrap' },
-	{ head: 'what', cell: (p) => html`<${Said}>${p.gone ? 'gone: the newest report does not name it' : p.sentence || ''}<//>` },
+	{ head: 'what', cell: (p) => html`<${Said}>${p.gone ? 'gone: the newest report does not list it' : p.sentence || ''}<//>` },
 ];
 
 export function Parts({ path, again }) {
@@ -29,5 +29,5 @@ export function Parts({ path, again }) {
 	if (problem || !value)
 		return html`<${Section} title="Parts"><p class="empty">${problem ? text(problem.message) : ''}</p><//>`;
 	const used = COLUMNS.filter((c) => c.head === 'part' || value.parts.some((p) => (c.head === 'link' ? p.link : c.head === 'serial' ? p.serial : c.head === 'place' ? place(p) : c.head === 'what' ? p.sentence || p.gone : true)));
-	return html`<${Section} title="Parts" say="as they are found in the host" className="tight"><${Table} label="Parts" columns=${used} rows=${value.parts} keyOf=${(p) => p.id} empty="No report has named its parts." shown=${40} /><//>`;
+	return html`<${Section} title="Parts" say="as found in the host" className="tight"><${Table} label="Parts" columns=${used} rows=${value.parts} keyOf=${(p) => p.id} empty="No report has listed its parts." shown=${40} /><//>`;
 }

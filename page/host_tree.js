@@ -34,6 +34,6 @@ export function Tree({ why }) {
 		return null;
 	const wires = wiring(value), bad = new Map(why.items.filter((i) => i.verdict !== 'pass' && text(i.subject).includes('^')).map((i) => [i.subject, i]));
 	const ports = new Map(value.neighbors.filter((n) => n.port !== '-').map((n) => [n.rnic, n]));
-	return html`<${Section} title="Wiring" say="what is below which, and the link above each; a slow one is marked"><ul class="tree" aria-label="Wiring">
+	return html`<${Section} title="Wiring" say="what is connected below what, with the link above each; slow links are marked"><ul class="tree" aria-label="Wiring">
 		${wires.tops.map((n) => html`<${Branch} key=${n.id} node=${n} wires=${wires} bad=${bad} parts=${why.parts} ports=${ports} depth=${0} />`)}</ul><//>`;
 }

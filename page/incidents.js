@@ -31,5 +31,5 @@ export default function Incidents() {
 	const rows = state === 'open' ? open : [...value.items].sort((a, b) => when(b.opened) - when(a.opened));
 	return html`<${Lead} ...${headline(open)} prose=${open.length ? `The worst of ${many(open.length, 'open incident')} on ${many(hosts, 'host')}.` : ''}
 		tools=${html`<${Choice} label="Which" value=${state} choices=${['open', 'all']} onChoose=${setState} /><${Command} words=${['incidents', ...(state === 'all' ? ['--all'] : [])]} />`} />
-	<${Section} title=${state === 'open' ? 'Open' : 'All that are kept'} say=${state === 'open' ? 'worst first' : `newest first${value.more ? '; older ones are not shown' : ''}`}><${IncidentTable} items=${rows} empty="No incident is open." /><//>`;
+	<${Section} title=${state === 'open' ? 'Open' : 'All on record'} say=${state === 'open' ? 'worst first' : `newest first${value.more ? '; older ones are not shown' : ''}`}><${IncidentTable} items=${rows} empty="No incident is open." /><//>`;
 }

@@ -46,7 +46,7 @@ function Worker({ analysis, map, at }) {
 	return html`<div class="worker" role="status"><h3>${map.across} ${map.d(at.d)}, ${map.down} ${map.p(at.p)}: ${s === null ? 'not known' : s.toFixed(3)}</h3>
 		${who ? html`<p>${who.ranks}${who.host ? html` on <${HostLink} name=${who.host} />` : '; its host is not known'}</p>
 			<ul>${who.peers.map((p) => html`<li key=${p.p}>${p.what} ${map.down} ${p.p}, ${p.ranks}${p.host ? html` on <${HostLink} name=${p.host} />` : ''}</li>`)}</ul>`
-			: html`<p class="dim">Nothing is kept of who its workers are.</p>`}</div>`;
+			: html`<p class="dim">No record of its workers is kept.</p>`}</div>`;
 }
 
 function cellsOf(map) {
@@ -79,7 +79,7 @@ function Remedies({ rows, detail }) {
 		{ head: `ideal ${model.seconds(detail.T_ideal)} … now ${model.seconds(detail.T)}`, cell: (r) => html`<${Gain} now=${detail.T} then=${r.then} ideal=${detail.T_ideal} first=${r.first} />` },
 		{ head: 'share', num: true, cell: (r) => (r.share === null ? '' : (Math.round(r.share * 100) / 100 + 0).toFixed(2)) }, { head: 'at the cost of', className: 'two', cell: (r) => r.cost },
 	];
-	return html`<${Section} title="What would it give?" say="a step now and then; each alone, the rest left as it is"><${Table} label="What would it give?" columns=${columns} rows=${rows} keyOf=${(r) => r.key} /><//>`;
+	return html`<${Section} title="What would it gain?" say="step time now and after; each alone, with the rest unchanged"><${Table} label="What would it gain?" columns=${columns} rows=${rows} keyOf=${(r) => r.key} /><//>`;
 }
 
 function Steps({ analysis, seen }) {
@@ -90,7 +90,7 @@ function Steps({ analysis, seen }) {
 	const name = (word, v) => `${word} ${v === null ? '-' : v.toFixed(2)}`, flat = (v) => steps.map(() => v);
 	return html`<${Section} title="Step by step" say=${words}><${Strip} steps=${steps} outline=${cell} label=${`Step by step: ${words}`} /><//>
 		<div class="cols two-cols below"><${Section} title="S over steps" say="1.0 is a step without stragglers"><${Lines} label="Slowdown over steps" steps=${steps} lines=${[{ name: name('S', last('s')), values: steps.map((s) => s.s), kind: 'bad' }, { name: 'ideal', values: flat(1), kind: 'ideal' }]} /><//>
-		<${Section} title="Ideal beside real" say="seconds a step"><${Lines} label="Seconds a step: traced, replayed, ideal" steps=${steps} lines=${[{ name: name('traced', last('act')), values: steps.map((s) => s.act), kind: 'real' },
+		<${Section} title="Ideal and actual" say="seconds per step"><${Lines} label="Seconds per step: traced, replayed, ideal" steps=${steps} lines=${[{ name: name('traced', last('act')), values: steps.map((s) => s.act), kind: 'real' },
 			{ name: name('replayed', last('simulated')), values: steps.map((s) => s.simulated), kind: 'bad' }, { name: name('ideal', detail.T_ideal), values: flat(detail.T_ideal), kind: 'ideal' }]} /><//></div>`;
 }
 
@@ -100,7 +100,7 @@ const brief = (job) => ({ heat: job.heat, class: null, cause: job.cause, suspect
 function Picture({ job, analysis, form, stale }) {
 	const map = model.mapOf(analysis), seen = model.pattern(map), rows = model.remedies(analysis, job.prediction), ops = model.operations(analysis), [at, setAt] = useState(null);
 	if (!map)
-		return html`<p class="empty">No window of this job is analysed yet.</p>`;
+		return html`<p class="empty">No window of this job has been analysed yet.</p>`;
 	return html`<div class=${`cols job-cols ${stale ? 'stale' : ''}`}><${Section} title="Slowdown by worker" say=${`${map.across} across, ${map.down} down, all steps`}>
 		${form === 'Map' ? html`<${WorkerMap} analysis=${analysis} map=${map} seen=${seen} stale=${stale} onOpen=${setAt} />` : html`<${WorkerTable} analysis=${analysis} map=${map} />`}
 		${at && html`<${Worker} analysis=${analysis} map=${map} at=${at} />`}<//>
@@ -122,7 +122,7 @@ export default function Job({ id, query }) {
 	const newest = job ? job.latest.find((w) => w.state === 'analysed') : null, window = query.get('window') || (newest ? String(newest.id) : '');
 	const kept = useCall(window ? `${path}/windows/${segment(window)}` : null, live.rev.jobs);
 	if (!job)
-		return html`<${Lead} title=${problem ? 'Nothing is known of this job.' : 'Asking for the job.'} glyph="none" />${problem && html`<${Trouble} problem=${problem} />`}`;
+		return html`<${Lead} title=${problem ? 'Nothing is known about this job.' : 'Loading the job.'} glyph="none" />${problem && html`<${Trouble} problem=${problem} />`}`;
 	if (window && !kept.value && !kept.problem)
 		return html`<${Lead} title=${html`<${Said}>${job.job}<//>`} glyph="none" prose="Asking for the analysis." />`;
 	const analysis = kept.value || brief(job), said = model.headline(job, kept.value), gone = kept.problem && window;

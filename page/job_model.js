@@ -26,7 +26,7 @@ const OWN = {
 	stage: "one stage has more to do than the others",
 	seqlen: "its micro-batches have sequences of very different lengths",
 	gc: "garbage collection pauses its workers",
-	job: "its own doing",
+	job: "the job itself",
 };
 /** The others, as they end a sentence. */
 const OTHER = {
@@ -290,8 +290,8 @@ function isOneHost(analysis) {
 /** The pattern, and what it means: who, or why nobody. */
 export function patternWords(analysis) {
 	const map = mapOf(analysis), seen = pattern(map), who = blamed(analysis);
-	if (isOneHost(analysis)) return `${seen.words} All of that stage is on one host: whether it has more to do, or the host is slow, does not show. No host is blamed.`;
-	if (isOwn(analysis)) return `${seen.words} It is the job's own doing: ${ownWords(analysis)}. No host is to blame.`;
+	if (isOneHost(analysis)) return `${seen.words} All of that stage is on one host, so it cannot be told whether it has more to do or the host is slow. No host is blamed.`;
+	if (isOwn(analysis)) return `${seen.words} The job slows itself: ${ownWords(analysis)}. No host is to blame.`;
 	if (!who.length) return `${seen.words} ${nobodyWords(analysis, seen)}`.trim();
 	const words = guiltyWords(analysis, map, seen, who);
 	return `${words.endsWith("nevertheless.") ? seen.words : seen.words.replace(NONE_STANDS_OUT, "")} ${words}`;
@@ -304,12 +304,12 @@ export function outlined(analysis) {
 }
 
 function ownWords(analysis) {
-	return OWN[text(analysis?.cause)] ?? OWN[text(analysis?.label)] ?? "no host does it";
+	return OWN[text(analysis?.cause)] ?? OWN[text(analysis?.label)] ?? "no host is at fault";
 }
 
 /** The cause of a list or a job in words. */
 export function causeWords(cause) {
-	return OWN[text(cause)] ? `the job's own: ${OWN[cause]}` : OTHER[text(cause)] ?? (text(cause) || "none");
+	return OWN[text(cause)] ? `the job itself: ${OWN[cause]}` : OTHER[text(cause)] ?? (text(cause) || "none");
 }
 
 /** What a step would take with a share of the loss mended, as M is defined. */
@@ -317,8 +317,8 @@ const mended = (detail, share) => detail.T - share * (detail.T - detail.T_ideal)
 
 const REMEDIES = [
 	["M_w", "the slowest 3 % of workers at the pace of the others (M_w)", ""],
-	["M_seq", "stages levelled (M_seq)", "code of the job"],
-	["M_s", "the last stage mended (M_s)", "code of the job"],
+	["M_seq", "equal work within each stage (M_seq)", "code of the job"],
+	["M_s", "the last stage at the pace of the others (M_s)", "code of the job"],
 	["M_comm", "all communication ideal (M_comm)", "links and switches"],
 	["M_gc", "no garbage collection (M_gc)", "code of the job"],
 ];
@@ -375,7 +375,7 @@ export function steps(analysis) {
 /** Is it the same cell each time? Then it is neither the data nor chance. */
 export function stepWords(analysis) {
 	const all = steps(analysis), map = mapOf(analysis), seen = pattern(map);
-	if (!all.length) return "Nothing is kept of single steps.";
+	if (!all.length) return "No data is kept for single steps.";
 	const [cell] = seen.cells, n = plural(all.length, "step");
 	if (seen.kind !== "cell" || all[0].map.columns !== map.columns || all[0].map.rows !== map.rows) return `a small map for each of ${n}`;
 	const same = all.filter(s => {
@@ -439,16 +439,16 @@ const upper = words => words.startsWith("the ") ? `T${words.slice(1)}` : words;
 
 function quietHeadline(job, analysis, name, step) {
 	const slow = number(job?.slowdown), times = slow === null ? "" : `, ${slow.toFixed(2)} times what it could be`;
-	if (text(job?.state) === "waiting" || !analysis) return {v: "unsure", words: `${name} has no window that is analysed.`};
+	if (text(job?.state) === "waiting" || !analysis) return {v: "unsure", words: `${name} has no analysed window.`};
 	if (text(analysis.cause) === "rejected") return {v: "unsure", words: `The trace of ${name} does not add up, so nobody is blamed: ${step} a step.`};
-	if (isOneHost(analysis)) return {v: "warn", words: `${name} is slowed by one stage, which is all on one host; whether the host is slow does not show: ${step} a step${times}.`};
-	if (isOwn(analysis)) return {v: "warn", words: `${name} is slowed by itself: ${ownWords(analysis)}; ${step} a step${times}.`};
+	if (isOneHost(analysis)) return {v: "warn", words: `${name} is slowed by one stage, which is all on one host; whether that host is slow cannot be told: ${step} a step${times}.`};
+	if (isOwn(analysis)) return {v: "warn", words: `${name} slows itself: ${ownWords(analysis)}; ${step} a step${times}.`};
 	if (text(job?.state) === "acquitted") return {v: "pass", words: `The hosts of ${name} were tested and acquitted: ${step} a step${times}.`};
 	if (slow === null || slow < PACE || text(analysis.class) === "none") return {v: "pass", words: `${name} keeps pace: ${step} a step.`};
 	if (text(analysis.class) === "fabric") return {v: "warn", words: `Communication slows ${name}: ${step} a step${times}.`};
 	const [lost] = unplaced(analysis);
 	if (lost) return {v: "fail", words: `${upper(suspectName({...lost, hosts: []}))} slows ${name}, on a host that is not known: ${step} a step${times}.`};
-	return {v: "unsure", words: `${name} takes ${step} a step${times}; nobody is clear enough to blame.`};
+	return {v: "unsure", words: `${name} takes ${step} a step${times}; no host stands out enough to blame.`};
 }
 
 /** States, the first that wants somebody first, each with its glyph. */
@@ -481,7 +481,7 @@ export function listWords(jobs) {
 	const who = text(first.suspect) && stateGlyph(first.state) === "fail" ? ` by ${first.suspect}` : "";
 	const what = ["hung", "stands still"].includes(first.state) ? (first.state === "hung" ? "hangs" : "stands still")
 		: `is slowed${who}${number(first.slowdown) === null ? "" : `, ${first.slowdown.toFixed(2)} times`}`;
-	return {v: stateGlyph(first.state), words: `${text(first.job)} ${what}${bad.length > 1 ? `; ${bad.length - 1} more of ${plural(all.length, "job")} want somebody` : `; of ${plural(all.length, "job")}`}.`};
+	return {v: stateGlyph(first.state), words: `${text(first.job)} ${what}${bad.length > 1 ? `; ${bad.length - 1} more of ${plural(all.length, "job")} ${bad.length === 2 ? "needs" : "need"} attention` : `; of ${plural(all.length, "job")}`}.`};
 }
 
 /** The command that says the same; quoted where a shell would take the name apart. */
@@ -502,13 +502,13 @@ export function chain(job, analysis) {
 	return [
 		suspect ? step(suspect.lapsed ? "none" : "suspect", "Suspect", `${text(suspect.name)}${number(share?.value) === null ? "" : `, share ${share.value.toFixed(2)}`}`,
 			`blamed by ${suspect.hits} of ${plural(suspect.of ?? 0, "window")}; ${text(suspect.class)}`)
-			: wait("Suspect", "nobody", isOwn(analysis) ? "it is the job's own doing" : "no host stands out in enough windows"),
+			: wait("Suspect", "nobody", isOwn(analysis) ? "the job slows itself" : "no host stands out in enough windows"),
 		last ? step(/fail/i.test(text(last.result)) ? "fail" : "pass", "Tests", `${text(last.node)}: ${text(last.result) || "no result"}`, `${over.length} of ${plural(tests.length, "test")} are over`)
 			: wait("Tests", tests.length ? "under way" : "none", tests.length ? `${text(tests[0].node)}, ordered` : suspect ? "not begun" : "nobody is suspected"),
 		step(text(job?.decision?.action) === "evict" ? "fail" : "none", "Decision", text(job?.decision?.action) || "none", text(job?.decision?.reason)),
 		p ? step("pass", "Prediction", `${seconds(p.before_s)} to ${seconds(p.after_s)} a step`, `[${seconds(p.low_s)}, ${seconds(p.high_s)}]; a restart pays after ${Math.round(p.pays_steps)} steps, ${duration(p.pays_s)}`)
-			: wait("Prediction", "none", suspect ? "made as it is decided" : "nobody is to be replaced"),
+			: wait("Prediction", "none", suspect ? "made when it is decided" : "no host is to be replaced"),
 		v ? step(v.state === "held" ? "pass" : "warn", "Check", `${seconds(v.measured_s)} a step: ${text(v.state)}`, `over ${plural(v.steps ?? 0, "step")} of run ${v.by_run ?? "-"}`)
-			: wait("Check", "waits for a next run", "of equal shape, within 24 h"),
+			: wait("Check", "waiting for the next run", "of equal shape, within 24 h"),
 	];
 }

@@ -30,11 +30,11 @@ const paysOf = (r) => (number(r.pays_hours?.value) === null ? '-' : span(r.pays_
 function Ways({ plan }) {
 	const bold = (r, what) => html`<span class=${r.at === plan.advised ? 'strong' : r.possible ? '' : 'dim'}><${Said}>${what}<//></span>`;
 	const columns = [
-		{ head: 'way out', cell: (r) => html`${bold(r, text(r.deed))}${r.at === plan.advised && html` <span class="dim">now</span>`}` }, { head: 'a step then', num: true, cell: (r) => bold(r, seconds(r.after_s)) },
-		{ head: 'gain a step', cell: (r) => gainOf(r) }, { head: 'costs once', num: true, cell: (r) => (r.cost_s ? duration(r.cost_s) : '-') }, { head: 'pays after', cell: (r) => paysOf(r) },
+		{ head: 'remedy', cell: (r) => html`${bold(r, text(r.deed))}${r.at === plan.advised && html` <span class="dim">now</span>`}` }, { head: 'step then', num: true, cell: (r) => bold(r, seconds(r.after_s)) },
+		{ head: 'gain per step', cell: (r) => gainOf(r) }, { head: 'costs once', num: true, cell: (r) => (r.cost_s ? duration(r.cost_s) : '-') }, { head: 'pays after', cell: (r) => paysOf(r) },
 		{ head: 'needs', className: 'two', cell: (r) => html`<${Said}>${needsOf(r)}<//>` }, { head: 'known', className: 'two', cell: (r) => SURE[r.sure] || '' },
 	];
-	return html`<${Table} label="Ways out" columns=${columns} rows=${list(plan.remedies).map((r, at) => ({ ...r, at }))} keyOf=${(r) => r.at} />`;
+	return html`<${Table} label="Remedies" columns=${columns} rows=${list(plan.remedies).map((r, at) => ({ ...r, at }))} keyOf=${(r) => r.at} />`;
 }
 
 /** What a remedy of the run before came to. */
@@ -48,7 +48,7 @@ function Without({ path, rev }) {
 		e.preventDefault();
 		setHosts(typed.split(/[\s,]+/).filter(Boolean).join(','));
 	};
-	return html`<form class="filter without" onSubmit=${ask}><label for="without">What if these hosts go?</label><input id="without" type="text" autocomplete="off" autocapitalize="off" spellcheck=${false} placeholder="gpu-03, gpu-04" value=${typed} onInput=${(e) => setTyped(e.target.value)} />
+	return html`<form class="filter without" onSubmit=${ask}><label for="without">What if these hosts are taken away?</label><input id="without" type="text" autocomplete="off" autocapitalize="off" spellcheck=${false} placeholder="gpu-03, gpu-04" value=${typed} onInput=${(e) => setTyped(e.target.value)} />
 		<button class="btn" type="submit">Ask</button></form>
 	<p role="status" class="two">${hosts && value && value.without && html`<${Said}>${sentence(text(value.without.sentence))}<//>`}</p>${hosts && problem && html`<${Trouble} problem=${problem} />`}`;
 }
@@ -58,7 +58,7 @@ export function Plan({ job, rev }) {
 	const path = `/v1/jobs/${segment(job.id)}/plan`, { value: plan } = useCall(path, rev);
 	if (!plan)
 		return null;
-	return html`<${Section} title="Ways out" say=${plan.reason ? '' : 'what each costs and gains; nothing is done here'} right=${html`<${Command} words=${['plan', job.job]} />`}>
+	return html`<${Section} title="Remedies" say=${plan.reason ? '' : 'what each costs and gains; nothing is done here'} right=${html`<${Command} words=${['plan', job.job]} />`}>
 		${plan.reason ? html`<p class="empty"><${Said}>${sentence(`No plan: ${text(plan.reason)}`)}<//></p>`
 			: html`<p class="now"><strong>Now: </strong><${Said}>${sentence(text(plan.sentence))}<//></p>${list(plan.checked).map((of) => html`<${Checked} key=${of.kind} of=${of} />`)}<${Ways} plan=${plan} /><${Without} path=${path} rev=${rev} />`}<//>`;
 }

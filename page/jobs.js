@@ -19,8 +19,8 @@ const COLUMNS = [
 
 export default function Jobs() {
 	const live = useLive(), { value, problem, waiting } = useCall('/v1/jobs', live.rev.jobs, all);
-	const jobs = value ? value.items : [], said = value ? model.listWords(jobs) : { v: 'none', words: waiting ? 'Asking for the jobs.' : 'Nothing is known of the jobs.' };
+	const jobs = value ? value.items : [], said = value ? model.listWords(jobs) : { v: 'none', words: waiting ? 'Loading the jobs.' : 'Nothing is known about the jobs.' };
 	return html`<${Lead} glyph=${live.stale ? 'none' : said.v} title=${html`<${Said}>${said.words}<//>`} name="Jobs" tools=${html`<${Command} words=${['jobs']} />`} />
 		${problem && html`<${Trouble} problem=${problem} />`}
-		<${Section} title="Jobs" say="what wants somebody first" className=${live.stale ? 'stale' : ''}>${value && html`<${Table} label="Jobs" columns=${COLUMNS} rows=${model.ranked(jobs)} keyOf=${(j) => j.id} empty="No job has sent a trace yet." />`}<//>`;
+		<${Section} title="Jobs" say="those that need attention first" className=${live.stale ? 'stale' : ''}>${value && html`<${Table} label="Jobs" columns=${COLUMNS} rows=${model.ranked(jobs)} keyOf=${(j) => j.id} empty="No job has sent a trace yet." />`}<//>`;
 }

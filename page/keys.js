@@ -7,12 +7,12 @@ const KEYS = [
 	['/', 'find a host'],
 	['?', 'these keys'],
 	['arrows', 'move in a map'],
-	['Home End', 'to the ends of a row; with Ctrl of the map'],
+	['Home End', 'to the ends of a row; with Ctrl, of the map'],
 	['PgUp PgDn', 'ten rows'],
 	['Enter', 'open what has the focus'],
-	['f', 'in the fleet: the field that filters'],
-	['c', 'on a host: cordon it, or give it back'],
-	['Esc', 'close what floats'],
+	['f', 'in the fleet: the filter'],
+	['c', 'on a host: cordon or uncordon it'],
+	['Esc', 'close a pop-up'],
 ];
 
 export function Keys({ onClose }) {

@@ -25,7 +25,7 @@ const DRIFT = [
 
 export function Drift() {
 	const { rev } = useLive(), differ = (items) => new Set(items.flatMap((d) => d.nodes.map((n) => n.node))).size;
-	return html`<${List} path="/v1/drift" rev=${rev.fleet} words=${['drift']} columns=${DRIFT} keyOf=${(d) => `${d.sku} ${d.key}`} label="Drift" empty="Nobody differs."
+	return html`<${List} path="/v1/drift" rev=${rev.fleet} words=${['drift']} columns=${DRIFT} keyOf=${(d) => `${d.sku} ${d.key}`} label="Drift" empty="No host differs."
 		headline=${(items) => (items.length ? { glyph: 'warn', title: html`${many(differ(items), 'host')} ${differ(items) === 1 ? 'differs' : 'differ'} from most of their SKU, first in <${Said}>${items[0].key}<//>.` } : { glyph: 'pass', title: 'Every host is like the others of its SKU.' })} />`;
 }
 
@@ -40,7 +40,7 @@ const BASELINE = [
 export function Baselines() {
 	const { fleet } = useLive(), said = fleet.said;
 	return html`<${List} path="/v1/baselines" rev=${said ? said.controller : 0} words=${['baselines']} columns=${BASELINE} keyOf=${(b) => `${b.sku} ${b.check} ${b.class} ${params(b.params)}`} label="Baselines" empty="No SKU has enough hosts yet."
-		headline=${(items) => ({ title: items.length ? `What ${many(new Set(items.map((b) => b.sku)).size, 'SKU')} reach${new Set(items.map((b) => b.sku)).size === 1 ? 'es' : ''} in ${many(new Set(items.map((b) => b.check)).size, 'check')}, by hosts that nothing is held against.` : 'Nothing is known yet of what a SKU reaches.' })} />`;
+		headline=${(items) => ({ title: items.length ? `What ${many(new Set(items.map((b) => b.sku)).size, 'SKU')} reach${new Set(items.map((b) => b.sku)).size === 1 ? 'es' : ''} in ${many(new Set(items.map((b) => b.check)).size, 'check')}, from hosts with no findings.` : 'What a SKU reaches is not known yet.' })} />`;
 }
 
 const COVERAGE = [

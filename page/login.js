@@ -23,9 +23,9 @@ export function Login({ problem, onDone }) {
 		}
 		wait(false);
 	};
-	const why = said && (said.status === 401 ? 'The controller does not know this token, or it is over.' : text(said.message));
+	const why = said && (said.status === 401 ? 'The controller does not know this token, or it has expired.' : text(said.message));
 	return html`<main class="login"><h1>Sign in to Assay</h1>
-		<p>With a token of yours, as <code>assayctl</code> has it. It is exchanged for a session of at most 12 hours, and kept nowhere.</p>
+		<p>Use your own token, as for <code>assayctl</code>. It is exchanged for a session of at most 12 hours and stored nowhere.</p>
 		<form onSubmit=${enter}><label for="token">Token</label>
 			<input id="token" ref=${field} type="password" autocomplete="off" required value=${token} onInput=${(e) => set(e.target.value)} aria-describedby=${why ? 'why-not' : undefined} />
 			<button class="btn go" type="submit" disabled=${waiting}>Sign in</button></form>

@@ -23,7 +23,7 @@ const STATES = { decided: 'under way', done: 'done', failed: 'failed', dropped: 
 const ACTION = [
 	{ head: 'when', cell: (a) => clock(a.at), className: 'nowrap' },
 	{ head: 'host', cell: (a) => html`<${Where} name=${a.node} />`, className: 'nowrap' },
-	{ head: 'action', cell: (a) => html`<span class=${`nowrap ${a.state === 'refused' || a.state === 'failed' ? 't-fail' : ''}`}>${a.action} ${STATES[a.state] || a.state}${a.break_glass ? ', glass broken' : ''}</span>` },
+	{ head: 'action', cell: (a) => html`<span class=${`nowrap ${a.state === 'refused' || a.state === 'failed' ? 't-fail' : ''}`}>${a.action} ${STATES[a.state] || a.state}${a.break_glass ? ', break-glass' : ''}</span>` },
 	{ head: 'by', cell: (a) => html`<${Said}>${a.by}<//>`, className: 'nowrap' },
 	{ head: 'why', cell: (a) => html`<${Said}>${unnamed(a.reason, a.node)}<//>${a.rule && html`<span class="dim"> rule <${Said}>${a.rule}<//></span>`}${a.result && html`<br /><span class="dim"><${Said}>${a.result}<//></span>`}` },
 	{ head: 'undo', cell: (a) => html`<${Said}>${undo(a.undo, a.node) || '–'}<//>` },

@@ -44,11 +44,11 @@ const REFUSALS = [
 ];
 
 function Answer({ said, actions }) {
-	return html`<${Section} title="Hosts" say=${`as it was, and as it would have been${actions.more ? '; more was done than is listed' : ''}`}><${Table} label="Hosts, was and would be" columns=${HOSTS} rows=${compared(said, actions.items)} keyOf=${(n) => n.node} empty="No host was cordoned, and none would be." /><//>
+	return html`<${Section} title="Hosts" say=${`as it was, and as it would have been${actions.more ? '; more actions exist than are listed' : ''}`}><${Table} label="Hosts, was and would be" columns=${HOSTS} rows=${compared(said, actions.items)} keyOf=${(n) => n.node} empty="No host was cordoned, and none would be." /><//>
 	<div class="cols two-cols below"><${Section} title="Rules"><${Table} label="Rules" columns=${RULES} rows=${said.rules} keyOf=${(r) => `${r.rule} ${r.action}`} empty="No rule did anything." /><//>
 	<${Section} title="Refused" say="by a budget or the breaker"><${Table} label="Refusals" columns=${REFUSALS} rows=${said.refusals} keyOf=${(r) => r.budget} empty="Nothing was refused." /><//></div>
 	${said.breaker && html`<p class="two"><strong>The breaker opens ${clock(said.breaker.opened)}: </strong><${Said}>${said.breaker.reason}<//></p>`}
-	${said.lacks.length > 0 && html`<${Section} title="Not known here" say="which would have been in service"><ul>${said.lacks.map((l) => html`<li key=${l}><${Said}>${l}<//></li>`)}</ul><//>`}`;
+	${said.lacks.length > 0 && html`<${Section} title="Not known here" say="hosts that would have been in service"><ul>${said.lacks.map((l) => html`<li key=${l}><${Said}>${l}<//></li>`)}</ul><//>`}`;
 }
 
 export default function Replay() {
@@ -58,7 +58,7 @@ export default function Replay() {
 		if (!file)
 			return;
 		const large = file.size > POLICY_MAX;
-		setProblem(large ? { message: `${file.name} is larger than a policy may be: 1 MiB.` } : null);
+		setProblem(large ? { message: `${file.name} is larger than the limit of 1 MiB for a policy.` } : null);
 		if (!large)
 			setTyped(await file.text());
 	};
@@ -77,9 +77,9 @@ export default function Replay() {
 		wait(false);
 	};
 	return html`<${Lead} crumb=${html`<a href="#/budgets">Budgets</a>`} name="Policy replay" title=${found ? html`<${Said}>${sentence(text(found.said.sentence))}<//>` : 'What would another policy have done?'}
-		prose=${found ? `${many(found.said.reports, 'report')} of ${many(found.said.nodes_seen, 'host')} went through it. Nothing was done.` : 'It sees the reports that the controller has kept, as if in mode enforce. Nothing is done.'}
+		prose=${found ? `${many(found.said.reports, 'report')} of ${many(found.said.nodes_seen, 'host')} were replayed. Nothing was done.` : 'It sees the reports that the controller has kept, as if in mode enforce. Nothing is done.'}
 		tools=${html`<${Command} words=${['policy', 'replay', 'policy.yaml', '--since', since]} />`} />
-	<form class="replay" onSubmit=${ask}><label for="policy">Policy, as its file is</label>
+	<form class="replay" onSubmit=${ask}><label for="policy">Policy file</label>
 		<textarea id="policy" ref=${field} rows="10" required spellcheck=${false} autocapitalize="off" value=${typed} onInput=${(e) => setTyped(e.target.value)} aria-describedby=${problem ? 'policy-problem' : undefined}></textarea>
 		<div class="row"><label for="policy-file">or a file</label><input id="policy-file" type="file" accept=".yaml,.yml,.json" onChange=${take} />
 			<span>through the last</span><${Pick} label="How far back" value=${since} choices=${SINCE} onChoose=${setSince} /><button class="btn go" type="submit" aria-disabled=${String(waiting)}>Replay</button></div></form>

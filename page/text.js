@@ -145,7 +145,7 @@ export function unnamed(said, name) {
 export const plain = (said, name) => unnamed(text(said).replace(/^(pass|warn|fail|inconclusive): /, ''), name);
 
 /** What a sentence says of how it was told: that stands below it, or nowhere. */
-export const SEEN = /, (seen by .*)$/;
+export const SEEN = /, (seen (?:on|by) .*)$/;
 
 /** The worst of a host in as few words as it has. */
 export const brief = (said, name) => plain(said, name).replace(SEEN, '');

@@ -225,8 +225,12 @@ static void show_table(const struct options *o, const struct admit *a)
 	(void)printf("%s%s%s: %s", paint_on(colour, paints[a->answer]),
 		     admit_answer_names[a->answer], paint_off(colour),
 		     a->admit ? "admitted" : "refused");
+	if (a->fleet)
+		(void)printf(" by the controller");
 	if (a->profile)
-		(void)printf(", by a %s run %.0f s ago", a->profile, a->age_s);
+		(void)printf(a->fleet ? "; the last run was %s, %.0f s ago"
+				      : ", by a %s run %.0f s ago",
+			     a->profile, a->age_s);
 	(void)printf("\n");
 	for (i = 0; i < a->n_reasons;
 	     i++) { /* of the controller, and of what hosts name as they like */

@@ -99,7 +99,11 @@ static int check(const struct asked *a, struct err *err)
 {
 	const bool tls = a->controller && starts_with(a->controller, "https://");
 
-	if (!a->controller || !is_plain(a->controller) ||
+	if (!a->controller)
+		return err_set(err, EINVAL,
+			       "give --controller, --ca-hash and --token-file: `assayctl "
+			       "join-command` prints the whole line");
+	if (!is_plain(a->controller) ||
 	    (!tls && (!starts_with(a->controller, "http://") || url_is_open(a->controller))))
 		return err_set(
 			err, EINVAL,
@@ -182,17 +186,9 @@ static int join(const struct asked *a, const struct join_files *files, const cha
 	return r == 0 ? join_files_write(files, pem, config, err) : r;
 }
 
-/* Enable and start the units where systemd runs. False: it could not. */
-static bool start_units(void)
+/* Run systemctl. False: it could not do that. */
+static bool systemctl(const char *const line[])
 {
-	static const char *const line[] = { "systemctl",
-					    "enable",
-					    "--now",
-					    "assayd.service",
-					    "assay-passive.timer",
-					    "assay-quick.timer",
-					    "assay-full.timer",
-					    NULL };
 	int status = 0;
 	pid_t pid = fork();
 
@@ -202,6 +198,31 @@ static bool start_units(void)
 	}
 	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
 	       WEXITSTATUS(status) == 0;
+}
+
+/* Enable and start the units where systemd runs. False: it could not. */
+static bool start_units(void)
+{
+	static const char *const enable[] = { "systemctl",
+					      "enable",
+					      "--now",
+					      "assayd.service",
+					      "assay-passive.timer",
+					      "assay-quick.timer",
+					      "assay-full.timer",
+					      NULL };
+
+	return systemctl(enable);
+}
+
+/* The first report now: by its timer it may be nine minutes away, and whoever joins a host looks
+ * for it. */
+static bool start_first_run(void)
+{
+	static const char *const start[] = { "systemctl", "start", "--no-block",
+					     "assay-passive.service", NULL };
+
+	return systemctl(start);
 }
 
 static int started(const struct asked *a)
@@ -215,7 +236,9 @@ static int started(const struct asked *a)
 		return STATUS_JOINED;
 	}
 	if (start_units()) {
-		(void)puts("assayd and its test timers are enabled and started");
+		(void)printf("assayd and its test timers are enabled and started; the first report "
+			     "follows %s\n",
+			     start_first_run() ? "in a moment" : "within ten minutes");
 		return STATUS_JOINED;
 	}
 	(void)fprintf(stderr, "assay join: joined, but the units could not be started: %s\n", units);
@@ -256,6 +279,7 @@ int main(int argc, char **argv)
 	CLEANUP(freep) char *node = NULL;
 	struct err err = ERR_INIT;
 	struct asked asked = { 0 };
+	bool was_there;
 	int r;
 
 	argp_err_exit_status = STATUS_USAGE;
@@ -270,12 +294,14 @@ int main(int argc, char **argv)
 		(void)fputs("assay join: --token: other users of this host can see it: use "
 			    "--token-file instead\n",
 			    stderr);
+	was_there = access(files.config, F_OK) == 0;
 	if (r == 0)
 		r = join(&asked, &files, node, &sentence, &err);
 	if (r < 0) {
 		(void)fprintf(stderr, "assay join: %s\n", err.msg);
 		return status_of(r);
 	}
-	(void)printf("%s; %s is written\n", sentence, files.config);
+	(void)printf("%s; %s %s\n", sentence, files.config,
+		     was_there ? "is unchanged" : "is written");
 	return started(&asked);
 }

@@ -21,7 +21,7 @@ void actor_joined(struct actor *actor, const struct actor_joined *joined)
 
 	if (node)
 		node->unverified = true; /* whatever spoke under the name before */
-	record(actor, ACT_JOIN, joined, "it joined, unverified");
+	record(actor, ACT_JOIN, joined, "unverified");
 }
 
 void actor_token_reset(struct actor *actor, const struct actor_joined *reset)

@@ -133,7 +133,7 @@ static char *why_not(struct service *s, const json_t *node)
 	if (json_is_true(json_object_get(node, "stale")))
 		return xstrdup("it stopped reporting");
 	if (json_is_true(json_object_get(node, "unverified")))
-		return xstrdup("it joined and has not passed a quick or full run yet");
+		return xstrdup("it has joined but not yet passed a quick or full run");
 	n = store_runs(s->store, name, &pool, runs, &err);
 	if (n < 0)
 		return xasprintf("its last runs cannot be read: %s", err.msg);
@@ -268,8 +268,8 @@ static int find_domain(struct service *s, const char *domain, struct campaign_pa
 		r = store_each_place(s->store, domain, look_at, &seek, err);
 	if (r == 0 && json_array_size(names) == 0)
 		return err_set(err, ENOENT,
-			       "no host is below a switch or in a domain '%.80s': name the hosts, "
-			       "or see collectives in controller.yaml",
+			       "no host is in a domain, or below a switch, named '%.80s': name the "
+			       "hosts, or see collectives in controller.yaml",
 			       domain);
 	return r < 0 ? r : find_named(s, names, p, err);
 }

@@ -51,7 +51,7 @@ static const json_t *worst_of(const json_t *incidents)
 	return worst;
 }
 
-static const char unverified[] = "it joined and has not passed a quick or full run yet";
+static const char unverified[] = "it has joined but not yet passed a quick or full run";
 
 /* Cut between characters. */
 static char *short_text(const char *text)
@@ -70,9 +70,11 @@ json_t *opinion_make(const struct opinion_input *in, uint64_t now_real_us)
 	const json_t *worst = worst_of(in->incidents), *speaks = worst ? worst : in->node;
 	const bool open = in->let_in && !in->cordoned;
 	CLEANUP(freep)
-	char *sentence = short_text(in->cordoned ? in->cordoned
-				    : open	 ? in->let_in
-						 : text_of(speaks, "sentence"));
+	char *cordoned = in->cordoned ? xasprintf("cordoned: %s", in->cordoned) : NULL;
+	CLEANUP(freep)
+	char *sentence = short_text(cordoned ? cordoned
+				    : open   ? in->let_in
+					     : text_of(speaks, "sentence"));
 	char expires[CLOCK_STAMP_SIZE];
 	int level = level_of(speaks);
 	const bool apart = !in->cordoned && !open && level < VERDICT_WARN &&

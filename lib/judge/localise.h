@@ -85,7 +85,7 @@ const char *localise_end(const struct sample *s);
 json_t *localised_encode(const struct localised *l);
 
 /*
- * "PCIe switch 0000:3f:00.0 uplink: 24.9 of 49.1 GB/s, seen by 10 cells, contradicted by none";
+ * "PCIe switch 0000:3f:00.0 uplink: 24.9 of 49.1 GB/s, seen on 10 paths, contradicted by none";
  * links that it cannot be told from follow by name (but for a root port's way into its
  * socket, which always goes with the link below). New memory.
  */

@@ -111,6 +111,6 @@ char *localised_sentence(const struct localised_link *link)
 
 	if (n_against > 0)
 		(void)snprintf(against, sizeof(against), "%zu", n_against);
-	return xasprintf("%s: %s, seen by %zu cell%s, contradicted by %s%s", name, rate, n_for,
+	return xasprintf("%s: %s, seen on %zu path%s, contradicted by %s%s", name, rate, n_for,
 			 plural(n_for), against, others);
 }

@@ -288,7 +288,9 @@ char *words_spread_member(const struct sample *s, const struct peer_group *group
 	CLEANUP(freep) char *fact = told(s, group->best);
 
 	if (!low)
-		return xasprintf("%s, by the best of %zu that differ too much", fact, group->n);
+		return xasprintf("%s, compared with the best of %zu peers, which differ too much "
+				 "to say more",
+				 fact, group->n);
 	return xasprintf("%s, like %zu of its %zu peers: not blamed alone", fact, group->n_low - 1,
 			 group->n - 1);
 }

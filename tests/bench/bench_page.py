@@ -106,7 +106,7 @@ def fleet_of(nodes, seed=1):
     for i in range(nodes):
         draw = chance.random()
         if draw < 0.01:
-            fleet.put(i, "PCIe switch 0000:46:00.0 uplink: 26.9 of 50.1 GB/s, seen by 28 cells", verdict=3, life=1, incidents=1)
+            fleet.put(i, "PCIe switch 0000:46:00.0 uplink: 26.9 of 50.1 GB/s, seen on 28 paths", verdict=3, life=1, incidents=1)
         elif draw < 0.03:
             fleet.put(i, "gpu 3 at 96 % of its peers", verdict=2, life=1)
         elif draw < 0.04:

@@ -296,7 +296,7 @@ SLOTS = [f"gpu:0000:{0x17 + i:02x}:00.0" for i in range(8)]
 
 @pytest.mark.parametrize("fault, status, words, slow", [
     ("", 0, "no slow link: 56 cells with a path compared", lambda i, j: False),
-    ("thin=5", 1, "NVLinks of GPU 0000:1c:00.0: 4[0-9]{2} of 4[0-9]{2} MB/s, seen by 14 cells, contradicted by none", lambda i, j: 5 in (i, j)),
+    ("thin=5", 1, "NVLinks of GPU 0000:1c:00.0: 4[0-9]{2} of 4[0-9]{2} MB/s, seen on 14 paths, contradicted by none", lambda i, j: 5 in (i, j)),
     ("path=13", 1, f"fail: {gpu(1)}>{gpu(3)} moves ", lambda i, j: (i, j) == (1, 3)),
     ("linkdown=5", 1, f"fail: {gpu(5)}: 17 of 18 NVLinks are up, the same as its peers; down: link 3", lambda i, j: False),
 ])

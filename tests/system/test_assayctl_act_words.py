@@ -159,12 +159,24 @@ def test_why_tells_who_took_the_host_out_and_what_releases_it(stub, ctl):
     assert lines[1:4] == ["cordon     by assay at 2026-11-20T10:00:00Z: cpu:3 is slow",
                           "releases   30m without a finding and 1 pass of an active test",
                           "by hand    assayctl uncordon gpu-17 --reason ..."]
-    assert lines[4].startswith("done       cordon done by assay, ")
+    assert lines[4].startswith("actions    cordon done by assay, ")
     stub.answers["/v1/nodes/gpu-17/why"] = why(actions=[], life={**LIFE, "state": "healthy", "cordon": None})
     assert "by someone else: Assay never lifts it" in ctl("why", "gpu-17").stdout
     for life in (None, {**LIFE, "state": "healthy", "cordon": None, "schedulable": True}):
         stub.answers["/v1/nodes/gpu-17/why"] = why(life=life, actions=[])
         assert "in service?" not in ctl("why", "gpu-17").stdout
+
+
+def test_why_tells_that_a_host_has_joined_and_passed_nothing_yet(stub, ctl):
+    stub.list("/v1/drift", [])
+    healthy = {**LIFE, "state": "healthy", "since": None, "cordon": None, "schedulable": True}
+    stub.answers["/v1/nodes/gpu-17/why"] = why(life=healthy, actions=[], unverified=True, env={"machine": "m:f838", "host.smt": "off", "host.iommu": "on"})
+    lines = ctl("why", "gpu-17").stdout.splitlines()
+    assert "  joined     unverified until a quick or full run passes as a whole: `assay admit` says degraded" in lines
+    at = lines.index("  machine    m:f838")
+    assert lines[at + 1:at + 3] == ["  settings   host.smt off", "             host.iommu on"]
+    stub.answers["/v1/nodes/gpu-17/why"] = why(life=healthy, actions=[], unverified=False)
+    assert "joined" not in ctl("why", "gpu-17").stdout
 
 
 def test_evidence_is_one_text_or_one_document(stub, ctl):

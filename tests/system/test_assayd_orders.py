@@ -2,6 +2,7 @@
 """assayd: orders, its life under systemd, its configuration."""
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -83,7 +84,8 @@ def test_an_opinion_before_the_first_run_outlives_assayd_and_is_obeyed(assayd, s
     run("assay", "run", "--profiles", profiles(quick=[{"name": "p", "exec": says("p", sample())}]), env={"ASSAY_NODE": NODE})
     merged = json.loads((tmp_path / "state" / "verdict.json").read_text())
     assert merged["profile"] == "quick" and merged["items"] and merged["fleet"]["verdict"] == "fail"
-    assert run("assay", "admit", env={"ASSAY_NODE": NODE}).returncode == 1
+    shown = run("assay", "admit", env={"ASSAY_NODE": NODE})
+    assert shown.returncode == 1 and re.match(r"bad: refused by the controller(; the last run was \w+, \d+ s ago)?\n  two neighbours agree\n", shown.stdout), shown.stdout
 
 
 def test_an_opinion_that_ran_out_before_the_first_run_is_none(assayd, stub, run, verdict, wait_until, tmp_path):

@@ -209,7 +209,7 @@ def test_what_is_no_faster_than_one_plan_is_left_out(run, traces, described):
     for doc in (slow_link, slow_plan):
         assert all(one["kind"] != "hotspa" for one in doc["list"])
         why = next(one["why"] for one in doc["left_out"] if one["kind"] == "hotspa")
-        assert why.startswith("no grouping by length is faster, with its switches, than one plan for all: tp 8 pp 4 dp 4, ")
+        assert why.startswith("no grouping by length is faster, its switches included, than one plan for all: tp 8 pp 4 dp 4, ")
 
 
 @pytest.mark.parametrize("change,where,words", [
@@ -221,7 +221,7 @@ def test_what_is_no_faster_than_one_plan_is_left_out(run, traces, described):
     (("ms: 121", "ms: 60"), 7, "hotspa: its sequences keep a stage of the first plan busy for "),
     (("count: 496", "count: 4960"), 7, "hotspa: its sequences keep a stage of the first plan busy for "),
     (("tokens: 32768, count: 8", "tokens: 65536, count: 8"), 7,
-     "hotspa: a sequence of 65536 tokens, but the first plan, the current one, holds 32768 (its second time)"),
+     "hotspa: a sequence has 65536 tokens, but the first plan, the one in use, takes at most 32768"),
 ])
 def test_a_description_that_contradicts_the_trace_is_refused(run, traces, described, change, where, words):
     path = described(change)

@@ -73,7 +73,7 @@ def on_terminal(build, environ, path, **env):
 def test_the_uplink_at_half_is_shown_and_named(explain):
     done = explain(matrix(1, UPLINK), reference=matrix(2))
     assert done.returncode == 1, done.stderr
-    assert re.search(r"^PCIe switch 1 uplink: 2\d\.\d of \d\d\.\d GB/s, seen by 28 cells, contradicted by none$", done.stdout, re.M)
+    assert re.search(r"^PCIe switch 1 uplink: 2\d\.\d of \d\d\.\d GB/s, seen on 28 paths, contradicted by none$", done.stdout, re.M)
     assert "  usual cause: about half: half of its lanes, or one PCIe generation down\n" in done.stdout
     assert f"  link: {UPLINK}\n" in done.stdout and "  against: none\n" in done.stdout
     assert re.search(r" for: 28 cells: mlx5_0:1>gpu:2, .* and 22 more against: none$", " ".join(done.stdout.split()))
@@ -125,7 +125,7 @@ def test_a_run_is_explained_with_its_verdict_and_its_topology(explain):
     run = {"v": 1, "kind": "run", "report": report, "topology": topology(width=8)}
     done = explain(json.dumps(run))
     assert done.returncode == 1, done.stderr
-    assert re.search(rf"^{NAME}: 2\d\.\d of (49|50)\.\d GB/s, seen by 28 cells, contradicted by none$", done.stdout, re.M)
+    assert re.search(rf"^{NAME}: 2\d\.\d of (49|50)\.\d GB/s, seen on 28 paths, contradicted by none$", done.stdout, re.M)
     assert "  trained at: x8 at 32 GT/s, of x16 at 32 GT/s\n" in done.stdout
     besides = " ".join(done.stdout.partition("\nand besides\n")[2].split())
     assert "gpu 3 runs" in besides and "gemm.rate" in besides

@@ -172,7 +172,7 @@ def test_the_sentences_name_the_part(fleet):
     link = found[slow_link]["loopback.link"]
     assert link["subject"] == hosts.uplink(0)
     name = "PCIe switch 0000:16:00.0 uplink"
-    assert re.match(rf"{slow_link}: {name}: 2[67]\.\d of (49|50)\.\d GB/s, seen by 28 cells, contradicted by none", link["sentence"])
+    assert re.match(rf"{slow_link}: {name}: 2[67]\.\d of (49|50)\.\d GB/s, seen on 28 paths, contradicted by none", link["sentence"])
     node = f.controller.get(f"/v1/nodes/{slow_link}").json
     assert name in node["sentence"] and node["verdict"] == "fail"
     items = f.controller.get(f"/v1/nodes/{slow_link}/why").json["items"]

@@ -178,16 +178,21 @@ def test_the_printed_line_joins_a_host_whose_daemon_is_then_believed(secured, ru
     words = line.stdout.strip().replace("sudo assay", f"{build}/assay") + " --node gpu-7"
     env = {**environ, "ASSAY_CONF_DIR": str(host.conf)}
     done = subprocess.run(["bash", "-c", words], env=env, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0 and "gpu-7 has joined" in done.stdout, done.stderr
+    assert done.returncode == 0 and "gpu-7 has joined" in done.stdout and "assayd.yaml is written\n" in done.stdout, done.stderr
     assert (host.conf / "token").stat().st_mode & 0o777 == 0o600
     checked = run("assayd", "--check", env={"ASSAY_CONF_DIR": str(host.conf), "ASSAY_STATE_DIR": str(tmp_path / "s"), "ASSAY_RUN_DIR": str(tmp_path / "r")})
     assert checked.returncode == 0 and "accepts reports from 'gpu-7'" in checked.stdout + checked.stderr
     again = subprocess.run(["bash", "-c", words], env=env, capture_output=True, text=True, timeout=60, check=False)
-    assert again.returncode == 0 and "had already joined" in again.stdout
+    assert again.returncode == 0 and "had already joined" in again.stdout and "assayd.yaml is unchanged\n" in again.stdout
     listed = ctl("token", "list")
     assert "1 of 1" in listed.stdout and "used up" in listed.stdout
     assert ctl("token", "revoke", "1").returncode == 0
     assert "may join again" in ctl("token", "reset", "gpu-7").stdout
+
+
+def test_without_a_controller_it_says_where_the_line_comes_from(run):
+    done = run("assay", "join")
+    assert done.returncode == 2 and done.stderr == "assay join: give --controller, --ca-hash and --token-file: `assayctl join-command` prints the whole line\n"
 
 
 def test_another_controller_is_sent_nothing(secured):

@@ -66,7 +66,7 @@ def test_the_uplink_at_half_is_named(localise, with_reference):
     through = {f"mlx5_{r}:1>{'gpu' if e < 8 else 'numa'}:{e if e < 8 else e - 8}"
                for r in range(8) for e in range(10) if UPLINK in path_of(r, e)}
     assert set(link["for"]) == through
-    assert "seen by 28 cells, contradicted by none" in link["sentence"]
+    assert "seen on 28 paths, contradicted by none" in link["sentence"]
 
 
 def test_a_table_names_the_link_in_a_sentence(localise):

@@ -107,4 +107,4 @@ def test_who_is_no_admin_is_shown_the_command_alone(page, posted):  # noqa: F811
     b = page("#/host/gpu-11")
     b.press_c()
     b.until(lambda: "Refused by budget.total." in b.text("dialog"), "the refusal")
-    assert "only the role admin" in b.text("dialog") and "--break-glass" in b.text("dialog") and b.all("#glass-token") == []
+    assert "Only the role admin" in b.text("dialog") and "--break-glass" in b.text("dialog") and b.all("#glass-token") == []

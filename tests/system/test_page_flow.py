@@ -30,7 +30,7 @@ TAB, ENTER, ESCAPE = "\ue004", "\ue007", "\ue00c"
 WATCH = """
     const asked = window.fetch; window.heard = 0; window.silent = 0;
     window.fetch = async (...words) => { const answer = await asked(...words); if (answer.ok) { window.heard = performance.now(); window.silent = 0; } return answer; };
-    new MutationObserver(() => { window.silent ||= /^(Nothing is known of the fleet|.*nothing is known of it now)/.test(document.querySelector('h1')?.textContent || '') ? performance.now() : 0; })
+    new MutationObserver(() => { window.silent ||= /^(Nothing has been heard from the fleet|.*its present state is unknown)/.test(document.querySelector('h1')?.textContent || '') ? performance.now() : 0; })
         .observe(document, {subtree: true, childList: true, characterData: true});"""
 
 
@@ -159,7 +159,7 @@ def test_from_the_login_to_the_slow_link_and_a_cordon_refused_then_allowed(site)
     site.said("done", "dialog .outcome")
     assert site.state(SLOW_LINK) == "cordoned"
     site.button("Close", "dialog").click()
-    site.button("Give back").click()
+    site.button("Uncordon").click()
     b.one("#why").send_keys("a new riser")
     b.until(lambda: b.one("dialog [type=submit]").get_attribute("aria-disabled") == "false", "that it may be done")
     b.one("dialog [type=submit]").click()
@@ -193,7 +193,7 @@ def test_all_of_it_by_keyboard_alone(site):
     site.said("done", "dialog .outcome")
     assert site.state(SLOW_LINK) == "cordoned"
     b.press(ESCAPE)
-    site.button("Give back")
+    site.button("Uncordon")
     b.press_c()
     b.until(lambda: b.script("return document.activeElement.id") == "why", "the field for the reason, with the focus")
     b.press("a new riser")
@@ -226,7 +226,7 @@ def test_who_only_reads_sees_no_button_and_the_server_refuses(site, token, role)
     site.said("gpu-1", "h1")
     b.one(".facts")
     b.press("c")
-    assert b.all("dialog") == [] and not [x for x in b.all("main button") if x.text.startswith(("Cordon", "Silence", "Give back"))]
+    assert b.all("dialog") == [] and not [x for x in b.all("main button") if x.text.startswith(("Cordon", "Silence", "Uncordon"))]
     assert act_from_the_page(b, "gpu-1") == 403 and site.state("gpu-1") == "in-service"
     assert "assayctl why gpu-1" in b.text(".tools")
 

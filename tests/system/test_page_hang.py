@@ -200,7 +200,7 @@ def test_who_is_named_stands_without_ranks_too(page, fake):
     b.until(lambda: "6 stopped gpu-2" in b.text("main tbody").replace("\t", " "), "who is named")
     fake.routes["/v1/jobs/j1/ranks"] = (200, {**answer([]), "hang": None, "verdict": None})
     page()
-    b.until(lambda: b.text("h1") == "Nothing of research/llm-7 is known to stand still.", "that it moves")
+    b.until(lambda: b.text("h1") == "No part of research/llm-7 is known to stand still.", "that it moves")
 
 
 def test_many_ranks_are_asked_for_page_by_page(page, fake):

@@ -17,8 +17,8 @@ TRACES = Path(os.environ.get("ASSAY_TRACES", TOP.parent / "shared/traces"))
 END_S = 120
 PATTERNS = {
     "AR": ("One cell stands out of 16 (dp 0, stage 0), at 1.97", "The worker at dp 0, stage 0 slows AR, on a host that is not known"),
-    "SE": ("The slowdown is diffuse: 64 of 64 cells", "SE is slowed by itself: its micro-batches have sequences of very different lengths"),
-    "ST": ("One row stands out: stage 3, in all of its 2 columns, at up to 1.18", "ST is slowed by itself: one stage has more to do"),
+    "SE": ("The slowdown is diffuse: 64 of 64 cells", "SE slows itself: its micro-batches have sequences of very different lengths"),
+    "ST": ("One row stands out: stage 3, in all of its 2 columns, at up to 1.18", "ST slows itself: one stage has more to do"),
 }
 
 

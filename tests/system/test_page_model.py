@@ -160,7 +160,7 @@ def test_jobs_that_want_somebody_come_first(model):
     jobs = [{"job": "a", "state": "healthy", "slowdown": 1.02}, {"job": "b", "state": "owner informed", "slowdown": 1.5},
             {"job": "c", "state": "suspected", "slowdown": 1.09, "suspect": "gpu-17"}, {"job": "d", "state": "hung"}]
     assert [j["job"] for j in model("return m.ranked(x)", jobs)] == ["d", "c", "b", "a"]
-    assert model("return m.listWords(x).words", jobs[:3]) == "c is slowed by gpu-17, 1.09 times; 1 more of 3 jobs want somebody."
+    assert model("return m.listWords(x).words", jobs[:3]) == "c is slowed by gpu-17, 1.09 times; 1 more of 3 jobs needs attention."
     assert model("return m.listWords(x).words", jobs[:1]) == "No job is slowed: 1 job."
     assert model("return m.listWords(x).words", []) == "No job has sent a trace yet."
 

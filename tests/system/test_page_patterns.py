@@ -103,7 +103,7 @@ def c(controller, tmp_path, top):  # noqa: F811
 def wanted(job):
     """What is read of it at the latest once hosts and cells are asked for."""
     return {"two-slow": r"are (n\d{3} \(dp \d+, stage \d+\)( and )?){2}; the others lie where", "flapping-link": r"It is the transfers between n\d{3} and n\d{3} \(",
-            "sick-node": r"All of them are on n\d{3}\.", "last-stage": r"job's own doing: one stage has more to do"}[job]
+            "sick-node": r"All of them are on n\d{3}\.", "last-stage": r"The job slows itself: one stage has more to do"}[job]
 
 
 @pytest.mark.parametrize("injection", ["two-slow", "flapping-link", "sick-node", "last-stage"])

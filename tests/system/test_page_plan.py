@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ways out for a job, on the page: before answers made up, in a real Chromium."""
+"""Remedies for a job, on the page: before answers made up, in a real Chromium."""
 import pytest
 from browser import axe, browser  # noqa: F401
 from stub_jobs import detail
@@ -37,7 +37,7 @@ def job(fake):  # noqa: F811
 
 
 def table(b):
-    return [[c.text for c in row.find_elements("css selector", "td")] for row in b.all("div[aria-label='Ways out'] tbody tr")]
+    return [[c.text for c in row.find_elements("css selector", "td")] for row in b.all("div[aria-label='Remedies'] tbody tr")]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -71,7 +71,7 @@ def test_what_was_promised_and_what_came_is_said(page, job):  # noqa: F811
             "steps": 64, "state": "held"}
     job.routes["/v1/jobs/j12/plan"] = (200, plan(checked=[came]))
     b = page("#/job/j12")
-    b.until(lambda: "Checked: replace gpu-17: promised 8.12 s a step in run 1; run 2 takes 8.17 s over 64 steps: as promised." in b.text(), "what came of it")
+    b.until(lambda: "Checked: replace gpu-17: promised 8.12 s a step in run 1; run 2 takes 8.17 s over 64 steps: as promised." in b.text(), "what it came to")
     job.routes["/v1/jobs/j12/plan"] = (200, plan(checked=[{**came, "state": "failed", "measured_s": 8.99}]))
     b = page("#/job/j12")
     b.until(lambda: "run 2 takes 8.99 s over 64 steps: not as promised." in b.text(), "that it did not come")
@@ -84,7 +84,7 @@ def test_no_plan_says_why_and_an_older_controller_has_none(page, job):  # noqa: 
     del job.routes["/v1/jobs/j12/plan"]
     b = page("#/job/j12")
     b.until(lambda: ("GET", "/v1/jobs/j12/plan") in job.asked and "One cell stands out" in b.text(), "the job")
-    assert "Ways out" not in b.text()
+    assert "Remedies" not in b.text()
 
 
 @pytest.mark.parametrize("said", HOSTILE)

@@ -36,7 +36,7 @@ def page(fake, browser):
 
 
 def why(name="gpu-11", **more):
-    item = {"check": "loopback.link", "subject": LINK, "verdict": "fail", "value": 26.9e9, "unit": "B/s", "expected": 50.1e9, "floor": None, "sentence": SLOW + ", seen by 28 cells",
+    item = {"check": "loopback.link", "subject": LINK, "verdict": "fail", "value": 26.9e9, "unit": "B/s", "expected": 50.1e9, "floor": None, "sentence": SLOW + ", seen on 28 paths",
             "windows": {"bad": 3, "of": 3, "k": 2, "n": 3, "since": stamp(), "clears": "clears after 3 more good runs in a row"}, "reports": []}
     return {"node": name, "verdict": "fail", "sentence": "fail: " + SLOW, "sku": "hgx-h100", "profile": "full", "time": stamp(), "agent": "0.1.0", "boot_id": "b", "seq": 5,
             "seen": stamp(), "age_s": 4, "stale": False, "last_verdict": "fail", "first_seen": stamp(), "topology": None, "env": {}, "connection": "connected", "clock_skew_s": None,
@@ -112,7 +112,7 @@ def test_no_answer_never_looks_healthy(page, fake):
     healthy = b.until(lambda: (lambda p: p != "0,0,0,0" and p)(b.script(pixel)), "a map")
     fake.silent = True
     b.until(lambda: "No answer from the controller since" in b.text(), "that nothing is known", 16)
-    b.until(lambda: b.text("h1").startswith("Nothing is known of the fleet since"), "the sentence")
+    b.until(lambda: b.text("h1").startswith("Nothing has been heard from the fleet since"), "the sentence")
     b.until(lambda: b.script(pixel) != healthy, "a map without colour")
     fake.silent = False
     b.until(lambda: b.text("h1").startswith("gpu-11"), "all of it again")
@@ -233,7 +233,7 @@ def test_hostile_text_is_shown_as_it_is_in_every_list(page, fake, said):
 def test_a_host_has_its_slow_link_outlined(page, host):
     b = page("#/host/gpu-11")
     b.until(lambda: b.text("h1") == f"gpu-11: {SLOW}.", "the sentence")
-    assert "Seen by 28 cells." in b.text(".lead .prose") and "Clears after 3 more good runs in a row." in b.text(".lead .prose")
+    assert "Seen on 28 paths." in b.text(".lead .prose") and "Clears after 3 more good runs in a row." in b.text(".lead .prose")
     b.until(lambda: "crosses PCIe switch 0000:46:00.0 uplink, 4 cells" in b.text(".mesh-key"), "what is outlined")
     assert b.one(CELL).get_attribute("aria-label") == "mlx5_0 port 1 to gpu 1: 26.7 of 50.0 GB/s, fail"
 

@@ -67,14 +67,14 @@ def test_the_operator_sees_both_sick_hosts_named(quickstart):
     assert process.returncode == 0, out
     assert re.search(r"^fail +gpu-07 .*gpu 3 runs at \d+ of \d+ TFLOP/s \(\d+ %\) in gemm.rate", out, re.M)
     switch = "PCIe switch " + hosts.switch_of(2).partition(":")[2]
-    named = rf"{switch} uplink: 2[67]\.\d of (49|50)\.\d GB/s, seen by 28 cells, contradicted by none"
+    named = rf"{switch} uplink: 2[67]\.\d of (49|50)\.\d GB/s, seen on 28 paths, contradicted by none"
     assert re.search(rf"^fail +gpu-11 .*{named}", out, re.M)
     assert len(re.findall(r"^pass +gpu-\d\d ", out, re.M)) == 14
     incidents = out.partition("$ assayctl incidents")[2].partition("$ assayctl")[0]
     assert set(re.findall(r"^    (gpu-\d\d): ", incidents, re.M)) == {"gpu-07", "gpu-11"}
     assert re.search(rf"^    gpu-11: {named}", incidents, re.M)
     why = out.partition("$ assayctl why gpu-11")[2].partition("$ assayctl")[0]
-    assert f"1. fail  loopback.link of {hosts.uplink(1)}" in why and "56 cells: " in why
+    assert f"1. fail  loopback.link of {hosts.uplink(1)}" in why and "56 measurements: " in why
     assert not re.search(r"^2\. ", out.partition("$ assayctl why gpu-11")[2], re.M), "its cells are no findings beside it"
     for name in ("gpu-07", "gpu-11"):
         why = out.partition(f"$ assayctl why {name}")[2].partition("$ assayctl")[0]

@@ -23,6 +23,7 @@ SlurmdPort={ports[1]}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/none
+AuthInfo=cred_expire=5
 CredType=cred/none
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
@@ -35,7 +36,7 @@ SlurmdPidFile={dir}/slurmd.pid
 SlurmctldLogFile={dir}/slurmctld.log
 SlurmdLogFile={dir}/slurmd.log
 ReturnToService=1
-SchedulerParameters=sched_interval=1
+SchedulerParameters=sched_interval=1,nohold_on_prolog_fail
 Prolog={dir}/bin/assay-prolog
 PrologFlags=Alloc
 HealthCheckProgram={dir}/bin/assay-healthcheck
@@ -119,6 +120,9 @@ class Slurm:
         found = re.search(r"JobState=(\S+)", self.ask("scontrol", "-o", "show", "job", id_))
         return found[1] if found else "gone"
 
+    def held(self, id_):
+        return "held" in self.ask("squeue", "--noheader", "--format=%r", "--jobs", id_)
+
 
 @pytest.fixture
 def slurm(tmp_path):
@@ -162,3 +166,8 @@ def test_the_prolog_refuses_a_job_before_it_starts(slurm):
     assert wait_for(lambda: slurm.reason() == "assay: gpu 3 fell off the bus"), "the prolog to drain gpu-1"
     assert not (slurm.dir / "job.out").exists()
     assert wait_for(lambda: slurm.job(refused) == "PENDING"), "the job to be put back in the queue"
+    assert not slurm.held(refused)
+    slurm.say(0, "ok", "")
+    slurm.ask("scontrol", "update", "NodeName=gpu-1", "State=RESUME")
+    assert wait_for(lambda: slurm.job(refused) == "COMPLETED"), "the job to run on the good node, released by nobody"
+    assert (slurm.dir / "job.out").read_text() == "it ran\n"

@@ -174,7 +174,7 @@ static void a_slow_link_is_one_incident_that_closes_when_it_is_good(void)
 		CHECK_STR(json_string_value(json_object_get(incident, "subject")),
 			  mesh.id[MESH_RNICS + MESH_GPUS + 1]);
 		CHECK_HAS(json_string_value(json_object_get(incident, "sentence")),
-			  "seen by 28 cells, contradicted by none");
+			  "seen on 28 paths, contradicted by none");
 	}
 }
 

@@ -78,7 +78,7 @@ static void the_shared_link_is_named_with_its_cells(void)
 		CHECK(!found.links[0].ambiguous);
 		CHECK(found.links[0].confidence > 0.99);
 		CHECK_STR(sentence,
-			  "s0^r: 20.1 of 50.0 GB/s, seen by 4 cells, contradicted by none");
+			  "s0^r: 20.1 of 50.0 GB/s, seen on 4 paths, contradicted by none");
 	}
 	localised_release(&found);
 	report_release(&r);

@@ -87,7 +87,7 @@ static void a_host_that_joined_is_doubted_until_it_has_passed(void)
 		CHECK_STR(says(o, "verdict"), rows[i].said);
 		if (!rows[i].cordoned && !rows[i].let_in && !streq(rows[i].verdict, "fail"))
 			CHECK_STR(says(o, "sentence"),
-				  "it joined and has not passed a quick or full run yet");
+				  "it has joined but not yet passed a quick or full run");
 	}
 }
 
@@ -97,7 +97,7 @@ static void only_a_host_that_is_out_of_service_is_bad(void)
 		const char *cordoned, *verdict, *sentence;
 	} rows[] = {
 		{ NULL, "warn", "a gpu lies" },
-		{ "incident 7: a gpu lies", "fail", "incident 7: a gpu lies" },
+		{ "incident 7: a gpu lies", "fail", "cordoned: incident 7: a gpu lies" },
 	};
 	size_t i;
 
@@ -116,7 +116,7 @@ static void a_good_host_that_a_person_took_out_is_bad(void)
 	CLEANUP(json_freep) json_t *o = made("pass", NULL, NULL, "it is needed elsewhere");
 
 	CHECK_STR(says(o, "verdict"), "fail");
-	CHECK_STR(says(o, "sentence"), "it is needed elsewhere");
+	CHECK_STR(says(o, "sentence"), "cordoned: it is needed elsewhere");
 }
 
 static void the_worst_incident_speaks(void)
@@ -149,7 +149,7 @@ static void a_host_that_shall_let_jobs_in_is_told_unless_it_is_out(void)
 	in.cordoned = "incident 7";
 	out = opinion_make(&in, NOW);
 	CHECK(!says(out, "admit"));
-	CHECK_STR(says(out, "sentence"), "incident 7");
+	CHECK_STR(says(out, "sentence"), "cordoned: incident 7");
 }
 
 static void a_long_sentence_is_cut_between_characters(void)
