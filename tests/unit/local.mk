@@ -30,7 +30,8 @@ UNIT_TESTS += tests/unit/test_accel tests/unit/test_accel_cuda tests/unit/test_a
 	tests/unit/test_clock tests/unit/test_clock_pair tests/unit/test_coll tests/unit/test_coll_blame \
 	tests/unit/test_compared tests/unit/test_counter tests/unit/test_cpu_use tests/unit/test_cpuinfo tests/unit/test_ctl tests/unit/test_selector \
 	tests/unit/test_decide tests/unit/test_decide_domain tests/unit/test_decide_drain tests/unit/test_decide_groups tests/unit/test_decide_link tests/unit/test_decide_random \
-	tests/unit/test_decide_shared tests/unit/test_err tests/unit/test_exchange tests/unit/test_file tests/unit/test_fleet_jobs \
+	tests/unit/test_decide_runs tests/unit/test_decide_shared \
+	tests/unit/test_err tests/unit/test_exchange tests/unit/test_file tests/unit/test_fleet_jobs \
 	tests/unit/test_gemm_ballot tests/unit/test_gemm_check tests/unit/test_gemm_rate tests/unit/test_gemm_verify \
 	tests/unit/test_gemm_vote tests/unit/test_glob tests/unit/test_gpu_state tests/unit/test_gpu_users \
 	tests/unit/test_history tests/unit/test_hold tests/unit/test_host_parts tests/unit/test_http_date tests/unit/test_url tests/unit/test_host_state_known tests/unit/test_host_state_pci tests/unit/test_job_groups tests/unit/test_job_judge \
@@ -133,6 +134,8 @@ tests_unit_test_decide_rungs_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_decide_random_SOURCES = tests/unit/fleet_books.c tests/unit/fleet_books.h tests/unit/random.h \
 	tests/unit/test_decide_random.c
 tests_unit_test_decide_random_LDADD = $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_decide_runs_SOURCES = $(FLEET_WORLD) tests/unit/test_decide_runs.c
+tests_unit_test_decide_runs_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_decide_shared_SOURCES = $(FLEET_WORLD) tests/unit/test_decide_shared.c
 tests_unit_test_decide_shared_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_fleet_jobs_SOURCES = $(FLEET_WORLD) tests/unit/test_fleet_jobs.c
