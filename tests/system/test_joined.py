@@ -36,7 +36,7 @@ def test_a_joined_host_is_unverified_until_a_whole_active_run_has_passed(site): 
     assert c.post(report("gpu-1", profile="passive", samples=[sample("gpu.power", "gpu:0", 300.0, "W", better="none")]), token="s1").status == 202
     assert node(c, "gpu-1")["unverified"] is True
     said = opinion(c, "gpu-1", "s1")
-    assert said["verdict"] == "warn" and "has not passed a quick or full run" in said["sentence"]
+    assert said["verdict"] == "warn" and "not yet passed a quick or full run" in said["sentence"]
     busy = [{**s, "state": "busy", "value": None} for s in cores(70e9)]
     assert c.post(report("gpu-1", seq=2, samples=busy), token="s1").status == 202
     assert node(c, "gpu-1")["unverified"] is True, "what measured nothing has passed nothing"
