@@ -346,13 +346,15 @@ static void count_born(struct grade *g, size_t number, const struct ailment *a,
 {
 	const unsigned char truth = g->truth.gpus[number * HOST_PARTS + a->gpu];
 	const bool identifiable = truth & TRUTH_IDENTIFIABLE, apart = truth & TRUTH_APART;
+	/* Its host may be cordoned, as a job suffers from it, before K of N runs have told it. */
+	const bool warned = fault->warned || fault->found_us;
 
 	g->born.gpus++;
-	g->born.warned += fault->warned;
+	g->born.warned += warned;
 	g->born.identifiable += identifiable;
-	g->born.identifiable_warned += identifiable && fault->warned;
+	g->born.identifiable_warned += identifiable && warned;
 	g->born.apart += apart;
-	g->born.apart_warned += apart && fault->warned;
+	g->born.apart_warned += apart && warned;
 }
 
 static void count_fault(struct grade *g, size_t number, size_t j, const struct ailment *a)

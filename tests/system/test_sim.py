@@ -75,11 +75,13 @@ def test_faults_with_an_onset_are_found_within_a_day(fleets, record_property):
 
 
 def test_gpus_born_slow_that_anybody_could_tell_are_warned_of(fleets, record_property):
-    gpus, told = summed(fleets, "born", "identifiable"), summed(fleets, "born", "identifiable_warned")
-    record_property("identifiable", gpus / summed(fleets, "born", "gpus"))
-    record_property("warned", summed(fleets, "born", "warned") / summed(fleets, "born", "gpus"))
-    assert gpus > 0
-    aim("GPUs born slow that anybody could tell, warned of", told / gpus, at_least=0.97, held=0.6)
+    """5 % below the next of their model, good or slow; those that others born slow lie close to are fewer."""
+    born = {key: summed(fleets, "born", key) for key in ("gpus", "warned", "identifiable", "identifiable_warned", "apart", "apart_warned")}
+    for key in ("identifiable", "apart", "warned"):
+        record_property(key, born[key] / born["gpus"])
+    assert 0 < born["apart"] <= born["identifiable"] <= born["gpus"]
+    assert born["identifiable_warned"] >= 0.6 * born["identifiable"]
+    aim("GPUs born slow that anybody could tell, warned of", born["apart_warned"] / born["apart"], at_least=0.97, held=0.8)
 
 
 def test_a_gpu_born_slow_is_cordoned_only_when_jobs_blame_it(fleets):
