@@ -308,7 +308,7 @@ enum ring_refusal ring_set_add(struct ring_set *set, const struct ring_owner *ow
 
 /* --- of before a restart --- */
 
-static struct ring_process *find_again(const struct ring_set *set, const struct ring_process *said)
+struct ring_process *ring_set_find(const struct ring_set *set, const struct ring_process *said)
 {
 	size_t i;
 
@@ -334,7 +334,7 @@ static int find_running(const struct ring_process *said)
 
 enum ring_refusal ring_set_adopt(struct ring_set *set, const struct ring_process *said, int fd)
 {
-	struct ring_process *p = find_again(set, said);
+	struct ring_process *p = ring_set_find(set, said);
 	struct ring_process one = { .pid = said->pid,
 				    .uid = said->uid,
 				    .start_ticks = said->start_ticks,

@@ -70,6 +70,9 @@ struct ring_owner {
 enum ring_refusal ring_set_add(struct ring_set *set, const struct ring_owner *owner, int fd,
 			       int *ret_control_fd);
 
+/* The process that this is said to be, by its number and start; NULL: none of its is held. */
+struct ring_process *ring_set_find(const struct ring_set *set, const struct ring_process *said);
+
 /*
  * Hold one that was held before a restart; `said` is what was known of its process then: pid, uid,
  * start_ticks and its place. That it may have ended since is found out. As ring_set_add(), but

@@ -299,17 +299,13 @@ static const struct ring_process *find(const struct known *known, const struct r
 static void forget_unused(const struct ring_set *set, const struct known *known)
 {
 	char name[RING_STORE_NAME_SIZE];
-	size_t i, j;
+	size_t i;
 
 	for (i = 0; i < known->n; i++) {
-		for (j = 0; j < set->n_processes; j++) {
-			if (set->processes[j]->pid == known->said[i].pid &&
-			    set->processes[j]->start_ticks == known->said[i].start_ticks)
-				break;
-		}
+		if (ring_set_find(set, &known->said[i]))
+			continue;
 		name_rank(&known->said[i], name);
-		if (j == set->n_processes)
-			forget(name);
+		forget(name);
 	}
 }
 

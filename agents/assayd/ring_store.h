@@ -2,7 +2,7 @@
 /*
  * Rings over a restart of assayd: the service manager keeps their descriptors (FDSTORE=1 of
  * sd_notify(3), FileDescriptorStoreMax= of assayd.service) and hands them to whoever it starts
- *next. Without one nothing is kept, and nobody is told.
+ * next. Without one nothing is kept, and nobody is told.
  *
  *	rank.PID.START			what is known of a process: sealed memory of ours, in JSON
  *	ring.PID.START.INODE		a ring of it, as the job handed it over

@@ -164,6 +164,7 @@ void self_baselines_learn(struct self_baselines *u, const char *node,
 			  const struct self_baseline_value *values, size_t n, double fleet)
 {
 	struct self_baseline *host;
+	const bool few = n <= REFERENCE_N_MIN; /* so few say nothing of each other */
 	size_t i;
 
 	if (n == 0 || !(values[0].value > 0))
@@ -174,17 +175,13 @@ void self_baselines_learn(struct self_baselines *u, const char *node,
 		trend_push(&host->whole, center_of_values(values, n) / fleet);
 		u->news++;
 	}
+	if (few && (!isfinite(fleet) || u->moved))
+		return;
 	for (i = 0; i < n; i++) {
-		struct trend *trend;
+		struct trend *trend = need_part(host, values[i].subject);
 
-		/* So few say nothing of each other. */
-		if (n <= REFERENCE_N_MIN && (!isfinite(fleet) || u->moved))
-			break;
-		trend = need_part(host, values[i].subject);
 		if (trend)
-			trend_push(trend,
-				   values[i].value /
-					   (n > REFERENCE_N_MIN ? others_of(values, n, i) : fleet));
+			trend_push(trend, values[i].value / (few ? fleet : others_of(values, n, i)));
 	}
 }
 

@@ -18,7 +18,8 @@ static bool is_fellow(const struct candidate *c, const struct candidate *other)
 	       other->finding->runs_since > 0 &&
 	       (a_us > b_us ? a_us - b_us : b_us - a_us) < LET_GO_US &&
 	       streq(other->finding->check, c->finding->check) &&
-	       (other->node->domain == c->node->domain || other->node->sku == c->node->sku);
+	       ((c->node->domain != NAME_NONE && other->node->domain == c->node->domain) ||
+		other->node->sku == c->node->sku);
 }
 
 static bool has_fellows(const struct deciding *d, const struct candidate *c)

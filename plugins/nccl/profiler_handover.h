@@ -21,11 +21,13 @@ int profiler_handover_where(struct sockaddr_un *ret);
 
 /*
  * Make a ring with this head, sealed, and hand it over there. Returns 0 with the descriptor of the
- *ring, yours, and the page that says what is wanted, mapped for reading and never unmapped: where
- *`*control` is not NULL, over the page there. Or a negative errno: ENOENT, ECONNREFUSED, EACCES,
- *EAGAIN	nobody is there, or too many are ETIMEDOUT	assayd did not answer; ECANCELED: it
- *has been so before, and was not asked EPERM	it does not want it EPROTO	it answered what is
- *no answer or of memfd_create(2), write(2), mmap(2).
+ * ring, yours, and the page that says what is wanted, mapped for reading and never unmapped: where
+ * `*control` is not NULL, over the page there. Or a negative errno:
+ *	ENOENT, ECONNREFUSED, EACCES, EAGAIN	nobody is there, or too many are
+ *	ETIMEDOUT	assayd did not answer; ECANCELED: it has been so before, and was not asked
+ *	EPERM	it does not want it
+ *	EPROTO	it answered what is no answer
+ * or of memfd_create(2), write(2), mmap(2).
  */
 int profiler_handover(const struct sockaddr_un *where, const struct ring_head *head, int *ret_ring,
 		      const struct ring_control **control);

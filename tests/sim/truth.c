@@ -41,29 +41,17 @@ static double value_of(const struct sim_host *host, size_t part)
 	return host->part[KIND_COMPUTE][part] * host_born(host, KIND_COMPUTE, part);
 }
 
-/* The good GPUs of the model of hosts [first, end), sorted; how many. */
-static size_t good_of(const struct sim_host *hosts, size_t first, size_t end, double *ret_values)
+/* The GPUs of the model of hosts [first, end), or the good ones of them, sorted; how many. */
+static size_t values_of(const struct sim_host *hosts, size_t first, size_t end, bool good,
+			double *ret_values)
 {
 	size_t n = 0, i, part;
 
 	for (i = first; i < end; i++) {
 		for (part = 0; part < HOST_PARTS; part++) {
-			if (host_born(&hosts[i], KIND_COMPUTE, part) == 1)
+			if (!good || host_born(&hosts[i], KIND_COMPUTE, part) == 1)
 				ret_values[n++] = value_of(&hosts[i], part);
 		}
-	}
-	stats_sort(ret_values, n);
-	return n;
-}
-
-/* All values of the model, sorted; how many. */
-static size_t all_of(const struct sim_host *hosts, size_t first, size_t end, double *ret_values)
-{
-	size_t n = 0, i, part;
-
-	for (i = first; i < end; i++) {
-		for (part = 0; part < HOST_PARTS; part++)
-			ret_values[n++] = value_of(&hosts[i], part);
 	}
 	stats_sort(ret_values, n);
 	return n;
@@ -96,7 +84,8 @@ static void find_model(struct truth *t, const struct sim_host *hosts, size_t fir
 {
 	CLEANUP(freep) double *good = xcalloc((end - first) * HOST_PARTS, sizeof(*good));
 	CLEANUP(freep) double *all = xcalloc((end - first) * HOST_PARTS, sizeof(*all));
-	const size_t n = good_of(hosts, first, end, good), n_all = all_of(hosts, first, end, all);
+	const size_t n = values_of(hosts, first, end, true, good),
+		     n_all = values_of(hosts, first, end, false, all);
 	size_t i, part;
 
 	for (i = first; i < end; i++) {
@@ -131,7 +120,7 @@ static void print_model(const struct truth *t, const struct sim_host *hosts, siz
 			size_t end, FILE *out)
 {
 	CLEANUP(freep) double *good = xcalloc((end - first) * HOST_PARTS, sizeof(*good));
-	const size_t n = good_of(hosts, first, end, good);
+	const size_t n = values_of(hosts, first, end, true, good);
 	const double least = n ? stats_quantile(good, n, GOOD_QUANTILE) : 0;
 	size_t i, part;
 

@@ -140,13 +140,18 @@ def ran(unit, stub, fake_probes, installed, installed_units, configured, tmp_pat
     port = free_port()
     stub.orders = [order(port=port, seconds=booted.TIMEOUT_S)]
     threading.Thread(target=meet, args=(port,), daemon=True).start()
+    boot(out, installed, installed_units, script)
+    return out
+
+
+def boot(out, installed, units, script):
+    """The script's machine, with what it told in `out`."""
     try:
-        booted.boot(out, installed, "/" + str(installed_units.relative_to(installed)), script)
+        booted.boot(out, installed, "/" + str(units.relative_to(installed)), script)
     except booted.CannotBoot as why:
         pytest.skip(f"no private systemd here: {why}")
     print((out / "console").read_text(), (out / "stderr").read_text())
     assert (out / "done").exists()
-    return out
 
 
 def show(path):
@@ -194,11 +199,6 @@ def test_rings_of_jobs_outlive_a_restart(unit, stub, build, installed, installed
                   plugin=build / "libassay-nccl-profiler.so")
     out = tmp_path / "out"
     out.mkdir()
-    try:
-        booted.boot(out, installed, "/" + str(installed_units.relative_to(installed)), script)
-    except booted.CannotBoot as why:
-        pytest.skip(f"no private systemd here: {why}")
-    print((out / "console").read_text(), (out / "stderr").read_text())
-    assert (out / "done").exists()
+    boot(out, installed, installed_units, script)
     assert [name for name in ("taken", "back", "again", "let-go") if not (out / name).exists()] == []
     assert show(out / "killed.show")["NRestarts"] == "1"
