@@ -32,6 +32,8 @@ struct candidate {
 	bool moves, waits;
 	/* The kind of notice that says whose it is, a setting or a job; 0: none. */
 	int explained;
+	/* Not yet a job that is bad as a whole, and no coincidence: its other hosts are waited for. */
+	bool gathers;
 };
 
 /* Mark what many hosts share, keep the notices, and open the breaker where it is due. */

@@ -390,15 +390,22 @@ static void count_hosts(struct deciding *d, struct trait_search *s)
 	}
 }
 
-/* Many of those that have it are bad, and hardly any that has not; and it is not just the SKU. */
+/* Hardly any host without it is bad; and it is not just the SKU. */
+static bool is_rare_elsewhere(const struct trait_search *s, size_t trait)
+{
+	const size_t bad = s->bad[trait], of = s->of[trait], others = s->hosts - bad;
+
+	return of * 2 <= s->all && others * of * OTHERS_MAX <= bad * (s->all - of);
+}
+
+/* Many of those that have it are bad, and hardly any that has not. */
 static bool explains(const struct trait_search *s, size_t trait)
 {
 	/* There are many jobs, and small ones: fewer of one are bad by chance. */
 	const size_t share = s->kind == NOTICE_JOB ? 50 : SHARE_PERCENT;
-	const size_t bad = s->bad[trait], of = s->of[trait], others = s->hosts - bad;
 
-	return bad >= DOMAIN_MIN && bad * 100 >= of * share && of * 2 <= s->all &&
-	       others * of * OTHERS_MAX <= bad * (s->all - of);
+	return s->bad[trait] >= DOMAIN_MIN && s->bad[trait] * 100 >= s->of[trait] * share &&
+	       is_rare_elsewhere(s, trait);
 }
 
 /*
@@ -479,6 +486,37 @@ static void tell_trait(struct deciding *d, const struct trait_search *s, size_t 
 						 : example->node->name));
 }
 
+/*
+ * Fewer than half of a job's hosts are bad, newly, and four times as many as elsewhere: the others
+ * run their tests within breaker.alike.per, which tells whether it is the job. A host that is
+ * tested at once would be cordoned for it before they have.
+ */
+static void gather_jobs(struct deciding *d, const struct trait_search *s)
+{
+	CLEANUP(freep) size_t *newly = xcalloc(s->names->n + 1, sizeof(*newly));
+	const struct fleet_node *last = NULL;
+	size_t i, t;
+
+	for (i = s->group->first; i < s->group->end; i++) {
+		const struct candidate *c = &d->out->candidates[i];
+
+		if (!counts(c, false) || !is_fresh(d, c) || c->node == last || c->explained)
+			continue;
+		last = c->node;
+		decide_traits_count(c->node, c->finding, s->kind, newly);
+	}
+	for (t = 0; t < s->names->n; t++) {
+		if (newly[t] < DOMAIN_MIN || !is_rare_elsewhere(s, t) || !is_not_the_place(d, s, t))
+			continue;
+		for (i = s->group->first; i < s->group->end; i++) {
+			struct candidate *c = &d->out->candidates[i];
+
+			c->gathers |= !c->born && is_fresh(d, c) &&
+				      decide_traits_has(c->node, c->finding, s->kind, (int)t);
+		}
+	}
+}
+
 /* The one that explains most; of one that was told before the notice stands while half is bad. */
 static void judge_traits_of(struct deciding *d, const struct group *g, int kind, const bool *wide)
 {
@@ -509,6 +547,8 @@ static void judge_traits_of(struct deciding *d, const struct group *g, int kind,
 
 		(void)find_trait_notice(d, &s, best, &key);
 		tell_trait(d, &s, best, key);
+	} else if (kind == NOTICE_JOB) {
+		gather_jobs(d, &s);
 	}
 }
 
@@ -702,6 +742,8 @@ static void mark_gathering(struct deciding *d, const size_t *nodes)
 	struct group g;
 	size_t i, j;
 
+	for (i = 0; i < d->out->n_candidates; i++)
+		d->out->candidates[i].finding->shared |= d->out->candidates[i].gathers;
 	for (i = 0; i < d->out->n_candidates; i = g.end) {
 		const struct candidate *c = &d->out->candidates[i];
 		const int domain = c->node->domain;

@@ -608,6 +608,30 @@ static void what_only_hosts_of_one_job_show_is_the_job(void)
 	CHECK(find(&w, 50, DECIDE_CORDON));
 }
 
+/* Fewer than half of a job's hosts, newly, and hardly any other: the next runs of the others tell. */
+static void few_of_a_job_wait_until_its_others_have_run(void)
+{
+	static const struct {
+		unsigned n;
+		bool job, waits;
+	} rows[] = { { 2, true, false }, { 3, true, true }, { 9, true, true }, { 3, false, false } };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(world_release) struct world w;
+
+		a_quarter_of_a_sku_is(&w, rows[i].n, rows[i].job);
+		reproduce(&w, 0, "gemm.rate");
+		decide(&w);
+		CHECK_EQ(w.out.n_notices, 0);
+		CHECK_EQ(find(&w, 0, DECIDE_CORDON) == NULL, rows[i].waits);
+		CHECK(find(&w, 50, DECIDE_CORDON));
+		later(&w, w.policy.alike_per_us);
+		decide(&w);
+		CHECK(find(&w, 0, DECIDE_CORDON));
+	}
+}
+
 /* The first host of a rack that has its two bad runs finds most others with one. */
 static void one_bad_run_of_the_others_is_enough_for_a_domain(void)
 {
@@ -656,6 +680,7 @@ static const struct test tests[] = {
 	TEST(what_only_hosts_with_one_setting_show_is_the_setting),
 	TEST(too_few_with_a_setting_are_not_the_setting),
 	TEST(what_only_hosts_of_one_job_show_is_the_job),
+	TEST(few_of_a_job_wait_until_its_others_have_run),
 	TEST(one_bad_run_of_the_others_is_enough_for_a_domain),
 	TEST(a_notice_of_some_leaves_the_others_alone),
 	TEST(what_was_shared_is_a_hosts_own_when_it_was_bad_again_a_day_later),
