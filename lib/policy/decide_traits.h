@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "lib/base/macro.h"
@@ -29,3 +30,9 @@ void decide_traits_count(const struct fleet_node *node, const struct finding *fi
  * no other cause, until the notice ends.
  */
 void decide_traits_explain(struct deciding *d);
+
+/*
+ * Tell which setting or job explains what many hosts of a SKU have, and mark candidates that may
+ * yet be a job's. They are in order of their SKUs; `wide` marks domains that are bad as a whole.
+ */
+void decide_traits_judge(struct deciding *d, const bool *wide);
