@@ -65,6 +65,21 @@ char *job_words_range(const json_t *range, int decimals)
 			number_at(range, "high"), decimals);
 }
 
+char *job_words_speed(const json_t *suspect)
+{
+	const json_t *speed = json_object_get(suspect, "speed");
+	const double now = number_at(speed, "now"), tested = number_at(speed, "tested");
+
+	if (isnan(now))
+		return xstrdup("");
+	if (isnan(tested))
+		return xasprintf("; it computes at %.0f %% of what is usual for its model",
+				 100 * now);
+	return xasprintf("; it computes at %.0f %% of what is usual for its model, and its own "
+			 "tests ran at %.0f %%",
+			 100 * now, 100 * tested);
+}
+
 char *job_words_slowdown(const json_t *object)
 {
 	return job_words_interval(number_at(object, "slowdown"), number_at(object, "slowdown_low"),

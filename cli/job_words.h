@@ -24,6 +24,12 @@ char *job_words_range(const json_t *range, int decimals);
 /* The same of the keys slowdown, slowdown_low and slowdown_high. */
 char *job_words_slowdown(const json_t *object);
 
+/*
+ * "; it computes at 88 % of what is usual for its model, and its own tests ran at 99 %": of a
+ * suspect, as much as is known. New memory.
+ */
+char *job_words_speed(const json_t *suspect);
+
 /* "16", or "-". New memory. */
 char *job_words_count(const json_t *object, const char *key);
 

@@ -160,9 +160,10 @@ static void put_suspect(const json_t *suspect, const struct page *page)
 	CLEANUP(freep) char *gain = job_words_range(json_object_get(suspect, "gain"), 3);
 	CLEANUP(freep) char *hits = hits_of(suspect);
 	CLEANUP(freep) char *class = text_at(suspect, "class");
+	CLEANUP(freep) char *speed = job_words_speed(suspect);
 	CLEANUP(freep)
-	char *text = xasprintf("%s%s: share %s, gain %s of the step%s; %s%s", hosts, place, share,
-			       gain, hits, class, doubt_of(suspect));
+	char *text = xasprintf("%s%s: share %s, gain %s of the step%s; %s%s%s", hosts, place, share,
+			       gain, hits, class, speed, doubt_of(suspect));
 
 	job_words_put(page,
 		      lapsed	  ? "lapsed"

@@ -179,6 +179,7 @@ static void show_untold(const json_t *why, const struct page *page)
 static char *job_line(const json_t *job)
 {
 	CLEANUP(freep) char *share = job_words_range(json_object_get(job, "share"), 2);
+	CLEANUP(freep) char *speed = job_words_speed(job);
 	const json_t *ids = json_object_get(job, "windows");
 	CLEANUP(freep) char *windows = xstrdup("");
 	size_t i;
@@ -189,9 +190,10 @@ static char *job_line(const json_t *job)
 		windows = xasprintf("%s%s%" JSON_INTEGER_FORMAT, before, i ? ", " : "",
 				    json_integer_value(json_array_get(ids, i)));
 	}
-	return xasprintf("%s run %.0f: %s, share %s; windows %s (%.0f of %.0f)", raw_at(job, "job"),
-			 number_at(job, "run"), raw_at(job, "class"), share,
-			 *windows ? windows : "-", number_at(job, "hits"), number_at(job, "of"));
+	return xasprintf("%s run %.0f: %s, share %s; windows %s (%.0f of %.0f)%s",
+			 raw_at(job, "job"), number_at(job, "run"), raw_at(job, "class"), share,
+			 *windows ? windows : "-", number_at(job, "hits"), number_at(job, "of"),
+			 speed);
 }
 
 /* Window, suspect, and what would be done. */

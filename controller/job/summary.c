@@ -20,6 +20,7 @@
 #define SLOWDOWN_MAX 1000.0
 #define STEP_MAX_S 86400.0
 #define SHARE_MAX 10.0
+#define SPEED_MAX 1000.0
 
 enum { NAMES_MAX = 4096 }; /* bytes of the name of a suspect */
 
@@ -58,12 +59,36 @@ static json_t *encode_range(const void *member)
 
 /* --- suspects --- */
 
+/* 1 is usual for its model: in the job, and in its own tests; NAN: not known. */
+struct speed {
+	double now, tested;
+};
+
+static const struct jfield speed_fields[] = {
+	{ "now", J_REAL, offsetof(struct speed, now), J_NULL, 0, SPEED_MAX },
+	{ "tested", J_REAL, offsetof(struct speed, tested), J_NULL, 0, SPEED_MAX },
+};
+
+/* An older assay-attribute says nothing of it. */
+static int decode_speed(const struct jval *v, void *member, struct err *err)
+{
+	return json_is_null(v->value)
+		       ? 0
+		       : jval_decode(v, speed_fields, ARRAY_SIZE(speed_fields), 0, member, err);
+}
+
+static json_t *encode_speed(const void *member)
+{
+	return jval_encode(speed_fields, ARRAY_SIZE(speed_fields), member);
+}
+
 struct suspect {
 	char **hosts;
 	json_t *ranks, *spans;
 	double dp, stage;
 	char *class;
 	struct range share, alone, gain;
+	struct speed speed;
 	bool identifiable, counts;
 };
 
@@ -132,6 +157,7 @@ static const struct jfield suspect_fields[] = {
 	{ "share", J_CUSTOM, SUSPECT(share), 0, .decode = decode_range, .encode = encode_range },
 	{ "alone", J_CUSTOM, SUSPECT(alone), 0, .decode = decode_range, .encode = encode_range },
 	{ "gain", J_CUSTOM, SUSPECT(gain), 0, .decode = decode_range, .encode = encode_range },
+	{ "speed", J_CUSTOM, SUSPECT(speed), 0, .decode = decode_speed, .encode = encode_speed },
 	{ "identifiable", J_BOOL, SUSPECT(identifiable), 0 },
 	{ "counts", J_BOOL, SUSPECT(counts), J_REQUIRED },
 };
@@ -189,6 +215,7 @@ static int decode_suspects(const struct jval *v, void *member, struct err *err)
 				       .share = none,
 				       .alone = none,
 				       .gain = none,
+				       .speed = { NAN, NAN },
 				       .identifiable = true };
 		const struct jval item = jval_at(v, i);
 

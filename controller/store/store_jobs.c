@@ -220,8 +220,9 @@ int store_jobs_that_acquitted(struct store *s, const char *host, json_t **ret, s
 
 static int take_blaming(void *context, const void *p)
 {
-	static const char *const keys[] = { "class",  "share",	"hits",	     "of",	 "windows",
-					    "action", "reason", "acquitted", "incident", "tells" };
+	static const char *const keys[] = { "class",	 "share",    "speed",  "hits",
+					    "of",	 "windows",  "action", "reason",
+					    "acquitted", "incident", "tells" };
 	const struct db_jobs_that_blame_row *row = p;
 	CLEANUP(json_freep) json_t *suspect = parsed(row->suspect);
 	json_t *item = json_pack("{s:s, s:o, s:I, s:o}", "job", row->name, "id", job_id(row->id),

@@ -115,6 +115,8 @@ def test_why_tells_which_windows_of_a_job_blame_the_host(stub, ctl):
                      "heard of   -",
                      "then       probe: gpu-17 would be tested with gemm",
                      "would help assayctl plan research/llm-?7 --without gpu-17"]
+    stub.answers["/v1/nodes/gpu-17/why"] = why(life=None, actions=[], jobs=[{**job, "speed": {"now": 0.88, "tested": 0.99}}])
+    assert "(2 of 3); it computes at 88 % of what is usual for its model, and its own tests ran at 99 %" in " ".join(ctl("why", "gpu-17").stdout.split())
     for jobs in ({}, {"jobs": []}):
         stub.answers["/v1/nodes/gpu-17/why"] = why(life=None, actions=[], **jobs)
         assert "blamed by jobs" not in ctl("why", "gpu-17").stdout

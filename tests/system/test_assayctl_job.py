@@ -162,6 +162,16 @@ def test_who_is_only_the_slowest_is_not_called_a_suspect(ctl, stub):
                                   "no other host does the same work: a heavy stage looks the same")
 
 
+@pytest.mark.parametrize("speed,words", [
+    ({"now": 0.908, "tested": 0.991}, "; it computes at 91 % of what is usual for its model, and its own tests ran at 99 %"),
+    ({"now": 0.908, "tested": None}, "; it computes at 91 % of what is usual for its model"),
+    ({"now": None, "tested": 0.991}, ""), ({"now": None, "tested": None}, ""), (None, "")])
+def test_how_fast_a_suspect_is_stands_with_it_where_it_is_known(ctl, stub, speed, words):
+    serve(stub, job(), j12=detail(suspects=[suspect(speed=speed)]))
+    (line,) = lines_of(ctl("job", "research/llm-7").stdout)["suspect"]
+    assert line.endswith("2 of 2 windows; compute" + words)
+
+
 def test_the_scale_holds_every_value_and_what_is_not_known_has_a_sign(ctl, stub):
     values = [[0.97, 1.03, 1.0999, 1.10], [1.2499, 1.25, 1.5, 212.4], [None, None, "x", 1.0]]
     serve(stub, job(), j12=detail(heat={"rows": 3, "columns": 4, "row": "dp", "column": "stage", "values": values}))

@@ -185,13 +185,18 @@ def test_why_says_which_windows_of_which_job_blame_a_host(controller):
         assert c.post(report(name)).status == 202
     first = send(c, trace(mark="1"), ages=(900, 700))
     window(c, first)
-    second = send(c, trace(mark="2"), ages=(130, 10))
+    speed = {"now": 0.88, "tested": 0.99}
+    found = summary()
+    found["suspects"][0]["speed"] = speed
+    second = send(c, f"answer 2\n{json.dumps(found)}\n".encode(), ages=(130, 10))
     window(c, second)
     (blames,) = c.get("/v1/nodes/gpu-17/why").json["jobs"]
     assert (blames["job"], blames["id"], blames["run"], blames["class"]) == ("research/llm-7", second.json["id"], 1, "compute")
     assert blames["windows"] == [second.json["window"], first.json["window"]] and (blames["hits"], blames["of"]) == (2, 2)
     assert (blames["action"], blames["reason"]) == ("probe", "gpu-17 would be tested with gemm, gemm-load, memory")
-    assert blames["share"]["value"] == 0.94
+    assert blames["share"]["value"] == 0.94 and blames["speed"] == speed
+    assert job(c, second)["suspects"][0]["speed"] == speed
+    assert c.get(f"/v1/jobs/{first.json['id']}/windows/{first.json['window']}").json["suspects"][0]["speed"] == {"now": None, "tested": None}
     assert c.get("/v1/nodes/gpu-18/why").json["jobs"] == []
     # What the next window says of nobody is over.
     window(c, send(c, trace(mark="3", kind="none", slowdown=1.01, host=None), ages=(5, 1)))

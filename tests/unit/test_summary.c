@@ -284,7 +284,48 @@ static void ranks_are_spans(void)
 	}
 }
 
+static void how_fast_a_suspect_is_is_kept_and_need_not_be_known(void)
+{
+	static const struct {
+		const char *speed, *read; /* NULL: refused */
+	} rows[] = {
+		{ ",\"speed\":{\"now\":0.875,\"tested\":1.0}", "{\"now\":0.875,\"tested\":1.0}" },
+		{ ",\"speed\":{\"now\":0.875,\"tested\":null}", "{\"now\":0.875,\"tested\":null}" },
+		{ ",\"speed\":{}", "{\"now\":null,\"tested\":null}" },
+		{ ",\"speed\":null", "{\"now\":null,\"tested\":null}" },
+		{ "", "{\"now\":null,\"tested\":null}" },
+		{ ",\"speed\":{\"now\":-1}", NULL },
+		{ ",\"speed\":{\"now\":\"fast\"}", NULL },
+		{ ",\"speed\":{\"tested\":1e9}", NULL },
+		{ ",\"speed\":0.9", NULL },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(freep)
+		char *text = xasprintf(
+			SUMMARY_OF(
+				"64", "64", "compute",
+				"{\"hosts\":[\"gpu-1\"],\"class\":\"compute\",\"counts\":true%s}",
+				"null"),
+			rows[i].speed);
+		CLEANUP(json_freep) json_t *summary = NULL;
+		CLEANUP(freep) char *speed = NULL;
+		struct err err = ERR_INIT;
+
+		CHECK_EQ(summary_read(text, &summary, &err), rows[i].read ? 0 : -EINVAL);
+		if (!rows[i].read) {
+			CHECK(strstr(err.msg, "suspects[0].speed") != NULL);
+			continue;
+		}
+		speed = json_line(json_object_get(
+			json_array_get(json_object_get(summary, "suspects"), 0), "speed"));
+		CHECK_STR(speed, rows[i].read);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(how_fast_a_suspect_is_is_kept_and_need_not_be_known),
 	TEST(who_comes_late_is_read_and_said_in_our_own_words),
 	TEST(who_comes_late_and_cannot_be_is_refused_with_its_place),
 	TEST(ranks_are_spans),
