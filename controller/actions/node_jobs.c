@@ -12,6 +12,7 @@
 
 #define FRESH_US (60 * USEC_PER_SEC)  /* for so long an answer is true */
 #define WANTED_US (15 * USEC_PER_SEC) /* ... where somebody waits for them to end */
+#define RETURN_US (10 * USEC_PER_SEC) /* ... and so long may pods be gone that start again */
 #define STANDS_US (5 * USEC_PER_MIN)  /* ... where the next one is wanted, and does not come */
 #define WAIT_US (5 * USEC_PER_SEC)    /* a decision waits at most */
 #define AGAIN_US USEC_PER_SEC	      /* after a failure */
@@ -21,6 +22,25 @@ enum {
 	QUESTIONS_MAX = 32,    /* at once */
 	SPARES_ASKED_MAX = 64, /* in FRESH_US */
 };
+
+static bool is_wanted(const struct actor_env *env, const struct node_view *host)
+{
+	return host->jobs.wanted_us > 0 && env_mono_us(env) - host->jobs.wanted_us < FRESH_US;
+}
+
+/* Somebody waits for the end of the jobs there, and it is too soon to say that this is it. */
+static bool may_return(const struct actor_env *env, struct node_view *host, size_t n_jobs)
+{
+	const uint64_t now_us = env_mono_us(env);
+
+	if (n_jobs > 0 || host->node->n_jobs == 0 || !is_wanted(env, host)) {
+		host->jobs.gone_us = 0;
+		return false;
+	}
+	if (host->jobs.gone_us == 0)
+		host->jobs.gone_us = now_us;
+	return now_us - host->jobs.gone_us < RETURN_US;
+}
 
 void node_jobs_answered(struct node_jobs *jobs, const struct actor_env *env,
 			const struct actor_event *event)
@@ -40,7 +60,8 @@ void node_jobs_answered(struct node_jobs *jobs, const struct actor_env *env,
 			    answer->words);
 		return;
 	}
-	fleet_set_jobs(env->fleet, host->node, answer->jobs, answer->n_jobs);
+	if (!may_return(env, host, answer->n_jobs))
+		fleet_set_jobs(env->fleet, host->node, answer->jobs, answer->n_jobs);
 	host->jobs.known_us = env_mono_us(env);
 }
 
@@ -63,10 +84,12 @@ static void ask(struct node_jobs *jobs, const struct actor_env *env, struct node
 
 void node_jobs_want(struct node_jobs *jobs, const struct actor_env *env, struct node_view *host)
 {
+	const uint64_t wait_us = host->jobs.gone_us ? RETURN_US : WANTED_US;
+
 	if (!env->cluster->ops->jobs || !host->there)
 		return;
 	host->jobs.wanted_us = env_mono_us(env);
-	if (!(host->jobs.known_us && env_mono_us(env) - host->jobs.known_us < WANTED_US) &&
+	if (!(host->jobs.known_us && env_mono_us(env) - host->jobs.known_us < wait_us) &&
 	    (!host->jobs.again_us || env_mono_us(env) >= host->jobs.again_us + WANTED_AGAIN_US))
 		ask(jobs, env, host);
 }
@@ -75,8 +98,8 @@ static bool stands(const struct actor_env *env, const struct node_view *host)
 {
 	const uint64_t now_us = env_mono_us(env);
 
-	return host->jobs.known_us > 0 && host->jobs.wanted_us > 0 &&
-	       now_us - host->jobs.wanted_us < FRESH_US && now_us - host->jobs.known_us < STANDS_US;
+	return host->jobs.known_us > 0 && is_wanted(env, host) &&
+	       now_us - host->jobs.known_us < STANDS_US;
 }
 
 /* Must this one, which is out of service, be asked first? */

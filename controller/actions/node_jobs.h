@@ -3,7 +3,8 @@
  * Which jobs run on a host. Nobody watches all pods: the cluster is asked when a cordon or an
  * eviction is decided, for that host and for those that are out of service already; the decision
  * waits for the answer, but not for long. An eviction that wants idle hosts has some more asked,
- * so many a minute. Suspects of jobs are asked four times a minute.
+ * so many a minute. Suspects of jobs are asked four times a minute, and their jobs have ended when
+ * none was there for a while: a pod that starts again is gone for a moment.
  */
 #pragma once
 
@@ -23,6 +24,7 @@ struct host_jobs {
 	uint64_t again_us;  /* it is not asked before */
 	uint64_t wait_us;   /* a decision waits for it since; 0: none does */
 	uint64_t wanted_us; /* node_jobs_want() asked last then; 0: never */
+	uint64_t gone_us;   /* the cluster knows of none since, where there were some; 0: no */
 	bool out;	    /* an answer is on its way */
 };
 

@@ -150,15 +150,20 @@ class Api:
         return self.patch(f"/api/v1/nodes/{name}", {"spec": {"taints": spec.get("taints")}}).body
 
     def create_pod(self, name, node, namespace="default", phase="Running", labels=None, annotations=None, owner=None, **spec):
-        """A pod on the node, in that phase. `owner`: an ownerReference without its name and uid. The object."""
+        """A pod on the node, in that phase; on none (None) it is a scheduler's. `owner`: an ownerReference without its name and uid. The object."""
         metadata = {"name": name, "namespace": namespace, "labels": labels or {}, "annotations": annotations or {}}
         if owner:
             metadata["ownerReferences"] = [{"name": "owner", "uid": "00000000-0000-0000-0000-000000000001", "controller": True, **owner}]
         path = f"/api/v1/namespaces/{namespace}/pods"
         made = self.post(path, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata,
-                                "spec": {"nodeName": node, "containers": [{"name": "main", "image": "none"}], **spec}}).body
+                                "spec": {**({"nodeName": node} if node else {}), "containers": [{"name": "main", "image": "none"}], **spec}}).body
         if phase == "Pending":
             return made
+        return self.set_phase(name, phase, namespace)
+
+    def set_phase(self, name, phase, namespace="default"):
+        """What its kubelet tells of a pod. The object."""
+        path = f"/api/v1/namespaces/{namespace}/pods"
         ready = [{"type": "Ready", "status": "True" if phase == "Running" else "False"}]
         return self.patch(f"{path}/{name}/status", {"status": {"phase": phase, "conditions": ready}}).body
 

@@ -24,21 +24,30 @@ def tool(name):
 
 
 @functools.cache
-def build_apiserver():
+def build(*words):
     """(path, "") or (None, why not): asked once, an answer may take minutes."""
-    done = subprocess.run([HERE / "build_apiserver"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    done = subprocess.run([HERE / "build_apiserver", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=BUILD_TIMEOUT_S, check=False)
     if done.returncode == 0:
         return done.stdout.strip(), ""
     return None, (done.stderr.strip().splitlines() or ["build_apiserver ended with status %d" % done.returncode])[-1]
 
 
-def apiserver():
-    """The path of a kube-apiserver, built when there is none yet."""
-    path, why = build_apiserver()
+def built(*words):
+    path, why = build(*words)
     if not path:
         raise Missing(why)
     return path
+
+
+def apiserver():
+    """The path of a kube-apiserver, built when there is none yet."""
+    return built()
+
+
+def scheduler(full):
+    """The path of a kube-scheduler; only a full run builds one that is not there."""
+    return built("kube-scheduler") if full else built("--have", "kube-scheduler")
 
 
 def openssl(directory, *words):

@@ -6,7 +6,7 @@ EXTRA_DIST += tests/kube/acting.py tests/kube/api.py tests/kube/apiserver.py tes
 	tests/kube/test_deploy.py tests/kube/test_drain.py tests/kube/test_drain_whole.py tests/kube/test_dry_run.py \
 	tests/kube/test_end_to_end.py tests/kube/test_fence.py tests/kube/test_hands.py tests/kube/test_identity.py tests/kube/test_join_standby.py \
 	tests/kube/test_investigation_faults.py tests/kube/test_job_owner.py tests/kube/test_job_stopped.py \
-	tests/kube/test_nodes.py tests/kube/test_ops.py tests/kube/test_placement_pods.py tests/kube/test_server.py \
+	tests/kube/test_nodes.py tests/kube/test_ops.py tests/kube/test_placement_pods.py tests/kube/test_scheduler.py tests/kube/test_server.py \
 	tests/kube/test_alerts_takeover.py tests/kube/test_startup.py tests/kube/test_takeover.py tests/kube/test_tutorial_kube.py
 if HAVE_SYSTEMD
 if HAVE_SQLITE

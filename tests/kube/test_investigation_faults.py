@@ -143,7 +143,7 @@ def looks(kube):
 
 
 def test_a_pod_that_starts_again_while_its_host_waits_is_scheduled_there_again(kube, controller, tmp_path):  # noqa: F811
-    """No scheduler is here: what it looks at is the node, which has neither taint nor cordon until the pod has gone."""
+    """No scheduler is here (test_scheduler.py has one): what it looks at is the node, which has neither taint nor cordon until the pod has gone."""
     for node in HOSTS:
         kube.admin.create_node(node)
     job = {"owner": {"apiVersion": "batch/v1", "kind": "Job"}}
@@ -157,7 +157,9 @@ def test_a_pod_that_starts_again_while_its_host_waits_is_scheduled_there_again(k
     def is_left_alone():
         return f.taints() == [] and not f.is_out() and f.orders(SLOW) == [] and f.state() == "open"
     assert is_left_alone()
+    before = looks(kube)
     kube.admin.delete("/api/v1/namespaces/default/pods/worker-3", {"gracePeriodSeconds": 0})
+    assert wait_for(lambda: looks(kube) > before, WAIT_S) and is_left_alone()  # it may be seen gone, for a moment
     kube.admin.create_pod("worker-3", SLOW, **job)
     before = looks(kube)
     assert wait_for(lambda: looks(kube) > before, WAIT_S) and is_left_alone()
