@@ -23,7 +23,7 @@ TESTS = {
     "gpu": "system/gemm* system/memory* system/part_names system/settings system/gpu_* system/real_time system/all_to_all system/cuda_places system/abi",
     "rdma": "system/loopback system/rnic_pair system/all_reduce system/all_to_all_rnics system/verbs_missing system/guest system/rdma_kinds",
     "rnic": "system/rnic_state system/rnic_settings system/watch_links",
-    "assayd": "system/assayd* system/processes system/rings* system/trace_directory system/watch* system/outage system/clock system/power_loss system/disk_full system/hang_look",
+    "assayd": "system/assayd* system/processes system/rings* system/trace_directory system/canary system/watch* system/outage system/clock system/power_loss system/disk_full system/hang_look",
     "alerts": "system/alerts* kube/alerts*",
     "controller": "system/controller* system/fleet_routes system/deploy_alerts system/deploy_grafana system/openapi system/assayctl_views system/assayd_controller system/outage system/tables_filled",
     "store": "system/statements system/store_* system/controller_store system/controller_kill system/replaced",

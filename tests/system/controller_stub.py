@@ -42,7 +42,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def read(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         packed = self.headers.get("Content-Encoding") == "gzip"
-        return gzip.decompress(body) if packed else body, packed
+        body = gzip.decompress(body) if packed else body
+        with self.server.stub.lock:
+            self.server.stub.sent.append((self.path, str(self.headers), body))
+        return body, packed
 
     def do_POST(self):
         body, packed = self.read()
@@ -126,6 +129,7 @@ class Stub:
         self.headers = []       # of every POST
         self.packed = []
         self.asked = []         # (path, headers) of every GET
+        self.sent = []          # (path, headers, body) of every POST and PUT, in order
         self.script = []        # Answers for the next POSTs, before the usual ones
         self.store_first = True  # a scripted answer is given after storing
         self.takes_lines = False  # many reports in one call

@@ -19,7 +19,7 @@ EXTRA_DIST += tests/system/abuse.py tests/system/alertmanager_stub.py tests/syst
 	tests/system/test_assayd_schedule.py tests/system/test_assayd_spool.py tests/system/test_assayd_unit.py tests/system/test_attribute.py \
 	tests/system/test_attribute_bad.py tests/system/test_attribute_forms.py tests/system/test_attribute_hang.py tests/system/test_attribute_progress.py \
 	tests/system/test_attribute_published.py tests/system/test_attribute_remedies.py tests/system/test_attribute_summary.py tests/system/test_bad_probes.py tests/system/test_budget_manual.py \
-	tests/system/test_burns.py tests/system/test_campaigns.py tests/system/test_campaigns_abuse.py tests/system/test_campaigns_anew.py tests/system/test_campaigns_assayd.py \
+	tests/system/test_burns.py tests/system/test_campaigns.py tests/system/test_campaigns_abuse.py tests/system/test_campaigns_anew.py tests/system/test_campaigns_assayd.py tests/system/test_canary.py \
 	tests/system/test_campaigns_observe.py tests/system/test_clock.py tests/system/test_controller.py tests/system/test_controller_abuse.py \
 	tests/system/test_controller_access.py tests/system/test_controller_act_kill.py tests/system/test_controller_burst.py \
 	tests/system/test_controller_certificates.py tests/system/test_controller_kept.py tests/system/test_controller_kill.py \

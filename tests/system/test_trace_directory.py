@@ -347,6 +347,7 @@ def test_who_follows_and_converts_has_little_more_memory_than_who_does_not(stub,
         put(folder, f"rank0.{i}.json", profile(0, time.time() - 200, steps=1000, first=1000 * i, pad=["x" * 1000] * 13000))
         assert wait_for(lambda n=i: daemon.counts() == {"taken": n + 1}, END_S), daemon.log()
     grown = {field: rss_kib(daemon, field) - before for field, before in usual.items()}
+    print(f"KiB more: {grown}")
     assert grown["RssAnon"] <= 1024 and grown["VmRSS"] <= 1024 and grown["VmHWM"] <= 1024, (usual, grown)
 
 
