@@ -37,7 +37,7 @@ EXTRA_DIST += tests/system/abuse.py tests/system/alertmanager_stub.py tests/syst
 	tests/system/test_investigations_kill.py tests/system/test_job_acquitted.py tests/system/test_job_advice.py tests/system/test_job_beats.py \
 	tests/system/test_job_groups.py tests/system/test_job_hangs.py tests/system/test_job_judged.py tests/system/test_job_links.py \
 	tests/system/test_job_logs.py tests/system/test_job_gain.py tests/system/test_job_plan.py tests/system/test_job_rungs.py tests/system/test_job_trace.py tests/system/test_job_withheld.py \
-	tests/system/test_jobs.py tests/system/test_jobs_kill.py tests/system/test_jobs_labels.py tests/system/test_jobs_same.py \
+	tests/system/test_jobs.py tests/system/test_jobs_forged.py tests/system/test_jobs_kill.py tests/system/test_jobs_labels.py tests/system/test_jobs_same.py \
 	tests/system/test_jobs_scale.py tests/system/test_jobs_traces.py tests/system/test_join.py tests/system/test_joined.py \
 	tests/system/test_kube_call.py tests/system/test_lateness.py tests/system/test_lint.py tests/system/test_list.py tests/system/test_localise.py \
 	tests/system/test_localise_hosts.py tests/system/test_loopback.py tests/system/test_man.py tests/system/test_memory.py \
