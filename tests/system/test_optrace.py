@@ -263,22 +263,22 @@ def test_gloo_clocks_that_nobody_can_place_are_told(gloo_job, convert, tmp_path)
     _, words = convert("pytorch", "--dp", 2, "--pp", 4, *files, status=2)
     assert "rank 1: its times begin nobody knows when, unlike those of others" in words
     _, words = convert("pytorch", "--dp", 2, "--pp", 4, files[0], files[0], status=2)
-    assert "rank 0 has another file too" in words
+    assert "rank 0 has two files" in words
 
 
 @pytest.mark.parametrize("tool,content,says", [
-    ("ndtimeline", b"\x9c\x0000\x05\x00\x00\x00hello\n", "which are not read: they can run code"),
+    ("ndtimeline", b"\x9c\x0000\x05\x00\x00\x00hello\n", "which is not read: pickles can run code"),
     ("ndtimeline", b"{\"rank\": 1\n", "line 1: no JSON"),
     ("ndtimeline", b"[]\n", "line 1: expected an object"),
-    ("ndtimeline", b"", "no operation that is known"),
+    ("ndtimeline", b"", "no known operation"),
     ("ndtimeline", b"{\"rank\":0,\"dp_rank\":0,\"stage\":0,\"tp_rank\":0,\"step\":1,\"metric\":\"gc\","
                    b"\"start_ts\":[1],\"duration\":[-1]}\n", "line 1: duration: -1 is negative"),
     ("ndtimeline", b"{\"rank\":0,\"dp_rank\":0,\"stage\":0,\"tp_rank\":0,\"step\":1,\"metric\":\"gc\","
-                   b"\"start_ts\":[NaN],\"duration\":[1]}\n", "line 1: start_ts and duration: nan is no number"),
+                   b"\"start_ts\":[NaN],\"duration\":[1]}\n", "line 1: start_ts and duration: nan is not a number"),
     ("ndtimeline", b"{\"rank\":0,\"dp_rank\":-1}\n", "line 1: dp_rank: expected a whole number, not -1"),
     ("pytorch", b"{}", "no traceEvents"),
     ("pytorch", b"nothing", "no JSON"),
-    ("pytorch", b"{\"traceEvents\": [], \"distributedInfo\": {\"rank\": 9}}", "rank 9 is none of dp * pp * tp * dsp = 1"),
+    ("pytorch", b"{\"traceEvents\": [], \"distributedInfo\": {\"rank\": 9}}", "rank 9 is not below dp * pp * tp * dsp = 1"),
     ("pytorch", b"{\"traceEvents\": [], \"distributedInfo\": {\"rank\": 0}}", "no ProfilerStep#N"),
     ("pytorch", b"\x1f\x8b\x08", "ended before"),
     ("pytorch", gzip.compress(b"{}" * 1000)[:20] + b"\xff" * 40, "assay-optrace: "),

@@ -245,7 +245,7 @@ static void a_missing_rank_is_a_suspect_and_has_no_position(void)
 		CHECK_EQ(launched(&c, WORLD_GROUP, 5), 2 * STEPS + 4);
 		CHECK_EQ(c.ranks[6].sources, 0);
 		CHECK(says(&c, "rank 6: its process did not answer RAS (process 106 at 10.0.0.2)"));
-		CHECK(says(&c, "rank 7: RAS cannot reach its process any more"));
+		CHECK(says(&c, "rank 7: RAS can no longer reach its process"));
 		CHECK_EQ(c.n_missing, 2);
 	}
 }

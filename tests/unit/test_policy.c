@@ -167,7 +167,7 @@ static const struct {
 	{ "mode: observe", "p.yaml: v: missing" },
 	{ "v: 2", "p.yaml: v: expected 1" },
 	{ "{v: 1, mood: x}", "p.yaml: mood: unknown key" },
-	{ "{v: 1, mode: on}", "p.yaml: mode: 'on' is none of observe, dry-run, enforce" },
+	{ "{v: 1, mode: on}", "p.yaml: mode: 'on' is not one of observe, dry-run, enforce" },
 	{ "{v: 1, budget: {total: {percent: 101}}}",
 	  "p.yaml: budget.total.percent: 101 is outside 0 to 100" },
 	{ "{v: 1, budget: {total: {percent: -1}}}", "budget.total.percent: -1 is outside" },
