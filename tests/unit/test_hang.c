@@ -280,7 +280,7 @@ static void a_rank_that_two_hosts_claim_is_the_first_ones(void)
 		 0);
 	CHECK_STR(c.ranks[3].node, "gpu-17");
 	CHECK_EQ(c.ranks[3].process, HANG_PROCESS_STOPPED);
-	CHECK_STR(c.missing[1], "rank 3: both gpu-17 and liar claim it; what liar says of it "
+	CHECK_STR(c.missing[1], "rank 3: both gpu-17 and liar claim it; the report of liar "
 				"is left out");
 }
 

@@ -178,7 +178,7 @@ static const struct {
 	{ "{v: 1, budget: 3}", "p.yaml: budget: expected an object, not a number" },
 	{ "{v: 1, rules: {}}", "p.yaml: rules: expected a list" },
 	{ "{v: 1, rules: [{name: a, match: {}, action: kill}]}",
-	  "rules[0].action: 'kill' is none of" },
+	  "rules[0].action: 'kill' is not one of" },
 	{ "{v: 1, rules: [{name: a, match: {chekc: x}, action: alert}]}",
 	  "rules[0].match.chekc: unknown key" },
 	{ "{v: 1, rules: [{name: a, match: {class: nodes}, action: alert}]}",
