@@ -31,7 +31,7 @@ static const struct profiler_version versions[] = {
 };
 
 static const struct profiler_version unknown = { 0, 0, 0,
-						 "not on the list of versions that are known" };
+						 "not on the list of known versions" };
 static const struct profiler_version any = { 0, UINT32_MAX, RECORD_PROXIES,
 					     "taken because of ASSAY_NCCL_ANY_VERSION" };
 
