@@ -183,7 +183,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'o':
 		options->form = form_find(arg);
 		if (!options->form)
-			argp_error(state, "-o: '%s' is none of " FORM_NAMES, arg);
+			argp_error(state, "-o: '%s' is not one of " FORM_NAMES, arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (options->trace)

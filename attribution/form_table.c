@@ -110,7 +110,7 @@ static void show_shares(const struct attribution *a, FILE *out, bool colour)
 						       { "95 % INTERVAL", .right = true } };
 	static const char *const what[FIX_N] = {
 		[FIX_TOP] = "the slowest 3 % of the workers",
-		[FIX_X] = "the workers that cause half of it by themselves",
+		[FIX_X] = "the workers that alone cause half of it",
 		[FIX_LAST_STAGE] = "the last stage",
 		[FIX_LEVELLED] = "uneven micro-batches",
 		[FIX_PAUSES] = "pauses in single forward passes",

@@ -66,7 +66,7 @@ static int join(struct draft *draft, const struct transfer *transfer, size_t sta
 	bool edge = stage == 0 || stage + 1 == draft->trace->job.pp;
 
 	if (n != computes.n && !(edge && (n == 0 || n + 1 == computes.n)))
-		return err_set(err, EINVAL, "stage %zu has %zu %s beside %zu %s: they do not match",
+		return err_set(err, EINVAL, "stage %zu has %zu %s and %zu %s: they do not match",
 			       stage, n, optype_name(transfer->type), computes.n,
 			       optype_name(transfer->compute));
 	if (transfer->is_recv && n + 1 == computes.n)

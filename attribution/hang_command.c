@@ -37,7 +37,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (options->n == 0)
-			argp_error(state, "which files? Dumps, documents, or a folder of them");
+			argp_error(state,
+				   "which files? Give dumps, documents, or a directory of them");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

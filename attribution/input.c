@@ -149,10 +149,11 @@ static int unpack_some(struct input *input, unsigned char *bytes, size_t size, s
 	*ret_n = size - piece.n_out;
 	input->unpacked += *ret_n;
 	if (input->unpacked > INPUT_FREE && input->unpacked / INPUT_RATIO > input->done)
-		return err_set(err, E2BIG,
-			       "it decompresses to more than %d times its size, as no trace does: "
-			       "decompress it first",
-			       INPUT_RATIO);
+		return err_set(
+			err, E2BIG,
+			"it decompresses to more than %d times its size, which no trace does: "
+			"decompress it first",
+			INPUT_RATIO);
 	return 0;
 }
 

@@ -300,7 +300,7 @@ struct lateness lateness_find(const struct trace *trace, bool by_ends, double sp
 	};
 
 	if (ring_late_find(&job, &options, &lateness.found, NULL) < 0)
-		lateness.why = "the shape of the job does not fit";
+		lateness.why = "the shape of the job does not match";
 	return lateness;
 }
 

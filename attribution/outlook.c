@@ -220,7 +220,7 @@ static int add_rearranged(struct outlook *o, enum rearrange_way way, struct err 
 		return 0;
 	}
 	if (way == REARRANGE_BOTH && is_one_of_two(&o->of.job, &plan)) {
-		leave_out(o, kinds[way], "comes to only one of the two");
+		leave_out(o, kinds[way], "is the same as one of the two alone");
 		return 0;
 	}
 	bytes = rearrange_bytes(&o->of.job, &plan);

@@ -57,7 +57,7 @@ static int refuse_operation(const struct jval *op, struct err *err)
 				       operations[i].name);
 	if (!json_is_string(op->value))
 		return jval_fail(op, err, "expected one of %s, not %s", names, jval_type_name(op));
-	return jval_fail(op, err, "'%s' is none of %s", json_string_value(op->value), names);
+	return jval_fail(op, err, "'%s' is not one of %s", json_string_value(op->value), names);
 }
 
 /* Answer one object. -EINVAL with a sentence that begins with file and line. */

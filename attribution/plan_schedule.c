@@ -54,7 +54,7 @@ static int read_kind(struct plan_args *args, enum pipe_schedule_kind *ret_kind, 
 		return jval_fail(&v, err, "expected a text, not %s", jval_type_name(&v));
 	kind = pipe_schedule_kind(json_string_value(v.value));
 	if (kind < 0)
-		return jval_fail(&v, err, "'%.40s' is none of 1f1b, interleaved, zb-h1",
+		return jval_fail(&v, err, "'%.40s' is not one of 1f1b, interleaved, zb-h1",
 				 json_string_value(v.value));
 	*ret_kind = (enum pipe_schedule_kind)kind;
 	return 0;

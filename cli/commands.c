@@ -354,7 +354,7 @@ const struct command commands[] = {
 	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_WITHOUT) | OPTION_BIT(OPTION_STEPS),
 	  .summary = "show what would help a job, what it costs, and when it pays",
 	  .description =
-		  "Every remedy that its last window and the controller know of: replacing hosts, "
+		  "Every remedy that its last window or the controller offers: replacing hosts, "
 		  "continuing without a replica, redistributing micro-batches, and what its owner "
 		  "can do. STEP is how long a step then takes; PAYS AFTER is when the gain has "
 		  "made up for the cost (with 95 % intervals).\n\nSURE: exact is a simulation of "

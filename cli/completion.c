@@ -353,6 +353,6 @@ int run_completion(const struct request *request)
 			return STATUS_GOOD;
 		}
 	}
-	log_error("completion: '%.40s' is none of bash, zsh, fish", request->argument);
+	log_error("completion: '%.40s' is not one of bash, zsh, fish", request->argument);
 	return STATUS_USAGE;
 }

@@ -211,7 +211,7 @@ static int refuse_choice(const struct option_row *row, const char *value, struct
 
 		all = xasprintf("%s, %s", before, row->choices[i]);
 	}
-	return err_set(err, EINVAL, "--%s: '%.40s' is none of %s", row->name, value, all);
+	return err_set(err, EINVAL, "--%s: '%.40s' is not one of %s", row->name, value, all);
 }
 
 static int set_duration(const struct option_row *row, const char *value, uint64_t *ret_us,
@@ -395,7 +395,8 @@ int option_set(struct settings *settings, enum option_id id, const char *value, 
 		settings->wide = streq(value, "wide");
 		if (output_parse(settings->wide ? "table" : value, (enum output *)(void *)member) <
 		    0)
-			return err_set(err, EINVAL, "--%s: '%.40s' is none of table, wide, json, kv",
+			return err_set(err, EINVAL,
+				       "--%s: '%.40s' is not one of table, wide, json, kv",
 				       row->name, value);
 		return 0;
 	case OPTION_IS_CHOICE:

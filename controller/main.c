@@ -121,7 +121,8 @@ static int set_name(const char *text, const char *const *names, const char *opti
 		}
 		known = xasprintf("%s%s%s", before ? before : "", before ? ", " : "", names[i]);
 	}
-	return text ? err_set(err, EINVAL, "--%s: '%.40s' is none of %s", option, text, known) : 0;
+	return text ? err_set(err, EINVAL, "--%s: '%.40s' is not one of %s", option, text, known)
+		    : 0;
 }
 
 static int apply_options(const struct options *o, struct settings *s, struct err *err)

@@ -115,7 +115,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'o':
 		if (output_parse(arg, &o->output) < 0)
-			argp_error(state, "-o: '%.40s' is none of table, json, kv", arg);
+			argp_error(state, "-o: '%.40s' is not one of table, json, kv", arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "'%.80s': takes no arguments", arg);

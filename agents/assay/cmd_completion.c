@@ -91,7 +91,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				*script = shells[i].script;
 		}
 		if (!*script)
-			argp_error(state, "'%.80s' is none of bash, zsh, fish", arg);
+			argp_error(state, "'%.80s' is not one of bash, zsh, fish", arg);
 		return 0;
 	case ARGP_KEY_NO_ARGS:
 		argp_error(state, "which shell? bash, zsh or fish");

@@ -66,7 +66,7 @@ enum delivery delivery_judge(unsigned status, const char *body, size_t len, stru
 	(void)json_parse(body, len, "answer", &object, NULL);
 	if (row) {
 		delivery = judge(row, object);
-		words = row->key ? "the answer acknowledges nothing" : row->words;
+		words = row->key ? "the answer does not acknowledge it" : row->words;
 	}
 	if (delivery != DELIVERY_DONE)
 		say(status, words, detail_of(object), why);
@@ -97,7 +97,7 @@ static enum delivery_lines read_results(const json_t *results, size_t n,
 	while (said <= n && i < said && read_result(json_array_get(results, i), &ret_results[i]))
 		i++;
 	if (i == 0) {
-		(void)err_set(why, EREMOTEIO, "202 the answer acknowledges nothing");
+		(void)err_set(why, EREMOTEIO, "202 the answer does not acknowledge it");
 		return LINES_KEEP;
 	}
 	*ret_n = i;

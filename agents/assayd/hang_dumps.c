@@ -240,7 +240,7 @@ static int decode(struct hang_case *c, const struct strbuf *text,
 	if (r < 0)
 		return r;
 	if (!speaks_of(document, rank->rank))
-		return err_set(err, EINVAL, "it does not describe its own rank alone");
+		return err_set(err, EINVAL, "it describes ranks other than its own");
 	root = jval_root(document, "dump");
 	r = hang_json_add(&alone, &root, NULL, err);
 	return r < 0 ? r : hang_json_add(c, &root, NULL, err);

@@ -139,7 +139,7 @@ static int check_passed(const struct jval *v, const struct order_meeting *m, str
 
 	for (i = 0; m->peers[i]; i++) {
 		if (!has(m->passed, strv_len(m->passed), m->peers[i]))
-			return jval_fail(&passed, err, "without '%.80s', which is to take part",
+			return jval_fail(&passed, err, "without '%.80s', which takes part",
 					 m->peers[i]);
 	}
 	return 0;

@@ -220,7 +220,8 @@ size_t ring_store_take(struct ring_store_item **ret_items)
 	*ret_items = NULL;
 	if (n <= 0) {
 		if (n < 0)
-			log_warning("descriptors kept over the restart were lost: %s", strerror(-n));
+			log_warning("descriptors kept across the restart were lost: %s",
+				    strerror(-n));
 		return 0;
 	}
 	items = xcalloc((size_t)n, sizeof(*items));
@@ -264,7 +265,7 @@ static bool learn(struct known *known, const struct ring_store_item *item)
 	if (known->n == ARRAY_SIZE(known->said))
 		return false;
 	if (ring_store_read_rank(item->fd, said, &err) < 0) {
-		log_warning("%s was kept over the restart, and is not used: %s", item->name,
+		log_warning("%s was kept across the restart but is not used: %s", item->name,
 			    err.msg);
 		return false;
 	}

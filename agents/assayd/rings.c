@@ -106,10 +106,9 @@ static void put_results(struct strbuf *text, const char *name, const char *help,
 static void put_counters(const struct rings *r, struct strbuf *text)
 {
 	put_results(text, "assay_rings_offered_total",
-		    "Rings that were offered since the start of assayd, by what became of them.",
-		    r->counts);
+		    "Rings offered since assayd started, by outcome.", r->counts);
 	put_results(text, "assay_rings_returned_total",
-		    "Rings that the service manager kept over a restart, by what became of them.",
+		    "Rings that the service manager kept across a restart, by outcome.",
 		    r->returned);
 	(void)strbuf_printf(text,
 			    "# HELP assay_rings_dropped_total Operations that were not taken from "
@@ -171,7 +170,7 @@ static void on_returned(void *context, enum ring_refusal why, const struct ring_
 
 	r->returned[why]++;
 	if (why != RING_TAKEN)
-		log_warning("ring kept over the restart is let go: process %ld of user %lu: %s "
+		log_warning("ring kept across the restart is released: process %ld of user %lu: %s "
 			    "reason=%s",
 			    (long)said->pid, (unsigned long)said->uid, ring_refusal_words[why],
 			    ring_refusal_names[why]);
@@ -413,7 +412,7 @@ static void adopt(struct rings *r)
 	ring_store_adopt(&r->set, r->kept, r->n_kept, on_returned, r);
 	ring_set_look(&r->set, clock_mono_us(), r->config->rings_hold_us);
 	if (r->set.n_rings)
-		log_info("rings of before the restart: rings=%zu processes=%zu", r->set.n_rings,
+		log_info("rings from before the restart: rings=%zu processes=%zu", r->set.n_rings,
 			 r->set.n_processes);
 	ring_store_free(TAKE(r->kept), r->n_kept);
 	r->n_kept = 0;

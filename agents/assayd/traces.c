@@ -86,7 +86,7 @@ static int write_counts(sd_event_source *source UNUSED, uint64_t now_us UNUSED, 
 	size_t i;
 
 	(void)strbuf_puts(&text, "# HELP assay_traces_files_total Files of followed directories "
-				 "since the start of assayd, by what became of them.\n"
+				 "since assayd started, by outcome.\n"
 				 "# TYPE assay_traces_files_total counter\n");
 	for (i = 0; i < TRACE_REFUSALS; i++) {
 		if (i != TRACE_GONE)

@@ -78,7 +78,7 @@ static int parse_style(const char *arg, struct run_options *o, struct err *err)
 {
 	if (exit_style_parse(arg, &o->style) < 0)
 		return err_set(err, EINVAL,
-			       "--exit-style: '%.40s' is none of assay, nhc, nagios, npd", arg);
+			       "--exit-style: '%.40s' is not one of assay, nhc, nagios, npd", arg);
 	return 0;
 }
 
@@ -108,7 +108,8 @@ static int parse_order_kind(const char *arg, struct run_options *o, struct err *
 			return 0;
 		}
 	}
-	return err_set(err, EINVAL, "--order-kind: '%.40s' is none of deep, pair, allreduce", arg);
+	return err_set(err, EINVAL, "--order-kind: '%.40s' is not one of deep, pair, allreduce",
+		       arg);
 }
 
 bool run_options_meet(const struct run_options *o)

@@ -31,7 +31,7 @@ static int decode_header(const struct jval *v, void *member, struct err *err)
 			"digits and '-'");
 	for (i = 0; i < ARRAY_SIZE(taken); i++) {
 		if (strcasecmp(text, taken[i]) == 0)
-			return jval_fail(v, err, "%s already says something else", text);
+			return jval_fail(v, err, "%s is already used for something else", text);
 	}
 	return jsome_text(v, member, err);
 }

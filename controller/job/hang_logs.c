@@ -19,7 +19,7 @@ static void read_line(json_t *lines, const char *node, const json_t *one)
 	if (!pattern || !says || strlen(says) > HANG_LOGS_WORDS_MAX ||
 	    strlen(pattern) > HANG_LOGS_WORDS_MAX || count < 1 || !isfinite(last_s) || last_s < 0)
 		return;
-	clean = xasprintf("%s: %s (%s, %" JSON_INTEGER_FORMAT " line%s, %.0f s before)", node, says,
+	clean = xasprintf("%s: %s (%s, %" JSON_INTEGER_FORMAT " line%s, %.0f s ago)", node, says,
 			  pattern, count, count == 1 ? "" : "s", last_s);
 	(void)utf8_clean_in_place(clean);
 	(void)json_array_append_new(lines, json_string(clean));

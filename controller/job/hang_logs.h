@@ -20,5 +20,5 @@ enum {
 json_t *hang_logs_read(const json_t *doc, const char *node);
 size_t hang_logs_bytes(const json_t *lines);
 
-/* ["gpu-17: a GPU's memory ... (cuda-ecc, 3 lines, 12 s before)"], new reference. */
+/* ["gpu-17: a GPU's memory ... (cuda-ecc, 3 lines, 12 s ago)"], new reference. */
 json_t *hang_logs_tell(const struct hang_docs *docs);

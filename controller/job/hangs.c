@@ -135,7 +135,7 @@ static int check(const json_t *doc, const char *node, struct hang_head *head, st
 	if (r < 0)
 		return r == -ENOMEM ? r : -EINVAL;
 	if (!streq(head->node, node))
-		return jval_fail(&of, err, "is not '%.80s', which sends it", node);
+		return jval_fail(&of, err, "is not '%.80s', the host that sends it", node);
 	return jobs_name_ok(head->job) ? 0 : jval_fail(&job, err, "is not the name of a job");
 }
 
@@ -332,7 +332,7 @@ static void judge(struct hangs *h, struct hang_job *job)
 		r = hang_job_judge(job, h->now_us, &err);
 	job->cost_us = clock_mono_us() - began_us;
 	if (r < 0)
-		log_warning("who has stopped %s cannot be judged: %s", job->name, err.msg);
+		log_warning("cannot judge which ranks have stopped %s: %s", job->name, err.msg);
 }
 
 /* --- once a second --- */

@@ -221,7 +221,7 @@ int store_action_of_key(struct store *s, const char *node, const char *key, json
 	if (db_end(&b) < 0)
 		return db_end(&b);
 	if (!action)
-		return err_set(err, ENOENT, "no request of this key is kept");
+		return err_set(err, ENOENT, "no request with this key is stored");
 	*ret_action = action;
 	return 0;
 }

@@ -501,7 +501,7 @@ int hang_case_position(struct hang_case *c, const struct hang_position *position
 		return r;
 	if (position->enqueued > HANG_NUMBER_MAX || position->started > HANG_NUMBER_MAX ||
 	    position->completed > HANG_NUMBER_MAX)
-		return err_set(err, EINVAL, "rank %u: no job has launched so many operations",
+		return err_set(err, EINVAL, "rank %u: no job launches that many operations",
 			       position->rank);
 	known = find_position(c, position->rank, position->group);
 	if (known) {

@@ -114,7 +114,7 @@ static bool find_ranks(struct hang_fr *fr, struct hang_case *c)
 				dump->file, dump->name_rank);
 		} else if (dump->taken < 0) {
 			hang_case_missing(c,
-					  "%s: neither its name nor its contents say whose it is: "
+					  "%s: neither its name nor its contents show its rank: "
 					  "left out",
 					  dump->file);
 		}

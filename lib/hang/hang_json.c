@@ -171,7 +171,7 @@ static int take_members(const struct jval *group, struct hang_part_group *to, st
 	if (is_absent(&list))
 		return 0;
 	if (!json_is_array(list.value) || json_array_size(list.value) != to->size)
-		return jval_fail(&list, err, "must be a list as long as its size");
+		return jval_fail(&list, err, "must be a list with one entry per member");
 	to->ranks = calloc(to->size, sizeof(*to->ranks));
 	if (!to->ranks)
 		return no_memory(&list, err);

@@ -102,8 +102,9 @@ static void say_tell(const struct hang_facts *facts, struct hang_verdict *verdic
 				 "stacks of the ranks named (py-spy dump --nonblocking) "
 				 "would show where their programs are");
 	if (verdict->class == HANG_OWN_GPU_STOPPED && verdict->act != HANG_ACT_EVICT)
-		hang_verdict_say(&verdict->tell, "the kernel log of their hosts: an Xid would "
-						 "convict the GPU; without one, test the host");
+		hang_verdict_say(&verdict->tell,
+				 "the kernel log of their hosts: an Xid would "
+				 "prove that the GPU is bad; without one, test the host");
 	if (verdict->class != HANG_CANNOT_SAY && verdict->class != HANG_EQUAL_COUNT)
 		return;
 	if (verdict->missing.n > 0)
@@ -112,7 +113,7 @@ static void say_tell(const struct hang_facts *facts, struct hang_verdict *verdic
 			"what is missing: dumps, or what their hosts report about the processes");
 	if (!has_source(c, HANG_RING))
 		hang_verdict_say(&verdict->tell,
-				 "rings of the NCCL plug-in: who has started, and what "
+				 "rings of the NCCL plug-in: which ranks have started, and what "
 				 "proxies wait for");
 	if (!has_source(c, HANG_STACK | HANG_PROCESS))
 		hang_verdict_say(&verdict->tell, "states and stacks of the processes");

@@ -253,9 +253,9 @@ static int join_rank(const struct joining *j, const struct hang_part_rank *of,
 	if (r < 0)
 		return r;
 	if (rank->node[0] && !streq(rank->node, node)) {
-		hang_case_missing(
-			j->c, "rank %u: both %s and %s claim it; what %s says of it is left out",
-			of->number, rank->node, node, node);
+		hang_case_missing(j->c,
+				  "rank %u: both %s and %s claim it; the report of %s is left out",
+				  of->number, rank->node, node, node);
 		return 0;
 	}
 	memcpy(rank->node, node, sizeof(rank->node));

@@ -49,8 +49,8 @@ static const unsigned char *next(struct reading *reading, size_t n, int *ret, st
 	const unsigned char *at = reading->bytes + reading->at;
 
 	if (n > reading->n - reading->at) {
-		*ret = err_set(err, ENODATA, "%s: byte %zu: it ends in the middle: it was cut",
-			       reading->name, reading->n);
+		*ret = err_set(err, ENODATA, "%s: byte %zu: it is truncated", reading->name,
+			       reading->n);
 		return NULL;
 	}
 	reading->at += n;

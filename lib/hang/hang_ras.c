@@ -262,7 +262,7 @@ static void say_state(const struct reading *r, const struct hang_ras_comm *comm,
 		[HANG_RAS_UNREADY] = "",
 		[HANG_RAS_LEFT] = "its process answers, but has left the communicator",
 		[HANG_RAS_UNRESPONSIVE] = "its process did not answer RAS",
-		[HANG_RAS_DEAD] = "RAS cannot reach its process any more",
+		[HANG_RAS_DEAD] = "RAS can no longer reach its process",
 	};
 	char who[HANG_NAME_SIZE];
 
@@ -473,7 +473,7 @@ static void say_left_out(const struct reading *r)
 
 	if (told->strangers)
 		hang_case_missing(
-			r->c, "RAS: %zu communicators belong to another job, or to nobody known: left out",
+			r->c, "RAS: %zu communicators belong to another or an unknown job: left out",
 			told->strangers);
 	if (told->unready)
 		hang_case_missing(r->c,
@@ -510,7 +510,7 @@ int hang_ras_read(const char *text, size_t size, const struct hang_ras_known *kn
 		return result;
 	if (known && r.told.taken + r.told.unready == 0 && r.told.strangers > 0)
 		return err_set(err, ESRCH,
-			       "RAS: the answer is of another job: none of its %zu communicators "
+			       "RAS: the answer is from another job: none of its %zu communicators "
 			       "has a process of this one",
 			       r.told.strangers);
 	say_left_out(&r);

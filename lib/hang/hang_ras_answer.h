@@ -32,7 +32,7 @@ enum hang_ras_state {
 	HANG_RAS_UNREADY,      /* its communicator is being made or taken down, or has failed */
 	HANG_RAS_LEFT,	       /* its process answers and has no such communicator (any more) */
 	HANG_RAS_UNRESPONSIVE, /* its process did not answer */
-	HANG_RAS_DEAD,	       /* RAS cannot reach its process any more */
+	HANG_RAS_DEAD,	       /* RAS can no longer reach its process */
 };
 
 struct hang_ras_member {

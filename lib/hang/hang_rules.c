@@ -33,7 +33,7 @@ static void suspect_outrun(const struct hang_facts *facts, uint32_t rank,
 
 	hang_verdict_suspect(verdict, rank);
 	hang_verdict_say(&verdict->missing,
-			 "rank %u: what is known of it is from another time: rank %u has finished "
+			 "rank %u: its data are from another time: rank %u has finished "
 			 "operation %" PRId64 " of %s, far beyond what it has launched",
 			 rank, of->waiter, of->seq, hang_facts_group(facts->c, of->group));
 }
@@ -195,7 +195,7 @@ size_t hang_rules_stream(const struct hang_facts *facts, struct hang_verdict *ve
 		hang_verdict_blame(verdict, (uint32_t)rank);
 		hang_verdict_say(&verdict->evidence,
 				 "rank %" PRId64 ": of %s, it alone has launched operation %" PRId64
-				 " and not started it, and nothing else of it runs",
+				 " and not started it, and none of its other operations is running",
 				 rank, hang_facts_group(facts->c, (uint32_t)i),
 				 facts->groups[i].seq);
 		n++;

@@ -78,10 +78,10 @@ static const char *const said[HANG_CLASSES] = {
 	[HANG_OWN_GPU_STOPPED] =
 		"stopped on the GPU: it does not finish what the others have finished",
 	[HANG_FABRIC] = "wait for the network: all are at the same operation and nothing moves",
-	[HANG_MISMATCH] = "called something other than the others did",
+	[HANG_MISMATCH] = "called a different operation than the others",
 	[HANG_EQUAL_COUNT] =
-		"All ranks launched the same operations and none finishes: nobody is behind",
-	[HANG_CANNOT_SAY] = "It cannot be said who has stopped",
+		"All ranks launched the same operations and none finishes: no rank is behind",
+	[HANG_CANNOT_SAY] = "It is unknown which rank has stopped",
 };
 
 void hang_words_sentence(const struct hang_case *c, const struct hang_verdict *verdict,
@@ -102,8 +102,8 @@ void hang_words_sentence(const struct hang_case *c, const struct hang_verdict *v
 static const char *const acts[HANG_ACTS] = {
 	[HANG_ACT_COLLECT] = "Nobody can be blamed yet: collect what is missing.",
 	[HANG_ACT_STACKS] =
-		"Look at the stacks of these ranks, then restart; no host is to be evicted.",
-	[HANG_ACT_OWNER] = "The job's owner: no host is to be evicted.",
+		"Look at the stacks of these ranks, then restart the job; evict no host.",
+	[HANG_ACT_OWNER] = "The job's owner should act; evict no host.",
 	[HANG_ACT_TEST_HOST] = "Test these hosts once the job has left them.",
 	[HANG_ACT_EVICT] = "Evict these hosts: the driver reported that a GPU is broken.",
 	[HANG_ACT_PAIR_PROBE] = "Test these hosts with each other.",

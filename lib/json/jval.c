@@ -173,7 +173,7 @@ static int decode_enum(const struct jval *v, const struct jfield *f, int *member
 		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", i ? ", " : "",
 					f->names[i]);
 	if (text)
-		return jval_fail(v, err, "'%.40s' is none of %s", text, known);
+		return jval_fail(v, err, "'%.40s' is not one of %s", text, known);
 	return jval_fail(v, err, "expected one of %s, not %s", known, jval_type_name(v));
 }
 

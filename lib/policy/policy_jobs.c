@@ -84,7 +84,7 @@ static int decode_windows(const struct jval *v, void *member, struct err *err)
 	if (jobs->windows_n > 1 && jobs->apart_us > POLICY_JOBS_SPAN_US / (jobs->windows_n - 1)) {
 		duration_format(POLICY_JOBS_SPAN_US, span);
 		return jval_fail(v, err,
-				 "n %llu windows so far apart span more than the %s that are "
+				 "n %llu windows that far apart span more than the %s that are "
 				 "remembered: lower n or apart",
 				 (unsigned long long)jobs->windows_n, span);
 	}

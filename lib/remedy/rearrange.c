@@ -39,7 +39,7 @@ static int check(const struct rearrange_job *job, struct err *err)
 	if (job->chunks > 1 && job->microbatches % job->pp > 0)
 		return err_set(
 			err, EINVAL,
-			"%zu micro-batches are no multiple of the %zu stages, which have %zu "
+			"%zu micro-batches are not a multiple of the %zu stages, which have %zu "
 			"chunks each",
 			job->microbatches, job->pp, job->chunks);
 	if (job->layers < job->pp || job->layers > REARRANGE_LAYERS_MAX)

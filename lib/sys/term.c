@@ -151,6 +151,6 @@ int output_parse(const char *text, enum output *ret)
 int output_option(const char *arg, enum output *ret, struct err *err)
 {
 	if (output_parse(arg, ret) < 0)
-		return err_set(err, EINVAL, "-o: '%.40s' is none of table, json, kv", arg);
+		return err_set(err, EINVAL, "-o: '%.40s' is not one of table, json, kv", arg);
 	return 0;
 }

@@ -30,8 +30,7 @@ static const struct profiler_version versions[] = {
 	{ 23100, 23199, 0, "with a profiler its collectives are slower by up to 13 % (#2355)" },
 };
 
-static const struct profiler_version unknown = { 0, 0, 0,
-						 "not on the list of versions that are known" };
+static const struct profiler_version unknown = { 0, 0, 0, "not on the list of known versions" };
 static const struct profiler_version any = { 0, UINT32_MAX, RECORD_PROXIES,
 					     "taken because of ASSAY_NCCL_ANY_VERSION" };
 

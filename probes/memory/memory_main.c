@@ -72,7 +72,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			return 0;
 		}
 	}
-	argp_error(state, "--engine: '%s' is none of auto, cpu, cuda", arg);
+	argp_error(state, "--engine: '%s' is not one of auto, cpu, cuda", arg);
 	return EINVAL;
 }
 

@@ -60,7 +60,7 @@ static int on_ready(struct follower *f, struct pair_message *m, struct err *err)
 
 	(void)m;
 	if (!f->open)
-		return err_set(err, EPROTO, "%s is not ready for anything", s->line.name);
+		return err_set(err, EPROTO, "%s is not ready", s->line.name);
 	if (f->step.forth)
 		return 0;
 	o.samples[0] = sample_init();

@@ -154,7 +154,7 @@ def test_what_cannot_be_had_says_by_how_much(run, tmp_path):
 
 
 BAD = [
-    ('{"op": "schedule", "F": [1], "B": [2], "m": 1, "kind": "gpipe"}', "kind: 'gpipe' is none of 1f1b, interleaved, zb-h1"),
+    ('{"op": "schedule", "F": [1], "B": [2], "m": 1, "kind": "gpipe"}', "kind: 'gpipe' is not one of 1f1b, interleaved, zb-h1"),
     ('{"op": "schedule", "F": [1], "B": [2], "W": [1], "m": 1}', "W: only zb-h1 has separate times for the backward of the weights"),
     ('{"op": "schedule", "F": [1, 1], "B": [2, 2], "m": 1, "transfer": [1, 1]}', "transfer: 2 values: expected 1"),
     ('{"op": "standby", "N": 10, "p": 2}', "p: 2 is outside 0 to 1"),
@@ -165,7 +165,7 @@ BAD = [
     ('{"op": "pipe_1f1b", "F": [1, "x"], "B": [2, 3], "m": 1}', "F[1]: expected a number, not a string"),
     ('{"op": "pipe_1f1b", "F": [1], "B": [2], "m": 1.5}', "m: 1.5 is not a whole number"),
     ('{"op": "pipe_1f1b", "F": [-1], "B": [2], "m": 1}', "F[0]: -1 is outside 1e-09 to 1000000000"),
-    ('{"op": "oobleck"}', "op: 'oobleck' is none of assign_layers, best_split"),
+    ('{"op": "oobleck"}', "op: 'oobleck' is not one of assign_layers, best_split"),
     ('{"F": [1]}', "op: expected one of assign_layers"),
     ("[1]", "expected an object, not a list"),
     ("nonsense", ""),

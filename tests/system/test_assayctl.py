@@ -18,7 +18,7 @@ def test_the_shipped_policy_is_good(run, top):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("v: 1\nmode: on\n", "mode: 'on' is none of observe, dry-run, enforce"),
+    ("v: 1\nmode: on\n", "mode: 'on' is not one of observe, dry-run, enforce"),
     ("v: 1\nbudget: {total: {percent: -4}}\n", "budget.total.percent: -4 is outside 0 to 100"),
     ("v: 1\nrules: [{name: a, match: {}, action: alert, colour: red}]\n", "rules[0].colour: unknown key"),
     ("", "empty"),
@@ -52,11 +52,11 @@ def test_a_policy_that_is_no_file_or_huge_is_refused(run, tmp_path):
     ("nodes --colour", "unknown option '--colour'; see assayctl --help"),
     ("nodes -x", "unknown option '-x'; see assayctl --help"),
     ("nodes --all", "nodes has no --all; see assayctl nodes --help"),
-    ("nodes -o xml", "--output: 'xml' is none of table, wide, json, kv"),
+    ("nodes -o xml", "--output: 'xml' is not one of table, wide, json, kv"),
     ("nodes -o", "--output requires a FORMAT"),
     ("nodes --limit 0", "--limit: '0' is not between 1 and 1000000"),
     ("nodes --limit=-1", "--limit: '-1' is not between 1 and 1000000"),
-    ("nodes --verdict good", "--verdict: 'good' is none of pass, warn, fail, inconclusive"),
+    ("nodes --verdict good", "--verdict: 'good' is not one of pass, warn, fail, inconclusive"),
     ("nodes --stale=yes", "--stale takes no value"),
     ("nodes --timeout 1ms", "--timeout: '1ms' is not between 200ms and 1d"),
     ("nodes --watch=soon", "--watch: 'soon'"),

@@ -169,7 +169,7 @@ def test_roles_are_kept_and_breaking_the_glass_is_recorded(acting):
     ("breaker/reset", {}, 422, "reason: is required"),
     ("policy/replay", {"v": 1}, 400, "since: expected a duration like 7d"),
     ("policy/replay?since=0", {"v": 1}, 400, "since"),
-    ("policy/replay?since=7d", {"v": 1, "mode": "on"}, 422, "policy: mode: 'on' is none of"),
+    ("policy/replay?since=7d", {"v": 1, "mode": "on"}, 422, "policy: mode: 'on' is not one of"),
     ("policy/replay?since=7d", b"{v: 1}", 400, "policy"),
     ("policy/replay?since=7d", b"v: 1\nmode: [", 400, "policy: line 3"),
     ("policy/replay?since=7d", b"v: 1\nmode: on", 422, "policy: mode: "),

@@ -31,8 +31,8 @@ def test_what_is_asked_for_is_sent(run, stub, words, body):
 @pytest.mark.parametrize("words,line", [
     ("campaign", "is incomplete"),
     ("campaign start --domain x", "campaign start requires --reason"),
-    ("campaign start -r x --plan luck", "--plan: 'luck' is none of two-pass, tournament, bisect, every-two"),
-    ("campaign start -r x --kind all", "--kind: 'all' is none of allreduce, pair"),
+    ("campaign start -r x --plan luck", "--plan: 'luck' is not one of two-pass, tournament, bisect, every-two"),
+    ("campaign start -r x --kind all", "--kind: 'all' is not one of allreduce, pair"),
     ("campaign show", "campaign show: no ID given"),
     ("campaign list --domain x", "campaign list has no --domain"),
 ])

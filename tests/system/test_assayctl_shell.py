@@ -113,7 +113,7 @@ def test_fish_offers_the_commands(build, environ, run, tmp_path):
 
 def test_another_shell_is_refused(run):
     done = run("assayctl", "completion", "csh")
-    assert (done.returncode, done.stderr) == (2, "assayctl: completion: 'csh' is none of bash, zsh, fish\n")
+    assert (done.returncode, done.stderr) == (2, "assayctl: completion: 'csh' is not one of bash, zsh, fish\n")
 
 
 def test_the_manual_tells_every_command_and_option(run, build):

@@ -108,7 +108,7 @@ def test_orders_that_are_none_are_refused_and_the_others_obeyed(assayd, stub, ve
     stub.orders = [{"id": "1", "kind": "run", "argv": ["touch", str(tmp_path / "x")]}, {"id": "2", "kind": "pair", "peers": ["n2"]}, 7,
                    opinion()]
     wait_until(verdict.fleet)
-    assert "'run' is none of deep, pair, allreduce, opinion" in daemon.log()
+    assert "'run' is not one of deep, pair, allreduce, opinion" in daemon.log()
     assert "orders: [1].peers[0]: 'n2': expected HOST:PORT id=2" in daemon.log() and not (tmp_path / "x").exists()
 
 

@@ -99,7 +99,7 @@ def test_two_steps_are_too_few(run, trace):
     (["--align", "maybe"], "--align: 'maybe' is neither none nor auto"),
     (["--max-ops", "12"], "--max-ops: '12' is not a whole number of at least 1000"),
     (["--max-ops", "1e6"], "--max-ops: '1e6' is not a whole number of at least 1000"),
-    (["-o", "xml"], "-o: 'xml' is none of"),
+    (["-o", "xml"], "-o: 'xml' is not one of"),
     (["--remedies", "r.yaml", "--summary"], "--remedies: not with --summary"),
     (["another"], "unexpected argument 'another': give one trace"),
 ])

@@ -286,8 +286,8 @@ def test_bad_settings_name_the_place(run, build, tmp_path, text, words):
 @pytest.mark.parametrize("options, words", [
     (["--listen", "5"], "listen: '5' is not ADDR:PORT"),
     (["--listen", "localhost:9470"], "listen: 'localhost:9470' is not ADDR:PORT"),
-    (["--mode", "x"], "--mode: 'x' is none of observe, dry-run, enforce"),
-    (["--cluster", "x"], "--cluster: 'x' is none of embedded, kubernetes"),
+    (["--mode", "x"], "--mode: 'x' is not one of observe, dry-run, enforce"),
+    (["--cluster", "x"], "--cluster: 'x' is not one of embedded, kubernetes"),
     (["--tls-cert", "a.pem"], "tls-cert: needs tls-key"),
     (["--tokens", "/nonexistent"], "/nonexistent: No such file"),
     (["--tokens", ""], "--tokens: must not be empty"),

@@ -126,7 +126,7 @@ def test_a_host_speaks_of_its_own_ranks_alone(controller, tmp_path):  # noqa: F8
     (400, "hang: ", b'{"age_s": NaN}'),
     (422, "hang: ", b"[]"),
     (422, "format", {"format": "assay-hang/2"}),
-    (422, "node: is not 'gpu-1', which sends it", {"node": "gpu-2"}),
+    (422, "node: is not 'gpu-1', the host that sends it", {"node": "gpu-2"}),
     (422, "job: is not the name of a job", {"job": "no job"}),
     (422, "world", {"world": 16385}),
     (422, "ranks[0]", {"ranks": [{"rank": -1}]}),
@@ -237,7 +237,7 @@ def test_what_logs_say_stands_beside_what_was_found(controller, run):  # noqa: F
         assert say(c, node, document(node, members[node], **({"logs": logs} if node == "gpu-3" else {}))).status == 204
     assert wait_for(lambda: (hang(c) or {}).get("verdict")), c.log()
     shown = hang(c)
-    assert shown["logs"] == ["gpu-3: PyTorch gave up a collective that did not end (nccl-timeout, 3 lines, 12 s before)", "gpu-3: ?[2Jz (y, 1 line, 0 s before)"]
+    assert shown["logs"] == ["gpu-3: PyTorch gave up a collective that did not end (nccl-timeout, 3 lines, 12 s ago)", "gpu-3: ?[2Jz (y, 1 line, 0 s ago)"]
     assert shown["verdict"]["ranks"] == [CULPRIT] and not [e for e in shown["verdict"]["evidence"] if "gave up" in e]
     done = run("assayctl", "job", JOB, "--ranks", "--controller", f"http://{c.host}:{c.port}")
     assert "gave up a collective" in done.stdout, (done.stdout, done.stderr)

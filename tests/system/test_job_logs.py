@@ -56,7 +56,7 @@ def test_what_a_job_writes_while_it_runs_is_counted(reader, rank, log):  # noqa:
     log("new.log", "step 1\n" + OOM + OOM)
     log("strange.log", 9 * OOM, OTHER)  # nobody's who has a rank here
     assert wait_for(lambda: daemon.counts() == {"cuda-out-of-memory": 2}), (daemon.counts(), daemon.log())
-    assert daemon.log().count("log of a job: the job wanted more memory than its GPU has pattern=cuda-out-of-memory lines=2") == 1
+    assert daemon.log().count("log of a job: the job needed more memory than its GPU has pattern=cuda-out-of-memory lines=2") == 1
     assert "Tried" not in daemon.log()
 
 

@@ -108,15 +108,15 @@ def test_what_says_nothing_of_lateness_is_left_out(lateness, tmp_path):
 
 
 @pytest.mark.parametrize("tool, text, words", [
-    ("inspector", "x\n", "line 1: no JSON"),
+    ("inspector", "x\n", "line 1: not JSON"),
     ("inspector", "3\n", "line 1: expected an object"),
     ("inspector", '{"coll_perf": 3, "header": {}, "metadata": {}}\n', "line 1: coll_perf: expected an object"),
     ("inspector", json.dumps(inspector_line(8, "AllReduce", 1, 5)) + "\n", "header.rank: expected a rank of the communicator"),
     ("inspector", json.dumps(inspector_line(0, "AllReduce", 1, -5)) + "\n", "coll_exec_time_us: expected microseconds"),
     ("comma", "[3]", "[0]: expected an object"),
     ("comma", '[{"cat": "COLL"}]', "[0]: comm_hash: expected a text"),
-    ("comma", "[", "no JSON"),
-    pytest.param("comma", "[" * 200000, "no JSON", id="deep"),
+    ("comma", "[", "not JSON"),
+    pytest.param("comma", "[" * 200000, "not JSON", id="deep"),
 ])
 def test_bad_input_is_one_line_with_its_place(lateness, tmp_path, tool, text, words):
     path = tmp_path / "bad.log"

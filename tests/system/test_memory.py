@@ -72,7 +72,7 @@ def test_it_says_what_it_can_check(run):
 
 
 @pytest.mark.parametrize("args, says", [
-    (["--engine", "gpu"], "--engine: 'gpu' is none of auto, cpu, cuda"),
+    (["--engine", "gpu"], "--engine: 'gpu' is not one of auto, cpu, cuda"),
     (["--budget", "0"], "--budget"),
     (["--budget", "soon"], "--budget"),
     (["--busy", "maybe"], "--busy"),

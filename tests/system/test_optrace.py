@@ -257,33 +257,33 @@ def test_gloo_clocks_that_nobody_can_place_are_told(gloo_job, convert, tmp_path)
     ops, _, _ = gloo_job
     files = list(gloo_profiles([op for op in ops if op["optype"] != "grads-reduce-scatter"], tmp_path, clock=False))
     _, words = convert("pytorch", "--dp", 2, "--pp", 4, *files, status=2)
-    assert "rank 1: its times begin nobody knows when" in words and "clock#UNIX_NS" in words
+    assert "rank 1: the origin of its times is unknown" in words and "clock#UNIX_NS" in words
     events = json.loads(files[0].read_text())
     files[0].write_text(json.dumps(events + [{"name": "clock#1790000000000000000", "ph": "X", "ts": 1, "dur": 1}]))
     _, words = convert("pytorch", "--dp", 2, "--pp", 4, *files, status=2)
-    assert "rank 1: its times begin nobody knows when, unlike those of others" in words
+    assert "rank 1: the origin of its times is unknown, unlike that of others" in words
     _, words = convert("pytorch", "--dp", 2, "--pp", 4, files[0], files[0], status=2)
-    assert "rank 0 has another file too" in words
+    assert "rank 0 has two files" in words
 
 
 @pytest.mark.parametrize("tool,content,says", [
-    ("ndtimeline", b"\x9c\x0000\x05\x00\x00\x00hello\n", "which are not read: they can run code"),
-    ("ndtimeline", b"{\"rank\": 1\n", "line 1: no JSON"),
+    ("ndtimeline", b"\x9c\x0000\x05\x00\x00\x00hello\n", "which is not read: pickles can run code"),
+    ("ndtimeline", b"{\"rank\": 1\n", "line 1: not JSON"),
     ("ndtimeline", b"[]\n", "line 1: expected an object"),
-    ("ndtimeline", b"", "no operation that is known"),
+    ("ndtimeline", b"", "no known operation"),
     ("ndtimeline", b"{\"rank\":0,\"dp_rank\":0,\"stage\":0,\"tp_rank\":0,\"step\":1,\"metric\":\"gc\","
                    b"\"start_ts\":[1],\"duration\":[-1]}\n", "line 1: duration: -1 is negative"),
     ("ndtimeline", b"{\"rank\":0,\"dp_rank\":0,\"stage\":0,\"tp_rank\":0,\"step\":1,\"metric\":\"gc\","
-                   b"\"start_ts\":[NaN],\"duration\":[1]}\n", "line 1: start_ts and duration: nan is no number"),
+                   b"\"start_ts\":[NaN],\"duration\":[1]}\n", "line 1: start_ts and duration: nan is not a number"),
     ("ndtimeline", b"{\"rank\":0,\"dp_rank\":-1}\n", "line 1: dp_rank: expected a whole number, not -1"),
     ("pytorch", b"{}", "no traceEvents"),
-    ("pytorch", b"nothing", "no JSON"),
-    ("pytorch", b"{\"traceEvents\": [], \"distributedInfo\": {\"rank\": 9}}", "rank 9 is none of dp * pp * tp * dsp = 1"),
+    ("pytorch", b"nothing", "not JSON"),
+    ("pytorch", b"{\"traceEvents\": [], \"distributedInfo\": {\"rank\": 9}}", "rank 9 is not below dp * pp * tp * dsp = 1"),
     ("pytorch", b"{\"traceEvents\": [], \"distributedInfo\": {\"rank\": 0}}", "no ProfilerStep#N"),
     ("pytorch", b"\x1f\x8b\x08", "ended before"),
     ("pytorch", gzip.compress(b"{}" * 1000)[:20] + b"\xff" * 40, "assay-optrace: "),
-    ("pytorch", b"[" * 3000, "no JSON"),
-    ("ndtimeline", b"[" * 3000, "line 1: no JSON"),
+    ("pytorch", b"[" * 3000, "not JSON"),
+    ("ndtimeline", b"[" * 3000, "line 1: not JSON"),
     ("pytorch", b"{\"distributedInfo\": {\"rank\": 0}, \"traceEvents\": [{\"ph\": \"X\", \"ts\": \"soon\", \"dur\": 1}]}",
      "traceEvents[0]: ts: expected a number, not \"soon\""),
     ("pytorch", b"{\"traceEvents\": [], \"distributedInfo\": [1]}", "distributedInfo: expected an object, not [1]"),
@@ -421,10 +421,10 @@ LARGE = b'"' + b"x" * (65 << 20)
     (BOMB, 3, "decompresses to more than 100 times its size"),
     (LARGE, 3, "more than 64 MiB"),
     (gzip.compress(LARGE, 0), 3, "more than 64 MiB"),
-    (json.dumps(kineto(1)).encode(), 4, "rank 1 of it is none that runs here"),
+    (json.dumps(kineto(1)).encode(), 4, "its rank 1 does not run here"),
     (json.dumps({**kineto(0), "distributedInfo": {"rank": True}}).encode(), 4, "rank True"),
     (json.dumps(kineto(0, base=0)).encode(), 2, "record a range clock#UNIX_NS"),
-    (b"", 2, "no JSON"),
+    (b"", 2, "not JSON"),
     (gzip.compress(json.dumps(kineto(0)).encode())[:-9], 2, "ended before"),
 ], ids=("bomb", "large", "large, packed", "rank", "no rank", "no clock", "empty", "cut"))
 def test_a_part_that_cannot_be_is_told_with_its_own_status(part, body, status, says):

@@ -592,7 +592,7 @@ def test_beside_a_proxy_no_certificate_is_a_hosts(proxied, certificates):
     ("{certificate: x, user: X-User, groups: X-Groups, roles: {}}", "page.proxy.roles: expected 1 to 64 groups"),
     ("{certificate: x, user: X-User, groups: X-Groups, roles: {sre: node}}", "page.proxy.roles.sre: expected read"),
     ("{certificate: x, user: X-User, groups: x-user, roles: {sre: read}}", "expected two lines"),
-    ("{certificate: x, user: Cookie, groups: X-Groups, roles: {sre: read}}", "page.proxy.user: Cookie already says something else"),
+    ("{certificate: x, user: Cookie, groups: X-Groups, roles: {sre: read}}", "page.proxy.user: Cookie is already used for something else"),
     ("{certificate: x, user: X_User, groups: X-Groups, roles: {sre: read}}", "page.proxy.user: expected the name"),
     ("{certificate: '', user: X-User, groups: X-Groups, roles: {sre: read}}", "page.proxy.certificate"),
 ])

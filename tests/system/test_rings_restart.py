@@ -68,7 +68,7 @@ def test_a_job_is_recorded_on_over_a_restart_that_it_does_not_notice(keeper, man
     end(daemon)
     daemon = keeper(mode="on", **manager.start())
     assert wait_for(lambda: rings_of(daemon) == 1 and daemon.told().get("returned_taken") == 1), (daemon.log(), daemon.told())
-    assert "rings of before the restart: rings=1 processes=1" in daemon.log()
+    assert "rings from before the restart: rings=1 processes=1" in daemon.log()
     assert until_of(ring) > time.monotonic_ns()
     # It is asked for more, and told where it stands, as before.
     before = next_of(ring)

@@ -109,7 +109,7 @@ def test_this_host(topology, run):
 @pytest.mark.parametrize("name,text,what", [
     ("bad.json", "{", "line 1"),
     ("bad.json", "{}", "v: expected 1"),
-    ("bad.json", '{"v":1,"kind":"topology","nodes":[{"id":"a","type":"b"}],"links":[]}', "nodes[0].type: 'b' is none of"),
+    ("bad.json", '{"v":1,"kind":"topology","nodes":[{"id":"a","type":"b"}],"links":[]}', "nodes[0].type: 'b' is not one of"),
     ("bad.xml", "", "not the XML of an hwloc topology"),
     ("bad.xml", '<topology version="2.0"><object type="Machine"/></topology>', "not the XML of an hwloc topology"),
     ("absent.xml", None, "No such file"),

@@ -90,9 +90,8 @@ static const struct {
 	  "_dump_3: byte 2: STACK_GLOBAL is not plain data: refused" },
 	{ BYTES("\x80\x02\xff."), EINVAL, "_dump_3: byte 2: 0xff is not an opcode: refused" },
 	{ BYTES("\x80\x04N."), EINVAL, "_dump_3: byte 0: PROTO is not of protocol 2: refused" },
-	{ BYTES("\x80\x02N"), ENODATA, "_dump_3: byte 3: it ends in the middle: it was cut" },
-	{ BYTES("\x80\x02X\xff\x00\x00\x00hi"), ENODATA,
-	  "_dump_3: byte 9: it ends in the middle: it was cut" },
+	{ BYTES("\x80\x02N"), ENODATA, "_dump_3: byte 3: it is truncated" },
+	{ BYTES("\x80\x02X\xff\x00\x00\x00hi"), ENODATA, "_dump_3: byte 9: it is truncated" },
 	{ BYTES("\x80\x02X\xff\xff\xff\xff."), E2BIG,
 	  "_dump_3: byte 2: BINUNICODE is longer than a text may be: refused" },
 	{ BYTES("\x80\x02r\xff\xff\xff\xff."), EINVAL,
@@ -242,7 +241,7 @@ static void what_is_wrong_in_a_document_is_named(void)
 		  "doc: groups[0].size: must be a number from 1 to 16384" },
 		{ "{\"format\":\"assay-hang/"
 		  "1\",\"groups\":[{\"name\":\"a\",\"size\":2,\"ranks\":[1]}]}",
-		  "doc: groups[0].ranks: must be a list as long as its size" },
+		  "doc: groups[0].ranks: must be a list with one entry per member" },
 		{ "{\"format\":\"assay-hang/"
 		  "1\",\"groups\":[{\"name\":\"a\",\"size\":2,\"ranks\":[1,1]}]}",
 		  "doc: groups[0]: group 'a' has rank 1 twice" },
@@ -252,7 +251,7 @@ static void what_is_wrong_in_a_document_is_named(void)
 		{ "{\"format\":\"assay-hang/"
 		  "1\",\"groups\":[{\"name\":\"a\",\"size\":2}],\"ranks\":[{\"rank\":1,"
 		  "\"positions\":[{\"group\":0,\"completed\":9223372036854775807}]}]}",
-		  "doc: rank 1: no job has launched so many operations" },
+		  "doc: rank 1: no job launches that many operations" },
 		{ "{\"format\":\"assay-hang/1\",\"ranks\":[7]}",
 		  "doc: ranks[0]: expected an object, not a number" },
 	};
@@ -281,7 +280,7 @@ static void a_rank_that_two_hosts_claim_is_the_first_ones(void)
 		 0);
 	CHECK_STR(c.ranks[3].node, "gpu-17");
 	CHECK_EQ(c.ranks[3].process, HANG_PROCESS_STOPPED);
-	CHECK_STR(c.missing[1], "rank 3: both gpu-17 and liar claim it; what liar says of it "
+	CHECK_STR(c.missing[1], "rank 3: both gpu-17 and liar claim it; the report of liar "
 				"is left out");
 }
 

@@ -164,7 +164,7 @@ static void each_complaint_names_its_place(void)
 		  "f.yaml: wait: expected a duration such as 45s, not a number" },
 		{ "{\"text\":\"a\",\"wait\":\"-45s\"}", "f.yaml: wait: '-45s' is not a duration" },
 		{ "{\"text\":\"a\",\"colour\":\"pink\"}",
-		  "f.yaml: colour: 'pink' is none of red, green, blue" },
+		  "f.yaml: colour: 'pink' is not one of red, green, blue" },
 		{ "{\"text\":\"a\",\"colour\":2}",
 		  "f.yaml: colour: expected one of red, green, blue, not a number" },
 		{ "{\"text\":\"a\",\"w\":[1,2,3,4,5]}", "f.yaml: w: 5 numbers, more than 4" },

@@ -283,7 +283,7 @@ static void a_malformed_pattern_file_names_the_place(void)
 		  "f.yaml: patterns[0].when: unknown key" },
 		{ ROW("\"severity\": \"bad\", \"code\": \"c\", \"note\": \"n\", \"match\": "
 		      "\"abc\""),
-		  "f.yaml: patterns[0].severity: 'bad' is none of info, warn, fail, fatal" },
+		  "f.yaml: patterns[0].severity: 'bad' is not one of info, warn, fail, fatal" },
 		{ ROW("\"severity\": \"warn\", \"code\": \"\", \"note\": \"n\", \"match\": "
 		      "\"abc\""),
 		  "f.yaml: patterns[0].code: must not be empty" },

@@ -73,7 +73,8 @@ static void what_is_no_sample_is_refused_with_its_place(void)
 		{ "{\"check\":\"c\",\"state\":\"busy\"}", "line 1: subject: missing" },
 		{ "{\"check\":\"c\",\"subject\":\"s\"}", "line 1: state: missing" },
 		{ "{\"check\":\"c\",\"subject\":\"s\",\"state\":\"fine\"}",
-		  "'fine' is none of measured, busy, foreign-traffic, set-up, timeout, aborted" },
+		  "'fine' is not one of measured, busy, foreign-traffic, set-up, timeout, "
+		  "aborted" },
 		{ "{" MEASURED ",\"value\":1}", "a value without a unit" },
 		{ "{" MEASURED ",\"value\":\"1\",\"unit\":\"1\"}",
 		  "line 1: value: expected a number" },
@@ -84,7 +85,8 @@ static void what_is_no_sample_is_refused_with_its_place(void)
 		  "value and ok must be null in state timeout" },
 		{ "{" MEASURED ",\"v\":2}", "line 1: v: expected 1" },
 		{ "{" MEASURED ",\"v\":\"1\"}", "line 1: v: expected 1" },
-		{ "{" MEASURED ",\"better\":\"more\"}", "'more' is none of higher, lower, none" },
+		{ "{" MEASURED ",\"better\":\"more\"}",
+		  "'more' is not one of higher, lower, none" },
 		{ "{" MEASURED ",\"severity\":\"bad\"}", "line 1: severity: " },
 		{ "{" MEASURED ",\"params\":[]}", "line 1: params: expected an object" },
 		{ "{" MEASURED ",\"path\":[1]}", "line 1: path[0]: expected a string" },
@@ -198,7 +200,7 @@ static void what_is_no_report_is_refused_with_its_place(void)
 	check_report_refused(HEAD ",\"samples\":[{" MEASURED "},{" MEASURED ",\"value\":1}]}",
 			     "r.json: samples[1]: a value without a unit");
 	check_report_refused(HEAD ",\"problems\":[{\"probe\":\"p\",\"code\":\"tired\"}]}",
-			     "r.json: problems[0].code: 'tired' is none of timeout, ");
+			     "r.json: problems[0].code: 'tired' is not one of timeout, ");
 	check_report_refused(HEAD ",\"problems\":[{\"code\":\"busy\"}]}",
 			     "r.json: problems[0].probe: missing");
 }

@@ -91,7 +91,7 @@ static void formats_of_output_have_names(void)
 	CHECK_EQ(output_option("kv", &o, &err), 0);
 	CHECK_EQ(o, OUTPUT_KV);
 	CHECK_EQ(output_option("xml", &o, &err), -EINVAL);
-	CHECK_STR(err.msg, "-o: 'xml' is none of table, json, kv");
+	CHECK_STR(err.msg, "-o: 'xml' is not one of table, json, kv");
 	CHECK_EQ(o, OUTPUT_KV);
 	CHECK_EQ(o, OUTPUT_KV);
 }

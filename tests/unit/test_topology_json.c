@@ -130,7 +130,7 @@ static void mistakes_are_named_with_their_place(void)
 		{ HEAD "\"nodes\":[{\"type\":\"gpu\"}],\"links\":[]}",
 		  "t.json: nodes[0].id: missing" },
 		{ HEAD "\"nodes\":[{\"id\":\"x\",\"type\":\"cpu\"}],\"links\":[]}",
-		  "t.json: nodes[0].type: 'cpu' is none of numa, gpu, rnic, switch, root" },
+		  "t.json: nodes[0].type: 'cpu' is not one of numa, gpu, rnic, switch, root" },
 		{ HEAD "\"nodes\":[{\"id\":\"\",\"type\":\"gpu\"}],\"links\":[]}",
 		  "t.json: nodes[0].id: empty" },
 		{ HEAD "\"nodes\":[{\"id\":\"a^b\",\"type\":\"gpu\"}],\"links\":[]}",
@@ -160,7 +160,7 @@ static void mistakes_are_named_with_their_place(void)
 		  "t.json: virtual: expected true or false, not a number" },
 		{ HEAD "\"nodes\":[],\"links\":[],\"neighbors\":[{\"rnic\":\"a\",\"switch\":\"b\","
 		       "\"source\":\"guess\"}]}",
-		  "t.json: neighbors[0].source: 'guess' is none of lldp, label, file" },
+		  "t.json: neighbors[0].source: 'guess' is not one of lldp, label, file" },
 	};
 	struct topology t = { .n_nodes = 77 };
 	size_t i;

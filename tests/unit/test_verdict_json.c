@@ -91,7 +91,7 @@ static void a_bad_verdict_is_refused_by_its_place(void)
 		{ "{" HEAD ",\"items\":[1]}",
 		  "verdict.json: items[0]: expected an object, not a number" },
 		{ "{" HEAD ",\"items\":[{\"check\":\"c\",\"subject\":\"s\",\"verdict\":\"bad\"}]}",
-		  "verdict.json: items[0].verdict: 'bad' is none of pass, inconclusive, warn, "
+		  "verdict.json: items[0].verdict: 'bad' is not one of pass, inconclusive, warn, "
 		  "fail" },
 		{ "{" HEAD ",\"items\":[{\"check\":\"c\",\"subject\":\"s\",\"verdict\":\"pass\"}]}",
 		  "verdict.json: items[0].sentence: missing" },
