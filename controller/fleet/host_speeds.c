@@ -12,16 +12,29 @@
 
 #define CHECK "gemm.rate"
 
-/* NAN: of a host nothing is known, or too little. */
+static bool is_sure(const struct trend *trend)
+{
+	return trend->n >= HOST_SPEEDS_RUNS_SURE;
+}
+
+/* Of a host that is not known for sure what is known of each part counts. */
+static bool is_counted(const struct self_baseline *host, size_t part)
+{
+	const struct trend *trend = &host->parts[part].trend;
+
+	return is_sure(&host->whole) ? is_sure(trend) : trend->n > 0;
+}
+
+/* NAN: nothing is known of the host. */
 static double speed_of(const struct self_baseline *host)
 {
 	double slowest = 1;
 	size_t i;
 
-	if (host->whole.n < HOST_SPEEDS_RUNS_MIN)
+	if (host->whole.n == 0)
 		return NAN;
 	for (i = 0; i < host->n; i++) {
-		if (host->parts[i].trend.n >= HOST_SPEEDS_RUNS_MIN)
+		if (is_counted(host, i))
 			slowest = MIN(slowest, trend_usual(&host->parts[i].trend));
 	}
 	return slowest * trend_usual(&host->whole);
@@ -33,22 +46,23 @@ static size_t parts_of(const struct self_baseline *host, double *values)
 	size_t i, n = 0;
 
 	for (i = 0; i < host->n; i++) {
-		if (host->parts[i].trend.n >= HOST_SPEEDS_RUNS_MIN)
+		if (is_counted(host, i))
 			values[n++] = trend_usual(&host->parts[i].trend);
 	}
 	return n;
 }
 
-static void put(struct map *map, const char *node, double speed, const struct silicon *good,
-		size_t of)
+static void put(struct map *map, const struct self_baseline *usual, double speed,
+		const struct silicon *good, size_t of)
 {
-	struct host_speed *host = map_need(map, node, sizeof(*host));
+	struct host_speed *host = map_need(map, usual->node, sizeof(*host));
 
 	if (of <= host->of)
 		return;
 	host->speed = speed;
 	host->good = *good;
 	host->of = of;
+	host->sure = is_sure(&usual->whole);
 }
 
 /* All that is known under one key. */
@@ -109,21 +123,22 @@ static struct line line_of(const struct self_baselines *usuals)
 /*
  * What slows many hosts at once, a setting on a quarter of them or a hot rack, is no lottery, and
  * would hide who is slow by himself. It slows hosts as a whole: so parts are held against those of
- * their own host, and of hosts as a whole the better half tells how far these differ. Both hold
- * some of what parts differ by, so together they say it rather too wide (by a tenth) than too tight.
+ * their own host, and of hosts as a whole the better half tells how far these differ, without what
+ * they differ by for their parts being drawn by lot.
  */
 static struct silicon good_of(const struct line *line)
 {
 	const double usual = line->hosts[line->n_hosts / 2];
 	const double whole = line->wholes[line->n_hosts / 2];
-	const double wholes = silicon_better_spread(line->wholes, line->n_hosts);
-	double parts, slowest;
+	double wholes = silicon_better_spread(line->wholes, line->n_hosts), parts, slowest;
 
 	/* Hosts of few parts, whose middle speaks for all. */
 	if (line->n_slowest < HOST_SPEEDS_HOSTS_MIN)
 		return (struct silicon){ silicon_spread(line->hosts, line->n_hosts),
 					 MIN(silicon_low(line->hosts, line->n_hosts) / usual, 1) };
 	parts = silicon_spread(line->parts, line->n_parts);
+	wholes = sqrt(fmax(0, wholes * wholes - parts * parts * (double)line->n_slowest /
+							(double)line->n_parts));
 	slowest = silicon_spread(line->slowest, line->n_slowest);
 	return (struct silicon){ hypot(slowest, wholes),
 				 MIN(silicon_limit(whole, hypot(parts, wholes)) / usual, 1) };
@@ -146,7 +161,7 @@ static void look_at(struct baseline *baseline, void *context)
 	good = good_of(&line);
 	for (i = 0; i < line.usuals->n; i++) {
 		if (isfinite(line.speeds[i]))
-			put(context, line.usuals->hosts[i].node, line.speeds[i] / usual, &good,
+			put(context, &line.usuals->hosts[i], line.speeds[i] / usual, &good,
 			    line.n_hosts);
 	}
 }

@@ -243,25 +243,77 @@ static bool is_of_this_boot(const struct job_facts_source *source, const struct 
 	return test->done_us >= json_stamp_whole(source->boot_us);
 }
 
-/* What it brought, of what fits the class. */
-static struct rungs_test look_at(const struct job_facts_source *source,
-				 const struct job_facts *facts, const struct test_row *test,
-				 int class)
+/* Was the last rung of the ladder asked for after that, whatever that brought? */
+static bool has_asked_last(const struct job_facts_source *source, int class, uint64_t after_us)
 {
-	struct rungs_test ret = { .profile = test->profile };
+	struct test_row test;
+	size_t i;
+
+	for (i = 0; i < json_array_size(source->actions); i++) {
+		if (read_test(json_array_get(source->actions, i), &test) && !test.check &&
+		    test.ordered_us > after_us && rungs_is_last(class, test.profile))
+			return true;
+	}
+	return false;
+}
+
+/* When the first rung of the ladder failed last since it is a suspect; 0: it did not. */
+static uint64_t first_failed_us(const struct job_facts_source *source, int class)
+{
+	const uint64_t since_us = job_facts_since(source);
+	struct test_row test;
+	size_t i;
+
+	for (i = 0; i < json_array_size(source->actions); i++) {
+		if (read_test(json_array_get(source->actions, i), &test) && !test.check &&
+		    test.failed && streq(test.profile, rungs_at(class, 0)))
+			return test.ordered_us >= since_us ? test.ordered_us : 0;
+	}
+	return 0;
+}
+
+/* What a test brought, of what fits the class. */
+struct looked {
+	struct rungs_test test;
+	uint64_t again_us; /* repeat: it counts from then on */
+};
+
+/* A failure that is to be repeated; by the first rung too, when it was among those that found it. */
+static void take_repeat(const struct job_facts_source *source, const struct job_judge_failure *f,
+			const struct test_row *test, int class, struct looked *ret)
+{
+	const uint64_t spacing_us = source->policy->jobs.retest_spacing_us;
+	const uint64_t again_us = f->ordered_us ? job_judge_again(f, f->ordered_us, spacing_us) : 0;
+
+	ret->test.repeat = true;
+	ret->test.has_time &= !has_asked_last(source, class, f->ordered_us);
+	/* One that no test of a suspect found counts from now on. */
+	ret->again_us = MAX(ret->again_us, again_us ? again_us : test->done_us + spacing_us);
+	if (first_failed_us(source, class) < MAX(f->ordered_us, (uint64_t)1) ||
+	    !rungs_measure(rungs_at(class, 0), f->check))
+		ret->test.shows = NULL;
+}
+
+static struct looked look_at(const struct job_facts_source *source, const struct job_facts *facts,
+			     const struct test_row *test, int class)
+{
+	const uint64_t spacing_us = source->policy->jobs.retest_spacing_us;
+	struct looked ret = { .test = { .profile = test->profile,
+					.shows = rungs_at(class, 0),
+					.has_time = spacing_us >= RUNGS_LAST_US &&
+						    rungs_is_short(test->profile) } };
 	size_t i;
 
 	for (i = 0; test->failed && i < facts->host.n_failures; i++) {
 		const struct job_judge_failure *f = &facts->failures[i];
-		const unsigned n =
-			job_judge_apart(f, f->ordered_us, source->policy->jobs.retest_spacing_us);
 
 		if (!blame_shows(class, f->check) || !f->reference || !f->same_boot)
 			continue;
-		/* What it does not measure it does not show again, either. */
-		ret.repeat |= n < source->policy->retest_times &&
-			      rungs_measure(test->profile, f->check);
-		ret.proven |= n >= source->policy->retest_times;
+		if (job_judge_apart(f, f->ordered_us, spacing_us) >= source->policy->retest_times)
+			ret.test.proven = true;
+		else if (rungs_measure(test->profile, f->check))
+			/* What it does not measure it does not show again, either. */
+			take_repeat(source, f, test, class, &ret);
 	}
 	return ret;
 }
@@ -271,9 +323,9 @@ static int ladder_of(const struct job_facts_source *source, const struct test_ro
 		     struct job_facts *facts)
 {
 	struct job_judge_rung *rung = &facts->host.rungs[class];
-	struct rungs_test newest;
+	struct looked newest;
 
-	*rung = (struct job_judge_rung){ rungs_next(class, NULL), true };
+	*rung = (struct job_judge_rung){ rungs_next(class, NULL), true, 0 };
 	if (source->node->record.ordered_us > 0)
 		return LADDER_RUNNING;
 	if (!test)
@@ -286,8 +338,9 @@ static int ladder_of(const struct job_facts_source *source, const struct test_ro
 	if (!is_of_this_boot(source, test))
 		return LADDER_NOT_RUN;
 	newest = look_at(source, facts, test, class);
-	rung->profile = rungs_next(class, &newest);
-	rung->climbs = rung->profile && !newest.repeat;
+	rung->profile = rungs_next(class, &newest.test);
+	rung->climbs = rung->profile && (!newest.test.repeat || newest.test.has_time);
+	rung->again_us = rung->profile && !rung->climbs ? newest.again_us : 0;
 	return rung->profile ? LADDER_RUNNING : LADDER_EXHAUSTED;
 }
 
@@ -427,8 +480,8 @@ static bool is_slow(const struct job_facts_source *source, const struct test_row
 {
 	const struct host_speed *speed = source->speed;
 
-	return class == BLAME_COMPUTE && test->passed && speed && speed->good.low > 0 &&
-	       speed->speed < speed->good.low;
+	return class == BLAME_COMPUTE && test->passed && speed && speed->sure &&
+	       speed->good.low > 0 && speed->speed < speed->good.low;
 }
 
 static void take_ladders(const struct job_facts_source *source, struct job_facts *facts)

@@ -198,6 +198,7 @@ struct blame {
 	uint64_t answered_us;
 	const char *rung;  /* the profile that is to be run: rungs.h; NULL: all. Static */
 	bool climbs;	   /* at once: it is no repetition of what failed */
+	uint64_t again_us; /* it is one, and counts from then on; 0: it is none */
 	uint64_t until_us; /* it holds before then */
 	bool diagnosed;	   /* nobody accuses it: all hosts of the job are tested */
 	uint64_t group;	   /* equal for the hosts that are accused as a whole; 0: it is alone */

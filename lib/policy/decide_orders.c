@@ -257,10 +257,25 @@ static uint64_t blamed_again_us(const struct deciding *d, const struct fleet_nod
  * The next rung follows at once, when it is known that it is the next one: not before who blames
  * the node has heard of the last answer. The record of tests has milliseconds.
  */
-static bool is_next_due(const struct fleet_node *node)
+static bool is_heard(const struct fleet_node *node)
 {
-	return node->blame.climbs &&
-	       node->record.tested_us < node->blame.answered_us + USEC_PER_MSEC;
+	return node->record.tested_us < node->blame.answered_us + USEC_PER_MSEC;
+}
+
+/*
+ * What failed is repeated from when that counts on, also where another rung was run meanwhile;
+ * after tests that brought nothing not before the next one is due.
+ */
+static bool is_repeat_due(const struct deciding *d, const struct fleet_node *node,
+			  uint64_t answered_us)
+{
+	uint64_t due_us = answered_us + blamed_again_us(d, node);
+
+	if (node->blame.again_us && node->record.aborted > 0)
+		due_us = MAX(due_us, node->blame.again_us);
+	else if (node->blame.again_us && is_heard(node))
+		due_us = node->blame.again_us;
+	return deciding_reached(d, due_us, 0);
 }
 
 /*
@@ -276,8 +291,8 @@ static bool is_blame_due(const struct deciding *d, const struct fleet_node *node
 		return deciding_past(d->now_us, MAX(node->deep_us, answered_us), BLAMED_AGAIN_US);
 	if (node->blame.diagnosed)
 		return answered_us < node->blame.since_us; /* once, whatever it finds */
-	return answered_us < node->blame.since_us || is_next_due(node) ||
-	       deciding_reached(d, answered_us, blamed_again_us(d, node));
+	return answered_us < node->blame.since_us || (node->blame.climbs && is_heard(node)) ||
+	       is_repeat_due(d, node, answered_us);
 }
 
 /* What is asked for; where it brought nothing again and again all is measured in its place. */

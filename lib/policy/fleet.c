@@ -502,6 +502,8 @@ struct finding *fleet_note(struct fleet *f UNUSED, struct fleet_node *node,
 		finding->since_us = news->since_us;
 	else if (finding->since_us == 0)
 		finding->since_us = news->seen_us;
+	if (news->seen_us > finding->seen_us)
+		finding->was_born = finding->born;
 	finding->seen_us = news->seen_us;
 	finding->born = news->born;
 	finding->parts_bad = news->parts_bad;

@@ -79,6 +79,7 @@ struct finding {
 	uint64_t fatal_us;	   /* fatal since then; 0: it is not */
 	uint64_t seen_us;	   /* when its newest evidence was measured */
 	bool born;		   /* it was never good: no onset */
+	bool was_born;		   /* by the bad run before: one that is low for once is no onset */
 	unsigned parts_bad, parts; /* of the check on this host; 0 of 0: not told */
 	double score;		   /* measured by expected, 1 as good as expected; NAN: none */
 	/* Kept by policy_decide() and fleet_tested(); to be stored, and put back after fleet_note(). */

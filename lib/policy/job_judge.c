@@ -37,7 +37,9 @@ bool job_judge_is_group(const struct policy *policy, const struct suspicion_foun
 
 /* ---- evidence ----------------------------------------------------------------- */
 
-unsigned job_judge_apart(const struct job_judge_failure *f, uint64_t since_us, uint64_t apart_us)
+/* How many failures that lie apart there are, and when the last of these was; 0: there is none. */
+static unsigned count_apart(const struct job_judge_failure *f, uint64_t since_us, uint64_t apart_us,
+			    uint64_t *ret_last_us)
 {
 	size_t i = f->n_failed > JOB_JUDGE_TIMES_MAX ? f->n_failed - JOB_JUDGE_TIMES_MAX : 0;
 	uint64_t last_us = 0;
@@ -51,7 +53,22 @@ unsigned job_judge_apart(const struct job_judge_failure *f, uint64_t since_us, u
 		last_us = at_us;
 		n++;
 	}
+	*ret_last_us = last_us;
 	return n;
+}
+
+unsigned job_judge_apart(const struct job_judge_failure *f, uint64_t since_us, uint64_t apart_us)
+{
+	uint64_t ignored;
+
+	return count_apart(f, since_us, apart_us, &ignored);
+}
+
+uint64_t job_judge_again(const struct job_judge_failure *f, uint64_t since_us, uint64_t apart_us)
+{
+	uint64_t last_us;
+
+	return count_apart(f, since_us, apart_us, &last_us) ? last_us + apart_us : 0;
 }
 
 static bool is_measured_well(const struct job_judge_failure *f)
@@ -552,6 +569,7 @@ bool job_judge_blame(const struct policy *policy, const char *job,
 				       .answered_us = item->host->answered_us,
 				       .rung = item->host->rungs[suspect->class].profile,
 				       .climbs = item->host->rungs[suspect->class].climbs,
+				       .again_us = item->host->rungs[suspect->class].again_us,
 				       .until_us = blamed_until(policy, suspect),
 				       .group = item->host->group };
 	else

@@ -59,6 +59,7 @@ struct job_judge_failure {
 struct job_judge_rung {
 	const char *profile; /* rungs.h; NULL: nothing, or all of it. Static */
 	bool climbs;	     /* at once: it is no repetition of what failed */
+	uint64_t again_us;   /* a repetition counts from then on; 0: it is none */
 };
 
 /* What is known of one host. Borrowed. */
@@ -199,3 +200,6 @@ bool job_judge_proves(const struct policy *policy, int class, const struct job_j
 /* Of a run of failures: how many there are since `since_us`, each `apart_us` after the one before. */
 unsigned job_judge_apart(const struct job_judge_failure *failure, uint64_t since_us,
 			 uint64_t apart_us);
+
+/* From when on one more failure counts; 0: none does yet. */
+uint64_t job_judge_again(const struct job_judge_failure *f, uint64_t since_us, uint64_t apart_us);

@@ -87,11 +87,23 @@ bool rungs_measure(const char *profile, const char *check)
 	return false;
 }
 
+static const char *last_of(int class)
+{
+	const char *last = NULL;
+	size_t i;
+
+	for (i = 0; rungs_at(class, i); i++)
+		last = rungs_at(class, i);
+	return last;
+}
+
 const char *rungs_next(int class, const struct rungs_test *newest)
 {
 	if (!newest || !rungs_has(class, newest->profile))
 		return rungs_at(class, 0);
+	if (newest->repeat && newest->has_time)
+		return last_of(class);
 	if (newest->repeat)
-		return rungs_find(newest->profile);
+		return rungs_find(newest->shows ? newest->shows : newest->profile);
 	return newest->proven ? NULL : rungs_at(class, place_of(class, newest->profile) + 1);
 }

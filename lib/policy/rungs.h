@@ -5,7 +5,9 @@
  * Model. A rung is a profile (policies/profiles.yaml), the shortest first; the last one measures
  * all that can show the class by a test of one host. Invariants, tested over all inputs:
  *
- *  - what failed and fits the class is repeated by the same rung, until that is proven;
+ *  - what failed and fits the class is repeated by the same rung, until that is proven. Where there
+ * is time before it may be repeated, the last rung looks at it first, once: what it passes is not
+ *    shown, and nothing is repeated;
  *  - nothing but the last rung ends a ladder without proof: what a short one passed rules nothing
  *    out;
  *  - each answer that is to be repeated no more ends the ladder or leads to a later rung: every
@@ -24,6 +26,9 @@
 /* The profile that measures all, and that every agent has. */
 #define RUNGS_WHOLE "full"
 
+/* The last one takes at most so long, with its order and its answer. */
+#define RUNGS_LAST_US (3 * USEC_PER_MIN)
+
 /* The first one in a row that brought nothing is repeated so soon: its devices may be free. */
 #define RUNGS_LOST_AGAIN_US USEC_PER_MIN
 
@@ -37,6 +42,8 @@ struct rungs_test {
 	const char *profile; /* that ran */
 	bool repeat;	     /* something that fits failed, and not as often yet as proves it */
 	bool proven;	     /* something that fits failed as often as that takes */
+	bool has_time;	     /* repeat: the last one was not run since, and fits in before */
+	const char *shows; /* repeat: a shorter one that failed, and measures all of it; or NULL */
 };
 
 /* The rung `nth`, from 0, of a class (enum blame_class); NULL: there are no more. Static. */

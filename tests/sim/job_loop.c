@@ -572,7 +572,8 @@ static bool is_same(const struct blame *a, const struct blame *b)
 {
 	return a->class == b->class && a->reach == b->reach && a->since_us == b->since_us &&
 	       a->until_us == b->until_us && a->answered_us == b->answered_us &&
-	       a->climbs == b->climbs && streq(a->rung, b->rung) && streq(a->job, b->job);
+	       a->climbs == b->climbs && a->again_us == b->again_us && streq(a->rung, b->rung) &&
+	       streq(a->job, b->job);
 }
 
 void job_loop_judge(struct sim *s)

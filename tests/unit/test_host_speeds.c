@@ -44,7 +44,7 @@ static void fleet(struct baselines *b, const char *params, int n)
 
 	for (i = 0; i < n; i++) {
 		(void)snprintf(node, sizeof(node), "node-%02d", i);
-		runs(b, params, node, 1 + 0.01 * (i % 3 - 1), 1, HOST_SPEEDS_RUNS_MIN);
+		runs(b, params, node, 1 + 0.01 * (i % 3 - 1), 1, HOST_SPEEDS_RUNS_SURE);
 	}
 }
 
@@ -62,17 +62,20 @@ static void a_host_is_as_fast_as_its_slowest_gpu(void)
 	struct map map;
 
 	fleet(&b, "{}", 30);
-	runs(&b, "{}", "one", 1, 0.9, HOST_SPEEDS_RUNS_MIN);
-	runs(&b, "{}", "all", 0.9, 1, HOST_SPEEDS_RUNS_MIN);
-	runs(&b, "{}", "new", 1, 1, HOST_SPEEDS_RUNS_MIN - 1);
+	runs(&b, "{}", "one", 1, 0.9, HOST_SPEEDS_RUNS_SURE);
+	runs(&b, "{}", "all", 0.9, 1, HOST_SPEEDS_RUNS_SURE);
+	runs(&b, "{}", "new", 1, 1, HOST_SPEEDS_RUNS_SURE - 1);
+	runs(&b, "{}", "never", 1, 1, 0);
 	host_speeds_find(&b, &map);
-	CHECK_EQ(map.n, 32);
+	CHECK_EQ(map.n, 33);
 	CHECK_NEAR(speed(&map, "node-01")->speed, 1, 0.002);
 	CHECK_NEAR(speed(&map, "node-00")->speed, 0.99, 0.002);
 	CHECK_NEAR(speed(&map, "one")->speed, 0.9, 0.002);
 	CHECK_NEAR(speed(&map, "all")->speed, 0.9, 0.002);
-	CHECK(isnan(speed(&map, "new")->speed));
-	CHECK_EQ(speed(&map, "one")->of, 32);
+	CHECK_NEAR(speed(&map, "new")->speed, 1, 0.002);
+	CHECK(speed(&map, "one")->sure && !speed(&map, "new")->sure);
+	CHECK(isnan(speed(&map, "never")->speed));
+	CHECK_EQ(speed(&map, "one")->of, 33);
 	CHECK(speed(&map, "one")->good.spread > 0.005 && speed(&map, "one")->good.spread < 0.034);
 	CHECK(speed(&map, "one")->good.low > 0.9 && speed(&map, "one")->good.low < 0.98);
 	map_release(&map, NULL);
@@ -97,9 +100,9 @@ static void the_most_hosts_are_the_measure(void)
 
 	fleet(&b, "{\"a\":1}", 8);
 	fleet(&b, "{\"b\":1}", 20);
-	runs(&b, "{\"a\":1}", "both", 0.8, 1, HOST_SPEEDS_RUNS_MIN);
-	runs(&b, "{\"b\":1}", "both", 0.9, 1, HOST_SPEEDS_RUNS_MIN);
-	runs(&b, "{\"c\":1}", "both", 0.7, 1, HOST_SPEEDS_RUNS_MIN);
+	runs(&b, "{\"a\":1}", "both", 0.8, 1, HOST_SPEEDS_RUNS_SURE);
+	runs(&b, "{\"b\":1}", "both", 0.9, 1, HOST_SPEEDS_RUNS_SURE);
+	runs(&b, "{\"c\":1}", "both", 0.7, 1, HOST_SPEEDS_RUNS_SURE);
 	host_speeds_find(&b, &map);
 	CHECK_NEAR(speed(&map, "both")->speed, 0.9, 0.002);
 	CHECK_EQ(speed(&map, "both")->of, 21);
@@ -124,7 +127,7 @@ static struct silicon good_of(int slowed)
 
 		(void)snprintf(node, sizeof(node), "node-%02d", i);
 		runs(&b, "{}", node, i < slowed ? level * 0.9 : level, 0.98 + 0.04 * (i % 3) / 2,
-		     HOST_SPEEDS_RUNS_MIN);
+		     HOST_SPEEDS_RUNS_SURE);
 	}
 	host_speeds_find(&b, &map);
 	good = speed(&map, "node-59")->good;

@@ -627,7 +627,9 @@ static void a_host_that_passes_and_is_in_the_tail_is_slow(void)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct host_speed speed = { .speed = rows[i].speed, .good.low = rows[i].low };
+		const struct host_speed speed = { .speed = rows[i].speed,
+						  .good.low = rows[i].low,
+						  .sure = true };
 		CLEANUP(scene_release) struct scene s;
 		struct verdict_item items[] = { { rate, .held = HELD_FLEET } };
 		struct store_whole run;

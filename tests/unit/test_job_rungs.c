@@ -148,7 +148,7 @@ static void an_agent_that_runs_all_in_place_of_a_rung_ends_the_ladder(void)
 	CHECK(!next(&s)->climbs);
 }
 
-static void a_rung_that_failed_is_repeated(void)
+static void a_rung_that_failed_is_repeated_once_the_last_one_failed_too(void)
 {
 	CLEANUP(scene_release) struct scene s;
 
@@ -157,12 +157,76 @@ static void a_rung_that_failed_is_repeated(void)
 	rung(&s, 2, "rung-gemm", "it failed again");
 	find_bad(&s, "gemm.rate", SEVERITY_FAIL, after(3));
 	CHECK_EQ(ladder(&s), LADDER_RUNNING);
+	CHECK_STR(next(&s)->profile, "rung-load");
+	CHECK(next(&s)->climbs);
+	CHECK_EQ(next(&s)->again_us, 0);
+	rung(&s, 4, "rung-load", "it failed again");
+	find_bad(&s, "gemm.rate", SEVERITY_FAIL, after(5));
+	CHECK_EQ(ladder(&s), LADDER_RUNNING);
 	CHECK_STR(next(&s)->profile, "rung-gemm");
 	CHECK(!next(&s)->climbs);
+	/* By the first failure, not by that which was too near to count. */
+	CHECK_EQ(next(&s)->again_us, after(3) + s.policy.jobs.retest_spacing_us);
 	rung(&s, 8, "rung-gemm", "it failed again");
 	find_bad(&s, "gemm.rate", SEVERITY_FAIL, after(9));
 	CHECK_EQ(ladder(&s), LADDER_EXHAUSTED);
 	CHECK(!s.facts.host.clean[BLAME_COMPUTE]);
+}
+
+static void a_rung_that_failed_and_passes_under_load_ends_the_ladder(void)
+{
+	CLEANUP(scene_release) struct scene s;
+
+	scene_init(&s);
+	s.policy.retest_times = 2;
+	rung(&s, 2, "rung-gemm", "it failed again");
+	find_bad(&s, "gemm.rate", SEVERITY_FAIL, after(3));
+	rung(&s, 4, "rung-load", "it passed");
+	CHECK_EQ(ladder(&s), LADDER_EXHAUSTED);
+}
+
+/* The last one brought nothing, or there is no time for it: as before, the same rung. */
+static void a_rung_that_failed_is_repeated_alone(void)
+{
+	CLEANUP(scene_release) struct scene s;
+
+	scene_init(&s);
+	s.policy.retest_times = 2;
+	rung(&s, 2, "rung-gemm", "it failed again");
+	find_bad(&s, "gemm.rate", SEVERITY_FAIL, after(3));
+	s.policy.jobs.retest_spacing_us = RUNGS_LAST_US - 1;
+	CHECK_EQ(ladder(&s), LADDER_RUNNING);
+	CHECK_STR(next(&s)->profile, "rung-gemm");
+	s.policy.jobs.retest_spacing_us = 5 * USEC_PER_MIN;
+	rung(&s, 4, "rung-load", "it gave no result");
+	CHECK_EQ(ladder(&s), LADDER_RUNNING);
+	CHECK_STR(next(&s)->profile, "rung-gemm");
+	CHECK(!next(&s)->climbs);
+	CHECK_EQ(next(&s)->again_us, after(8));
+}
+
+/* What only the last one shows, as heat does, a short one does not repeat. */
+static void what_shows_under_load_is_repeated_under_load(void)
+{
+	CLEANUP(scene_release) struct scene s;
+
+	scene_init(&s);
+	s.policy.retest_times = 2;
+	rung(&s, 2, "rung-gemm", "it passed");
+	rung(&s, 4, "rung-load", "it failed again");
+	find_bad(&s, "gemm.rate", SEVERITY_FAIL, after(5));
+	CHECK_EQ(ladder(&s), LADDER_RUNNING);
+	CHECK_STR(next(&s)->profile, "rung-load");
+	CHECK(next(&s)->climbs); /* at once, and then once that counts */
+	rung(&s, 7, "rung-load", "it failed again");
+	find_bad(&s, "gemm.rate", SEVERITY_FAIL, after(8));
+	CHECK_EQ(ladder(&s), LADDER_RUNNING);
+	CHECK_STR(next(&s)->profile, "rung-load");
+	CHECK(!next(&s)->climbs);
+	CHECK_EQ(next(&s)->again_us, after(10));
+	rung(&s, 10, "rung-load", "it failed again");
+	find_bad(&s, "gemm.rate", SEVERITY_FAIL, after(11));
+	CHECK_EQ(ladder(&s), LADDER_EXHAUSTED);
 }
 
 static void a_rung_says_nothing_of_what_it_does_not_measure(void)
@@ -192,7 +256,10 @@ static void a_rung_says_nothing_of_what_it_does_not_measure(void)
 static const struct test tests[] = {
 	TEST(rung_after_rung_is_next),
 	TEST(an_agent_that_runs_all_in_place_of_a_rung_ends_the_ladder),
-	TEST(a_rung_that_failed_is_repeated),
+	TEST(a_rung_that_failed_is_repeated_once_the_last_one_failed_too),
+	TEST(a_rung_that_failed_and_passes_under_load_ends_the_ladder),
+	TEST(a_rung_that_failed_is_repeated_alone),
+	TEST(what_shows_under_load_is_repeated_under_load),
 	TEST(a_rung_says_nothing_of_what_it_does_not_measure),
 };
 
