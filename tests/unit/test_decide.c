@@ -117,6 +117,36 @@ static void a_test_that_finds_a_part_born_slow_again_proves_nothing(void)
 	CHECK_EQ(finding->reproduced, 1);
 }
 
+/* A run that is low for once is no onset of what always was there; two in a row are. */
+static void a_part_born_slow_is_born_so_when_it_is_low_for_once(void)
+{
+	static const struct {
+		bool born, expected;
+	} runs[] = {
+		{ true, true }, { false, true }, { true, true }, { false, true }, { false, false }
+	};
+	CLEANUP(world_release) struct world w;
+	size_t i;
+
+	world_init(&w, RULES, 20);
+	for (i = 0; i < ARRAY_SIZE(runs); i++) {
+		const struct finding_news news = { .check = "gemm.rate",
+						   .subject = "gpu:3",
+						   .severity = SEVERITY_FAIL,
+						   .seen_us = w.now_us,
+						   .born = runs[i].born,
+						   .parts_bad = 1,
+						   .parts = 8 };
+		struct finding *f = fleet_note(&w.fleet, world_node(&w, 3), &news);
+
+		CHECK_EQ(fleet_is_born_part(f), runs[i].expected);
+		/* What is said twice of one run is no second one. */
+		CHECK_EQ(fleet_is_born_part(fleet_note(&w.fleet, world_node(&w, 3), &news)),
+			 runs[i].expected);
+		later(&w, USEC_PER_MIN);
+	}
+}
+
 /* Beside one that was born slow, three of the seven others are not half of them. */
 static void a_host_is_slow_as_a_whole_when_half_of_its_other_parts_are(void)
 {
@@ -729,6 +759,7 @@ static const struct test tests[] = {
 	TEST(a_test_that_fails_breaks_the_row_of_those_that_passed),
 	TEST(one_test_that_passes_ends_an_event),
 	TEST(a_test_that_finds_a_part_born_slow_again_proves_nothing),
+	TEST(a_part_born_slow_is_born_so_when_it_is_low_for_once),
 	TEST(a_host_is_slow_as_a_whole_when_half_of_its_other_parts_are),
 	TEST(what_only_waits_for_time_says_until_when),
 	TEST(every_action_leads_where_it_says),

@@ -105,6 +105,41 @@ static void a_rung_that_is_to_be_repeated_waits(void)
 	CHECK_STR(rung_now(&w), "rung-gemm");
 }
 
+/* Another rung was run meanwhile: it counts from the failure, not from the answer since. */
+static void a_repetition_counts_from_what_it_repeats(void)
+{
+	struct fleet_test test = { .outcome = TEST_NOTHING };
+	CLEANUP(world_release) struct world w;
+	struct blame *blame;
+
+	world_init(&w, RULES, 20);
+	suspect(&w, BLAME_TO_TEST);
+	blame = &world_node(&w, 3)->blame;
+	blame->rung = "rung-gemm";
+	blame->again_us = w.now_us + 5 * USEC_PER_MIN;
+	later(&w, 3 * USEC_PER_MIN);
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	world_node(&w, 3)->record.tested_us = blame->answered_us = w.now_us;
+	CHECK_STR(rung_now(&w), "");
+	later(&w, 2 * USEC_PER_MIN - 1);
+	CHECK_STR(rung_now(&w), "");
+	later(&w, 1);
+	CHECK_STR(rung_now(&w), "rung-gemm");
+	/* Nothing came of it: not at once again, though it is due. */
+	later(&w, USEC_PER_SEC);
+	test.at_us = w.now_us;
+	(void)fleet_tested(&w.fleet, world_node(&w, 3), &test);
+	CHECK_STR(rung_now(&w), "");
+	later(&w, RUNGS_LOST_AGAIN_US);
+	CHECK_STR(rung_now(&w), "rung-gemm");
+	/* It was answered, and who blames the host has not heard of that. */
+	test.outcome = TEST_FAILED;
+	later(&w, USEC_PER_SEC);
+	test.at_us = w.now_us;
+	(void)fleet_tested(&w.fleet, world_node(&w, 3), &test);
+	CHECK_STR(rung_now(&w), "");
+}
+
 /* The rule of the check would have it tested at once, by all there is, and spaces by its own time. */
 static void what_fits_a_suspect_is_shown_again_by_its_rungs(void)
 {
@@ -142,6 +177,7 @@ static void what_fits_a_suspect_is_shown_again_by_its_rungs(void)
 static const struct test tests[] = {
 	TEST(a_suspect_climbs_once_its_last_answer_is_known),
 	TEST(a_rung_that_is_to_be_repeated_waits),
+	TEST(a_repetition_counts_from_what_it_repeats),
 	TEST(what_fits_a_suspect_is_shown_again_by_its_rungs),
 	TEST(a_test_of_one_finding_is_no_test_of_the_suspect),
 };

@@ -55,7 +55,9 @@ static void every_ladder_ends_and_only_the_last_rung_ends_it_without_proof(void)
 	for (class = 0; class < BLAME_CLASSES; class ++) {
 		for (i = 0; i < ARRAY_SIZE(ran); i++) {
 			for (bits = 0; bits < 4; bits++) {
-				const struct rungs_test test = { ran[i], bits & 1, bits & 2 };
+				const struct rungs_test test = { .profile = ran[i],
+								 .repeat = bits & 1,
+								 .proven = bits & 2 };
 				const char *next = rungs_next(class, &test);
 
 				if (!rungs_has(class, ran[i]))
@@ -69,6 +71,23 @@ static void every_ladder_ends_and_only_the_last_rung_ends_it_without_proof(void)
 			}
 		}
 	}
+}
+
+static void what_failed_is_looked_at_by_the_last_rung_and_repeated_by_that_which_shows_it(void)
+{
+	struct rungs_test test = { .profile = "rung-gemm", .repeat = true, .has_time = true };
+
+	CHECK_STR(rungs_next(BLAME_COMPUTE, &test), "rung-load");
+	CHECK_STR(rungs_next(BLAME_LAUNCH, &(struct rungs_test){ .profile = "rung-chain",
+								 .repeat = true,
+								 .has_time = true }),
+		  "rung-load");
+	test.profile = "rung-load";
+	CHECK_STR(rungs_next(BLAME_COMPUTE, &test), "rung-load");
+	test.has_time = false;
+	CHECK_STR(rungs_next(BLAME_COMPUTE, &test), "rung-load");
+	test.shows = "rung-gemm";
+	CHECK_STR(rungs_next(BLAME_COMPUTE, &test), "rung-gemm");
 }
 
 static void what_measures_all_is_the_last_rung_of_every_ladder(void)
@@ -137,6 +156,7 @@ static void the_last_rung_measures_all_that_clears_the_class(void)
 static const struct test tests[] = {
 	TEST(a_ladder_begins_with_the_shortest_and_ends_with_what_measures_all),
 	TEST(every_ladder_ends_and_only_the_last_rung_ends_it_without_proof),
+	TEST(what_failed_is_looked_at_by_the_last_rung_and_repeated_by_that_which_shows_it),
 	TEST(what_measures_all_is_the_last_rung_of_every_ladder),
 	TEST(a_rung_says_something_only_of_what_it_measures),
 	TEST(the_last_rung_measures_all_that_clears_the_class),
