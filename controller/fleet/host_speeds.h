@@ -21,7 +21,8 @@
 struct baselines;
 
 enum {
-	HOST_SPEEDS_RUNS_SURE = 3, /* good runs of a host, fewer do not say for sure how fast it is */
+	HOST_SPEEDS_RUNS_SURE =
+		3, /* good runs of a host, fewer do not say for sure how fast it is */
 	HOST_SPEEDS_HOSTS_MIN = 8, /* tested alike: of fewer nobody knows what is usual */
 };
 
