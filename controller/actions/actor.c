@@ -70,19 +70,16 @@ static bool on_node(struct actor *actor, struct actor_event *event)
 	return false;
 }
 
-static void drop(struct actor *actor, const char *name)
+static void drop(struct actor *actor, struct node_view *host)
 {
 	const struct actor_env *env = &actor->env;
-	struct node_view *host = node_views_find(env->views, name);
-	struct fleet_node *node = fleet_find(env->fleet, name);
+	struct fleet_node *node = fleet_find(env->fleet, host->name);
 
-	if (!host || !host->known)
-		return;
 	retest_drop(env, host);
 	if (node)
 		fleet_remove(env->fleet, node);
-	node_life_drop(env, name);
-	reports_drop(&actor->reports, name);
+	node_life_drop(env, host->name);
+	reports_drop(&actor->reports, host->name);
 	admissions_drop(host);
 	node_views_drop(env->views, host);
 	env_news(env);
@@ -92,19 +89,20 @@ static void drop(struct actor *actor, const char *name)
 
 static bool on_gone(struct actor *actor, struct actor_event *event)
 {
-	drop(actor, event->about.node);
+	struct node_view *host = node_views_find(&actor->views, event->about.node);
+
+	if (host && host->known)
+		drop(actor, host);
 	return false;
 }
 
 /* What the list did not name is gone. */
 static void drop_unlisted(struct actor *actor)
 {
-	char *name;
+	struct node_view *host;
 
-	while ((name = node_views_unlisted(&actor->views))) {
-		drop(actor, name);
-		free(name);
-	}
+	while ((host = node_views_unlisted(&actor->views)))
+		drop(actor, host);
 }
 
 /* Hosts that report and are no nodes of the cluster are nobody's to act on. */

@@ -141,23 +141,23 @@ struct node_views_change node_views_put(struct node_views *views, struct cluster
 
 struct unlisted {
 	unsigned listing;
-	const char *name;
+	struct node_view *first;
 };
 
 static void find_unlisted(void *context, struct node_view *view)
 {
 	struct unlisted *u = context;
 
-	if (!u->name && (!view->there || view->listed != u->listing))
-		u->name = view->name;
+	if (!u->first && (!view->there || view->listed != u->listing))
+		u->first = view;
 }
 
-char *node_views_unlisted(const struct node_views *views)
+struct node_view *node_views_unlisted(const struct node_views *views)
 {
 	struct unlisted u = { views->listing, NULL };
 
 	node_views_each(views, find_unlisted, &u);
-	return xstrdup(u.name);
+	return u.first;
 }
 
 void node_views_synced(struct node_views *views)

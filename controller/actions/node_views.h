@@ -88,8 +88,8 @@ struct node_views_change {
 struct node_views_change node_views_put(struct node_views *views, struct cluster_node *node,
 					struct fleet_node *facts);
 
-/* It has named all: the name of one that it did not, new memory; NULL: no more. */
-char *node_views_unlisted(const struct node_views *views);
+/* It has named all: one that it did not, and that is known; NULL: no more. */
+struct node_view *node_views_unlisted(const struct node_views *views);
 void node_views_synced(struct node_views *views);
 
 /* --- facts --- */
