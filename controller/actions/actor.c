@@ -9,7 +9,7 @@
 #include "controller/actions/actor_queue.h"
 #include "controller/actions/admissions.h"
 #include "controller/actions/decider.h"
-#include "controller/actions/dry_run.h"
+#include "controller/actions/effect.h"
 #include "controller/actions/ledger_sync.h"
 #include "controller/actions/node_life.h"
 #include "controller/actions/node_record.h"
@@ -51,12 +51,11 @@ const struct actor_env *actor_env(const struct actor *actor)
 static bool on_node(struct actor *actor, struct actor_event *event)
 {
 	const struct actor_env *env = &actor->env;
-	struct fleet_node *facts = fleet_need(env->fleet, event->node.name, env_real_us(env));
-	const struct node_views_change change = node_views_put(env->views, &event->node, facts);
+	const struct node_views_change change = node_views_put(env, &event->node);
 	struct node_view *view = change.view;
 	const struct action *a = actions_of(view);
 
-	if (!facts)
+	if (!view->node)
 		log_warning("too many nodes: one is ignored node=%s", view->name);
 	reports_take_early(&actor->reports, env, view->name);
 	node_views_set_coming(env, view, a && action_reserves(a->kind));
@@ -178,13 +177,16 @@ static bool on_blames_told(struct actor *actor, struct actor_event *event UNUSED
 
 static bool on_applied(struct actor *actor, struct actor_event *event)
 {
-	action_step_applied(&actor->env, event);
+	struct action *a = actions_find(&actor->actions, event->about.action);
+
+	if (a && a->out)
+		action_step_applied(&actor->env, a, &event->answer);
 	return false;
 }
 
 static bool on_tried(struct actor *actor, struct actor_event *event)
 {
-	dry_run_answered(&actor->env, event);
+	effect_tried(&actor->env, event);
 	return false;
 }
 
@@ -196,7 +198,7 @@ static bool on_jobs(struct actor *actor, struct actor_event *event)
 
 static bool on_confirmed(struct actor *actor, struct actor_event *event)
 {
-	action_step_confirmed(&actor->env, event);
+	action_step_confirmed(&actor->env, &event->answer);
 	return true;
 }
 

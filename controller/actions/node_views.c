@@ -120,10 +120,9 @@ void node_views_each(const struct node_views *views,
 	map_each(&views->map, walk_one, &walk);
 }
 
-struct node_views_change node_views_put(struct node_views *views, struct cluster_node *node,
-					struct fleet_node *facts)
+struct node_views_change node_views_put(const struct actor_env *env, struct cluster_node *node)
 {
-	struct node_view *view = node_views_need(views, node->name);
+	struct node_view *view = node_views_need(env->views, node->name);
 	const struct node_views_change change = {
 		.view = view,
 		.news = !view->there || !cluster_node_same(&view->c, node),
@@ -134,8 +133,8 @@ struct node_views_change node_views_put(struct node_views *views, struct cluster
 	view->c = *node;
 	*node = (struct cluster_node){ 0 };
 	view->there = true;
-	view->node = facts;
-	view->listed = views->listing;
+	view->node = fleet_need(env->fleet, view->name, env_real_us(env));
+	view->listed = env->views->listing;
 	return change;
 }
 

@@ -106,7 +106,9 @@ static void texts_free(void *owner, const size_t *texts, size_t n)
 static bool texts_same(const void *a, const void *b, const size_t *texts, size_t n)
 {
 	while (n-- > 0) {
-		if (!streq(text_in(a, texts[n]), text_in(b, texts[n])))
+		const char *one = text_in(a, texts[n]), *other = text_in(b, texts[n]);
+
+		if (!streq(one, other))
 			return false;
 	}
 	return true;

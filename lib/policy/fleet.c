@@ -265,18 +265,26 @@ void fleet_set_sku(struct fleet *f, struct fleet_node *node, const char *sku)
 	set_name(&f->skus, &node->sku, sku);
 }
 
+/* The numbers of the texts, new memory. */
+static int *hold_all(struct names *names, const char *const *texts, size_t n)
+{
+	int *held = xcalloc(n + 1, sizeof(*held));
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		held[i] = names_hold(names, texts[i]);
+	return held;
+}
+
 void fleet_set_jobs(struct fleet *f, struct fleet_node *node, const char *const *jobs, size_t n)
 {
 	int *held;
-	size_t i;
 
 	n = MIN(n, (size_t)FLEET_JOBS_MAX);
 	node->jobs_known = true;
 	if (n == 0 && node->n_jobs == 0)
 		return;
-	held = xcalloc(MAX(n, (size_t)1), sizeof(*held));
-	for (i = 0; i < n; i++)
-		held[i] = names_hold(&f->jobs, jobs[i]);
+	held = hold_all(&f->jobs, jobs, n);
 	drop_jobs(f, node);
 	free(node->jobs);
 	node->jobs = held;
@@ -300,12 +308,9 @@ void fleet_set_settings(struct fleet *f, struct fleet_node *node, const char *co
 			size_t n)
 {
 	int *held;
-	size_t i;
 
 	n = MIN(n, (size_t)FLEET_SETTINGS_MAX);
-	held = xcalloc(MAX(n, (size_t)1), sizeof(*held));
-	for (i = 0; i < n; i++)
-		held[i] = names_hold(&f->settings, settings[i]);
+	held = hold_all(&f->settings, settings, n);
 	qsort(held, n, sizeof(*held), compare_numbers);
 	drop_settings(f, node);
 	free(node->settings);
