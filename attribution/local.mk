@@ -8,15 +8,15 @@ libattribution_a_SOURCES = attribution/align.c attribution/align.h attribution/a
 	attribution/hotspa_places.c attribution/hotspa_places.h attribution/pack_pace.c attribution/pack_pace.h attribution/outlook.c attribution/outlook.h attribution/outlook_check.c attribution/outlook_check.h attribution/outlook_hotspa.c attribution/outlook_hotspa.h attribution/outlook_show.c attribution/outlook_show.h \
 	attribution/crew.c attribution/crew.h attribution/document.c attribution/form_heatmap.c attribution/form_kinds.h \
 	attribution/ends.c attribution/ends.h attribution/form_table.c attribution/form_timeline.c attribution/forms.c attribution/forms.h attribution/graph.c \
-	attribution/graph.h attribution/graph_draft.c attribution/graph_draft.h attribution/graph_order.c \
-	attribution/graph_pipeline.c attribution/hints.c attribution/hints.h attribution/optype.c attribution/optype.h \
+	attribution/graph.h attribution/graph_draft.c attribution/graph_draft.h attribution/graph_order.c attribution/graph_pipeline.c \
+	attribution/hints.c attribution/hints.h attribution/optype.c attribution/optype.h \
 	attribution/outline.c attribution/outline.h attribution/replace.c attribution/replace.h attribution/summary_remedies.c attribution/summary_remedies.h \
 	attribution/lateness.c attribution/lateness.h attribution/lateness_document.c attribution/lateness_document.h attribution/lottery.c attribution/lottery.h attribution/pace.c attribution/pace.h attribution/replay.c \
 	attribution/replay.h attribution/simulate.c attribution/simulate.h attribution/slowdown.c attribution/slowdown.h \
 	attribution/speeds.c attribution/speeds.h attribution/subjects.c attribution/subjects.h attribution/summary.c attribution/summary.h attribution/summary_detail.c attribution/summary_detail.h attribution/suspects.c \
 	attribution/suspects.h attribution/trace.h attribution/trace_build.c attribution/trace_job.c \
 	attribution/trace_part.c attribution/trace_part.h attribution/trace_shape.c attribution/trace_shape.h \
-	attribution/trace_twice.c attribution/trace_window.c attribution/wave.c attribution/wave.h attribution/words.c \
+	attribution/wave.c attribution/wave.h attribution/words.c \
 	attribution/words.h
 libattribution_a_CFLAGS = $(AM_CFLAGS) $(SIMD_CFLAGS)
 

@@ -221,3 +221,148 @@ void shape_release(struct shape *shape)
 	free(shape->dropped);
 	*shape = (struct shape){ 0 };
 }
+
+/* --- what stays in a builder when the steps of a window are built --- */
+
+struct left_op {
+	struct held_op op;
+	struct held_run place;
+};
+
+static size_t gather_left(const struct trace_part *part, const uint32_t *place, struct left_op *ops)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < part->n_ops; i++) {
+		const struct held_op *op = trace_part_at(part, i);
+
+		if (place[op->step] != SHAPE_NONE)
+			continue;
+		if (ops)
+			ops[n] = (struct left_op){ *op, trace_part_place(part, i) };
+		n++;
+	}
+	return n;
+}
+
+/* Take the part apart and put back what is left. */
+static int keep_left(struct trace_part *part, const uint32_t *place, int64_t step, struct err *err)
+{
+	CLEANUP(freep) struct left_op *ops = NULL;
+	size_t i, n = gather_left(part, place, NULL);
+	int r = 0;
+
+	ops = calloc(n + 1, sizeof(*ops));
+	if (!ops)
+		return err_set(err, ENOMEM, "no memory for %zu operations", n);
+	(void)gather_left(part, place, ops);
+	trace_part_clear(part);
+	for (i = 0; i < n && r == 0; i++) {
+		ops[i].op.step = (uint32_t)trace_part_step(part, step);
+		r = trace_part_append(part, &ops[i].op, ops[i].place.block, ops[i].place.line, err);
+	}
+	part->last_step = 0;
+	return r;
+}
+
+int held_keep(struct trace_builder *builder, const struct shape *shape, struct err *err)
+{
+	struct trace_part *part;
+	size_t p = 0;
+	int r;
+
+	for (part = builder->parts; part; part = part->next, p++) {
+		if (!shape->leaves) {
+			trace_part_clear(part);
+			continue;
+		}
+		r = keep_left(part, shape->place[p], shape->left, err);
+		if (r < 0)
+			return r;
+	}
+	builder->n_windows++;
+	builder->built = xrealloc(builder->built, builder->n_built + shape->n_steps,
+				  sizeof(*builder->built));
+	memcpy(builder->built + builder->n_built, shape->steps,
+	       shape->n_steps * sizeof(*builder->built));
+	builder->n_built += shape->n_steps;
+	qsort(builder->built, builder->n_built, sizeof(*builder->built), by_value);
+	return 0;
+}
+
+/* --- an operation that is there twice: looked for where a step was dropped --- */
+
+struct entry {
+	uint64_t lane, identity;
+	const struct trace_part *part;
+	size_t i;
+};
+
+int shape_twice(const struct trace_builder *builder, const struct trace_part *part, size_t i,
+		uint64_t other_line, struct err *err)
+{
+	const struct held_op *op = trace_part_at(part, i);
+	uint64_t line = trace_part_line(builder, part, i);
+
+	return err_set(err, EINVAL,
+		       "line %" PRIu64 ": %s %" PRIu32 " of stage %u, dp_rank %u, step %" PRId64
+		       " appears twice (line %" PRIu64 " has it too)",
+		       MAX(line, other_line), optype_name(op->type), op->seq, op->stage,
+		       op->dp_rank, part->steps[op->step], MIN(line, other_line));
+}
+
+static int by_lane_and_identity(const void *a, const void *b)
+{
+	const struct entry *left = a, *right = b;
+
+	if (left->lane != right->lane)
+		return left->lane < right->lane ? -1 : 1;
+	return (left->identity > right->identity) - (left->identity < right->identity);
+}
+
+static size_t gather_entries(const struct trace_builder *builder, const struct shape *shape,
+			     struct entry *entries)
+{
+	const struct trace_part *part;
+	size_t i, p = 0, n = 0;
+
+	for (part = builder->parts; part; part = part->next, p++) {
+		for (i = 0; i < part->n_ops; i++) {
+			const struct held_op *op = trace_part_at(part, i);
+			uint32_t step = shape->place[p][op->step];
+
+			if (step == SHAPE_NONE || shape->kept[step] != SHAPE_NONE)
+				continue;
+			if (entries)
+				entries[n] = (struct entry){ (uint64_t)step * builder->job.dp +
+								     op->dp_rank,
+							     held_identity(op), part, i };
+			n++;
+		}
+	}
+	return n;
+}
+
+int shape_check_twice(const struct trace_builder *builder, const struct shape *shape,
+		      struct err *err)
+{
+	CLEANUP(freep) struct entry *entries = NULL;
+	size_t i, n;
+
+	if (shape->n_dropped == 0)
+		return 0;
+	n = gather_entries(builder, shape, NULL);
+	entries = calloc(n + 1, sizeof(*entries));
+	if (!entries)
+		return err_set(err, ENOMEM, "no memory for %zu operations", n);
+	(void)gather_entries(builder, shape, entries);
+	qsort(entries, n, sizeof(*entries), by_lane_and_identity);
+	for (i = 1; i < n; i++) {
+		if (by_lane_and_identity(&entries[i - 1], &entries[i]) == 0)
+			return shape_twice(
+				builder, entries[i].part, entries[i].i,
+				trace_part_line(builder, entries[i - 1].part, entries[i - 1].i),
+				err);
+	}
+	return 0;
+}

@@ -371,19 +371,22 @@ static void give_back(const struct actor_env *env, struct action *a, enum action
 	node_views_set_coming(env, a->host, false);
 }
 
-void action_end(const struct actor_env *env, struct action *a, enum action_state state,
-		unsigned status, const char *words)
+void action_end_told(const struct actor_env *env, struct action *a, enum action_state state,
+		     const struct actor_reply *told)
 {
 	struct err err = ERR_INIT;
 
 	count_end(env->counts, a, state);
 	a->phase = PHASE_END;
 	a->end_state = (int)state;
-	a->end_status = status;
-	free(a->end_words);
-	a->end_words = xstrdup(words);
-	if (store_end_action(env->store, a->id, (int)state, words, env_real_us(env), &err) < 0)
+	if (store_end_action(env->store, a->id, (int)state, told->words, env_real_us(env), &err) < 0)
 		log_warning("an action has ended but is not recorded yet: %s", err.msg);
+	/* Whoever asked is told later: action_leave(). */
+	free(a->end_words);
+	a->end_status = told->status;
+	a->end_words = xstrdup(told->words);
+	a->end_rule = xstrdup(told->rule);
+	a->end_allows = xstrdup(told->allows);
 	/* The node was another one, or another's: nothing was set, and the rate is not used up by it. */
 	if (state == ACTION_DROPPED || state == ACTION_REFUSED)
 		uncount(env, a);
@@ -396,12 +399,10 @@ void action_end(const struct actor_env *env, struct action *a, enum action_state
 	env_commit_wanted(env);
 }
 
-void action_refuse(const struct actor_env *env, struct action *a, const char *words,
-		   const char *rule, const char *allows)
+void action_end(const struct actor_env *env, struct action *a, enum action_state state,
+		unsigned status, const char *words)
 {
-	action_end(env, a, ACTION_REFUSED, 409, words);
-	a->end_rule = xstrdup(rule);
-	a->end_allows = xstrdup(allows);
+	action_end_told(env, a, state, &(struct actor_reply){ .status = status, .words = words });
 }
 
 /* --- after a start --- */

@@ -68,7 +68,7 @@ struct action {
 	uint64_t marked_us; /* of a cordon: what the mark that was sent last says of its time */
 	uint64_t lifts_us;  /* of an uncordon: the time of the mark that is to go, none younger */
 	bool out;	    /* an answer is on its way */
-	bool dry_run;	    /* the cluster is only asked whether it would: dry_run.c */
+	bool dry_run;	    /* the cluster is only asked whether it would: effect_try() */
 	/* Of an eviction: drain.c. */
 	bool only_ask;	      /* what runs there is only told */
 	char *progress;	      /* what its row last said of how far it is, or NULL */
@@ -114,13 +114,13 @@ struct action *action_begin(const struct actor_env *env, struct node_view *host,
 int64_t action_record(const struct actor_env *env, enum action_kind kind, enum action_state state,
 		      const struct action_start *start, const char *result);
 
-/* It is over: the row, and after the commit whoever asked. */
+/* It is over: the row, and after the commit whoever asked is told so, but for its number. */
+void action_end_told(const struct actor_env *env, struct action *a, enum action_state state,
+		     const struct actor_reply *told);
+
+/* The same where nothing refused it. */
 void action_end(const struct actor_env *env, struct action *a, enum action_state state,
 		unsigned status, const char *words);
-
-/* The same for what is refused: by what, and what would allow it. */
-void action_refuse(const struct actor_env *env, struct action *a, const char *words,
-		   const char *rule, const char *allows);
 
 /* Tell whoever asked for it, and forget it. Its host; NULL: it has none, or that is gone. */
 struct node_view *action_leave(const struct actor_env *env, struct action *a);

@@ -7,7 +7,6 @@
 #include "controller/actions/action.h"
 #include "controller/actions/actor_env.h"
 #include "controller/actions/actor_queue.h"
-#include "controller/actions/drain.h"
 #include "controller/actions/effect.h"
 #include "controller/actions/node_views.h"
 #include "controller/actions/reservation.h"
@@ -41,22 +40,21 @@ static void complete(const struct actor_env *env, struct action *a)
 		action_end(env, a, ACTION_DONE, 200, words);
 }
 
-/* It did not go well: later, or never. */
-static void try_again(const struct actor_env *env, struct action *a,
-		      const struct cluster_answer *answer)
+/* It did not go well: later. False: it was tried as often as it may be. */
+static bool is_tried_again(const struct actor_env *env, struct action *a,
+			   const struct cluster_answer *answer)
 {
 	uint64_t wait_us = backoff_fail(&a->backoff, answer->retry_us, random_u64());
 
 	if (answer->result == CLUSTER_REFUSED)
 		wait_us = node_views_refused_us(a->host);
 	a->question = 0;
-	if (a->backoff.failures > TRIES_MAX) {
-		action_end(env, a, ACTION_FAILED, 503, answer->words);
-		return;
-	}
+	if (a->backoff.failures > TRIES_MAX)
+		return false;
 	a->again_us = env_mono_us(env) + wait_us;
 	log_warning("%s has not succeeded yet and will be retried node=%s tries=%u: %s",
 		    action_kind_names[a->kind], a->node, a->backoff.failures, answer->words);
+	return true;
 }
 
 /* What was decided on a node as it was is decided again; what is to be done anyway waits. */
@@ -97,13 +95,16 @@ static bool is_confirmed(const struct actor_env *env, struct action *a)
 
 static void drop_unfit(const struct actor_env *env, struct action *a)
 {
-	static const char words[] =
-		"more hosts are out of service than when this was decided: the budget is used up";
+	static const struct actor_reply told = {
+		.status = 409,
+		.rule = "budget",
+		.words = "more hosts are out of service than when this was decided: the budget is "
+			 "used up",
+		.allows = "retrying: the answer then names the budget",
+	};
 
-	if (is_by_policy(a))
-		action_end(env, a, ACTION_DROPPED, 409, words);
-	else
-		action_refuse(env, a, words, "budget", "retrying: the answer then names the budget");
+	/* What the policy decided nobody is told of. */
+	action_end_told(env, a, is_by_policy(a) ? ACTION_DROPPED : ACTION_REFUSED, &told);
 }
 
 static bool fits(const struct actor_env *env, const struct budget *budget, const struct action *a)
@@ -136,9 +137,9 @@ static void drop_all_unfit(const struct actor_env *env)
 	free(waiting);
 }
 
-void action_step_confirmed(const struct actor_env *env, const struct actor_event *event)
+void action_step_confirmed(const struct actor_env *env, const struct cluster_answer *answer)
 {
-	const bool done = event->answer.result == CLUSTER_DONE;
+	const bool done = answer->result == CLUSTER_DONE;
 	struct action *a;
 
 	reservation_answered(env->places, done);
@@ -148,8 +149,8 @@ void action_step_confirmed(const struct actor_env *env, const struct actor_event
 	}
 	for (a = env->actions->first; a; a = a->next) {
 		if (a->question > 0 && a->question <= env->places->questions &&
-		    a->phase == PHASE_APPLY && !a->out)
-			try_again(env, a, &event->answer);
+		    a->phase == PHASE_APPLY && !a->out && !is_tried_again(env, a, answer))
+			action_end(env, a, ACTION_FAILED, 503, answer->words);
 	}
 }
 
@@ -177,7 +178,7 @@ static void apply(const struct actor_env *env, struct action *a)
 		return;
 	a->out = true;
 	a->question = 0; /* the next time it is asked again */
-	effect_apply(env, a);
+	effect_send(env, a);
 }
 
 /* Take a place in the ledger before the node is touched. */
@@ -262,72 +263,64 @@ void action_step_all(const struct actor_env *env)
 
 /* --- from the cluster --- */
 
-/* The node is another one than that which was decided on: decide again. */
-static void on_conflict(const struct actor_env *env, struct action *a,
-			const struct cluster_answer *answer)
-{
-	env->counts->conflicts++;
-	if (!is_by_policy(a)) {
-		try_again(env, a, answer);
-		return;
-	}
-	node_views_conflict(env, a->host);
-	action_end(env, a, ACTION_DROPPED, 409, answer->words);
-}
-
 /* While the answer was on its way its node may have gone, and another one come by its name. */
 static bool is_of_the_node(const struct action *a, const struct cluster_answer *answer)
 {
 	return a->host->there && (!answer->node || streq(answer->node->uid, a->host->c.uid));
 }
 
-static void on_not_yet(const struct actor_env *env, struct action *a,
-		       const struct cluster_answer *answer)
+/* What takes its time goes on until it says itself that it has failed. */
+static void go_on(const struct actor_env *env, struct action *a, const struct cluster_answer *answer)
 {
-	CLEANUP(freep) char *failed = NULL;
 	uint64_t wait_us;
+	CLEANUP(freep) char *failed = effect_go_on(env, a, answer, &wait_us);
 
-	if (a->kind != ACT_EVICT) {
-		try_again(env, a, answer);
-		return;
-	}
-	failed = drain_again(env, a, answer, &wait_us);
 	if (failed)
 		action_end(env, a, ACTION_FAILED, 503, failed);
 	else
 		a->again_us = env_mono_us(env) + wait_us;
 }
 
-void action_step_applied(const struct actor_env *env, const struct actor_event *event)
+/* It is over, unless it is tried again. */
+static void on_not_done(const struct actor_env *env, struct action *a,
+			const struct cluster_answer *answer)
 {
-	const struct cluster_answer *answer = &event->answer;
-	struct action *a = actions_find(env->actions, event->about.action);
+	struct actor_reply told = { .status = 409, .words = answer->words };
+	enum action_state state = ACTION_DROPPED;
 
-	if (!a || !a->out)
+	if (answer->result == CLUSTER_GONE) {
+		told.status = 404;
+	} else if (answer->result == CLUSTER_NOT_OURS) {
+		state = ACTION_REFUSED;
+		told.rule = "not-ours";
+		told.allows = "lift it where it was set: Assay never lifts another owner's cordon";
+	} else if (answer->result == CLUSTER_CONFLICT && is_by_policy(a)) {
+		/* The node is another one than that which was decided on: decide again. */
+		node_views_conflict(env, a->host);
+	} else if (is_tried_again(env, a, answer)) {
 		return;
-	a->out = false;
-	switch (answer->result) {
-	case CLUSTER_DONE:
-		if (is_of_the_node(a, answer))
-			complete(env, a);
-		else
-			action_end(env, a, ACTION_DROPPED, 404, "the node is gone");
-		break;
-	case CLUSTER_CONFLICT:
-		on_conflict(env, a, answer);
-		break;
-	case CLUSTER_NOT_OURS:
-		action_refuse(env, a, answer->words, "not-ours",
-			      "lift it where it was set: Assay never lifts another owner's cordon");
-		break;
-	case CLUSTER_GONE:
-		action_end(env, a, ACTION_DROPPED, 404, answer->words);
-		break;
-	case CLUSTER_REFUSED:
-	case CLUSTER_AGAIN:
-		on_not_yet(env, a, answer);
-		break;
+	} else {
+		state = ACTION_FAILED;
+		told.status = 503;
 	}
+	action_end_told(env, a, state, &told);
+}
+
+void action_step_applied(const struct actor_env *env, struct action *a,
+			 const struct cluster_answer *answer)
+{
+	const bool later = answer->result == CLUSTER_REFUSED || answer->result == CLUSTER_AGAIN;
+
+	a->out = false;
+	env->counts->conflicts += answer->result == CLUSTER_CONFLICT;
+	if (later && effect_takes_time(a->kind))
+		go_on(env, a, answer);
+	else if (answer->result != CLUSTER_DONE)
+		on_not_done(env, a, answer);
+	else if (is_of_the_node(a, answer))
+		complete(env, a);
+	else
+		action_end(env, a, ACTION_DROPPED, 404, "the node is gone");
 }
 
 /* --- after a start --- */

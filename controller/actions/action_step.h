@@ -7,17 +7,19 @@
 
 #include "lib/base/macro.h"
 
+struct action;
 struct actor_env;
-struct actor_event;
+struct cluster_answer;
 
 /* Go on with all that can. */
 void action_step_all(const struct actor_env *env);
 
-/* The answer to an effect (ACTOR_APPLIED). */
-void action_step_applied(const struct actor_env *env, const struct actor_event *event);
+/* The answer to its effect, for which it waits (ACTOR_APPLIED). */
+void action_step_applied(const struct actor_env *env, struct action *a,
+			 const struct cluster_answer *answer);
 
 /* The answer to the last look (ACTOR_CONFIRMED). */
-void action_step_confirmed(const struct actor_env *env, const struct actor_event *event);
+void action_step_confirmed(const struct actor_env *env, const struct cluster_answer *answer);
 
 /*
  * What was under way when a controller ended. The node says whether it happened: done and not

@@ -9,7 +9,7 @@
 #include "controller/actions/actor_queue.h"
 #include "controller/actions/admissions.h"
 #include "controller/actions/decider.h"
-#include "controller/actions/dry_run.h"
+#include "controller/actions/effect.h"
 #include "controller/actions/ledger_sync.h"
 #include "controller/actions/node_life.h"
 #include "controller/actions/node_record.h"
@@ -51,12 +51,11 @@ const struct actor_env *actor_env(const struct actor *actor)
 static bool on_node(struct actor *actor, struct actor_event *event)
 {
 	const struct actor_env *env = &actor->env;
-	struct fleet_node *facts = fleet_need(env->fleet, event->node.name, env_real_us(env));
-	const struct node_views_change change = node_views_put(env->views, &event->node, facts);
+	const struct node_views_change change = node_views_put(env, &event->node);
 	struct node_view *view = change.view;
 	const struct action *a = actions_of(view);
 
-	if (!facts)
+	if (!view->node)
 		log_warning("too many nodes: one is ignored node=%s", view->name);
 	reports_take_early(&actor->reports, env, view->name);
 	node_views_set_coming(env, view, a && action_reserves(a->kind));
@@ -70,19 +69,16 @@ static bool on_node(struct actor *actor, struct actor_event *event)
 	return false;
 }
 
-static void drop(struct actor *actor, const char *name)
+static void drop(struct actor *actor, struct node_view *host)
 {
 	const struct actor_env *env = &actor->env;
-	struct node_view *host = node_views_find(env->views, name);
-	struct fleet_node *node = fleet_find(env->fleet, name);
+	struct fleet_node *node = fleet_find(env->fleet, host->name);
 
-	if (!host || !host->known)
-		return;
 	retest_drop(env, host);
 	if (node)
 		fleet_remove(env->fleet, node);
-	node_life_drop(env, name);
-	reports_drop(&actor->reports, name);
+	node_life_drop(env, host->name);
+	reports_drop(&actor->reports, host->name);
 	admissions_drop(host);
 	node_views_drop(env->views, host);
 	env_news(env);
@@ -92,19 +88,20 @@ static void drop(struct actor *actor, const char *name)
 
 static bool on_gone(struct actor *actor, struct actor_event *event)
 {
-	drop(actor, event->about.node);
+	struct node_view *host = node_views_find(&actor->views, event->about.node);
+
+	if (host && host->known)
+		drop(actor, host);
 	return false;
 }
 
 /* What the list did not name is gone. */
 static void drop_unlisted(struct actor *actor)
 {
-	char *name;
+	struct node_view *host;
 
-	while ((name = node_views_unlisted(&actor->views))) {
-		drop(actor, name);
-		free(name);
-	}
+	while ((host = node_views_unlisted(&actor->views)))
+		drop(actor, host);
 }
 
 /* Hosts that report and are no nodes of the cluster are nobody's to act on. */
@@ -180,13 +177,16 @@ static bool on_blames_told(struct actor *actor, struct actor_event *event UNUSED
 
 static bool on_applied(struct actor *actor, struct actor_event *event)
 {
-	action_step_applied(&actor->env, event);
+	struct action *a = actions_find(&actor->actions, event->about.action);
+
+	if (a && a->out)
+		action_step_applied(&actor->env, a, &event->answer);
 	return false;
 }
 
 static bool on_tried(struct actor *actor, struct actor_event *event)
 {
-	dry_run_answered(&actor->env, event);
+	effect_tried(&actor->env, event);
 	return false;
 }
 
@@ -198,7 +198,7 @@ static bool on_jobs(struct actor *actor, struct actor_event *event)
 
 static bool on_confirmed(struct actor *actor, struct actor_event *event)
 {
-	action_step_confirmed(&actor->env, event);
+	action_step_confirmed(&actor->env, &event->answer);
 	return true;
 }
 

@@ -23,7 +23,7 @@ enum actor_event_kind {
 	ACTOR_STALE,
 	/* what it answers */
 	ACTOR_APPLIED,
-	ACTOR_TRIED, /* an effect that was not meant: dry_run.h */
+	ACTOR_TRIED, /* an effect that was not meant: effect_try() */
 	ACTOR_JOBS,
 	ACTOR_CONFIRMED,
 	ACTOR_LEDGER_READ,

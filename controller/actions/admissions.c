@@ -5,7 +5,7 @@
 
 #include "controller/actions/action.h"
 #include "controller/actions/actor_env.h"
-#include "controller/actions/dry_run.h"
+#include "controller/actions/effect.h"
 #include "controller/actions/node_life.h"
 #include "controller/actions/node_views.h"
 #include "lib/base/err.h"
@@ -225,7 +225,7 @@ static void look_at(struct admissions *all, const struct actor_env *env, struct 
 	else if (d.answer == STARTUP_STAYS)
 		record_stays(env, view->name, &d);
 	else
-		dry_run(env, view, ACT_VERIFIED, &start);
+		effect_try(env, view, ACT_VERIFIED, &start);
 }
 
 static void forget_startup(struct admission *host)

@@ -6,7 +6,7 @@
 #include "controller/actions/action.h"
 #include "controller/actions/actor_env.h"
 #include "controller/actions/drain.h"
-#include "controller/actions/dry_run.h"
+#include "controller/actions/effect.h"
 #include "controller/actions/node_life.h"
 #include "controller/actions/node_views.h"
 #include "controller/actions/reservation.h"
@@ -116,7 +116,7 @@ static void record_dry_run(const struct actor_env *env, struct node_view *host,
 		return;
 	if (kinds[one->action] == ACT_CORDON)
 		env->counts->cordons_rehearsed++;
-	dry_run(env, host, (enum action_kind)kinds[one->action], &start);
+	effect_try(env, host, (enum action_kind)kinds[one->action], &start);
 	log_info("would %s node=%s: %s", decision_action_names[one->action], one->node->name,
 		 one->reason);
 }

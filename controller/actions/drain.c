@@ -50,7 +50,7 @@ const char *drain_overtaken(const struct actor_env *env, const struct action *a)
 	return NULL;
 }
 
-void drain_apply(const struct actor_env *env, struct action *a, const struct cluster_call *call)
+void drain_send(const struct actor_env *env, struct action *a, const struct cluster_call *call)
 {
 	const struct policy *policy = env_policy(env);
 	const bool evicts = policy->drain_mode == DRAIN_AFTER_GRACE;
@@ -133,7 +133,7 @@ static void show_progress(const struct actor_env *env, struct action *a, const c
 	log_info("not drained yet node=%s: %s", a->node, words);
 }
 
-char *drain_again(const struct actor_env *env, struct action *a,
+char *drain_go_on(const struct actor_env *env, struct action *a,
 		  const struct cluster_answer *answer, uint64_t *ret_wait_us)
 {
 	*ret_wait_us = answer->result == CLUSTER_REFUSED ? node_views_refused_us(a->host)

@@ -25,7 +25,7 @@ bool drain_may_begin(const struct node_view *host);
 const char *drain_overtaken(const struct actor_env *env, const struct action *a);
 
 /* One round of it. */
-void drain_apply(const struct actor_env *env, struct action *a, const struct cluster_call *call);
+void drain_send(const struct actor_env *env, struct action *a, const struct cluster_call *call);
 
 /* Nothing runs there any more, or all of it was told. */
 int drain_complete(const struct actor_env *env, struct action *a, struct err *err);
@@ -34,5 +34,5 @@ int drain_complete(const struct actor_env *env, struct action *a, struct err *er
  * Something is still there: go on after `ret_wait_us`, and NULL; or its deadline has come, and why
  * it has failed, new memory.
  */
-char *drain_again(const struct actor_env *env, struct action *a,
+char *drain_go_on(const struct actor_env *env, struct action *a,
 		  const struct cluster_answer *answer, uint64_t *ret_wait_us);

@@ -7,8 +7,8 @@ libcontroller_a_SOURCES += controller/actions/action.c controller/actions/action
 	controller/actions/actor_told.c controller/actions/actor_told.h controller/actions/actor_views.c controller/actions/actor_views.h \
 	controller/actions/admissions.c controller/actions/admissions.h controller/actions/burn_queue.c controller/actions/burn_queue.h \
 	controller/actions/burns.c controller/actions/burns.h controller/actions/decider.c \
-	controller/actions/decider.h controller/actions/drain.c controller/actions/drain.h controller/actions/dry_run.c \
-	controller/actions/dry_run.h controller/actions/effect.c controller/actions/effect.h controller/actions/ledger_sync.c \
+	controller/actions/decider.h controller/actions/drain.c controller/actions/drain.h \
+	controller/actions/effect.c controller/actions/effect.h controller/actions/ledger_sync.c \
 	controller/actions/ledger_sync.h controller/actions/node_jobs.c controller/actions/node_jobs.h \
 	controller/actions/node_life.c controller/actions/node_life.h controller/actions/node_record.c \
 	controller/actions/node_record.h controller/actions/node_view.c controller/actions/node_view.h \

@@ -120,10 +120,9 @@ void node_views_each(const struct node_views *views,
 	map_each(&views->map, walk_one, &walk);
 }
 
-struct node_views_change node_views_put(struct node_views *views, struct cluster_node *node,
-					struct fleet_node *facts)
+struct node_views_change node_views_put(const struct actor_env *env, struct cluster_node *node)
 {
-	struct node_view *view = node_views_need(views, node->name);
+	struct node_view *view = node_views_need(env->views, node->name);
 	const struct node_views_change change = {
 		.view = view,
 		.news = !view->there || !cluster_node_same(&view->c, node),
@@ -134,30 +133,30 @@ struct node_views_change node_views_put(struct node_views *views, struct cluster
 	view->c = *node;
 	*node = (struct cluster_node){ 0 };
 	view->there = true;
-	view->node = facts;
-	view->listed = views->listing;
+	view->node = fleet_need(env->fleet, view->name, env_real_us(env));
+	view->listed = env->views->listing;
 	return change;
 }
 
 struct unlisted {
 	unsigned listing;
-	const char *name;
+	struct node_view *first;
 };
 
 static void find_unlisted(void *context, struct node_view *view)
 {
 	struct unlisted *u = context;
 
-	if (!u->name && (!view->there || view->listed != u->listing))
-		u->name = view->name;
+	if (!u->first && (!view->there || view->listed != u->listing))
+		u->first = view;
 }
 
-char *node_views_unlisted(const struct node_views *views)
+struct node_view *node_views_unlisted(const struct node_views *views)
 {
 	struct unlisted u = { views->listing, NULL };
 
 	node_views_each(views, find_unlisted, &u);
-	return xstrdup(u.name);
+	return u.first;
 }
 
 void node_views_synced(struct node_views *views)

@@ -84,12 +84,11 @@ struct node_views_change {
 	bool news, was_ours;
 };
 
-/* The cluster tells of a node; it is taken, and zeroed. `facts`: its own in the fleet, or NULL. */
-struct node_views_change node_views_put(struct node_views *views, struct cluster_node *node,
-					struct fleet_node *facts);
+/* The cluster tells of a node; it is taken, and zeroed. */
+struct node_views_change node_views_put(const struct actor_env *env, struct cluster_node *node);
 
-/* It has named all: the name of one that it did not, new memory; NULL: no more. */
-char *node_views_unlisted(const struct node_views *views);
+/* It has named all: one that it did not, and that is known; NULL: no more. */
+struct node_view *node_views_unlisted(const struct node_views *views);
 void node_views_synced(struct node_views *views);
 
 /* --- facts --- */

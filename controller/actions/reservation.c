@@ -284,22 +284,34 @@ static void merge_breaker(const struct breaker *own, struct breaker *fresh)
 	*fresh = merged;
 }
 
+/* RESERVATION_READ, with `ret`; or why there is none, and after RESERVATION_LATER it is read again. */
+static enum reservation_result read_ledger(struct reservation *r,
+					   const struct cluster_answer *answer, uint64_t now_us,
+					   struct ledger *ret, struct err *err)
+{
+	if (answer->result == CLUSTER_GONE)
+		return RESERVATION_REMOVED;
+	if (answer->result != CLUSTER_DONE) {
+		(void)err_set(err, EAGAIN, "%s", answer->words);
+		return postpone(r, answer->retry_us, now_us);
+	}
+	return ledger_decode(answer->text, ret, err) < 0 ? RESERVATION_UNREADABLE
+							 : RESERVATION_READ;
+}
+
 enum reservation_result reservation_take_over(struct reservation *r,
 					      const struct cluster_answer *answer, uint64_t now_us,
 					      struct reservation_news *ret, struct err *err)
 {
-	const bool is_there = answer->result == CLUSTER_DONE;
 	struct ledger fresh = { 0 };
+	const enum reservation_result result = read_ledger(r, answer, now_us, &fresh, err);
 
-	if (is_there && ledger_decode(answer->text, &fresh, err) < 0)
-		return RESERVATION_UNREADABLE;
-	if (!is_there && answer->result != CLUSTER_GONE) {
-		(void)err_set(err, EAGAIN, "%s", answer->words);
-		return postpone(r, answer->retry_us, now_us);
-	}
+	if (result != RESERVATION_READ && result != RESERVATION_REMOVED)
+		return result;
 	*ret = (struct reservation_news){ .ledger = fresh,
 					  .epoch = MAX(fresh.epoch, r->ledger.epoch) + 1,
-					  .version = is_there ? answer->version : NULL };
+					  .version = result == RESERVATION_READ ? answer->version
+										: NULL };
 	return RESERVATION_READ;
 }
 
@@ -313,19 +325,17 @@ enum reservation_result reservation_reread(struct reservation *r,
 					   struct reservation_news *ret, struct err *err)
 {
 	struct ledger fresh = { 0 };
+	const enum reservation_result result = read_ledger(r, answer, now_us, &fresh, err);
 
 	r->writing = false;
-	if (answer->result == CLUSTER_GONE) {
+	if (result == RESERVATION_REMOVED) {
 		free(TAKE(r->version));
 		r->generation++;
-		return RESERVATION_REMOVED;
 	}
-	if (answer->result != CLUSTER_DONE) {
-		(void)err_set(err, EAGAIN, "%s", answer->words);
-		return postpone(r, answer->retry_us, now_us);
-	}
-	if (ledger_decode(answer->text, &fresh, err) < 0)
-		return postpone(r, answer->retry_us, now_us);
+	if (result == RESERVATION_UNREADABLE)
+		return postpone(r, 0, now_us); /* a person may be mending it */
+	if (result != RESERVATION_READ)
+		return result;
 	*ret = (struct reservation_news){ .ledger = fresh,
 					  .epoch = r->ledger.epoch,
 					  .version = answer->version };

@@ -63,6 +63,57 @@ struct cluster_mark *cluster_mark_decode(const json_t *value)
 	return mark;
 }
 
+/* --- copies, and what is the same --- */
+
+/* The texts that each owns; what copies, compares and frees them goes by these. */
+static const size_t mark_texts[] = {
+	offsetof(struct cluster_mark, by),
+	offsetof(struct cluster_mark, incident),
+	offsetof(struct cluster_mark, reason),
+	offsetof(struct cluster_mark, action),
+};
+
+/* The version is the last: of two that are the same it may differ. */
+static const size_t node_texts[] = {
+	offsetof(struct cluster_node, name),	offsetof(struct cluster_node, uid),
+	offsetof(struct cluster_node, hold_by), offsetof(struct cluster_node, boot),
+	offsetof(struct cluster_node, address), offsetof(struct cluster_node, hands_off),
+	offsetof(struct cluster_node, version),
+};
+
+static char **text_at(void *owner, size_t offset)
+{
+	return (void *)((char *)owner + offset);
+}
+
+static const char *text_in(const void *owner, size_t offset)
+{
+	return *(const char *const *)(const void *)((const char *)owner + offset);
+}
+
+static void texts_copy(void *owner, const size_t *texts, size_t n)
+{
+	while (n-- > 0)
+		*text_at(owner, texts[n]) = xstrdup(*text_at(owner, texts[n]));
+}
+
+static void texts_free(void *owner, const size_t *texts, size_t n)
+{
+	while (n-- > 0)
+		free(*text_at(owner, texts[n]));
+}
+
+static bool texts_same(const void *a, const void *b, const size_t *texts, size_t n)
+{
+	while (n-- > 0) {
+		const char *one = text_in(a, texts[n]), *other = text_in(b, texts[n]);
+
+		if (!streq(one, other))
+			return false;
+	}
+	return true;
+}
+
 struct cluster_mark *cluster_mark_copy(const struct cluster_mark *mark)
 {
 	struct cluster_mark *copy;
@@ -71,10 +122,7 @@ struct cluster_mark *cluster_mark_copy(const struct cluster_mark *mark)
 		return NULL;
 	copy = xcalloc(1, sizeof(*copy));
 	*copy = *mark;
-	copy->by = xstrdup(mark->by);
-	copy->incident = xstrdup(mark->incident);
-	copy->reason = xstrdup(mark->reason);
-	copy->action = xstrdup(mark->action);
+	texts_copy(copy, mark_texts, ARRAY_SIZE(mark_texts));
 	copy->evidence = json_incref(mark->evidence);
 	return copy;
 }
@@ -83,25 +131,16 @@ void cluster_mark_free(struct cluster_mark *mark)
 {
 	if (!mark)
 		return;
-	free(mark->by);
-	free(mark->incident);
-	free(mark->reason);
-	free(mark->action);
+	texts_free(mark, mark_texts, ARRAY_SIZE(mark_texts));
 	json_decref(mark->evidence);
 	free(mark);
 }
 
 void cluster_node_release(struct cluster_node *node)
 {
-	free(node->name);
-	free(node->uid);
-	free(node->version);
+	texts_free(node, node_texts, ARRAY_SIZE(node_texts));
 	json_decref(node->labels);
 	cluster_mark_free(node->mark);
-	free(node->hold_by);
-	free(node->boot);
-	free(node->address);
-	free(node->hands_off);
 	*node = (struct cluster_node){ 0 };
 }
 
@@ -109,15 +148,9 @@ struct cluster_node cluster_node_copy(const struct cluster_node *node)
 {
 	struct cluster_node copy = *node;
 
-	copy.name = xstrdup(node->name);
-	copy.uid = xstrdup(node->uid);
-	copy.version = xstrdup(node->version);
+	texts_copy(&copy, node_texts, ARRAY_SIZE(node_texts));
 	copy.labels = json_incref(node->labels);
 	copy.mark = cluster_mark_copy(node->mark);
-	copy.hold_by = xstrdup(node->hold_by);
-	copy.boot = xstrdup(node->boot);
-	copy.address = xstrdup(node->address);
-	copy.hands_off = xstrdup(node->hands_off);
 	return copy;
 }
 
@@ -130,23 +163,19 @@ static bool same_mark(const struct cluster_mark *a, const struct cluster_mark *b
 {
 	if (!a || !b)
 		return a == b;
-	return streq(a->by, b->by) && streq(a->incident, b->incident) &&
-	       streq(a->reason, b->reason) && streq(a->action, b->action) &&
-	       same_json(a->evidence, b->evidence) && a->at_us == b->at_us &&
-	       a->epoch == b->epoch && a->pre == b->pre;
+	return a->at_us == b->at_us && a->epoch == b->epoch && a->pre == b->pre &&
+	       same_json(a->evidence, b->evidence) &&
+	       texts_same(a, b, mark_texts, ARRAY_SIZE(mark_texts));
 }
 
 bool cluster_node_same(const struct cluster_node *a, const struct cluster_node *b)
 {
-	return streq(a->name, b->name) && streq(a->uid, b->uid) &&
-	       same_json(a->labels, b->labels) && a->unschedulable == b->unschedulable &&
-	       a->ready == b->ready && a->managed == b->managed &&
-	       streq(a->hands_off, b->hands_off) && a->leaving == b->leaving &&
-	       a->outside == b->outside && a->since_us == b->since_us &&
-	       same_mark(a->mark, b->mark) && a->override_us == b->override_us &&
-	       a->hold_us == b->hold_us && streq(a->hold_by, b->hold_by) &&
-	       a->unverified == b->unverified && streq(a->boot, b->boot) &&
-	       streq(a->address, b->address);
+	return a->unschedulable == b->unschedulable && a->ready == b->ready &&
+	       a->managed == b->managed && a->leaving == b->leaving && a->outside == b->outside &&
+	       a->since_us == b->since_us && a->override_us == b->override_us &&
+	       a->hold_us == b->hold_us && a->unverified == b->unverified &&
+	       same_json(a->labels, b->labels) && same_mark(a->mark, b->mark) &&
+	       texts_same(a, b, node_texts, ARRAY_SIZE(node_texts) - 1);
 }
 
 const char *cluster_node_label(const struct cluster_node *node, const char *label)

@@ -265,18 +265,29 @@ void fleet_set_sku(struct fleet *f, struct fleet_node *node, const char *sku)
 	set_name(&f->skus, &node->sku, sku);
 }
 
-void fleet_set_jobs(struct fleet *f, struct fleet_node *node, const char *const *jobs, size_t n)
+/* The numbers of the first texts, at most `max`, new memory; how many. */
+static size_t hold_all(struct names *names, const char *const *texts, size_t n, size_t max,
+		       int **ret)
 {
 	int *held;
 	size_t i;
 
-	n = MIN(n, (size_t)FLEET_JOBS_MAX);
+	n = MIN(n, max);
+	held = xcalloc(n + 1, sizeof(*held));
+	for (i = 0; i < n; i++)
+		held[i] = names_hold(names, texts[i]);
+	*ret = held;
+	return n;
+}
+
+void fleet_set_jobs(struct fleet *f, struct fleet_node *node, const char *const *jobs, size_t n)
+{
+	int *held;
+
 	node->jobs_known = true;
 	if (n == 0 && node->n_jobs == 0)
 		return;
-	held = xcalloc(MAX(n, (size_t)1), sizeof(*held));
-	for (i = 0; i < n; i++)
-		held[i] = names_hold(&f->jobs, jobs[i]);
+	n = hold_all(&f->jobs, jobs, n, FLEET_JOBS_MAX, &held);
 	drop_jobs(f, node);
 	free(node->jobs);
 	node->jobs = held;
@@ -300,12 +311,8 @@ void fleet_set_settings(struct fleet *f, struct fleet_node *node, const char *co
 			size_t n)
 {
 	int *held;
-	size_t i;
 
-	n = MIN(n, (size_t)FLEET_SETTINGS_MAX);
-	held = xcalloc(MAX(n, (size_t)1), sizeof(*held));
-	for (i = 0; i < n; i++)
-		held[i] = names_hold(&f->settings, settings[i]);
+	n = hold_all(&f->settings, settings, n, FLEET_SETTINGS_MAX, &held);
 	qsort(held, n, sizeof(*held), compare_numbers);
 	drop_settings(f, node);
 	free(node->settings);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # lib/policy: the fleet: life cycle, findings, decisions, budgets, breaker, replay (pure). Included by Makefile.am.
 libjudge_a_SOURCES += lib/policy/bad_run.c lib/policy/bad_run.h lib/policy/blame.c lib/policy/blame.h lib/policy/breaker.c lib/policy/breaker.h \
-	lib/policy/breaker_json.c lib/policy/budget.c lib/policy/budget.h lib/policy/decide.c lib/policy/decide.h \
-	lib/policy/decide_alike.c lib/policy/decide_alike.h lib/policy/decide_apply.c lib/policy/decide_cordon.c lib/policy/decide_drain.c lib/policy/decide_gain.c lib/policy/decide_gain.h lib/policy/decide_groups.c lib/policy/decide_groups.h lib/policy/decide_inside.h \
+	lib/policy/budget.c lib/policy/budget.h lib/policy/decide.c lib/policy/decide.h \
+	lib/policy/decide_alike.c lib/policy/decide_alike.h lib/policy/decide_cordon.c lib/policy/decide_drain.c lib/policy/decide_gain.c lib/policy/decide_gain.h lib/policy/decide_groups.c lib/policy/decide_groups.h lib/policy/decide_inside.h \
 	lib/policy/decide_let_go.c lib/policy/decide_let_go.h lib/policy/decide_notices.c lib/policy/decide_notices.h lib/policy/decide_orders.c lib/policy/decide_shared.c lib/policy/decide_traits.c lib/policy/decide_traits.h \
 	lib/policy/deciding.c lib/policy/deciding.h lib/policy/deny.c lib/policy/deny.h lib/policy/diagnosis.c lib/policy/diagnosis.h lib/policy/fleet.c lib/policy/fleet.h \
 	lib/policy/fleet_event.c lib/policy/fleet_jobs.c lib/policy/fleet_jobs.h lib/policy/job_judge.c lib/policy/job_judge.h lib/policy/hung.c lib/policy/hung.h lib/policy/judge_files.c lib/policy/judge_files.h lib/policy/life.c \

@@ -2,6 +2,8 @@
 #include "probes/accel/host.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -154,3 +156,172 @@ const struct accel_ops accel_host_ops = {
 	.gemm_run = host_gemm_run,
 	.others = host_others,
 };
+
+/*
+ * Who else runs on a core, by two looks at /proc (probes/harness/cpu_use.h). One look
+ * serves all cores, so it is taken anew only when a core asks a second time.
+ */
+
+enum { GROUP_MAX = 16 }; /* hardware threads of one core; POWER10 has 8 */
+
+static void look(struct host *h)
+{
+	CLEANUP(closep) int fd = paths_open_sys("/proc");
+
+	cpu_look_release(&h->before);
+	h->before = h->now;
+	h->now = (struct cpu_look){ 0 };
+	(void)cpu_look_take(fd, true, &h->now, NULL); /* without /proc nobody is named */
+}
+
+void host_others_init(struct host *h)
+{
+	look(h);
+}
+
+void host_others_release(struct host *h)
+{
+	cpu_look_release(&h->before);
+	cpu_look_release(&h->now);
+}
+
+static void look_again(struct host *h)
+{
+	unsigned i;
+
+	look(h);
+	for (i = 0; i < h->n_cores; i++)
+		h->cores[i].answered = false;
+}
+
+static size_t group_cpus(const struct host_core *core, unsigned ret_cpus[static GROUP_MAX])
+{
+	unsigned cpu;
+	size_t n = 0;
+
+	for (cpu = 0; cpu < HOST_CPUS_MAX && n < GROUP_MAX; cpu++) {
+		if (host_core_has(core, cpu))
+			ret_cpus[n++] = cpu;
+	}
+	return n;
+}
+
+int host_others(struct accel *a, unsigned device, long *ret_pid, char ret_command[64],
+		double *ret_share, struct err *err)
+{
+	CLEANUP(closep) int fd = paths_open_sys("/proc");
+	struct host *h = host_of(a);
+	const struct cpu_use_window window = { &h->before, &h->now };
+	unsigned cpus[GROUP_MAX];
+	struct cpu_use_cpus group = { .v = cpus };
+	struct cpu_user user;
+
+	if (device >= h->n_cores)
+		return err_set(err, ENODEV, "no core %u: this host has %u", device, h->n_cores);
+	if (h->cores[device].answered)
+		look_again(h);
+	h->cores[device].answered = true;
+	group.n = group_cpus(&h->cores[device], cpus);
+	cpu_use_busiest(fd, &window, &group, getpid(), &user);
+	*ret_pid = user.pid;
+	*ret_share = user.pid ? NAN : 0;
+	(void)snprintf(ret_command, 64, "%s", user.command);
+	return 0;
+}
+
+enum { CPUINFO_MAX = 16 * 1024 * 1024 }; /* of the largest hosts */
+
+/* The line after the one at `at`, or NULL. */
+static const char *next_line(const char *at)
+{
+	at = strchr(at, '\n');
+	return at && at[1] ? at + 1 : NULL;
+}
+
+/* The value of "key : value" at `line`, new memory; NULL when it is another key. */
+static char *line_value(const char *line, const char *key)
+{
+	const char *at = line + strlen(key);
+
+	if (!starts_with(line, key))
+		return NULL;
+	at += strspn(at, " \t");
+	if (*at != ':')
+		return NULL;
+	at += 1 + strspn(at + 1, " \t");
+	return xstrndup(at, strcspn(at, "\n"));
+}
+
+char *host_cpuinfo(unsigned cpu, const char *key)
+{
+	CLEANUP(freep) char *path = xasprintf("%s/proc/cpuinfo", paths_sysroot());
+	CLEANUP(freep) char *text = NULL;
+	bool in_block = false;
+	const char *line;
+
+	if (file_read(AT_FDCWD, path, CPUINFO_MAX, &text, NULL, NULL) < 0)
+		return NULL;
+	for (line = text; line; line = next_line(line)) {
+		CLEANUP(freep) char *processor = line_value(line, "processor");
+		char *value = NULL;
+
+		if (processor)
+			in_block = strtoul(processor, NULL, 10) == cpu;
+		if (in_block)
+			value = line_value(line, key);
+		if (value)
+			return value;
+	}
+	return NULL;
+}
+
+/* cpufreq tells the clock in kHz; a guest has only /proc/cpuinfo, in MHz. */
+static double clock_hz(unsigned cpu)
+{
+	CLEANUP(closep) int fd = paths_open_sys("/sys/devices/system/cpu");
+	CLEANUP(freep) char *path = xasprintf("cpu%u/cpufreq/scaling_cur_freq", cpu);
+	CLEANUP(freep) char *mhz = NULL;
+	long long khz;
+
+	if (file_read_i64(fd, path, &khz) == 0 && khz > 0)
+		return (double)khz * 1e3;
+	mhz = host_cpuinfo(cpu, "cpu MHz");
+	return mhz ? strtod(mhz, NULL) * 1e6 : NAN;
+}
+
+/* Steal of the core's own CPU, and what ran on the other threads of the core. */
+static void read_stat(const struct host_core *core, struct accel_condition *ret)
+{
+	CLEANUP(closep) int fd = paths_open_sys("/proc");
+	CLEANUP(cpu_look_release) struct cpu_look look = { 0 };
+	unsigned cpu;
+
+	if (cpu_look_take(fd, false, &look, NULL) < 0)
+		return;
+	ret->steal_ns = cpu_look_steal_ns(&look, core->cpu);
+	for (cpu = 0; cpu < look.n_cores; cpu++) {
+		if (cpu != core->cpu && host_core_has(core, cpu))
+			ret->sibling_ns += look.cores[cpu].busy_ns + look.cores[cpu].steal_ns;
+	}
+}
+
+int host_condition(struct accel *a, unsigned device, struct accel_condition *ret, struct err *err)
+{
+	const struct host *h = host_of(a);
+	const struct host_core *core;
+	struct accel_condition c = { .power_w = NAN, .temperature_c = NAN, .memory_c = NAN };
+	unsigned i;
+
+	if (device >= h->n_cores)
+		return err_set(err, ENODEV, "no core %u: this host has %u", device, h->n_cores);
+	core = &h->cores[device];
+	c.clock_hz = clock_hz(core->cpu);
+	c.run_delay_ns = core->gone_delay_ns;
+	for (i = 0; i < HOST_STREAMS_MAX; i++) {
+		if (core->streams[i])
+			c.run_delay_ns += host_stream_delay_ns(core->streams[i]);
+	}
+	read_stat(core, &c);
+	*ret = c;
+	return 0;
+}

@@ -127,13 +127,13 @@ int host_gemm_run(struct accel_gemm *g, struct accel_stream *s, const struct acc
 /* One thread a call; writes "openblas 0.3.21". */
 void host_blas_init(char *ret_version, size_t size);
 
-/* --- host_condition.c --- */
+/* --- its condition --- */
 
 int host_condition(struct accel *a, unsigned device, struct accel_condition *ret, struct err *err);
 /* Value of the first "key : value" line of /proc/cpuinfo from `cpu` on; NULL. New memory. */
 char *host_cpuinfo(unsigned cpu, const char *key);
 
-/* --- host_others.c --- */
+/* --- who else runs --- */
 
 /* The first look at all processes: from then on others() counts. */
 void host_others_init(struct host *h);

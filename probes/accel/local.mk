@@ -11,8 +11,8 @@ libaccelcuda_a_SOURCES = probes/accel/cuda.c probes/accel/cuda.h probes/accel/cu
 	probes/accel/cuda_users.c probes/accel/gpu_users.c probes/accel/gpu_users.h probes/accel/library.c \
 	probes/accel/library.h probes/accel/nvml_abi.h probes/accel/nvml_field.c probes/accel/nvml_field.h probes/accel/nvml_process.c \
 	probes/accel/nvml_process.h probes/accel/worker.c probes/accel/worker.h
-libaccelhost_a_SOURCES = probes/accel/host.c probes/accel/host.h probes/accel/host_condition.c \
-	probes/accel/host_event.c probes/accel/host_gemm.c probes/accel/host_memory.c probes/accel/host_others.c \
+libaccelhost_a_SOURCES = probes/accel/host.c probes/accel/host.h \
+	probes/accel/host_event.c probes/accel/host_gemm.c probes/accel/host_memory.c \
 	probes/accel/host_stream.c probes/accel/host_topology.c
 if HAVE_CBLAS
 noinst_LIBRARIES += libaccelhost.a

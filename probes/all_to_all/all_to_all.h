@@ -121,7 +121,7 @@ extern const struct all_to_all_kind all_to_all_rnics;
 /* The same over the ports of `plan->ports`, which are open. -ENODEV with fewer than two. */
 int all_to_all_run_rnics(struct all_to_all_plan *plan, struct err *err);
 
-/* --- all_to_all_sample.c --- */
+/* --- samples --- */
 
 /* A sample of `check` with params for operations of `bytes`. */
 struct sample all_to_all_sample(const struct all_to_all *t, const char *check, const char *subject,
@@ -178,7 +178,7 @@ int all_to_all_slow(const double *pairs, unsigned n, double *ret_part);
  */
 bool all_to_all_slow_pair(const double *pairs, unsigned n, struct coll_move *ret, double *ret_part);
 
-/* --- all_to_all_links.c --- */
+/* --- links --- */
 
 /* all_to_all.nvlinks of each GPU that has any. */
 int all_to_all_links(struct all_to_all *t);

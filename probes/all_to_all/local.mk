@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # probes/all_to_all: assay-probe-all-to-all. Included by Makefile.am.
 noinst_LIBRARIES += liball_to_all.a
-liball_to_all_a_SOURCES = probes/all_to_all/all_to_all.h probes/all_to_all/all_to_all_gpus.c \
-	probes/all_to_all/all_to_all_links.c probes/all_to_all/all_to_all_pairs.c probes/all_to_all/all_to_all_rate.c \
-	probes/all_to_all/all_to_all_rnics.c probes/all_to_all/all_to_all_run.c probes/all_to_all/all_to_all_sample.c
+liball_to_all_a_SOURCES = probes/all_to_all/all_to_all.c probes/all_to_all/all_to_all.h probes/all_to_all/all_to_all_gpus.c \
+	probes/all_to_all/all_to_all_pairs.c probes/all_to_all/all_to_all_rate.c \
+	probes/all_to_all/all_to_all_rnics.c probes/all_to_all/all_to_all_run.c
 probes_PROGRAMS += assay-probe-all-to-all
 assay_probe_all_to_all_SOURCES = probes/all_to_all/all_to_all_main.c probes/all_to_all/all_to_all_options.h \
 	probes/all_to_all/all_to_all_start.c

@@ -181,7 +181,7 @@ char *gemm_clock_words(const struct gemm_device *d);
  */
 bool gemm_clock_sample(const struct gemm_device *d, struct sample *ret);
 
-/* --- gemm_job.c --- */
+/* --- one product on one device --- */
 
 /* Regions and product for `shape` on the device; release with gemm_job_release(). */
 int gemm_job_init(struct gemm_device *d, const struct accel_gemm_shape *shape, struct gemm_job *ret,

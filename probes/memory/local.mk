@@ -4,7 +4,7 @@ noinst_LIBRARIES += libmemory.a
 libmemory_a_SOURCES = probes/memory/buffer.c probes/memory/buffer.h probes/memory/cell.c probes/memory/cell.h \
 	probes/memory/cgroup.c probes/memory/cgroup.h probes/memory/contention.c probes/memory/contention.h \
 	probes/memory/kernels.c probes/memory/kernels.h probes/memory/kernels.inc probes/memory/numa.c probes/memory/numa.h \
-	probes/memory/numa_near.c probes/memory/pattern.c probes/memory/pattern.h probes/memory/plan.c probes/memory/plan.h \
+	probes/memory/pattern.c probes/memory/pattern.h probes/memory/plan.c probes/memory/plan.h \
 	probes/memory/rate.c probes/memory/rate.h probes/memory/ready.c probes/memory/ready.h probes/memory/session.c \
 	probes/memory/session.h probes/memory/sizing.c probes/memory/sizing.h probes/memory/team.c probes/memory/team.h \
 	probes/memory/verify.c probes/memory/verify.h

@@ -137,3 +137,142 @@ bool mesh_limits(const struct mesh *m, unsigned link, double left, unsigned cell
 
 	return left < MESH_CLEARLY * c->expected && mesh_crosses(c, link);
 }
+
+/*
+ * Rounds of cells that share nothing. That is colouring a graph, which is hard;
+ * greedily by the load of links it comes within a few rounds of the least, which
+ * is the load of the busiest link: each round takes first a cell of the link
+ * that most cells still wait for.
+ */
+
+struct packing {
+	const struct mesh *mesh;
+	unsigned *waiting; /* cells in no round yet */
+	size_t n;
+	unsigned *load; /* by link: cells that wait for it */
+};
+
+static void count_load(struct packing *p, unsigned cell, int change)
+{
+	const struct mesh_cell *c = &p->mesh->cells[cell];
+	size_t i;
+
+	for (i = 0; i < c->n_links; i++)
+		p->load[c->links[i]] += (unsigned)change;
+}
+
+static void packing_init(struct packing *p, const struct mesh *m, const unsigned *cells, size_t n)
+{
+	size_t i;
+
+	*p = (struct packing){ .mesh = m, .n = n };
+	p->waiting = xcalloc(n + 1, sizeof(unsigned));
+	p->load = xcalloc(m->n_links + 1, sizeof(unsigned));
+	for (i = 0; i < n; i++) {
+		p->waiting[i] = cells[i];
+		count_load(p, cells[i], 1);
+	}
+}
+
+static void packing_release(struct packing *p)
+{
+	free(p->waiting);
+	free(p->load);
+}
+
+/* The busiest link of the cell, then the second busiest and so on, as one number. */
+static double urgency(const struct packing *p, unsigned cell)
+{
+	const struct mesh_cell *c = &p->mesh->cells[cell];
+	double worst = 0, sum = 0;
+	size_t i;
+
+	for (i = 0; i < c->n_links; i++) {
+		worst = MAX(worst, (double)p->load[c->links[i]]);
+		sum += p->load[c->links[i]];
+	}
+	return worst * MESH_CELLS_MAX * MESH_PATH_MAX + sum;
+}
+
+static bool fits(const struct packing *p, const struct mesh_set *round, unsigned cell)
+{
+	size_t i;
+
+	for (i = 0; i < round->n; i++) {
+		if (mesh_share(p->mesh, round->cells[i], cell))
+			return false;
+	}
+	return round->n < MESH_GROUP_MAX;
+}
+
+/* The waiting cell that fits and is most urgent; `n` when none fits. */
+static size_t next(const struct packing *p, const struct mesh_set *round)
+{
+	double most = -1;
+	size_t best = p->n, i;
+
+	for (i = 0; i < p->n; i++) {
+		double u = urgency(p, p->waiting[i]);
+
+		if (u > most && fits(p, round, p->waiting[i])) {
+			most = u;
+			best = i;
+		}
+	}
+	return best;
+}
+
+static void fill_round(struct packing *p, struct mesh_set *ret)
+{
+	size_t at;
+
+	*ret = (struct mesh_set){ .cells = xcalloc(MIN(p->n, (size_t)MESH_GROUP_MAX),
+						   sizeof(unsigned)) };
+	while ((at = next(p, ret)) < p->n) {
+		ret->cells[ret->n++] = p->waiting[at];
+		p->n--;
+		memmove(&p->waiting[at], &p->waiting[at + 1], (p->n - at) * sizeof(unsigned));
+	}
+	for (at = 0; at < ret->n; at++)
+		count_load(p, ret->cells[at], -1);
+}
+
+static double weight_of(const struct mesh_set *round, const double *weight)
+{
+	double sum = 0;
+	size_t i;
+
+	for (i = 0; weight && i < round->n; i++)
+		sum += weight[round->cells[i]];
+	return sum;
+}
+
+/* Insert before the first that weighs less: equal ones stay as they came. */
+static void insert(struct mesh_sets *sets, struct mesh_set round, const double *weight)
+{
+	double w = weight_of(&round, weight);
+	size_t at = sets->n, i;
+
+	while (at > 0 && weight_of(&sets->v[at - 1], weight) < w)
+		at--;
+	sets->v = xrealloc(sets->v, sets->n + 1, sizeof(*sets->v));
+	for (i = sets->n; i > at; i--)
+		sets->v[i] = sets->v[i - 1];
+	sets->v[at] = round;
+	sets->n++;
+}
+
+void mesh_rounds(const struct mesh *m, const unsigned *cells, size_t n, const double *weight,
+		 struct mesh_sets *ret)
+{
+	CLEANUP(packing_release) struct packing p;
+
+	*ret = (struct mesh_sets){ .n = 0 };
+	packing_init(&p, m, cells, n);
+	while (p.n > 0) {
+		struct mesh_set round;
+
+		fill_round(&p, &round);
+		insert(ret, round, weight);
+	}
+}

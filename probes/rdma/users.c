@@ -115,3 +115,166 @@ int rdma_users_read(const char *device, struct rdma_users *ret, struct err *err)
 	*ret = users;
 	return 0;
 }
+
+/* enum ib_qp_type and ib_qp_state (include/rdma/ib_verbs.h; IBTA 10.3.1). */
+enum { TYPE_RC = 2, TYPE_UC = 3, TYPE_UD = 4, STATE_RTR = 2, STATE_SQD = 4 };
+enum { TYPE_RAW_PACKET = 8, TYPE_XRC_INITIATOR = 9, TYPE_XRC_TARGET = 10, TYPE_DRIVER = 255 };
+
+/* A stretch of attributes or messages that has been checked so far. */
+struct span {
+	const char *at;
+	size_t left;
+};
+
+/* The next attribute: its type and what it holds; false at the end or where it is broken. */
+static bool next_attribute(struct span *s, unsigned *ret_type, struct span *ret)
+{
+	struct nlattr head;
+	size_t step;
+
+	if (s->left < sizeof(head))
+		return false;
+	memcpy(&head, s->at, sizeof(head));
+	if (head.nla_len < sizeof(head) || head.nla_len > s->left)
+		return false;
+	*ret_type = head.nla_type & (unsigned)NLA_TYPE_MASK;
+	*ret = (struct span){ s->at + sizeof(head), head.nla_len - sizeof(head) };
+	step = MIN((size_t)NLA_ALIGN(head.nla_len), s->left);
+	s->at += step;
+	s->left -= step;
+	return true;
+}
+
+static uint32_t as_u32(struct span s)
+{
+	uint32_t value = 0;
+
+	memcpy(&value, s.at, MIN(s.left, sizeof(value)));
+	return value;
+}
+
+/* One message after the other to `take`; see users.h for what is returned. */
+static int each_message(const void *data, size_t size, void (*take)(void *context, struct span s),
+			void *context)
+{
+	struct span s = { data, size };
+
+	while (s.left >= sizeof(struct nlmsghdr)) {
+		struct nlmsghdr head;
+		struct span body;
+		size_t step;
+		int code = 0;
+
+		memcpy(&head, s.at, sizeof(head));
+		if (head.nlmsg_len < sizeof(head) || head.nlmsg_len > s.left)
+			return -EBADMSG;
+		body = (struct span){ s.at + sizeof(head), head.nlmsg_len - sizeof(head) };
+		if (head.nlmsg_type == NLMSG_DONE)
+			return 1;
+		if (head.nlmsg_type == NLMSG_ERROR) {
+			memcpy(&code, body.at, MIN(body.left, sizeof(code)));
+			return code < 0 ? code : 1;
+		}
+		take(context, body);
+		step = MIN((size_t)NLMSG_ALIGN(head.nlmsg_len), s.left);
+		s.at += step;
+		s.left -= step;
+	}
+	return s.left ? -EBADMSG : 0;
+}
+
+struct device_search {
+	const char *name;
+	uint32_t *index;
+	bool *found;
+};
+
+static void take_device(void *context, struct span body)
+{
+	struct device_search *search = context;
+	uint32_t index = 0;
+	bool same = false;
+	struct span value;
+	unsigned type;
+
+	while (next_attribute(&body, &type, &value)) {
+		if (type == RDMA_NLDEV_ATTR_DEV_INDEX)
+			index = as_u32(value);
+		if (type == RDMA_NLDEV_ATTR_DEV_NAME)
+			same = value.left == strlen(search->name) + 1 &&
+			       memcmp(value.at, search->name, value.left) == 0;
+	}
+	if (same) {
+		*search->index = index;
+		*search->found = true;
+	}
+}
+
+int users_parse_devices(const void *data, size_t size, const char *device, uint32_t *ret_index,
+			bool *ret_found)
+{
+	struct device_search search = { device, ret_index, ret_found };
+
+	return each_message(data, size, take_device, &search);
+}
+
+struct queue_count {
+	long own_pid;
+	struct rdma_users *users;
+};
+
+static bool is_connected(unsigned type, unsigned state)
+{
+	return (type == TYPE_RC || type == TYPE_UC || type == TYPE_RAW_PACKET ||
+		type == TYPE_XRC_INITIATOR || type == TYPE_XRC_TARGET || type == TYPE_DRIVER) &&
+	       state >= STATE_RTR && state <= STATE_SQD;
+}
+
+/*
+ * A queue pair of the kernel has a name in place of a process. One that has neither is of a
+ * process that we cannot see, as from inside a container (nldev.c, fill_res_name_pid()).
+ */
+static void take_queue(struct queue_count *count, struct span entry)
+{
+	unsigned kind = TYPE_UD, state = 0, type;
+	bool of_kernel = false;
+	struct span value;
+	long pid = 0;
+
+	while (next_attribute(&entry, &type, &value)) {
+		if (type == RDMA_NLDEV_ATTR_RES_TYPE)
+			kind = as_u32(value);
+		if (type == RDMA_NLDEV_ATTR_RES_STATE)
+			state = as_u32(value);
+		if (type == RDMA_NLDEV_ATTR_RES_PID)
+			pid = (long)as_u32(value);
+		of_kernel = of_kernel || type == RDMA_NLDEV_ATTR_RES_KERN_NAME;
+	}
+	if (of_kernel || pid == count->own_pid || !is_connected(kind, state))
+		return;
+	count->users->queues++;
+	if (pid)
+		count->users->pid = pid;
+}
+
+static void take_queues(void *context, struct span body)
+{
+	struct span table, entry;
+	unsigned type;
+
+	while (next_attribute(&body, &type, &table)) {
+		if (type != RDMA_NLDEV_ATTR_RES_QP)
+			continue;
+		while (next_attribute(&table, &type, &entry)) {
+			if (type == RDMA_NLDEV_ATTR_RES_QP_ENTRY)
+				take_queue(context, entry);
+		}
+	}
+}
+
+int users_parse_queues(const void *data, size_t size, long own_pid, struct rdma_users *ret)
+{
+	struct queue_count count = { own_pid, ret };
+
+	return each_message(data, size, take_queues, &count);
+}

@@ -49,7 +49,7 @@ int verbs_wait(struct rdma_queue *q, uint64_t deadline_us, struct err *err);
 int verbs_wait_any(struct rdma_queue *const *queues, size_t n, uint64_t deadline_us,
 		   uint64_t *ret_ready, struct err *err);
 
-/* verbs_memory.c */
+/* memory that a device may read and write */
 int verbs_region_add(struct rdma_device *d, void *at, uint64_t bytes, struct rdma_region *ret,
 		     struct err *err);
 int verbs_region_add_dmabuf(struct rdma_device *d, const struct rdma_dmabuf *memory,

@@ -17,7 +17,7 @@ libkube_a_SOURCES = $(KUBE_AUTH_SOURCES) $(KUBE_NODES_SOURCES) controller/cluste
 	controller/cluster/kube/kube_round.c controller/cluster/kube/kube_round.h controller/cluster/kube/lease_state.c \
 	controller/cluster/kube/lease_state.h
 KUBE_NODES_SOURCES = controller/cluster/kube/kube_list.c controller/cluster/kube/kube_list.h \
-	controller/cluster/kube/kube_marks.c controller/cluster/kube/kube_node.c controller/cluster/kube/kube_node.h \
+	controller/cluster/kube/kube_node.c controller/cluster/kube/kube_node.h \
 	controller/cluster/kube/kube_view.c controller/cluster/kube/kube_view.h controller/cluster/kube/kube_watch.c \
 	controller/cluster/kube/kube_watch.h
 if HAVE_SYSTEMD
