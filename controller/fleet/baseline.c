@@ -322,7 +322,7 @@ static bool is_usual(const struct baselines *b, const struct report *report,
 
 	for (i = 0; i < n; i++) {
 		if (!measure_of(g[i].sample, &m) ||
-		    !baselines_expect(b, report, g[i].sample, &m, &e))
+		    !baselines_expect(b, report, g[i].sample, &m, NULL, &e))
 			return anomalies_wide(&b->anomalies, ANOMALY_LOW, report->sku,
 					      g[i].sample->check);
 		if (e.low)
@@ -447,16 +447,25 @@ static double middle_of(const struct report *report, const struct sample *s)
 		    streq(other->check, s->check) && streq(other->locality, s->locality))
 			values[n++] = other->value;
 	}
-	stats_sort(values, n);
-	return n ? stats_median(values, n) : (double)NAN;
+	return n ? stats_median_of(values, n) : (double)NAN;
 }
 
-bool baselines_expect(const struct baselines *b, const struct report *report,
-		      const struct sample *s, const struct measure *m, struct expectation *ret)
+static double last_middle(const struct report *report, const struct sample *s,
+			  struct baseline_last *last)
+{
+	if (!last)
+		return middle_of(report, s);
+	if (!last->check || !streq(last->check, s->check) || !streq(last->locality, s->locality))
+		*last = (struct baseline_last){ s->check, s->locality, middle_of(report, s) };
+	return last->middle;
+}
+
+bool baselines_expect(const struct baselines *b, const struct report *report, const struct sample *s,
+		      const struct measure *m, struct baseline_last *last, struct expectation *ret)
 {
 	struct baseline *line = m->family->compared ? baseline_of(b, report->sku, s) : NULL;
 	/* Only parts that spread as silicon does are held beside the others of their host. */
-	const double middle = line && m->family->silicon ? middle_of(report, s) : NAN;
+	const double middle = line && m->family->silicon ? last_middle(report, s, last) : NAN;
 	const struct baseline_part part = { report->node, s->subject, m, middle };
 
 	if (!line || !baseline_hold(line, report->node, m, middle, ret))

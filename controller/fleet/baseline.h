@@ -53,9 +53,19 @@ struct baselines {
 void baselines_learn(struct baselines *b, const struct report *report,
 		     const struct verdict *verdict, bool suspect);
 
-/* What the other hosts of `sku` reach; false with fewer than REFERENCE_N_MIN of them. */
-bool baselines_expect(const struct baselines *b, const struct report *report,
-		      const struct sample *s, const struct measure *m, struct expectation *ret);
+/* What was worked out for the sample before, of a report that stays: samples of one check come one
+ * after the other. Zeroes: nothing yet. */
+struct baseline_last {
+	const char *check, *locality; /* borrowed from the report */
+	double middle;
+};
+
+/*
+ * What the other hosts of `sku` reach; false with fewer than REFERENCE_N_MIN of them. `last` is for
+ * who asks about all samples of one report; NULL: for this one alone.
+ */
+bool baselines_expect(const struct baselines *b, const struct report *report, const struct sample *s,
+		      const struct measure *m, struct baseline_last *last, struct expectation *ret);
 
 /* How far the parts of the other hosts lie apart, a standard deviation; 0: too few hosts to tell. */
 double baselines_within(const struct baselines *b, const struct report *report,

@@ -99,7 +99,8 @@ static size_t left_out(const struct baseline *line, const char *node)
 	return there ? at : line->n;
 }
 
-double *baseline_host_values(const struct baseline *line, const char *node, size_t *ret_n)
+/* Values of all but `node` (NULL: of all), by name of the host. New memory. */
+static double *values_but(const struct baseline *line, const char *node, size_t *ret_n)
 {
 	double *values = xcalloc(line->n + 1, sizeof(*values));
 	const size_t but = left_out(line, node);
@@ -109,8 +110,15 @@ double *baseline_host_values(const struct baseline *line, const char *node, size
 		if (i != but)
 			values[n++] = line->hosts[i].value;
 	}
-	stats_sort(values, n);
 	*ret_n = n;
+	return values;
+}
+
+double *baseline_host_values(const struct baseline *line, const char *node, size_t *ret_n)
+{
+	double *values = values_but(line, node, ret_n);
+
+	stats_sort(values, *ret_n);
 	return values;
 }
 
@@ -125,8 +133,7 @@ static double within_of(const struct baseline *line, const char *node)
 		if (i != but)
 			spreads[n++] = line->hosts[i].spread;
 	}
-	stats_sort(spreads, n);
-	return n ? stats_median(spreads, n) : 0;
+	return n ? stats_median_of(spreads, n) : 0;
 }
 
 /*
@@ -142,9 +149,9 @@ const struct center *baseline_center_but(struct baseline *line, const char *node
 
 	if (line->centered && line->news <= (exact ? 0 : line->n / 20) && streq(line->but, but))
 		return &line->center;
-	values = baseline_host_values(line, but, &n);
+	values = values_but(line, but, &n);
 	line->within = within_of(line, but);
-	line->center = center_of(values, n, line->within);
+	line->center = reference_center(values, n, line->within);
 	line->centered = true;
 	line->news = 0;
 	free(line->but);

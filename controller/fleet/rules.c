@@ -186,9 +186,9 @@ static bool floor_of(void *context, const char *check, const char *locality, dou
 static bool fleet_of(void *context, const struct sample *s, const struct measure *m,
 		     struct expectation *ret)
 {
-	const struct rules_view *view = context;
+	struct rules_view *view = context;
 
-	return baselines_expect(view->baselines, view->report, s, m, ret);
+	return baselines_expect(view->baselines, view->report, s, m, &view->last_of_fleet, ret);
 }
 
 static double within_of(void *context, const struct sample *s)

@@ -7,11 +7,11 @@
 
 #include <jansson.h>
 
+#include "controller/fleet/baseline.h"
 #include "lib/judge/sku.h"
 #include "lib/judge/verdict.h"
 #include "lib/policy/policy.h"
 
-struct baselines;
 struct err;
 struct host_parts;
 struct report;
@@ -53,6 +53,7 @@ struct rules_view {
 		const char *check, *locality; /* of the report; NULL: nothing yet */
 		const struct policy_rule *rule;
 	} last;
+	struct baseline_last last_of_fleet;
 };
 
 struct rules_view rules_view(const struct rules *r, const struct report *report,

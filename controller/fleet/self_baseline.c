@@ -233,12 +233,18 @@ static size_t parts_of(const struct self_baselines *u)
 	return u->n_tails / 2 * TAIL_PARTS;
 }
 
+/* The lowest of the tails that where they end is read off, and one more. */
+static size_t tail_size(const struct self_baselines *u)
+{
+	return MAX(parts_of(u) / TAIL_OF, (size_t)TAIL_MIN);
+}
+
 /* False when there are too few parts. */
 static bool tail_of(const struct self_baselines *u, struct tail *ret)
 {
 	const size_t parts = parts_of(u);
 	const size_t asked = TAIL_ASKED + parts / TAIL_SHARE;
-	const size_t of = MAX(parts / TAIL_OF, (size_t)TAIL_MIN);
+	const size_t of = tail_size(u);
 	struct tail t = { .of = of, .n = of - asked, .asked = asked };
 	size_t i;
 
@@ -339,7 +345,7 @@ static void gather_tails(struct self_baselines *u)
 		u->tails[u->n_tails++] = t->worst;
 		u->tails[u->n_tails++] = t->second;
 	}
-	stats_sort(u->tails, u->n_tails);
+	stats_sort_lowest(u->tails, u->n_tails, MIN(tail_size(u) + 1, u->n_tails));
 	u->end = find_end(u);
 }
 
@@ -445,8 +451,7 @@ static const struct center *levels_of(struct self_baselines *u)
 		if (u->hosts[i].whole.n >= REFERENCE_N_MIN)
 			levels[n++] = trend_usual(&u->hosts[i].whole);
 	}
-	stats_sort(levels, n);
-	u->levels = center_of(levels, n, 0);
+	u->levels = reference_center(levels, n, 0);
 	/* As much the means of their parts differ by, whatever few hosts show. */
 	u->levels.sigma = fmax(u->levels.sigma, u->spread / sqrt(TAIL_PARTS));
 	u->leveled = true;

@@ -82,7 +82,7 @@ struct self_baselines {
 	double slow;  /* log of what the fleet reaches, followed over TREND_MAX runs of all */
 	bool moved;   /* the fleet is far from that: it is no control for its hosts */
 	double spread; /* standard deviation among good parts, a part of 1; 0: not known */
-	double *tails; /* of all hosts, ascending, as they were `tails_news` runs ago */
+	double *tails; /* of all hosts, the lowest first, as they were `tails_news` runs ago */
 	size_t n_tails, tails_news;
 	/* The two hosts with the worst parts as of then; borrowed names, NULL: fewer. */
 	struct self_baseline_worst {

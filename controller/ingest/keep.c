@@ -119,7 +119,7 @@ static bool is_compared(const struct rules_view *view)
 
 	for (i = 0; i < report->n_samples; i++) {
 		if (measure_of(&report->samples[i], &m) &&
-		    baselines_expect(view->baselines, report, &report->samples[i], &m, &e) &&
+		    baselines_expect(view->baselines, report, &report->samples[i], &m, NULL, &e) &&
 		    e.n >= REFERENCE_N_MIN)
 			return true;
 	}

@@ -170,7 +170,7 @@ static struct held held_of(const struct service *s, const struct report *report,
 		return (struct held){ item->expected, item->floor,
 				      verdict_source_names[item->source] };
 	if (measure_of(cell->sample, &m) &&
-	    baselines_expect(&s->baselines, report, cell->sample, &m, &e))
+	    baselines_expect(&s->baselines, report, cell->sample, &m, NULL, &e))
 		return (struct held){ e.expected, e.floor, verdict_source_names[SOURCE_FLEET] };
 	return (struct held){ cell->expected, NAN, NULL };
 }

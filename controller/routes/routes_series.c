@@ -84,7 +84,7 @@ static void take_today(struct series *series, const struct report *report, const
 	series->unit = xstrdup(s->unit);
 	series->better = s->better;
 	if (series->subject && measure_of(s, &m) &&
-	    baselines_expect(&series->service->baselines, report, s, &m, &e)) {
+	    baselines_expect(&series->service->baselines, report, s, &m, NULL, &e)) {
 		series->expected = e.expected;
 		series->floor = e.floor;
 	}

@@ -141,6 +141,20 @@ struct center center_of(const double *sorted, size_t n, double within)
 	return c;
 }
 
+struct center reference_center(double *values, size_t n, double within)
+{
+	struct center c = { .median = NAN, .sigma = NAN, .n = n };
+	size_t i;
+
+	if (n == 0)
+		return c;
+	c.median = stats_median_of(values, n);
+	for (i = 0; i < n; i++)
+		values[i] = fabs(values[i] - c.median);
+	c.sigma = hypot(stats_sigma_of_mad(stats_median_of(values, n)), within);
+	return c;
+}
+
 /* As good for peers as for history and the fleet. */
 static bool expectation_of(const struct measure *m, const struct center *c, struct expectation *e)
 {

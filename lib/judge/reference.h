@@ -106,6 +106,9 @@ bool expectation_from_peers(const struct measure *m, const double *sorted, size_
  */
 struct center center_of(const double *sorted, size_t n, double within);
 
+/* The same of medians in any order, which are lost; many of them cost less than to be sorted. */
+struct center reference_center(double *values, size_t n, double within);
+
 /* From the center of other hosts; false when they are fewer than REFERENCE_N_MIN. */
 bool expectation_from_fleet(const struct measure *m, const struct center *hosts,
 			    struct expectation *ret);

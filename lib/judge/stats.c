@@ -12,6 +12,9 @@
 /* So many values are sorted by insertion, more by merging such runs. */
 enum { RUN = 16 };
 
+/* Of a million values about 25 are usual. */
+enum { SELECT_ROUNDS = 48 };
+
 static void sort_run(double *values, size_t n)
 {
 	size_t i, j;
@@ -61,10 +64,79 @@ void stats_sort(double *values, size_t n)
 		memcpy(values, from, n * sizeof(*values));
 }
 
+static double middle_of_three(double a, double b, double c)
+{
+	return a < b ? (b < c ? b : fmax(a, c)) : (a < c ? a : fmax(b, c));
+}
+
+/* Those less than `pivot` first, or with `same` those not greater; how many. Without a branch that
+ * depends on a value: half of them would be predicted wrong. */
+static size_t split(double *values, size_t n, double pivot, bool same)
+{
+	size_t first = 0, i;
+
+	for (i = 0; i < n; i++) {
+		const double value = values[i];
+
+		values[i] = values[first];
+		values[first] = value;
+		first += same ? value <= pivot : value < pivot;
+	}
+	return first;
+}
+
+/* Hoare's selection. Where pivots are bad all the time, as somebody may have made them, it sorts. */
+void stats_select(double *values, size_t n, size_t at)
+{
+	unsigned rounds;
+
+	for (rounds = 0; n > RUN && rounds < SELECT_ROUNDS; rounds++) {
+		const double pivot = middle_of_three(values[0], values[n / 2], values[n - 1]);
+		const size_t less = split(values, n, pivot, false);
+		size_t same;
+
+		if (at < less) {
+			n = less;
+			continue;
+		}
+		values += less;
+		n -= less;
+		at -= less;
+		same = split(values, n, pivot, true);
+		if (at < same)
+			return;
+		values += same;
+		n -= same;
+		at -= same;
+	}
+	stats_sort(values, n);
+}
+
+void stats_sort_lowest(double *values, size_t n, size_t lowest)
+{
+	if (lowest > 0 && lowest < n)
+		stats_select(values, n, lowest - 1);
+	stats_sort(values, lowest);
+}
+
 /* Halves first, so that two huge values do not overflow. */
 static double middle(double a, double b)
 {
 	return a / 2 + b / 2;
+}
+
+double stats_median_of(double *values, size_t n)
+{
+	double before;
+	size_t i;
+
+	stats_select(values, n, n / 2);
+	if (n % 2)
+		return values[n / 2];
+	before = values[0];
+	for (i = 1; i < n / 2; i++)
+		before = values[i] > before ? values[i] : before;
+	return middle(before, values[n / 2]);
 }
 
 double stats_median(const double *sorted, size_t n)

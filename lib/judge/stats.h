@@ -10,6 +10,18 @@
 /* Sort ascending, in place. */
 void stats_sort(double *values, size_t n);
 
+/*
+ * Sort as far as value number `at` (less than `n`) needs it: it is what sorting puts there, those
+ * before it are none greater, those behind it none less. O(n).
+ */
+void stats_select(double *values, size_t n, size_t at);
+
+/* The `lowest` (at most `n`) least values first, ascending; the others behind them in any order. */
+void stats_sort_lowest(double *values, size_t n, size_t lowest);
+
+/* stats_median() of `n` >= 1 values in any order, which are moved. O(n). */
+double stats_median_of(double *values, size_t n);
+
 /* Middle value, or the mean of the two middle ones. */
 double stats_median(const double *sorted, size_t n);
 

@@ -210,7 +210,7 @@ static void rot(const struct allocation *a, char *read, size_t offset, size_t si
 		read[ROTTEN - offset] ^= 4;
 }
 
-/* What of the rate of its GPU a copy has: by the links on its way. */
+/* How many times the rate of its GPU a copy has: by the links on its way. */
 static double way(const struct allocation *source, const struct allocation *target)
 {
 	static const double slow = 0.75;
@@ -225,6 +225,8 @@ static double way(const struct allocation *source, const struct allocation *targ
 	if (!source->host && !target->host && source->gpu != target->gpu &&
 	    fake_setting("slowpair", -1) == 10L * source->gpu + target->gpu)
 		part *= slow;
+	if (!source->host && !target->host && source->gpu == target->gpu)
+		part *= (double)fake_setting("hbm", 1);
 	return part;
 }
 

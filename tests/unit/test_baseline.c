@@ -52,7 +52,7 @@ static int asked(const struct baselines *b, unsigned number, double rate, const 
 	int answer = -1;
 
 	CHECK(measure_of(&r.samples[0], &m));
-	if (baselines_expect(b, &r, &r.samples[0], &m, &e)) {
+	if (baselines_expect(b, &r, &r.samples[0], &m, NULL, &e)) {
 		CHECK_EQ(e.source, SOURCE_FLEET);
 		answer = e.low;
 	}
@@ -88,7 +88,7 @@ static bool fleet_of(void *context, const struct sample *s, const struct measure
 {
 	const struct asking *asking = context;
 
-	return baselines_expect(asking->baselines, asking->report, s, m, ret);
+	return baselines_expect(asking->baselines, asking->report, s, m, NULL, ret);
 }
 
 /* Of the only baseline. */
@@ -233,7 +233,7 @@ static void what_no_core_can_be_is_not_learnt(void)
 			struct verdict v = { 0 };
 
 			CHECK(measure_of(&r.samples[0], &m));
-			CHECK(baselines_expect(&b, &r, &r.samples[0], &m, &e));
+			CHECK(baselines_expect(&b, &r, &r.samples[0], &m, NULL, &e));
 			CHECK(expectation_is_exceeded(&m, &e));
 			verdict_judge(&r,
 				      &(struct judge_inputs){ .fleet = fleet_of,
@@ -264,7 +264,7 @@ static int run_at(struct baselines *b, unsigned number, const double rates[stati
 
 	r.samples[0].value = rates[1];
 	CHECK(measure_of(&r.samples[0], &m));
-	(void)baselines_expect(b, &r, &r.samples[0], &m, &e);
+	(void)baselines_expect(b, &r, &r.samples[0], &m, NULL, &e);
 	baselines_learn(b, &r, judged(&r, NULL), false);
 	report_release(&r);
 	*ret_deep = e.deep;
@@ -330,6 +330,56 @@ static void a_host_of_five_that_is_low_has_a_slow_core_too(void)
 	judged_done();
 }
 
+/* Two checks in turn: the cores of one are slow as a whole, and one is slower; memory is as usual. */
+static struct report two_checks(unsigned number, double rate, double slowest)
+{
+	struct report r = report_make();
+	unsigned i;
+
+	free(r.node);
+	r.node = xasprintf("host%u", number);
+	free(r.sku);
+	r.sku = xstrdup("sku-a");
+	for (i = 0; i < 8; i++) {
+		CLEANUP(freep) char *cpu = xasprintf("cpu:%u", i);
+
+		report_put(&r, "gemm.rate", cpu, i ? rate + i * 0.1 : slowest);
+		report_put(&r, "memory.device_bw", cpu, 200 + i * 0.1);
+	}
+	return r;
+}
+
+/* What is kept from one sample to the next is never that of another check. */
+static void all_samples_of_a_report_get_the_answers_that_each_gets_alone(void)
+{
+	CLEANUP(baselines_release) struct baselines b = { 0 };
+	struct baseline_last last = { 0 };
+	struct report r;
+	unsigned i, low = 0;
+
+	for (i = 0; i < 8 * 10; i++) {
+		r = two_checks(i % 8, 100, 100);
+		baselines_learn(&b, &r, judged(&r, NULL), false);
+		report_release(&r);
+	}
+	r = two_checks(8, 90, 89);
+	for (i = 0; i < r.n_samples; i++) {
+		struct expectation alone = { 0 }, next = { 0 };
+		struct measure m;
+
+		CHECK(measure_of(&r.samples[i], &m));
+		CHECK(baselines_expect(&b, &r, &r.samples[i], &m, NULL, &alone));
+		CHECK(baselines_expect(&b, &r, &r.samples[i], &m, &last, &next));
+		CHECK_EQ(next.low, alone.low);
+		CHECK_EQ(next.parts, alone.parts);
+		CHECK_NEAR(next.floor, alone.floor, 0);
+		low += next.low;
+	}
+	CHECK_EQ(low, 8);
+	report_release(&r);
+	judged_done();
+}
+
 /* What takes a millisecond in a large fleet is worked out when it is asked for, and told again. */
 static void the_median_of_a_large_fleet_is_worked_out_once(void)
 {
@@ -360,6 +410,7 @@ static const struct test tests[] = {
 	TEST(what_no_core_can_be_is_not_learnt),
 	TEST(a_core_that_was_among_others_is_not_alone_with_another_driver),
 	TEST(a_host_of_five_that_is_low_has_a_slow_core_too),
+	TEST(all_samples_of_a_report_get_the_answers_that_each_gets_alone),
 	TEST(a_part_measured_often_is_one_part_of_its_host),
 	TEST(a_host_born_slow_is_seen_by_the_fleet),
 	TEST(a_suspected_host_is_forgotten_until_it_is_good),

@@ -88,7 +88,7 @@ static bool fleet_of(void *context, const struct sample *s, const struct measure
 {
 	const struct asking *a = context;
 
-	return baselines_expect(a->baselines, a->report, s, m, ret);
+	return baselines_expect(a->baselines, a->report, s, m, NULL, ret);
 }
 
 static double within_of(void *context, const struct sample *s)

@@ -95,6 +95,97 @@ static void sorting_gives_what_qsort_gives_to_the_bit(void)
 	}
 }
 
+/* Many, few and only equal ones, and in an order that is bad for pivots. */
+static void fill(struct random *chance, size_t n, unsigned way, double *ret_values)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		switch (way % 4) {
+		case 0:
+			ret_values[i] = random_normal(chance, 0, 1);
+			break;
+		case 1:
+			ret_values[i] = (double)random_below(chance, 5) - 2;
+			break;
+		case 2:
+			ret_values[i] = i % 2 ? 3 : -7;
+			break;
+		default: /* ascending, then descending */
+			ret_values[i] = (double)MIN(i, n - i);
+		}
+	}
+}
+
+static void selecting_gives_what_sorting_puts_there(void)
+{
+	enum { MANY = 1100 };
+	struct random chance = random_seeded(6);
+	double values[MANY], sorted[MANY];
+	size_t n, at, i;
+
+	for (n = 1; n < MANY; n += n < 140 ? 1 : 37) {
+		fill(&chance, n, (unsigned)n, values);
+		memcpy(sorted, values, n * sizeof(*sorted));
+		stats_sort(sorted, n);
+		at = random_below(&chance, n);
+		stats_select(values, n, at);
+		CHECK_NEAR(values[at], sorted[at], 0);
+		for (i = 0; i < n; i++)
+			CHECK(i < at ? values[i] <= values[at] : values[i] >= values[at]);
+		stats_sort_lowest(values, n, at);
+		CHECK(memcmp(values, sorted, at * sizeof(*sorted)) == 0);
+		CHECK_NEAR(stats_median_of(values, n), stats_median(sorted, n), 0);
+		stats_sort(values, n);
+		CHECK(memcmp(values, sorted, n * sizeof(*sorted)) == 0);
+	}
+	stats_sort_lowest(values, 3, 3);
+	stats_sort_lowest(values, 3, 0);
+	CHECK(memcmp(values, sorted, 3 * sizeof(*sorted)) == 0);
+}
+
+/* What split() does to the `n` first where only number `less` comes before the pivot. */
+static void move_first(size_t *who, size_t n, size_t less)
+{
+	size_t first = 0, i;
+
+	for (i = 0; i < n; i++) {
+		const size_t moved = who[i];
+
+		who[i] = who[first];
+		who[first] = moved;
+		first += moved == less;
+	}
+}
+
+/* Each pivot is the second least of what is left: of so many, rounds are not enough. */
+static void the_worst_order_for_pivots_is_selected_from_too(void)
+{
+	enum { MANY = 600 };
+	size_t who[MANY], left = MANY, i;
+	double values[MANY], sorted[MANY], next = 0;
+
+	for (i = 0; i < MANY; i++)
+		who[i] = i;
+	for (; left >= 3; left -= 2) {
+		size_t *of = who + MANY - left;
+		const size_t least = of[0], pivot = of[left / 2];
+
+		values[least] = next++;
+		values[pivot] = next++;
+		move_first(of, left, least);
+		move_first(of + 1, left - 1, pivot);
+	}
+	for (i = MANY - left; i < MANY; i++)
+		values[who[i]] = next++;
+	memcpy(sorted, values, sizeof(values));
+	stats_sort(sorted, MANY);
+	stats_select(values, MANY, MANY - 1);
+	CHECK_NEAR(values[MANY - 1], sorted[MANY - 1], 0);
+	stats_sort(values, MANY);
+	CHECK(memcmp(values, sorted, sizeof(values)) == 0);
+}
+
 static void the_modified_z_counts_in_deviations(void)
 {
 	CHECK_NEAR(stats_modified_z(10, 10, 0), 0, 0);
@@ -185,6 +276,8 @@ static const struct test tests[] = {
 	TEST(the_mad_of_known_samples_is_right),
 	TEST(the_mad_by_walking_equals_the_mad_by_sorting),
 	TEST(sorting_gives_what_qsort_gives_to_the_bit),
+	TEST(selecting_gives_what_sorting_puts_there),
+	TEST(the_worst_order_for_pivots_is_selected_from_too),
 	TEST(the_modified_z_counts_in_deviations),
 	TEST(leaving_one_out_keeps_the_others_in_order),
 	TEST(the_distance_of_samples_of_one_size_is_the_mean_gap),
