@@ -281,7 +281,7 @@ static void transfers_that_do_not_fit_are_refused(void)
 		    { 1, OP_FORWARD_COMPUTE, 1, 0, 1, 2 },
 		    { 1, OP_FORWARD_SEND, 0, -1, 2, 3 } },
 		  5,
-		  "stage 1 has 0 forward-recv beside 2 forward-compute: they do not match" },
+		  "stage 1 has 0 forward-recv and 2 forward-compute: they do not match" },
 		{ { 1, 2, 1 },
 		  { { 0, OP_FORWARD_COMPUTE, 0, 0, 0, 1 },
 		    { 0, OP_FORWARD_SEND, 0, -1, 1, 2 },

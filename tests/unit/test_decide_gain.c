@@ -252,7 +252,9 @@ static void of_one_job_the_largest_gain_is_drained_first(void)
 
 	open_world(&w, 40);
 	w.policy.drain_mode = DRAIN_NOW;
-	for (i = 3; i < 20; i++) /* what half of a job shows is of the job */
+	w.policy.alike_per_us = 0; /* they do not wait for the other hosts of their job */
+	/* What half of a job shows is of the job. */
+	for (i = 3; i < 20; i++)
 		fleet_set_jobs(&w.fleet, world_node(&w, i), &job, 1);
 	for (i = 3; i < 6; i++) {
 		later(&w, USEC_PER_SEC);
