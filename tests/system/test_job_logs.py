@@ -41,8 +41,8 @@ def log(tmp_path):
     def append(name, text, user=USER):
         path = tmp_path / "logs" / name
         with open(path, "a", encoding="utf-8") as file:
+            os.fchown(file.fileno(), user, user)  # first: what is in a file of nobody with a rank is passed over
             file.write(text)
-        os.chown(path, user, user)
         return path
     return append
 

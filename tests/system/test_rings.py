@@ -171,6 +171,7 @@ OFFERS = [
 def test_what_is_no_ring_is_refused_by_its_reason(keeper, job):
     daemon = keeper(mode="on", limits={"process": 4})
     process = job()
+    assert wait_for(lambda: "connected to the controller" in daemon.log()), daemon.log()
     before = descriptors(daemon)
     for words, why in OFFERS:
         answer = process.offer(**words)

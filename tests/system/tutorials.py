@@ -83,7 +83,8 @@ class Player:
 
         def once():
             said[:] = self.run(where, command)
-            return block.words.get("until", "") in said[1]
+            shown = "until" not in block.words or "needs" in block.words or missing(block.shapes, said[1]) is None
+            return shown and block.words.get("until", "") in said[1]
 
         assert wait_for(once, UNTIL_S), f"{where}: {line}\nit does not print {block.words['until']}:\n{said[1]}"
         assert said[0] == 0 or block.words.get("status") == "any", f"{where}: {line}\nits status is {said[0]}\n{said[1]}"
