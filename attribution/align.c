@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "attribution/cost.h"
 #include "attribution/ends.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "lib/judge/stats.h"
 
 /* By how much clip and sends may differ to say the same, in seconds. */
 #define AGREE 1e-3
@@ -96,7 +96,7 @@ static void find_link(struct aligner *a, const uint32_t *units, size_t n, size_t
 				end_at(trace, keys[1], lane) - end_at(trace, keys[0], lane);
 		}
 	}
-	a->links[a->n_links++] = (struct link){ nodes[0], nodes[1], cost_median(a->values, at) };
+	a->links[a->n_links++] = (struct link){ nodes[0], nodes[1], stats_median_of(a->values, at) };
 }
 
 struct sortable {
@@ -182,7 +182,7 @@ static double ahead(struct aligner *a, uint32_t from, uint32_t to)
 		else if (link->from == to)
 			a->values[n++] = -link->ahead;
 	}
-	return cost_median(a->values, n);
+	return stats_median_of(a->values, n);
 }
 
 static void reach(struct aligner *a, uint32_t node, double by_sends)
@@ -235,7 +235,7 @@ static void find_middle(struct aligner *a, const size_t *clips, double *middle)
 			for (d = 0; clips[stage] != SIZE_MAX && d < dp; d++)
 				a->values[n++] = end_at(trace, clips[stage], step * dp + d);
 		}
-		middle[step] = n ? cost_median(a->values, n) : (double)NAN;
+		middle[step] = n ? stats_median_of(a->values, n) : (double)NAN;
 	}
 }
 
@@ -275,9 +275,9 @@ static void find_clips(struct aligner *a)
 			for (step = 0; key != SIZE_MAX && step < trace->n_steps; step++)
 				a->values[step] = end_at(trace, key, step * dp + d) - middle[step];
 			if (key != SIZE_MAX)
-				late[n++] = cost_median(a->values, trace->n_steps);
+				late[n++] = stats_median_of(a->values, trace->n_steps);
 		}
-		a->by_clip[workers[i].from] = n ? cost_median(late, n) : (double)NAN;
+		a->by_clip[workers[i].from] = n ? stats_median_of(late, n) : (double)NAN;
 	}
 }
 
@@ -297,7 +297,7 @@ static void compare(struct aligner *a, const uint32_t *nodes, size_t n, struct a
 		if (isnan(a->values[i]))
 			return;
 	}
-	base = cost_median(a->values, n);
+	base = stats_median_of(a->values, n);
 	for (i = 0; i < n; i++) {
 		double offset = a->by_sends[nodes[i]] + base;
 
@@ -335,7 +335,7 @@ static void say_nodes(struct aligner *a, const struct ends *ends, struct alignme
 
 		for (j = i; j < n && workers[j].from == workers[i].from; j++)
 			values[j - i] = ends->ahead[workers[j].to].at;
-		offset = cost_median(values, j - i);
+		offset = stats_median_of(values, j - i);
 		if (fabs(offset) <= ENDS_APART)
 			continue;
 		alignment->offsets[workers[i].from] = offset;

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "attribution/cost.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "lib/judge/stats.h"
 
 /* A forward this much above the median of its worker, with a backward no more than this above its own. */
 #define PAUSE_FORWARD 1.5
@@ -204,7 +204,7 @@ static void find_medians(const struct trace *trace, const struct couple *couples
 					values[at++] = row[step * dp + d];
 			}
 			*(side ? &medians[d].backward : &medians[d].forward) =
-				cost_median(values, at);
+				stats_median_of(values, at);
 		}
 	}
 }

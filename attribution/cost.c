@@ -10,6 +10,7 @@
 #include "attribution/trace.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "lib/judge/stats.h"
 
 /* From here on a negative transfer is no transfer, in seconds. */
 #define CLAMP_BELOW (-0.010)
@@ -68,63 +69,6 @@ static void find_transfer(const struct trace *trace, size_t key, const double *m
 	}
 }
 
-static inline void swap(double *a, double *b)
-{
-	double other = *a;
-
-	*a = *b;
-	*b = other;
-}
-
-/* Put the value of rank `k` in its place, what is smaller before it (Hoare's quickselect). */
-static void select_rank(double *v, size_t n, size_t k)
-{
-	size_t low = 0, high = n - 1;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2, i = low, j = high;
-		double pivot;
-
-		if (v[middle] < v[low])
-			swap(&v[middle], &v[low]);
-		if (v[high] < v[low])
-			swap(&v[high], &v[low]);
-		if (v[high] < v[middle])
-			swap(&v[high], &v[middle]);
-		pivot = v[middle];
-		while (i <= j) {
-			while (v[i] < pivot)
-				i++;
-			while (pivot < v[j])
-				j--;
-			if (i > j)
-				break;
-			swap(&v[i++], &v[j]);
-			if (j-- == 0)
-				break;
-		}
-		if (k < i && k > j)
-			return;
-		if (k >= i)
-			low = i;
-		else
-			high = j;
-	}
-}
-
-double cost_median(double *values, size_t n)
-{
-	size_t i;
-	double below;
-
-	select_rank(values, n, n / 2);
-	if (n % 2)
-		return values[n / 2];
-	for (below = values[0], i = 1; i < n / 2; i++)
-		below = values[i] > below ? values[i] : below;
-	return (below + values[n / 2]) / 2;
-}
-
 /* The mean of rows, summed row by row to lose little. */
 static double mean_of(const struct trace *trace, const struct cost *cost, enum optype type, size_t n)
 {
@@ -159,7 +103,7 @@ static int median_of(const struct trace *trace, const struct cost *cost, enum op
 		       trace->n_lanes * sizeof(*pool));
 		at += trace->n_lanes;
 	}
-	*ret_median = cost_median(pool, n);
+	*ret_median = stats_median_of(pool, n);
 	return 0;
 }
 

@@ -28,6 +28,3 @@ struct cost {
 int cost_find(const struct trace *trace, const struct graph *graph, size_t n_threads,
 	      struct cost *ret_cost, struct err *err);
 void cost_release(struct cost *cost);
-
-/* The median; the mean of the middle two of an even count. Reorders. O(n). */
-double cost_median(double *values, size_t n);

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "attribution/cost.h"
 #include "lib/base/xalloc.h"
+#include "lib/judge/stats.h"
 
 /* A start this long before what it waits for says that clocks are wrong, not more. Seconds. */
 #define CLAMP_BELOW (-0.010)
@@ -52,7 +52,7 @@ static double median_of(const struct launch_delay *workers, size_t n, size_t str
 
 	for (i = 0; i < n; i++)
 		values[i] = workers[i * stride].seconds;
-	return cost_median(values, n);
+	return stats_median_of(values, n);
 }
 
 static void compare_with_peers(const struct trace *trace, struct hints *hints)

@@ -19,6 +19,7 @@ libattribution_a_SOURCES = attribution/align.c attribution/align.h attribution/a
 	attribution/wave.c attribution/wave.h attribution/words.c \
 	attribution/words.h
 libattribution_a_CFLAGS = $(AM_CFLAGS) $(SIMD_CFLAGS)
+ATTRIBUTION_LIBS = libattribution.a $(RING_LIBS) $(JUDGE_LIBS)
 
 # What reads traces; the packings are files.
 noinst_LIBRARIES += libtraceread.a
@@ -28,7 +29,7 @@ libtraceread_a_SOURCES = attribution/input.c attribution/input.h attribution/lin
 	attribution/progress.c attribution/progress.h attribution/trace_meta.c attribution/trace_meta.h \
 	attribution/trace_reader.c attribution/trace_reader.h attribution/unpack.h
 libtraceread_a_CFLAGS = $(AM_CFLAGS)
-TRACE_LIBS = libtraceread.a libattribution.a $(REMEDY_LIBS) $(RING_LIBS) $(BASE_LIBS)
+TRACE_LIBS = libtraceread.a libattribution.a $(REMEDY_LIBS) $(RING_LIBS) $(JUDGE_LIBS) $(BASE_LIBS)
 EXTRA_DIST += attribution/unpack_gzip.c attribution/unpack_gzip_none.c attribution/unpack_zstd.c \
 	attribution/unpack_zstd_none.c
 if HAVE_ZLIB

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
+#include "lib/judge/stats.h"
 
 /* What takes less than this is too short to compare, in seconds. */
 #define SHORTEST 1e-7
@@ -97,7 +98,7 @@ static void find_stage(struct finder *finder, size_t stage)
 {
 	const struct trace_job *job = &finder->lottery->pace->trace->job;
 	size_t n = times_of(finder, stage, stage + 1), d, counted = 0;
-	double level = n ? cost_median(finder->values, n) : 0;
+	double level = n ? stats_median_of(finder->values, n) : 0;
 
 	finder->stages[stage] = (struct stage){ 0 };
 	finder->lottery->level[stage] = 0;
@@ -208,7 +209,7 @@ static void draw_together(struct finder *finder)
 	if (finder->used > 1) {
 		n = times_of(finder, 0, pp);
 		between = between_stages(finder);
-		all = cost_median(finder->values, n);
+		all = stats_median_of(finder->values, n);
 		error = variance_of_median(n) * pow(finder->spread, 2);
 	}
 	for (stage = 0; stage < pp; stage++) {

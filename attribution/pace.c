@@ -6,6 +6,7 @@
 
 #include "attribution/crew.h"
 #include "lib/base/xalloc.h"
+#include "lib/judge/stats.h"
 
 /* What takes less than this is too short to compare, in seconds. */
 #define SHORTEST 1e-7
@@ -52,7 +53,7 @@ static void find_median(const struct trace *trace, const struct finder *finder, 
 				values[n++] = row[step * dp + d];
 		}
 		finder->pace->median[(d * trace->job.pp + what->stage) * OPTYPE_N + what->type] =
-			cost_median(values, n);
+			stats_median_of(values, n);
 	}
 }
 
@@ -135,7 +136,7 @@ static double level_of(const struct pace *pace, const struct pool_of *who, const
 				values[n++] = table[(d * pp + s) * OPTYPE_N + who->type];
 		}
 	}
-	return n ? cost_median(values, n) : 0;
+	return n ? stats_median_of(values, n) : 0;
 }
 
 /* Workers of a stage that are left out. */

@@ -11,6 +11,7 @@
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "lib/judge/stats.h"
 
 #define FORMAT "assay-attribution-summary/1"
 #define NS 1e9
@@ -176,7 +177,7 @@ static double median_step(const struct attribution *a)
 	CLEANUP(freep) double *times = xcalloc(n, sizeof(*times));
 
 	memcpy(times, a->slowdown.step_recorded, n * sizeof(*times));
-	return cost_median(times, n);
+	return stats_median_of(times, n);
 }
 
 json_t *summary_document(const struct attribution *a)

@@ -9,7 +9,7 @@ if HAVE_MICROHTTPD
 sbin_PROGRAMS += assay-controller
 noinst_LIBRARIES += libcontroller.a
 libcontroller_a_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS) $(SQLITE_CFLAGS) $(MICROHTTPD_CFLAGS)
-CONTROLLER_LIBS = libcontroller.a libhang.a libremedy.a libattribution.a $(RING_LIBS) $(CAMPAIGN_LIBS) libtopology.a $(BASE_LIBS) $(SYSTEMD_LIBS) $(SQLITE_LIBS) $(MICROHTTPD_LIBS)
+CONTROLLER_LIBS = libcontroller.a libhang.a libremedy.a $(ATTRIBUTION_LIBS) $(CAMPAIGN_LIBS) libtopology.a $(BASE_LIBS) $(SYSTEMD_LIBS) $(SQLITE_LIBS) $(MICROHTTPD_LIBS)
 if HAVE_GNUTLS
 libcontroller_a_CFLAGS += $(GNUTLS_CFLAGS)
 CONTROLLER_LIBS += $(GNUTLS_LIBS)

@@ -9,4 +9,4 @@ check_PROGRAMS += tests/attribution/generate tests/attribution/rings tests/attri
 tests_attribution_rings_LDADD = libringworld.a libjobs.a $(RING_LIBS) $(CORE_LIBS)
 tests_attribution_generate_LDADD = libjobs.a $(CORE_LIBS)
 tests_attribution_windows_SOURCES = tests/attribution/windows.c
-tests_attribution_windows_LDADD = libjobs.a libattribution.a $(RING_LIBS) $(JUDGE_LIBS) $(CORE_LIBS)
+tests_attribution_windows_LDADD = libjobs.a $(ATTRIBUTION_LIBS) $(CORE_LIBS)

@@ -14,7 +14,7 @@ assay_sim_SOURCES = controller/fleet/anomalies.c controller/fleet/baseline.c con
 	tests/sim/main.c tests/sim/memory_store.c tests/sim/memory_store.h tests/sim/noise.c tests/sim/noise.h \
 	tests/sim/show.c tests/sim/sim.c tests/sim/sim.h tests/sim/truth.c tests/sim/truth.h tests/sim/world.c \
 	tests/sim/world.h tests/unit/random.h
-assay_sim_LDADD = libjobs.a libattribution.a $(RING_LIBS) $(JUDGE_LIBS) $(BASE_LIBS)
+assay_sim_LDADD = libjobs.a $(ATTRIBUTION_LIBS) $(BASE_LIBS)
 EXTRA_DIST += tests/sim/scenarios/bad-tor.yaml tests/sim/scenarios/clean.yaml tests/sim/scenarios/clean-of-five.yaml \
 	tests/sim/scenarios/impossible.yaml tests/sim/scenarios/jobs.yaml tests/sim/scenarios/jobs-clean.yaml tests/sim/scenarios/lies.yaml tests/sim/scenarios/roll-out.yaml \
 	tests/sim/scenarios/roll-out-unseen.yaml tests/sim/scenarios/shared.yaml tests/sim/scenarios/silent.yaml \

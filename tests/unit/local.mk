@@ -79,22 +79,22 @@ tests_unit_test_all_to_all_LDADD = $(ALL_TO_ALL_LIBS) librdma.a librnic_state.a 
 tests_unit_test_all_to_all_rnics_SOURCES = $(PAIR_FABRIC) tests/unit/test_all_to_all_rnics.c
 tests_unit_test_all_to_all_rnics_LDADD = $(tests_unit_test_all_to_all_LDADD)
 tests_unit_test_attribution_SOURCES = tests/unit/pipeline.c tests/unit/pipeline.h tests/unit/test_attribution.c
-tests_unit_test_attribution_LDADD = libattribution.a $(REMEDY_LIBS) $(RING_LIBS) $(LDADD)
-tests_unit_test_attribution_bootstrap_LDADD = libattribution.a $(RING_LIBS) $(LDADD)
+tests_unit_test_attribution_LDADD = libattribution.a $(REMEDY_LIBS) $(RING_LIBS) $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_attribution_bootstrap_LDADD = $(ATTRIBUTION_LIBS) $(LDADD)
 tests_unit_test_attribution_graph_SOURCES = tests/unit/operations.c tests/unit/operations.h \
 	tests/unit/test_attribution_graph.c
-tests_unit_test_attribution_graph_LDADD = libattribution.a $(RING_LIBS) $(LDADD)
-tests_unit_test_attribution_labels_LDADD = libjobs.a libattribution.a $(RING_LIBS) $(LDADD)
-tests_unit_test_attribution_lottery_LDADD = libattribution.a $(RING_LIBS) $(LDADD)
-tests_unit_test_attribution_speeds_LDADD = libattribution.a $(RING_LIBS) $(LDADD)
+tests_unit_test_attribution_graph_LDADD = $(ATTRIBUTION_LIBS) $(LDADD)
+tests_unit_test_attribution_labels_LDADD = libjobs.a $(ATTRIBUTION_LIBS) $(LDADD)
+tests_unit_test_attribution_lottery_LDADD = $(ATTRIBUTION_LIBS) $(LDADD)
+tests_unit_test_attribution_speeds_LDADD = $(ATTRIBUTION_LIBS) $(LDADD)
 tests_unit_test_attribution_simulate_SOURCES = tests/unit/pipeline.c tests/unit/pipeline.h \
 	tests/unit/test_attribution_simulate.c
-tests_unit_test_attribution_simulate_LDADD = libattribution.a $(REMEDY_LIBS) $(RING_LIBS) $(LDADD)
-tests_unit_test_attribution_summary_LDADD = libjobs.a libattribution.a $(RING_LIBS) $(LDADD)
+tests_unit_test_attribution_simulate_LDADD = libattribution.a $(REMEDY_LIBS) $(RING_LIBS) $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_attribution_summary_LDADD = libjobs.a $(ATTRIBUTION_LIBS) $(LDADD)
 tests_unit_test_attribution_suspects_SOURCES = tests/unit/pipeline.c tests/unit/pipeline.h \
 	tests/unit/test_attribution_suspects.c
-tests_unit_test_attribution_suspects_LDADD = libjobs.a libattribution.a $(REMEDY_LIBS) $(RING_LIBS) $(LDADD)
-tests_unit_test_attribution_trace_LDADD = libattribution.a $(RING_LIBS) $(LDADD)
+tests_unit_test_attribution_suspects_LDADD = libjobs.a libattribution.a $(REMEDY_LIBS) $(RING_LIBS) $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_attribution_trace_LDADD = $(ATTRIBUTION_LIBS) $(LDADD)
 tests_unit_test_bad_probes_SOURCES = $(RUNNER_FIXTURE) tests/unit/test_bad_probes.c
 tests_unit_test_bad_probes_LDADD = $(RUNNER_TESTS)
 tests_unit_test_bad_run_LDADD = $(JUDGE_LIBS) $(LDADD)
@@ -317,7 +317,7 @@ tests_unit_test_startup_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_silicon_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_sim_job_window_SOURCES = tests/sim/job_plan.c tests/sim/job_plan.h tests/sim/job_window.c \
 	tests/sim/job_window.h tests/sim/noise.c tests/sim/noise.h tests/unit/random.h tests/unit/test_sim_job_window.c
-tests_unit_test_sim_job_window_LDADD = libjobs.a libattribution.a $(RING_LIBS) $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_sim_job_window_LDADD = libjobs.a $(ATTRIBUTION_LIBS) $(LDADD)
 tests_unit_test_job_log_match_SOURCES = tests/unit/test_job_log_match.c
 tests_unit_test_job_log_match_LDADD = libassaydcore.a $(LDADD)
 tests_unit_test_job_log_owner_LDADD = libassaydcore.a $(LDADD)
@@ -407,7 +407,7 @@ tests_unit_test_accused_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROL
 tests_unit_test_diagnosis_rerun_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_job_loads_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_advice_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
-tests_unit_test_prediction_LDADD = libjobs.a libattribution.a $(RING_LIBS) libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+tests_unit_test_prediction_LDADD = libjobs.a $(ATTRIBUTION_LIBS) libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_group_brought_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_pair_brought_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_job_rungs_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
@@ -656,7 +656,7 @@ tests_unit_test_restarts_SOURCES = tests/unit/random.h tests/unit/test_restarts.
 tests_unit_test_restarts_LDADD = $(JUDGE_LIBS) $(LDADD)
 # Clocks of a trace by the ends of its operations.
 UNIT_TESTS += tests/unit/test_attribution_ends
-tests_unit_test_attribution_ends_LDADD = libjobs.a libattribution.a $(RING_LIBS) $(LDADD)
+tests_unit_test_attribution_ends_LDADD = libjobs.a $(ATTRIBUTION_LIBS) $(LDADD)
 # Burns.
 UNIT_TESTS += tests/unit/test_burn_queue tests/unit/test_gemm_burn
 tests_unit_test_burn_queue_SOURCES = controller/actions/burn_queue.c controller/actions/burn_queue.h tests/unit/test_burn_queue.c

@@ -279,28 +279,6 @@ static void one_stage_and_one_rank_are_jobs_too(void)
 	}
 }
 
-static void a_median_is_that_of_the_sorted_values(void)
-{
-	double odd[] = { 5, 1, 3 }, even[] = { 4, 1, 3, 2 }, same[] = { 2, 2, 2, 2, 2, 2 };
-	double one[] = { 7 }, two[] = { 9, 1 }, long_run[101];
-	size_t i, k;
-
-	CHECK_NEAR(cost_median(odd, 3), 3, 0);
-	CHECK_NEAR(cost_median(even, 4), 2.5, 0);
-	CHECK_NEAR(cost_median(same, 6), 2, 0);
-	CHECK_NEAR(cost_median(one, 1), 7, 0);
-	CHECK_NEAR(cost_median(two, 2), 5, 0);
-	for (k = 1; k < 101; k++) {
-		for (i = 0; i < 101; i++)
-			long_run[i] = (double)(i * k % 101);
-		CHECK_NEAR(cost_median(long_run, 101), 50, 0);
-		for (i = 0; i < 100; i++)
-			long_run[i] = (double)(i * k % 10);
-		CHECK_NEAR(cost_median(long_run, 100), k % 10 ? k % 5 ? k % 2 ? 4.5 : 4 : 2.5 : 0,
-			   0);
-	}
-}
-
 static const struct test tests[] = {
 	TEST(the_recurrence_gives_the_known_times),
 	TEST(a_healthy_job_takes_what_the_recurrence_says),
@@ -310,7 +288,6 @@ static const struct test tests[] = {
 	TEST(dp_ranks_wait_for_each_other),
 	TEST(the_number_of_threads_changes_nothing),
 	TEST(one_stage_and_one_rank_are_jobs_too),
-	TEST(a_median_is_that_of_the_sorted_values),
 };
 
 int main(void)

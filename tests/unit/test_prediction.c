@@ -10,6 +10,7 @@
 #include "attribution/attribution.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "lib/judge/stats.h"
 #include "tests/attribution/as_trace.h"
 #include "tests/attribution/inject.h"
 #include "tests/unit/test.h"
@@ -169,7 +170,7 @@ static double median_step(const struct attribution *a)
 	CLEANUP(freep) double *times = xcalloc(a->trace->n_steps, sizeof(*times));
 
 	memcpy(times, a->slowdown.step_recorded, a->trace->n_steps * sizeof(*times));
-	return cost_median(times, a->trace->n_steps);
+	return stats_median_of(times, a->trace->n_steps);
 }
 
 /*

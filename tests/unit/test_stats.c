@@ -270,6 +270,28 @@ static void a_sample_five_percent_lower_is_similar_by_095(void)
 	CHECK(isnan(stats_similarity(low, 20, (const double[]){ 0 }, 1)));
 }
 
+static void a_median_is_that_of_the_sorted_values(void)
+{
+	double odd[] = { 5, 1, 3 }, even[] = { 4, 1, 3, 2 }, same[] = { 2, 2, 2, 2, 2, 2 };
+	double one[] = { 7 }, two[] = { 9, 1 }, long_run[101];
+	size_t i, k;
+
+	CHECK_NEAR(stats_median_of(odd, 3), 3, 0);
+	CHECK_NEAR(stats_median_of(even, 4), 2.5, 0);
+	CHECK_NEAR(stats_median_of(same, 6), 2, 0);
+	CHECK_NEAR(stats_median_of(one, 1), 7, 0);
+	CHECK_NEAR(stats_median_of(two, 2), 5, 0);
+	for (k = 1; k < 101; k++) {
+		for (i = 0; i < 101; i++)
+			long_run[i] = (double)(i * k % 101);
+		CHECK_NEAR(stats_median_of(long_run, 101), 50, 0);
+		for (i = 0; i < 100; i++)
+			long_run[i] = (double)(i * k % 10);
+		CHECK_NEAR(stats_median_of(long_run, 100),
+			   k % 10 ? k % 5 ? k % 2 ? 4.5 : 4 : 2.5 : 0, 0);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(the_median_is_the_middle_or_the_mean_of_two),
 	TEST(quantiles_interpolate_between_ranks),
@@ -277,6 +299,7 @@ static const struct test tests[] = {
 	TEST(the_mad_by_walking_equals_the_mad_by_sorting),
 	TEST(sorting_gives_what_qsort_gives_to_the_bit),
 	TEST(selecting_gives_what_sorting_puts_there),
+	TEST(a_median_is_that_of_the_sorted_values),
 	TEST(the_worst_order_for_pivots_is_selected_from_too),
 	TEST(the_modified_z_counts_in_deviations),
 	TEST(leaving_one_out_keeps_the_others_in_order),
