@@ -7,7 +7,6 @@
 
 #include "lib/base/xalloc.h"
 #include "lib/judge/reference.h"
-#include "lib/judge/verdict.h"
 #include "lib/policy/decide_alike.h"
 #include "lib/policy/decide_inside.h"
 #include "lib/policy/decide_let_go.h"
