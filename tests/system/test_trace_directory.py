@@ -137,8 +137,9 @@ def test_what_pytorch_itself_writes_becomes_a_window(controller, follower, rank,
         put(folder, f"rank{number}.json", (tmp_path / "window-0" / f"rank{number}.json").read_bytes())
     assert wait_for(lambda: ended(c), END_S), daemon.log() + c.log()
     (window,) = ended(c)
-    # Whether so few steps on busy processors add up is not asked here.
-    assert window["steps"] == 12 and not window["coarse"] and window["state"] in ("analysed", "rejected"), window
+    # Steps that busy processors drew out do not always add up: of such a window no numbers are kept. That is not asked here.
+    assert not window["coarse"], window
+    assert window["steps"] == 12 if window["state"] == "analysed" else window["reason"].endswith("the trace does not add up."), window
 
 
 @pytest.mark.once  # the sanitizers want more memory than an analysis may have
