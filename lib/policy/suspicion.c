@@ -190,7 +190,7 @@ int suspicion_add(struct suspicion *s, const struct suspicion_window *window, st
 
 /* From the newest on into `ret`, at most `most`; returns how many. */
 static unsigned choose(const struct suspicion *s, const struct policy_jobs *jobs, size_t most,
-		       const struct suspicion_kept *ret[static POLICY_JOBS_WINDOWS_MAX])
+		       const struct suspicion_kept *ret[static SUSPICION_WINDOWS_MAX])
 {
 	unsigned n = 0;
 	size_t i;
@@ -210,6 +210,17 @@ static unsigned choose(const struct suspicion *s, const struct policy_jobs *jobs
 
 /* ---- whom they blame ---------------------------------------------------------- */
 
+static struct suspicion_found found_first(const struct suspicion_kept *kept,
+					  const struct kept_suspect *one)
+{
+	return (struct suspicion_found){ .hosts = (const char *const *)one->hosts,
+					 .n_hosts = one->n_hosts,
+					 .class = one->class,
+					 .identifiable = true,
+					 .share = one->share,
+					 .until_us = kept->until_us };
+}
+
 /* Windows come from the newest to the oldest. */
 static struct suspicion_found *find_or_add(struct suspicion_list *list,
 					   const struct kept_suspect *first[],
@@ -223,12 +234,7 @@ static struct suspicion_found *find_or_add(struct suspicion_list *list,
 			return &list->items[i];
 	}
 	first[list->n] = one;
-	list->items[list->n] = (struct suspicion_found){ .hosts = (const char *const *)one->hosts,
-							 .n_hosts = one->n_hosts,
-							 .class = one->class,
-							 .identifiable = true,
-							 .share = one->share,
-							 .until_us = kept->until_us };
+	list->items[list->n] = found_first(kept, one);
 	return &list->items[list->n++];
 }
 
@@ -258,6 +264,18 @@ struct tally {
 	unsigned sure[SUSPICION_LIST_MAX]; /* its windows whose time is known */
 };
 
+/* This window blames it too; `sure` counts those whose time is known. */
+static void add_hit(struct suspicion_found *found, unsigned *sure, const struct suspicion_kept *kept,
+		    const struct kept_suspect *one, unsigned place)
+{
+	if (place < WINDOWS_MAX)
+		found->windows.bits |= UINT64_C(1) << place;
+	found->ids[found->hits++] = kept->id;
+	*sure += !kept->coarse;
+	found->identifiable &= one->identifiable;
+	found->from_us = kept->from_us;
+}
+
 static void count(struct suspicion_list *list, struct tally *tally,
 		  const struct suspicion_kept *kept, unsigned place)
 {
@@ -267,11 +285,7 @@ static void count(struct suspicion_list *list, struct tally *tally,
 		const struct kept_suspect *one = &kept->suspects[i];
 		struct suspicion_found *found = find_or_add(list, tally->first, kept, one);
 
-		found->windows.bits |= UINT64_C(1) << place;
-		found->ids[found->hits++] = kept->id;
-		tally->sure[found - list->items] += !kept->coarse;
-		found->identifiable &= one->identifiable;
-		found->from_us = kept->from_us;
+		add_hit(found, &tally->sure[found - list->items], kept, one, place);
 	}
 }
 
@@ -286,33 +300,41 @@ static bool has_host(const struct suspicion_extension *kept, const char *name)
 	return false;
 }
 
+static bool is_of(const struct suspicion_extension *kept, int class, const char *const *hosts,
+		  size_t n_hosts)
+{
+	size_t i;
+
+	for (i = 0; kept->class == class && kept->n_hosts == n_hosts && i < n_hosts; i++) {
+		if (!has_host(kept, hosts[i]))
+			return false;
+	}
+	return i == n_hosts;
+}
+
 /* Until when it is kept; 0: it is not now. */
 static uint64_t kept_us(const struct suspicion_extensions *extensions,
 			const struct suspicion_found *found, uint64_t now_us)
 {
-	size_t i, j;
+	size_t i;
 
 	for (i = 0; extensions && i < extensions->n; i++) {
 		const struct suspicion_extension *kept = &extensions->items[i];
 
-		if (kept->class != found->class || kept->n_hosts != found->n_hosts ||
-		    now_us >= kept->until_us)
-			continue;
-		for (j = 0; j < found->n_hosts && has_host(kept, found->hosts[j]); j++)
-			;
-		if (j == found->n_hosts)
+		if (now_us < kept->until_us &&
+		    is_of(kept, found->class, found->hosts, found->n_hosts))
 			return kept->until_us;
 	}
 	return 0;
 }
 
-/* Whom the last windows blame, at most `most`, and who of them is kept. */
-static void read_last(const struct suspicion *s, const struct policy_jobs *jobs, uint64_t most,
+/* Whom the last N windows blame, and who of them is kept. */
+static void read_last(const struct suspicion *s, const struct policy_jobs *jobs,
 		      const struct suspicion_extensions *extensions, uint64_t now_us,
 		      struct suspicion_list *ret)
 {
-	const struct suspicion_kept *chosen[POLICY_JOBS_WINDOWS_MAX];
-	const unsigned n = choose(s, jobs, MIN(most, (uint64_t)POLICY_JOBS_WINDOWS_MAX), chosen);
+	const struct suspicion_kept *chosen[SUSPICION_WINDOWS_MAX];
+	const unsigned n = choose(s, jobs, jobs->windows_n, chosen);
 	struct tally tally = { 0 };
 	unsigned i;
 	size_t k;
@@ -345,20 +367,104 @@ static void drop_stale(const struct policy_jobs *jobs, uint64_t now_us, struct s
 	list->n = n;
 }
 
+/* ---- who is kept --------------------------------------------------------------- */
+
+/* All windows of a run that count, and which of them blame one suspect. */
+struct history {
+	const struct suspicion_kept *chosen[SUSPICION_WINDOWS_MAX]; /* the newest first */
+	unsigned n;
+	const struct kept_suspect *blamed[SUSPICION_WINDOWS_MAX];
+	unsigned places[SUSPICION_WINDOWS_MAX]; /* where they are among the chosen */
+	unsigned hits;
+};
+
+static void trace_back(struct history *h, const struct suspicion_extension *kept)
+{
+	unsigned i;
+	size_t k;
+
+	h->hits = 0;
+	for (i = 0; i < h->n; i++) {
+		for (k = 0; k < h->chosen[i]->n_suspects; k++) {
+			const struct kept_suspect *one = &h->chosen[i]->suspects[k];
+
+			if (!is_of(kept, one->class, (const char *const *)one->hosts, one->n_hosts))
+				continue;
+			h->blamed[h->hits] = one;
+			h->places[h->hits++] = i;
+			break;
+		}
+	}
+}
+
+static unsigned kept_windows(const struct policy_jobs *jobs)
+{
+	return (unsigned)MIN(SUSPICION_KEPT_TIMES * jobs->windows_n,
+			     (uint64_t)POLICY_JOBS_WINDOWS_MAX);
+}
+
+/* How often K of N windows blamed it, with so many between that it had lapsed meanwhile. */
+static unsigned times_raised(const struct history *h, const struct policy_jobs *jobs)
+{
+	const unsigned k = (unsigned)jobs->windows_k;
+	unsigned i, times = 0;
+	bool lapsed = true;
+
+	for (i = 0; i + k <= h->hits; i++) {
+		lapsed |= i > 0 && h->places[i] - h->places[i - 1] > kept_windows(jobs);
+		if (!lapsed || h->places[i + k - 1] - h->places[i] >= jobs->windows_n)
+			continue;
+		times++;
+		lapsed = false;
+	}
+	return times;
+}
+
+/* Among how many of the newest windows it is looked for; 0: it has lapsed. */
+static unsigned reach(const struct history *h, const struct policy_jobs *jobs)
+{
+	if (h->hits == 0)
+		return 0;
+	if (times_raised(h, jobs) >= SUSPICION_RECURS)
+		return h->n;
+	return h->places[0] < kept_windows(jobs) ? MIN(h->n, kept_windows(jobs)) : 0;
+}
+
+static void add_from(const struct history *h, const struct policy_jobs *jobs, unsigned of,
+		     uint64_t until_us, struct suspicion_list *list)
+{
+	struct suspicion_found found = found_first(h->chosen[h->places[0]], h->blamed[0]);
+	unsigned i, sure = 0;
+
+	for (i = 0; i < h->hits && h->places[i] < of && i < ARRAY_SIZE(found.ids); i++)
+		add_hit(&found, &sure, h->chosen[h->places[i]], h->blamed[i], h->places[i]);
+	found.of = of;
+	found.windows.n = MIN(of, (unsigned)WINDOWS_MAX);
+	found.counts = BLAME_K_OF_N;
+	found.coarse = sure < MIN(found.hits, jobs->windows_k);
+	found.kept_us = until_us;
+	list->items[list->n++] = found;
+}
+
 /* Who is kept, and whom only older windows than those of `list` blame. */
 static void add_kept(const struct suspicion *s, const struct policy_jobs *jobs,
 		     const struct suspicion_extensions *extensions, uint64_t now_us,
 		     struct suspicion_list *list)
 {
-	CLEANUP(freep) struct suspicion_list *more = xcalloc(1, sizeof(*more));
+	CLEANUP(freep) struct history *h = xcalloc(1, sizeof(*h));
+	unsigned of;
 	size_t i;
 
-	read_last(s, jobs, SUSPICION_KEPT_TIMES * jobs->windows_n, extensions, now_us, more);
-	for (i = 0; i < more->n; i++) {
-		const struct suspicion_found *found = &more->items[i];
+	h->n = choose(s, jobs, SUSPICION_WINDOWS_MAX, h->chosen);
+	for (i = 0; i < extensions->n && list->n < SUSPICION_LIST_MAX; i++) {
+		const struct suspicion_extension *kept = &extensions->items[i];
 
-		if (found->kept_us && windows_bad(&found->windows, list->of) == 0)
-			list->items[list->n++] = *found;
+		if (now_us >= kept->until_us)
+			continue;
+		trace_back(h, kept);
+		of = reach(h, jobs);
+		if (of > 0 && h->places[0] >= list->of)
+			add_from(h, jobs, of, kept->until_us, list);
 	}
 }
 
@@ -366,7 +472,7 @@ void suspicion_read(const struct suspicion *s, const struct policy_jobs *jobs,
 		    const struct suspicion_extensions *extensions, uint64_t now_us,
 		    struct suspicion_list *ret)
 {
-	read_last(s, jobs, jobs->windows_n, extensions, now_us, ret);
+	read_last(s, jobs, extensions, now_us, ret);
 	drop_stale(jobs, now_us, ret);
 	if (extensions && extensions->n > 0 && ret->of > 0)
 		add_kept(s, jobs, extensions, now_us, ret);

@@ -18,7 +18,9 @@
  * A suspect that waits for its tests, or is tested, is kept: it stays one for as long as any of the
  * last SUSPICION_KEPT_TIMES times N windows blames it, however old they are. A host on the edge is
  * blamed by one window and not by the next ones, and one whose job has ended is blamed by no new
- * one: it would be no suspect when it can be tested at last.
+ * one: it would be no suspect when it can be tested at last. One that lapsed so and became one
+ * again in the same run stays one as long as its caller keeps it: windows come and go, and only a
+ * test can tell what they do not.
  */
 #pragma once
 
@@ -35,6 +37,7 @@ enum {
 	SUSPICION_WINDOWS_MAX = 128, /* of a run; at one a minute two hours */
 	SUSPICION_SUSPECTS_MAX = 3,  /* of a window */
 	SUSPICION_KEPT_TIMES = 3,    /* N; not beyond POLICY_JOBS_WINDOWS_MAX windows */
+	SUSPICION_RECURS = 2,	     /* times that it became one in the run */
 	SUSPICION_HOSTS_MAX = 64,    /* of a suspect: more are no suspect but the job */
 	SUSPICION_NAME_MAX = 253,    /* bytes of a host's name */
 	SUSPICION_LIST_MAX = POLICY_JOBS_WINDOWS_MAX * SUSPICION_SUSPECTS_MAX,

@@ -425,6 +425,62 @@ static void who_is_kept_is_cleared_by_three_times_as_many_windows(void)
 	suspicion_release(&s);
 }
 
+/* A window every five minutes blames "a" where there is an a; " hits/of" of him in the end, who is
+ * kept. */
+static void found_after(const char *windows, unsigned kept_min, char ret[static 32])
+{
+	static const char *const one[] = { "a" };
+	const struct suspicion_extension kept = { one, 1, BLAME_COMPUTE,
+						  T0 + kept_min * USEC_PER_MIN };
+	const struct policy_jobs jobs = policy_jobs_init();
+	const unsigned n = (unsigned)strlen(windows);
+	struct suspicion s = { 0 };
+	struct suspicion_list list;
+	unsigned i;
+
+	for (i = 0; i < n; i++)
+		CHECK_EQ(add(&s, &(struct says){ 5 * i + 1, 4, { windows[i] == 'a' ? "a" : NULL } },
+			     0, NULL),
+			 0);
+	suspicion_read(&s, &jobs, &(struct suspicion_extensions){ &kept, 1 },
+		       T0 + (5 * n + 1) * USEC_PER_MIN, &list);
+	ret[0] = '\0';
+	if (list.n > 0)
+		(void)snprintf(ret, 32, "%u/%u %d", list.items[0].hits, list.items[0].of,
+			       list.items[0].counts == BLAME_K_OF_N);
+	suspicion_release(&s);
+}
+
+static void who_lapsed_and_became_one_again_stays_one_as_long_as_he_is_kept(void)
+{
+	static const struct {
+		const char *windows, *found;
+		unsigned kept_min;
+	} rows[] = {
+		{ "aa..........", "", 600 },
+		{ "aa.........aa.........", "4/22 1", 600 },
+		{ "aa.........aa....................", "4/33 1", 600 },
+		{ "aa.........a.a...................", "4/33 1", 600 },
+		/* Once two of four, which is not two of three. */
+		{ "aa.........a..a...................", "", 600 },
+		/* Blamed again before it had lapsed. */
+		{ "aa........aa...................", "", 600 },
+		/* Without a second time, as before. */
+		{ "aa.........a........", "1/9 1", 600 },
+		/* No longer than it is kept. */
+		{ "aa.........aa....................", "", 120 },
+		/* The newest are listed, as many as there is room for. */
+		{ "aaaaaaaaaaaaaaaaaa.........aa...............", "16/44 1", 600 },
+	};
+	char found[32];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		found_after(rows[i].windows, rows[i].kept_min, found);
+		CHECK_STR(found, rows[i].found);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(k_of_n_windows_make_a_suspect),
 	TEST(any_order_gives_the_same),
@@ -434,6 +490,7 @@ static const struct test tests[] = {
 	TEST(the_policy_says_how_many_and_how_far_apart),
 	TEST(who_is_kept_stays_a_suspect_while_any_of_the_windows_blames_him),
 	TEST(who_is_kept_is_cleared_by_three_times_as_many_windows),
+	TEST(who_lapsed_and_became_one_again_stays_one_as_long_as_he_is_kept),
 };
 
 int main(void)
