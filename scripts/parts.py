@@ -40,9 +40,10 @@ LIMIT_S = {"lint": 900, "fuzz": 120, "build": 2700, "unit": 900, "system": 3600,
 ON_PLAIN, ON_SANITIZED = "(once or plain)", "not once and not plain"
 NOT_HERE = 77
 NO_TESTS = 5  # status of pytest when the marks leave none
-SHARES = 2  # of the system or kube tests of a build at once: they wait nine tenths of their time
-SHARES_PLAIN = 3  # of those that no other part outlasts
-SHARES_QUICK = 6  # where no other lane runs such tests
+AT_ONCE = 2  # runs of system or kube tests of a build: they wait four fifths of their time
+AT_ONCE_PLAIN = 4  # of those that no other part outlasts
+AT_ONCE_QUICK = 10  # where no other lane runs such tests
+SHARES_EACH = 3  # dealt for each of those: what a share takes is known from earlier runs alone, if at all
 BUILDS = 2  # of one part at once: configure and make's beginning use one core
 INPUT_S = 60  # real time, beside whatever else runs: what hangs is found, what is slow is the benches' matter
 FUZZ_SHORT_S = 10
@@ -177,13 +178,22 @@ def pytest_some(build, full, mark, files, name, may_be_none=False):
     return t
 
 
-def pytest(build, full, mark, where="tests/system", shares=1):
-    """The tests there with this mark, or without it: "alone", "not alone". Their files are dealt to so many at once."""
-    files = sorted(glob.glob(os.path.join(TOP, where, "test_*.py")))
-    name = "pytest-%s-%s" % (os.path.basename(where), re.sub("[^a-z]+", "-", mark).strip("-"))
+def in_shares(build, full, runs, name, at_once, may_be_none=False):
+    """Runs of (files, mark), so many of them at once, as NAME-0, NAME-1, ..."""
     t = Tally()
-    for one in beside(lambda i: pytest_some(build, full, mark, files[i::shares], "%s-%d" % (name, i)), range(shares), shares):
+    for one in beside(lambda i: pytest_some(build, full, runs[i][1], runs[i][0], "%s-%d" % (name, i), may_be_none), range(len(runs)), at_once):
         t.add(one)
+    return t
+
+
+def pytest(build, full, mark, where="tests/system", at_once=1):
+    """The tests there with this mark, or without it: "alone", "not alone". So many runs at once; one follows the alphabet."""
+    files = sorted(glob.glob(os.path.join(where, "test_*.py"), root_dir=TOP))
+    name = "pytest-%s-%s" % (os.path.basename(where), re.sub("[^a-z]+", "-", mark).strip("-"))
+    shares = [files] if at_once == 1 else shares_of(build, files, at_once * SHARES_EACH)
+    t = in_shares(build, full, [(share, mark) for share in shares], name, at_once, True)
+    if not t.passed + t.failed + t.skipped:
+        t.fail("%s: no test is %s" % (where, mark))
     return t
 
 
@@ -192,9 +202,9 @@ def marked(mark, full):
     return mark if full else mark + " and not long"
 
 
-def system(mark, shares=SHARES):
+def system(mark, at_once=AT_ONCE):
     """Of the short run each system test is of one build: the plain one has what is marked `once` or `plain`, the sanitized one the others."""
-    return lambda build, full: pytest(build, full, marked("not alone" if full else "not alone and " + mark, full), shares=shares)
+    return lambda build, full: pytest(build, full, marked("not alone" if full else "not alone and " + mark, full), at_once=at_once)
 
 
 def system_alone(build, full):
@@ -205,7 +215,7 @@ def kube(build, full):
     """The tests against a real API server, which is built first, once. Without one they skip and say why."""
     log = os.path.join(build.dir, "apiserver.log")
     status = run([os.path.join(TOP, "tests/kube/build_apiserver")], log, LIMIT_S["apiserver"], TOP, environment())
-    t = pytest(build, full, marked("not alone", full), "tests/kube", SHARES)
+    t = pytest(build, full, marked("not alone", full), "tests/kube", AT_ONCE)
     if status not in (0, NOT_HERE):
         t.add(failed_tally("tests/kube/build_apiserver ended with status %d" % status, log))
     return t
@@ -231,13 +241,17 @@ def packages(build, full):
 
 
 def shares_of(build, files, count):
-    """Deal files to so many shares, the longest first: by the seconds that they took in this build, else by their size."""
+    """Deal files to so many shares, the longest first, as are the shares: by the seconds that they took in this build, else by their size."""
     took = seconds_by_file(build.dir)
     weight = {path: took.get(path) or os.path.getsize(os.path.join(TOP, path)) / 1000 for path in files}
     shares = [[] for _ in range(count)]
+
+    def weigh(share):
+        return sum(weight[path] for path in share)
+
     for path in sorted(files, key=lambda path: (-weight[path], path)):
-        min(shares, key=lambda share: sum(weight[p] for p in share)).append(path)
-    return [share for share in shares if share]
+        min(shares, key=weigh).append(path)
+    return sorted((share for share in shares if share), key=weigh, reverse=True)
 
 
 def shares_by_folder(build, files, count):
@@ -255,10 +269,8 @@ def changed(choice):
     def part(build, full):
         files = {path for path in choice.files if path.startswith("tests/system/") or has_apiserver()}
         of_these = ((files & choice.direct, "not alone and not long"), (files - choice.direct, "not alone and not once and not long"))
-        runs = [(share, mark) for some, mark in of_these for share in shares_by_folder(build, some, SHARES_QUICK)]
-        t = Tally()
-        for one in beside(lambda i: pytest_some(build, full, runs[i][1], runs[i][0], "changed-%d" % i, True), range(len(runs)), SHARES_QUICK):
-            t.add(one)
+        runs = [(share, mark) for some, mark in of_these for share in shares_by_folder(build, some, AT_ONCE_QUICK * SHARES_EACH)]
+        t = in_shares(build, full, runs, "changed", AT_ONCE_QUICK, True)
         if files - choice.direct:
             t.words.append("left out: of files that are not of an area that changed what is marked `once` or `alone`")
         if files != choice.files:
@@ -381,7 +393,7 @@ WITHOUT_FULL = [without(name) for name in OPTIONAL] + [
 PARTS = (
     ("lint", lambda full: lint(False), False),
     ("unit", tested(GCC, unit), False),
-    ("system", tested(GCC, system(ON_PLAIN, SHARES_PLAIN)), False),
+    ("system", tested(GCC, system(ON_PLAIN, AT_ONCE_PLAIN)), False),
     ("gcc-sanitizers", tested(SANITIZED, unit_in_full, system(ON_SANITIZED)), False),
     ("kube", tested(GCC, kube), False),
     ("kube-sanitizers", tested(SANITIZED, kube), True),
