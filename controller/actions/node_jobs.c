@@ -28,18 +28,10 @@ static bool is_wanted(const struct actor_env *env, const struct node_view *host)
 	return host->jobs.wanted_us > 0 && env_mono_us(env) - host->jobs.wanted_us < FRESH_US;
 }
 
-/* Somebody waits for the end of the jobs there, and it is too soon to say that this is it. */
-static bool may_return(const struct actor_env *env, struct node_view *host, size_t n_jobs)
+/* It is too soon to say that the jobs there, for whose end somebody waits, are gone. */
+static bool may_return(const struct actor_env *env, const struct node_view *host)
 {
-	const uint64_t now_us = env_mono_us(env);
-
-	if (n_jobs > 0 || host->node->n_jobs == 0 || !is_wanted(env, host)) {
-		host->jobs.gone_us = 0;
-		return false;
-	}
-	if (host->jobs.gone_us == 0)
-		host->jobs.gone_us = now_us;
-	return now_us - host->jobs.gone_us < RETURN_US;
+	return host->jobs.gone_us > 0 && env_mono_us(env) - host->jobs.gone_us < RETURN_US;
 }
 
 void node_jobs_answered(struct node_jobs *jobs, const struct actor_env *env,
@@ -60,7 +52,11 @@ void node_jobs_answered(struct node_jobs *jobs, const struct actor_env *env,
 			    answer->words);
 		return;
 	}
-	if (!may_return(env, host, answer->n_jobs))
+	if (answer->n_jobs > 0 || host->node->n_jobs == 0 || !is_wanted(env, host))
+		host->jobs.gone_us = 0;
+	else if (host->jobs.gone_us == 0)
+		host->jobs.gone_us = env_mono_us(env);
+	if (!may_return(env, host))
 		fleet_set_jobs(env->fleet, host->node, answer->jobs, answer->n_jobs);
 	host->jobs.known_us = env_mono_us(env);
 }
