@@ -510,7 +510,7 @@ struct finding *fleet_note(struct fleet *f UNUSED, struct fleet_node *node,
 	else if (finding->since_us == 0)
 		finding->since_us = news->seen_us;
 	if (news->seen_us > finding->seen_us)
-		finding->was_born = finding->born;
+		finding->was_born = finding->born && finding_is_of_parts(finding);
 	finding->seen_us = news->seen_us;
 	finding->born = news->born;
 	finding->parts_bad = news->parts_bad;

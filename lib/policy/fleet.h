@@ -75,11 +75,11 @@ struct finding {
 	int severity;	  /* enum severity (lib/report/report.h) */
 	int source;	  /* enum verdict_source: what it was held against */
 	struct windows windows;
-	uint64_t since_us;	   /* its first bad window */
-	uint64_t fatal_us;	   /* fatal since then; 0: it is not */
-	uint64_t seen_us;	   /* when its newest evidence was measured */
-	bool born;		   /* it was never good: no onset */
-	bool was_born;		   /* by the bad run before: one that is low for once is no onset */
+	uint64_t since_us; /* its first bad window */
+	uint64_t fatal_us; /* fatal since then; 0: it is not */
+	uint64_t seen_us;  /* when its newest evidence was measured */
+	bool born;	   /* it was never good: no onset */
+	bool was_born;	   /* a part by the bad run before: one that is low for once is no onset */
 	unsigned parts_bad, parts; /* of the check on this host; 0 of 0: not told */
 	double score;		   /* measured by expected, 1 as good as expected; NAN: none */
 	/* Kept by policy_decide() and fleet_tested(); to be stored, and put back after fleet_note(). */
@@ -303,9 +303,13 @@ int fleet_event(struct fleet *f, struct fleet_node *node, const struct fleet_cau
 bool fleet_is_pair_check(const char *check);
 bool finding_is_pair(const struct finding *finding);
 
+/* Is it of some parts? A host that is slow in half of its other parts is slow as a whole. */
+bool finding_is_of_parts(const struct finding *finding);
+
 /*
- * Is it of one part that always was so, by the last run? Good parts spread, and one that always
- * was slow may be just one of them: it is told, and a test that finds it slow again proves nothing.
+ * Is it of one part that always was so, by the last run or the one before it? Good parts spread,
+ * and one that always was slow may be just one of them: it is told, and a test that finds it slow
+ * again proves nothing.
  */
 bool fleet_is_born_part(const struct finding *finding);
 

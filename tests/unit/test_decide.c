@@ -122,8 +122,18 @@ static void a_part_born_slow_is_born_so_when_it_is_low_for_once(void)
 {
 	static const struct {
 		bool born, expected;
+		unsigned parts_bad;
 	} runs[] = {
-		{ true, true }, { false, true }, { true, true }, { false, true }, { false, false }
+		{ true, true, 1 },
+		{ false, true, 1 },
+		{ true, true, 1 },
+		{ false, true, 1 },
+		{ false, false, 1 },
+		{ true, true, 1 },
+		/* Nor is one in which all of the host is low once. */
+		{ false, true, 6 },
+		{ true, false, 6 },
+		{ false, false, 6 },
 	};
 	CLEANUP(world_release) struct world w;
 	size_t i;
@@ -135,7 +145,7 @@ static void a_part_born_slow_is_born_so_when_it_is_low_for_once(void)
 						   .severity = SEVERITY_FAIL,
 						   .seen_us = w.now_us,
 						   .born = runs[i].born,
-						   .parts_bad = 1,
+						   .parts_bad = runs[i].parts_bad,
 						   .parts = 8 };
 		struct finding *f = fleet_note(&w.fleet, world_node(&w, 3), &news);
 
