@@ -481,6 +481,12 @@ static void set_text(char **text, const char *news)
 	*text = xstrdup(news);
 }
 
+bool fleet_is_of_parts(const struct finding *finding)
+{
+	return finding->parts > 1 &&
+	       (finding->parts_bad == 0 || (finding->parts_bad - 1) * 2 < finding->parts - 1);
+}
+
 struct finding *fleet_note(struct fleet *f UNUSED, struct fleet_node *node,
 			   const struct finding_news *news)
 {
@@ -510,7 +516,7 @@ struct finding *fleet_note(struct fleet *f UNUSED, struct fleet_node *node,
 	else if (finding->since_us == 0)
 		finding->since_us = news->seen_us;
 	if (news->seen_us > finding->seen_us)
-		finding->was_born = finding->born && finding_is_of_parts(finding);
+		finding->was_born = finding->born && fleet_is_of_parts(finding);
 	finding->seen_us = news->seen_us;
 	finding->born = news->born;
 	finding->parts_bad = news->parts_bad;

@@ -304,7 +304,7 @@ bool fleet_is_pair_check(const char *check);
 bool finding_is_pair(const struct finding *finding);
 
 /* Is it of some parts? A host that is slow in half of its other parts is slow as a whole. */
-bool finding_is_of_parts(const struct finding *finding);
+bool fleet_is_of_parts(const struct finding *finding);
 
 /*
  * Is it of one part that always was so, by the last run or the one before it? Good parts spread,

@@ -185,15 +185,9 @@ bool finding_is_pair(const struct finding *finding)
 	return fleet_is_pair_check(finding->check);
 }
 
-bool finding_is_of_parts(const struct finding *finding)
-{
-	return finding->parts > 1 &&
-	       (finding->parts_bad == 0 || (finding->parts_bad - 1) * 2 < finding->parts - 1);
-}
-
 bool fleet_is_born_part(const struct finding *finding)
 {
-	return ((finding->born && finding_is_of_parts(finding)) || finding->was_born) &&
+	return ((finding->born && fleet_is_of_parts(finding)) || finding->was_born) &&
 	       family_find(finding->check, NULL)->compared;
 }
 
