@@ -20,6 +20,8 @@
 #include "lib/sys/file.h"
 #include "lib/sys/paths.h"
 
+#define NO_ANSWER "a file system or a driver did not answer"
+
 enum { PIECE = 16 * 1024, NICE = 19, STATUS_NO_PROGRAM = 127 };
 
 struct hang_child {
@@ -90,7 +92,7 @@ static int on_output(sd_event_source *source UNUSED, int fd UNUSED, uint32_t eve
 
 static int on_timer(sd_event_source *source UNUSED, uint64_t now_us UNUSED, void *context)
 {
-	give_up(context, "a file system or a driver did not answer it in 20 s");
+	give_up(context, NO_ANSWER " it in 20 s");
 	return 0;
 }
 
@@ -167,7 +169,9 @@ int hang_child_start(struct hang_child *c, const char *const *arguments, struct 
 	int ends[2], r;
 
 	if (c->child)
-		return err_set(err, EBUSY, "the previous one has not ended");
+		return err_set(err, EBUSY, "%s",
+			       c->done ? "the previous look has not ended"
+				       : NO_ANSWER " the previous look, which cannot be ended");
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_errno(err, errno, "cannot make a pipe");
 	c->out = ends[0];
