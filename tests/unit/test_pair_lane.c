@@ -268,17 +268,18 @@ static struct counts count(const struct fit *fit, size_t n, bool faulty, uint64_
 static void check_counts(const struct noise *noise, const char *words, struct counts *ret_clean)
 {
 	const struct fit fit = fit_to_runs(0, noise);
-	const struct counts faulty = count(&fit, FAULTS, true, SEED);
-	const struct counts clean = count(&fit, CLEAN, false, SEED + FAULTS);
+	const size_t n_faulty = test_times(FAULTS, FAULTS), n_clean = test_times(CLEAN, CLEAN);
+	const struct counts faulty = count(&fit, n_faulty, true, SEED);
+	const struct counts clean = count(&fit, n_clean, false, SEED + FAULTS);
 
 	printf("  4 queue pairs, noise of %s: %.1f GB/s, %.1f with a lane lost, spread %.2f %%; "
 	       "named "
-	       "%zu of %d, an innocent %zu; clean: blamed %zu of %d, warned %zu\n",
-	       words, fit.good / 1e9, fit.lost / 1e9, fit.spread * 100, faulty.named, FAULTS,
-	       faulty.innocent, clean.innocent, CLEAN, clean.warned);
+	       "%zu of %zu, an innocent %zu; clean: blamed %zu of %zu, warned %zu\n",
+	       words, fit.good / 1e9, fit.lost / 1e9, fit.spread * 100, faulty.named, n_faulty,
+	       faulty.innocent, clean.innocent, n_clean, clean.warned);
 	CHECK_NEAR(fit.good / RATE, 1, 0.03);
 	CHECK_NEAR(fit.lost / RATE, LANE_LEFT, 0.03);
-	CHECK(faulty.named * 100 >= (size_t)FAULTS * 98);
+	CHECK(faulty.named * 100 >= n_faulty * 98);
 	CHECK_EQ(clean.innocent, 0);
 	*ret_clean = clean;
 }

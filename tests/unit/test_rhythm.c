@@ -28,7 +28,7 @@ enum {
 
 static size_t runs(void)
 {
-	return test_full() ? RUNS_FULL : RUNS;
+	return test_times(RUNS_FULL, RUNS);
 }
 
 /* A job: micro-batches send a little each, then the gradients go. */
