@@ -328,13 +328,13 @@ def bad_policy(sim, tmp_path, top, configured):
     with open(os.path.join(top, "policies/default.yaml"), encoding="utf-8") as f:
         usual = f.read()
 
-    def run(*pairs, status=0):
+    def run(*pairs, status=0, days=4):
         text = usual
         for pattern, replacement in pairs:
             text, n = re.subn(pattern, replacement, text)
             assert n > 0, pattern
         (tmp_path / "bad.yaml").write_text(text)
-        return result(sim, "--nodes", 200, "--days", 4, "--seed", 1000, "--spread", 0.25, "--policy", tmp_path / "bad.yaml",
+        return result(sim, "--nodes", 200, "--days", days, "--seed", 1000, "--spread", 0.25, "--policy", tmp_path / "bad.yaml",
                       status=status)
 
     return run
@@ -342,7 +342,7 @@ def bad_policy(sim, tmp_path, top, configured):
 
 def test_a_policy_that_cordons_at_sight_is_seen(bad_policy):
     fleet = bad_policy(("action: (retest|alert)", "action: cordon"), (r"windows: {k: 2, n: [23]}", "windows: {k: 1, n: 1}"),
-                       (r"ratio: 0.9\d, k: 3.5", "ratio: 0.999, k: 0.5"), status=1)
+                       (r"ratio: 0.9\d, k: 3.5", "ratio: 0.999, k: 0.5"), status=1, days=1)
     assert fleet["false_cordons"] > 0 and fleet["precision"] < 1
     assert fleet["clean"]["per_10000"] > 1000 and fleet["named"]["precision"] < 0.5
     assert fleet["clean"]["all"]["warn"] + fleet["clean"]["all"]["fail"] > 0.5
