@@ -26,6 +26,7 @@ enum {
 	SEQS = 60,
 	REPORTS = HOSTS * BOOTS * SEQS,
 	CRASHES = 200,
+	CRASHES_FULL = 2000,
 	LIVES = 8,     /* crashes of one disk */
 	CHANGES = 800, /* of the file, between two crashes, at most; a store is made in fewer */
 	BATCH = 12,
@@ -295,14 +296,14 @@ static void check(const struct world *w)
 
 static void nothing_is_lost_when_only_what_was_synced_survives(void)
 {
-	struct world w = crash_many(1, CRASH_NONE_SURVIVES, CRASHES);
+	struct world w = crash_many(1, CRASH_NONE_SURVIVES, test_times(CRASHES_FULL, CRASHES));
 
 	check(&w);
 }
 
 static void nothing_is_lost_when_torn_writes_survive_in_no_order(void)
 {
-	struct world w = crash_many(2, CRASH_SOME_SURVIVE, CRASHES);
+	struct world w = crash_many(2, CRASH_SOME_SURVIVE, test_times(CRASHES_FULL, CRASHES));
 
 	check(&w);
 }
