@@ -515,8 +515,7 @@ struct finding *fleet_note(struct fleet *f UNUSED, struct fleet_node *node,
 		finding->since_us = news->since_us;
 	else if (finding->since_us == 0)
 		finding->since_us = news->seen_us;
-	/* A good run says nothing of how bad ones are. */
-	if (news->seen_us > finding->seen_us && windows_bad(&finding->windows, 1) > 0)
+	if (news->seen_us > finding->seen_us)
 		finding->was_born = finding->born && fleet_is_of_parts(finding);
 	finding->seen_us = news->seen_us;
 	finding->born = news->born;
