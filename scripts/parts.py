@@ -178,10 +178,10 @@ def pytest_some(build, full, mark, files, name, may_be_none=False):
     return t
 
 
-def in_shares(build, full, runs, name, at_once, may_be_none=False):
-    """Runs of (files, mark), so many of them at once, as NAME-0, NAME-1, ..."""
+def in_shares(build, full, runs, name, at_once):
+    """Runs of (files, mark), so many of them at once, as NAME-0, NAME-1, ...; the mark may leave one of them nothing."""
     t = Tally()
-    for one in beside(lambda i: pytest_some(build, full, runs[i][1], runs[i][0], "%s-%d" % (name, i), may_be_none), range(len(runs)), at_once):
+    for one in beside(lambda i: pytest_some(build, full, runs[i][1], runs[i][0], "%s-%d" % (name, i), True), range(len(runs)), at_once):
         t.add(one)
     return t
 
@@ -191,7 +191,7 @@ def pytest(build, full, mark, where="tests/system", at_once=1):
     files = sorted(glob.glob(os.path.join(where, "test_*.py"), root_dir=TOP))
     name = "pytest-%s-%s" % (os.path.basename(where), re.sub("[^a-z]+", "-", mark).strip("-"))
     shares = [files] if at_once == 1 else shares_of(build, files, at_once * SHARES_EACH)
-    t = in_shares(build, full, [(share, mark) for share in shares], name, at_once, True)
+    t = in_shares(build, full, [(share, mark) for share in shares], name, at_once)
     if not t.passed + t.failed + t.skipped:
         t.fail("%s: no test is %s" % (where, mark))
     return t
@@ -270,7 +270,7 @@ def changed(choice):
         files = {path for path in choice.files if path.startswith("tests/system/") or has_apiserver()}
         of_these = ((files & choice.direct, "not alone and not long"), (files - choice.direct, "not alone and not once and not long"))
         runs = [(share, mark) for some, mark in of_these for share in shares_by_folder(build, some, AT_ONCE_QUICK * SHARES_EACH)]
-        t = in_shares(build, full, runs, "changed", AT_ONCE_QUICK, True)
+        t = in_shares(build, full, runs, "changed", AT_ONCE_QUICK)
         if files - choice.direct:
             t.words.append("left out: of files that are not of an area that changed what is marked `once` or `alone`")
         if files != choice.files:

@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <systemd/sd-event.h>
@@ -329,19 +328,6 @@ static int on_timer(sd_event_source *source, uint64_t at_us UNUSED, void *contex
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/*
- * By the clock that files are stamped with, which stands still between ticks (current_time() in the
- * kernel's fs/inode.c): by the exact one a file that is made at once would be older than we are.
- */
-static uint64_t now_as_files_say(void)
-{
-	struct timespec now;
-
-	if (clock_gettime(CLOCK_REALTIME_COARSE, &now) < 0)
-		return clock_real_us();
-	return (uint64_t)now.tv_sec * USEC_PER_SEC + (uint64_t)now.tv_nsec / NSEC_OF_USEC;
-}
-
 int job_logs_new(struct sd_event *event, char *const *globs, const char *path,
 		 struct job_logs **ret, struct err *err)
 {
@@ -349,7 +335,7 @@ int job_logs_new(struct sd_event *event, char *const *globs, const char *path,
 	int r = job_log_match_read(path, &j->patterns, err);
 
 	j->globs = strv_copy(globs);
-	j->begin_us = now_as_files_say();
+	j->begin_us = clock_files_us();
 	j->files = xcalloc(JOB_LOGS_FILES_MAX, sizeof(*j->files));
 	j->entries = xcalloc(PROCESS_MAP_MAX, sizeof(*j->entries));
 	(void)pthread_mutex_init(&j->lock, NULL);

@@ -29,6 +29,11 @@ uint64_t clock_real_us(void)
 	return read_clock(CLOCK_REALTIME);
 }
 
+uint64_t clock_files_us(void)
+{
+	return read_clock(CLOCK_REALTIME_COARSE);
+}
+
 uint64_t clock_left_us(uint64_t deadline_us)
 {
 	uint64_t now_us = clock_mono_us();

@@ -21,6 +21,12 @@ uint64_t clock_boot_us(void);
 /* Microseconds since 1970-01-01 UTC. */
 uint64_t clock_real_us(void);
 
+/*
+ * The same by the clock that Linux stamps files with (current_time(), fs/inode.c), which stands
+ * still between ticks: what is made from now on is not older than this.
+ */
+uint64_t clock_files_us(void);
+
 /* Microseconds from now until the monotonic `deadline_us`; 0 when past. */
 uint64_t clock_left_us(uint64_t deadline_us);
 

@@ -11,18 +11,6 @@
 /* ---- what a finding asks for ------------------------------------------------ */
 
 /*
- * Has it shown itself as often as a test has to? All values of a host are low in a run that
- * something disturbs, besides the one that its tests failed.
- */
-static bool is_repeated(const struct deciding *d, const struct finding *finding)
-{
-	const unsigned times = (unsigned)MIN(d->policy->retest_times, (uint64_t)WINDOWS_MAX - 1);
-
-	return !family_find(finding->check, NULL)->compared ||
-	       windows_bad(&finding->windows, times + 1) >= times;
-}
-
-/*
  * Does a slow job say the same? Of what needs two hosts only once a partner that is known to be
  * good has told which of them it is.
  */
@@ -31,7 +19,7 @@ static bool is_blamed(const struct deciding *d, const struct candidate *c)
 	const struct finding *finding = c->finding;
 
 	return blame_fits(&c->node->blame, finding->check, finding->seen_us, d->now_us) &&
-	       (finding_is_pair(finding) ? finding->reproduced > 0 : is_repeated(d, finding));
+	       (!finding_is_pair(finding) || finding->reproduced > 0);
 }
 
 static bool is_reproduced(const struct deciding *d, const struct candidate *c, bool measured)

@@ -16,7 +16,8 @@ from controller_stub import Answer
 from waiting import wait_for
 
 CANARY = "canary-51f0c6e2a9"
-JOB, HANG_CHILD_WALL_S = "research/llm-7", 20
+JOB = "research/llm-7"
+HANG_CHILD_WALL_S = 20  # agents/assayd/hang_child.h
 SLEEPS = "import time\ntime.sleep(600)\n"
 SPINS = "while True: pass\n"
 # The main thread waits for a lock that another thread has, which waits for nothing that comes.
