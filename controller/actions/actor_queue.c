@@ -45,7 +45,7 @@ static struct actor_event *event_copy(const struct actor_event *event)
 	e->next = NULL;
 	e->about.node = xstrdup(event->about.node);
 	e->words = xstrdup(event->words);
-	e->blame.job = xstrdup(event->blame.job);
+	e->blame = blame_copy(&event->blame);
 	if (event->kind == ACTOR_NODE)
 		e->node = cluster_node_copy(&event->node);
 	own_answer(e);
@@ -65,7 +65,7 @@ static void event_free(struct actor_event *e)
 	free((void *)(uintptr_t)e->answer.text);
 	free((void *)(uintptr_t)e->about.node);
 	free(e->words);
-	free(e->blame.job);
+	blame_release(&e->blame);
 	free(e);
 }
 

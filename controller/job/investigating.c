@@ -298,9 +298,8 @@ static int add_record(struct facts *facts, const struct job_judging_input *in,
 		bool busy = false;
 
 		if (investigation_owes(inv, &inv->hosts[i]))
-			r = job_judging_proves(
-				in, name, inv->hosts[i].class, inv->hosts[i].since_us,
-				has_booted(&inv->hosts[i], fact), &fact->proven, err);
+			r = job_judging_proves(in, name, inv->hosts[i].class, inv->hosts[i].since_us,
+					       has_booted(&inv->hosts[i], fact), &fact->proof, err);
 		if (r < 0)
 			return r;
 		if (investigation_has(inv, name))
@@ -489,6 +488,7 @@ static void add_owed(const struct job_judging_input *in, const struct investigat
 			.blame = { .class = host->class,
 				   .reach = BLAME_TO_EVICT,
 				   .job = (char *)(uintptr_t)in->job,
+				   .check = host->proof,
 				   .since_us = host->from_us,
 				   .until_us = host->proven_us + INVESTIGATION_PROVEN_US,
 				   .group = is_of_group(open, host->name) },

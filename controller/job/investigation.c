@@ -29,6 +29,7 @@ static void host_release(struct investigation_host *host)
 {
 	free(host->name);
 	free(host->boot);
+	free(host->proof);
 	free(host->sentence);
 	free(host->by);
 }
@@ -218,7 +219,7 @@ static void end_host(struct investigation_host *host, int state, char *sentence)
 static bool stays_proven(const struct investigation *inv, const struct investigation_host *host,
 			 const struct investigation_fact *fact, const struct investigation_now *now)
 {
-	if (host->state != INVESTIGATION_EVICT || !fact->proven)
+	if (host->state != INVESTIGATION_EVICT || !fact->proof)
 		return false;
 	if (fact->action < 0)
 		return now->silent || now->run != inv->run;
@@ -261,6 +262,7 @@ static char *why_withdrawn(const struct investigation *inv, const struct investi
 static void follow(const struct investigation *inv, struct investigation_host *host,
 		   const struct investigation_fact *fact, const struct investigation_now *now)
 {
+	say(&host->proof, fact->proof);
 	if (stays_proven(inv, host, fact, now)) {
 		free(host->sentence);
 		host->sentence =

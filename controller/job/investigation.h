@@ -87,6 +87,7 @@ struct investigation_host {
 	uint64_t proven_us;
 	uint64_t since_us; /* it was a suspect since then: tests count that were ordered later */
 	uint64_t from_us;  /* the first window that blamed it began */
+	char *proof; /* the check that shows it as of the last step; NULL: not known. Not kept */
 };
 
 /* Stamps are of the real clock, whole milliseconds; 0: not yet. All owned. */
@@ -127,7 +128,9 @@ struct investigation_fact {
 	uint64_t given_us; /* a person gave it back, or kept it in service, last then; 0: never */
 	/* BLAME_EVICT for what a test found: as in struct investigation_host; else 0. */
 	uint64_t since_us, from_us;
-	bool proven; /* of a host that was to be taken out: what was found stands (job_judge.h) */
+	/* Of a host that was to be taken out: what was found stands, by this check (job_judge.h);
+	 * NULL: it does not. */
+	const char *proof;
 	const char *sentence;
 };
 

@@ -259,7 +259,7 @@ static int add_host(const struct job_judging_input *in, size_t place, const char
 }
 
 int job_judging_proves(const struct job_judging_input *in, const char *name, int class,
-		       uint64_t since_us, bool booted, bool *ret, struct err *err)
+		       uint64_t since_us, bool booted, const char **ret_check, struct err *err)
 { /* lint: allow parameters: the host, what is to be shown of it, and the answer */
 	CLEANUP(json_freep) json_t *actions = NULL;
 	CLEANUP(json_freep) json_t *pairs = NULL;
@@ -274,7 +274,7 @@ int job_judging_proves(const struct job_judging_input *in, const char *name, int
 					   .suspected_us = since_us };
 	int r;
 
-	*ret = false;
+	*ret_check = NULL;
 	if (!source.node || since_us == 0 || in->distrusted[class])
 		return 0;
 	r = job_judging_actions(in->store, name, &actions, err);
@@ -290,7 +290,7 @@ int job_judging_proves(const struct job_judging_input *in, const char *name, int
 	source.group_class = class;
 	facts = xcalloc(1, sizeof(*facts));
 	job_facts_of(source.node->name, &source, facts);
-	*ret = job_judge_proves(in->policy, class, &facts->host);
+	*ret_check = job_judge_proves(in->policy, class, &facts->host);
 	return 0;
 }
 

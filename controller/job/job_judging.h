@@ -91,10 +91,11 @@ void job_judging_release(struct job_judged *judged);
 
 /*
  * Does what tests found on the host since it became a suspect (`since_us`) show the class still, in
- * the boot it had then (job_judge_proves())? `booted`: it has another one now.
+ * the boot it had then (job_judge_proves())? `booted`: it has another one now. `ret_check` becomes
+ * the check that does, borrowed from the fleet, or NULL.
  */
 int job_judging_proves(const struct job_judging_input *in, const char *name, int class,
-		       uint64_t since_us, bool booted, bool *ret, struct err *err);
+		       uint64_t since_us, bool booted, const char **ret_check, struct err *err);
 
 /* What was done to a node, newest first, as far as tests are looked for in it: new reference. */
 int job_judging_actions(struct store *store, const char *node, json_t **ret, struct err *err);

@@ -102,7 +102,7 @@ static void host_release(void *item)
 {
 	struct live_host *host = item;
 
-	free(host->blame.job);
+	blame_release(&host->blame);
 }
 
 static void forget_news(struct job_live *live)
@@ -239,16 +239,15 @@ static uint64_t tested_for_others(const struct job_live *live, int64_t job)
 	return n;
 }
 
-/* The job's name is copied. */
+/* What it borrows is copied. */
 static void add_blame(struct job_live *live, const char *node, const struct blame *blame)
 {
 	struct live_host *host = map_need(&live->hosts, node, sizeof(*host));
 
 	if (!blame_is_harder(blame, &host->blame))
 		return;
-	free(host->blame.job);
-	host->blame = *blame;
-	host->blame.job = xstrdup(blame->job);
+	blame_release(&host->blame);
+	host->blame = blame_copy(blame);
 }
 
 /* Once for each window: what the job's plan says of whom it blames. */
@@ -521,21 +520,6 @@ int job_live_show(struct job_live *live, int64_t job, bool rejected, struct err 
 
 /* --- all of them --- */
 
-static bool gains_same(const struct blame_gain *a, const struct blame_gain *b)
-{
-	return a->known == b->known && (!a->known || (a->part <= b->part && a->part >= b->part &&
-						      a->gpus <= b->gpus && a->gpus >= b->gpus));
-}
-
-static bool is_same(const struct blame *a, const struct blame *b)
-{
-	return a->class == b->class && a->reach == b->reach && a->since_us == b->since_us &&
-	       a->until_us == b->until_us && a->answered_us == b->answered_us &&
-	       a->climbs == b->climbs && a->again_us == b->again_us && streq(a->rung, b->rung) &&
-	       a->diagnosed == b->diagnosed && a->group == b->group &&
-	       gains_same(&a->gain, &b->gain) && streq(a->job, b->job);
-}
-
 /* What the actor does not know yet. Hosts may have come, and come again, since they were told of. */
 static void tell_host(void *context, void *item)
 {
@@ -544,10 +528,9 @@ static void tell_host(void *context, void *item)
 	const struct fleet_node *node = fleet_find(actor_fleet(live->s->act), host->name);
 	struct live_host *told = map_need(&live->told, host->name, sizeof(*told));
 
-	free(told->blame.job);
-	told->blame = host->blame;
-	told->blame.job = xstrdup(host->blame.job);
-	if (node && !is_same(&node->blame, &host->blame))
+	blame_release(&told->blame);
+	told->blame = blame_copy(&host->blame);
+	if (node && !blame_equals(&node->blame, &host->blame))
 		actor_blame(live->s->act, host->name, &host->blame);
 }
 

@@ -2,6 +2,9 @@
 #include "lib/policy/blame.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+#include "lib/base/xalloc.h"
 
 const char *const blame_class_names[] = {
 	[BLAME_NOTHING] = "none",    [BLAME_COMPUTE] = "compute",
@@ -363,6 +366,37 @@ const char *blame_rungs(int class)
 
 /* ---- what stays with a host --------------------------------------------------- */
 
+struct blame blame_copy(const struct blame *blame)
+{
+	struct blame ret = *blame;
+
+	ret.job = xstrdup(blame->job);
+	ret.check = xstrdup(blame->check);
+	return ret;
+}
+
+void blame_release(struct blame *blame)
+{
+	free(blame->job);
+	free(blame->check);
+	*blame = (struct blame){ 0 };
+}
+
+static bool same_gain(const struct blame_gain *a, const struct blame_gain *b)
+{
+	return a->known == b->known && (!a->known || (a->part <= b->part && a->part >= b->part &&
+						      a->gpus <= b->gpus && a->gpus >= b->gpus));
+}
+
+bool blame_equals(const struct blame *a, const struct blame *b)
+{
+	return a->class == b->class && a->reach == b->reach && a->since_us == b->since_us &&
+	       a->until_us == b->until_us && a->answered_us == b->answered_us &&
+	       a->climbs == b->climbs && a->again_us == b->again_us && streq(a->rung, b->rung) &&
+	       a->diagnosed == b->diagnosed && a->group == b->group &&
+	       same_gain(&a->gain, &b->gain) && streq(a->job, b->job) && streq(a->check, b->check);
+}
+
 bool blame_is_harder(const struct blame *a, const struct blame *b)
 {
 	return b->class == BLAME_NOTHING || a->reach < b->reach ||
@@ -394,5 +428,6 @@ bool blame_agrees(const struct blame *blame, const char *check, uint64_t seen_us
 
 bool blame_fits(const struct blame *blame, const char *check, uint64_t seen_us, uint64_t now_us)
 {
-	return blame->reach == BLAME_TO_EVICT && blame_agrees(blame, check, seen_us, now_us);
+	return blame->reach == BLAME_TO_EVICT && (!blame->check || streq(blame->check, check)) &&
+	       blame_agrees(blame, check, seen_us, now_us);
 }

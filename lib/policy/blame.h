@@ -187,9 +187,10 @@ struct blame_gain {
 
 /* What a job says of a host that was judged; zero: nothing. */
 struct blame {
-	int class;	   /* enum blame_class */
-	int reach;	   /* enum blame_reach */
-	char *job;	   /* how people call it, owned; NULL: a job without a name */
+	int class;   /* enum blame_class */
+	int reach;   /* enum blame_reach */
+	char *job;   /* how people call it, owned; NULL: a job without a name */
+	char *check; /* to evict: the one whose failures prove it, owned; NULL: any that fits */
 	uint64_t since_us; /* the first of its windows began; not to evict: a test since then answers */
 	/*
 	 * Not to evict: when the newest test that answers it was answered, by the record of tests,
@@ -204,6 +205,12 @@ struct blame {
 	uint64_t group;	   /* equal for the hosts that are accused as a whole; 0: it is alone */
 	struct blame_gain gain;
 };
+
+/* With copies of its own of what it points at: release it. */
+struct blame blame_copy(const struct blame *blame);
+void blame_release(struct blame *blame);
+
+bool blame_equals(const struct blame *a, const struct blame *b);
 
 /* Evidence counts from so long before the window on: the fault was there when the job felt it. */
 #define BLAME_BEFORE_US (10 * USEC_PER_MIN)
@@ -223,5 +230,8 @@ double blame_worth(const struct blame *blame, uint64_t now_us);
 /* ... of what this check measured at `seen_us`? */
 bool blame_agrees(const struct blame *blame, const char *check, uint64_t seen_us, uint64_t now_us);
 
-/* ... so that it counts as reproduced? */
+/*
+ * ... so that it counts as reproduced? What else was low beside what proves it, in the one test
+ * that measured both, is no proof: it has tests of its own to fail.
+ */
 bool blame_fits(const struct blame *blame, const char *check, uint64_t seen_us, uint64_t now_us);

@@ -193,7 +193,7 @@ static void node_free(struct fleet *f, struct fleet_node *node)
 	free(node->settings);
 	free(node->parts);
 	free(node->hands_off);
-	free(node->blame.job);
+	blame_release(&node->blame);
 	free(node->name);
 	free(node);
 }
@@ -230,10 +230,9 @@ void fleet_release(struct fleet *f)
 
 void fleet_set_blame(struct fleet_node *node, const struct blame *blame)
 {
-	struct blame next = blame ? *blame : (struct blame){ 0 };
+	struct blame next = blame ? blame_copy(blame) : (struct blame){ 0 };
 
-	next.job = xstrdup(next.job);
-	free(node->blame.job);
+	blame_release(&node->blame);
 	node->blame = next;
 }
 

@@ -131,15 +131,17 @@ static int evidence_of(const struct judging *j, const struct suspicion_found *su
 	return host->clean[suspect->class] && !failed ? EVIDENCE_CLEAN : EVIDENCE_NONE;
 }
 
-bool job_judge_proves(const struct policy *policy, int class, const struct job_judge_host *host)
+const char *job_judge_proves(const struct policy *policy, int class,
+			     const struct job_judge_host *host)
 {
 	const struct judging j = { .policy = policy };
 	const struct suspicion_found suspect = { .class = class, .counts = BLAME_K_OF_N };
 	const char *check;
 
-	return blame_tests_host(class) && !host->booted &&
-	       (class != BLAME_LINK || host->end == END_BAD) &&
-	       evidence_of(&j, &suspect, host, &check) == EVIDENCE_BAD;
+	if (!blame_tests_host(class) || host->booted ||
+	    (class == BLAME_LINK && host->end != END_BAD))
+		return NULL;
+	return evidence_of(&j, &suspect, host, &check) == EVIDENCE_BAD ? check : NULL;
 }
 
 static int limit_of(const struct suspicion_found *suspect, const struct job_judge_host *host)
@@ -433,6 +435,7 @@ static void judge_host(struct judging *j, const struct suspicion_found *suspect,
 		       (item->action == BLAME_PROBE || item->action == BLAME_EVICT);
 	if (item->action == BLAME_EVICT && item->evidence == EVIDENCE_BAD)
 		item->blame = (struct blame){ .class = suspect->class,
+					      .check = (char *)(uintptr_t)item->check,
 					      .since_us = suspect->from_us,
 					      .until_us = blamed_until(j->policy, suspect),
 					      .group = host->group };

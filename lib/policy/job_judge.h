@@ -144,7 +144,7 @@ struct job_judge_item {
 	bool effect;	 /* do it: mode enforce; else only tell it */
 	bool distrusted; /* it would be BLAME_EVICT, but for input.distrusted */
 	const char *check; /* that failed, of the input; or NULL */
-	/* BLAME_EVICT: the blame of the node (fleet_set_blame()). Its job is the input's. */
+	/* BLAME_EVICT: the blame of the node (fleet_set_blame()). Its job and check are the input's. */
 	struct blame blame;
 	char *sentence; /* that names the host, the job and why */
 	char *tells;	/* BLAME_CANNOT_TELL: what would tell; else NULL */
@@ -174,7 +174,8 @@ void job_judge_release(struct job_judge_result *result);
 
 /*
  * What `job` says of the host of an item of `result`; false: nothing. Of one to be tested a test
- * since `since_us` answers, or since its first window for 0. The job's name stays borrowed.
+ * since `since_us` answers, or since its first window for 0. The job's name and the check stay
+ * borrowed.
  */
 bool job_judge_blame(const struct policy *policy, const char *job,
 		     const struct job_judge_result *result, const struct job_judge_item *item,
@@ -193,9 +194,11 @@ uint64_t job_judge_keep(const struct policy *policy, const struct job_judge_resu
 /*
  * Of a host that K of N windows blamed once: does what failed on it since host->suspected_us show,
  * as of now, what the class says, so that it would be evicted? No more when it has booted, when a
- * test passed since, or when nothing of it is bad any more.
+ * test passed since, or when nothing of it is bad any more. Returns the check that does, of the
+ * host's failures, or NULL.
  */
-bool job_judge_proves(const struct policy *policy, int class, const struct job_judge_host *host);
+const char *job_judge_proves(const struct policy *policy, int class,
+			     const struct job_judge_host *host);
 
 /* Of a run of failures: how many there are since `since_us`, each `apart_us` after the one before. */
 unsigned job_judge_apart(const struct job_judge_failure *failure, uint64_t since_us,

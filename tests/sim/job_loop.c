@@ -418,6 +418,7 @@ static void keep_proven(struct judged *j, const struct job_judge_item *item)
 		return;
 	*proven = (struct job_proven){ .blame = item->blame, .since_us = item->host->suspected_us };
 	proven->blame.job = j->job->name;
+	proven->blame.check = NULL;
 	proven->blame.until_us = j->s->now_us + INVESTIGATION_PROVEN_US;
 	(void)snprintf(proven->boot_id, sizeof(proven->boot_id), "%s", host->boot_id);
 }
@@ -533,8 +534,9 @@ static void judge(struct sim *s, struct sim_job *job)
 	job->loop.n_known = j->list.n;
 }
 
-/* What was proven of a host stands while its findings and its boot do, until it is out. */
-static bool stands(const struct sim *s, size_t number)
+/* What was proven of a host stands while its findings and its boot do, until it is out: by which
+ * check, borrowed from the fleet; NULL: it does not. */
+static const char *stands(const struct sim *s, size_t number)
 {
 	const struct job_proven *proven = &s->jobs.desk.proven[number];
 	const struct host *host = known(s, number);
@@ -551,7 +553,7 @@ static bool stands(const struct sim *s, size_t number)
 	CLEANUP(freep) struct job_facts *facts = xcalloc(1, sizeof(*facts));
 
 	if (!blame_holds(&proven->blame, s->now_us) || source.node->out & OUT_OURS)
-		return false;
+		return NULL;
 	job_facts_of(source.node->name, &source, facts);
 	return job_judge_proves(&s->rules.policy, proven->blame.class, &facts->host);
 }
@@ -562,18 +564,11 @@ static void say_proven(struct sim *s, size_t number)
 
 	if (proven->blame.class == BLAME_NOTHING)
 		return;
-	if (!stands(s, number))
+	proven->blame.check = (char *)(uintptr_t)stands(s, number);
+	if (!proven->blame.check)
 		*proven = (struct job_proven){ .since_us = 0 };
 	else if (blame_is_harder(&proven->blame, &s->jobs.desk.said[number]))
 		s->jobs.desk.said[number] = proven->blame;
-}
-
-static bool is_same(const struct blame *a, const struct blame *b)
-{
-	return a->class == b->class && a->reach == b->reach && a->since_us == b->since_us &&
-	       a->until_us == b->until_us && a->answered_us == b->answered_us &&
-	       a->climbs == b->climbs && a->again_us == b->again_us && streq(a->rung, b->rung) &&
-	       streq(a->job, b->job);
 }
 
 void job_loop_judge(struct sim *s)
@@ -593,7 +588,7 @@ void job_loop_judge(struct sim *s)
 		struct fleet_node *node = s->agents[i].node;
 
 		say_proven(s, i);
-		if (is_same(&node->blame, &said[i]))
+		if (blame_equals(&node->blame, &said[i]))
 			continue;
 		fleet_set_blame(node, said[i].class == BLAME_NOTHING ? NULL : &said[i]);
 		s->changed = true;

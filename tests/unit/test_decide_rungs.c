@@ -7,6 +7,7 @@
 #include "tests/unit/test.h"
 
 #define RULES FATAL ", " SLOW ", " REST
+#define MEMORY "{name: memory, match: {check: 'memory.*'}, windows: {k: 2, n: 3}, action: retest}"
 
 /* A suspect: n003 is to be tested, and no more. */
 static void suspect(struct world *w, int reach)
@@ -174,12 +175,44 @@ static void what_fits_a_suspect_is_shown_again_by_its_rungs(void)
 	}
 }
 
+/* One test measures much; what was low in it beside what failed twice has not failed twice. */
+static void what_is_low_beside_the_proof_is_none(void)
+{
+	static const struct {
+		const char *proof;
+		bool out;
+	} rows[] = {
+		{ "gemm.rate", false },
+		{ "memory.read_bw", true },
+		{ NULL, true }, /* who says no check means all that fit */
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(world_release) struct world w;
+		struct blame found;
+
+		world_init(&w, FATAL ", " MEMORY ", " REST, 20);
+		found = (struct blame){ .class = BLAME_COMPUTE,
+					.reach = BLAME_TO_EVICT,
+					.check = (char *)(uintptr_t)rows[i].proof,
+					.since_us = w.now_us,
+					.until_us = w.now_us + USEC_PER_DAY };
+		fleet_set_blame(world_node(&w, 3), &found);
+		note(&w, 3, "memory.read_bw", SEVERITY_FAIL);
+		note(&w, 3, "memory.read_bw", SEVERITY_FAIL);
+		decide(&w);
+		CHECK_EQ(find(&w, 3, DECIDE_CORDON) != NULL, rows[i].out);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(a_suspect_climbs_once_its_last_answer_is_known),
 	TEST(a_rung_that_is_to_be_repeated_waits),
 	TEST(a_repetition_counts_from_what_it_repeats),
 	TEST(what_fits_a_suspect_is_shown_again_by_its_rungs),
 	TEST(a_test_of_one_finding_is_no_test_of_the_suspect),
+	TEST(what_is_low_beside_the_proof_is_none),
 };
 
 int main(void)

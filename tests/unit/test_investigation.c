@@ -575,7 +575,7 @@ static void prove(struct scene *s)
 	CHECK_EQ(s->inv.hosts[0].since_us, BEGAN - USEC_PER_MIN);
 	CHECK_EQ(s->inv.hosts[0].from_us, BEGAN - USEC_PER_HOUR);
 	s->facts[0].since_us = s->facts[0].from_us = 0;
-	s->facts[0].proven = true;
+	s->facts[0].proof = "gemm.rate";
 	silent(s);
 	CHECK_EQ(step(s, 40), INVESTIGATION_EVICT);
 	CHECK(investigation_holds(&s->inv, "gpu-1"));
@@ -617,7 +617,7 @@ static void what_was_proven_waits_for_the_budgets(void)
 
 static void gone_findings(struct scene *s)
 {
-	s->facts[0].proven = false;
+	s->facts[0].proof = NULL;
 }
 
 static void same_run_clears(struct scene *s)

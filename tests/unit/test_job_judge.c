@@ -114,6 +114,7 @@ static void a_suspect_is_tested_then_evicted_or_acquitted(void)
 		"gpu-17: 2 of 2 windows of research/llm-7 blame it (compute, share 0.94); the job "
 		"and a test that failed again agree: take it out of service: gemm.rate");
 	CHECK(blame_fits(&item->blame, "gemm.rate", twice_us[1], NOW));
+	CHECK(!blame_fits(&item->blame, "gemm.chain", twice_us[1], NOW)); /* it has not failed */
 	CHECK_EQ(item->blame.since_us, WINDOW);
 	s.hosts[1].n_failures = 0;
 	s.hosts[1].clean[BLAME_COMPUTE] = true;
@@ -216,7 +217,7 @@ static void what_is_proven_stands_as_long_as_its_evidence(void)
 	scene_init(&s);
 	CHECK(!job_judge_proves(&s.policy, BLAME_COMPUTE, host));
 	fails(&s);
-	CHECK(job_judge_proves(&s.policy, BLAME_COMPUTE, host));
+	CHECK_STR(job_judge_proves(&s.policy, BLAME_COMPUTE, host), "gemm.rate");
 	CHECK(!job_judge_proves(&s.policy, BLAME_LINK, host));
 	CHECK(!job_judge_proves(&s.policy, BLAME_LAUNCH, host));
 	CHECK(!job_judge_proves(&s.policy, BLAME_JOB, host));
