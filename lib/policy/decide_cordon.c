@@ -12,14 +12,16 @@
 
 /*
  * Does a slow job say the same? Of what needs two hosts only once a partner that is known to be
- * good has told which of them it is.
+ * good has told which of them it is. A good run since then says of a part that is not known to be
+ * born slow that it is not slow now; what always was so has good runs too.
  */
 static bool is_blamed(const struct deciding *d, const struct candidate *c)
 {
 	const struct finding *finding = c->finding;
 
 	return blame_fits(&c->node->blame, finding->check, finding->seen_us, d->now_us) &&
-	       (!finding_is_pair(finding) || finding->reproduced > 0);
+	       (!finding_is_pair(finding) || finding->reproduced > 0) &&
+	       (c->born || windows_bad(&finding->windows, 1) > 0);
 }
 
 static bool is_reproduced(const struct deciding *d, const struct candidate *c, bool measured)

@@ -206,6 +206,31 @@ static void what_is_low_beside_the_proof_is_none(void)
 	}
 }
 
+/* Job and tests agree; a good run since then says that a part which was not born slow is well. */
+static void a_good_run_since_the_proof_puts_the_cordon_off(void)
+{
+	static const struct {
+		bool good, born, out;
+	} rows[] = { { false, false, true }, { true, false, false }, { true, true, true } };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(world_release) struct world w;
+		struct finding *finding;
+
+		world_init(&w, RULES, 20);
+		suspect(&w, BLAME_TO_EVICT);
+		note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+		finding = note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+		finding->born = rows[i].born;
+		finding->parts = 8;
+		finding->parts_bad = 1;
+		windows_push(&finding->windows, !rows[i].good);
+		decide(&w);
+		CHECK_EQ(find(&w, 3, DECIDE_CORDON) != NULL, rows[i].out);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(a_suspect_climbs_once_its_last_answer_is_known),
 	TEST(a_rung_that_is_to_be_repeated_waits),
@@ -213,6 +238,7 @@ static const struct test tests[] = {
 	TEST(what_fits_a_suspect_is_shown_again_by_its_rungs),
 	TEST(a_test_of_one_finding_is_no_test_of_the_suspect),
 	TEST(what_is_low_beside_the_proof_is_none),
+	TEST(a_good_run_since_the_proof_puts_the_cordon_off),
 };
 
 int main(void)
