@@ -476,12 +476,15 @@ static bool is_clean(const struct job_facts_source *source, const struct test_ro
 	return false;
 }
 
-static bool is_slow(const struct job_facts_source *source, const struct test_row *test, int class)
+static void take_speed(const struct job_facts_source *source, struct job_judge_host *host)
 {
 	const struct host_speed *speed = source->speed;
 
-	return class == BLAME_COMPUTE && test->passed && speed && speed->sure &&
-	       speed->good.low > 0 && speed->speed < speed->good.low;
+	if (!speed || !speed->sure || speed->good.low <= 0 || speed->speed >= speed->good.low)
+		return;
+	host->is_low[BLAME_COMPUTE] = true;
+	host->speed = speed->speed;
+	host->low = speed->good.low;
 }
 
 static void take_ladders(const struct job_facts_source *source, struct job_facts *facts)
@@ -502,11 +505,7 @@ static void take_ladders(const struct job_facts_source *source, struct job_facts
 			take_group(source, found ? &test : NULL, facts);
 		if (host->ladders[class] != LADDER_EXHAUSTED)
 			continue;
-		host->slow[class] = is_slow(source, &test, class);
-		if (host->slow[class]) {
-			host->speed = source->speed->speed;
-			host->low = source->speed->good.low;
-		}
+		host->slow[class] = host->is_low[class] && test.passed;
 		host->clean[class] = is_clean(source, &test, class, facts->missing[class]);
 		if (!host->clean[class])
 			host->missing[class] = facts->missing[class];
@@ -561,6 +560,7 @@ static void take_node(const struct job_facts_source *source, struct job_facts *f
 			add_failure(source, f, facts);
 	}
 	host->domain = names_text(&source->fleet->domains, source->node->domain);
+	take_speed(source, host);
 	take_ladders(source, facts);
 }
 

@@ -129,7 +129,6 @@ static int read_run(const struct job_judging_input *in, const struct host *host,
 
 	if (!job_facts_passed(source))
 		return 0;
-	source->speed = job_speeds_host(in->speeds, in->baselines, source->node->name);
 	r = store_whole(in->store, source->node->name, pool, run, err);
 	if (r < 0)
 		return r;
@@ -241,6 +240,7 @@ static int add_host(const struct job_judging_input *in, size_t place, const char
 	if (r == 0)
 		r = store_placement_present(in->store, name, in->now_us, &source.busy, err);
 	source.actions = actions;
+	source.speed = job_speeds_host(in->speeds, in->baselines, source.node->name);
 	source.pairs = pair_record_find(ret->pairs, name, job_facts_pairs_since(&source));
 	if (r == 0)
 		r = read_run(in, host, &pool, &run, &source, err);
@@ -281,6 +281,7 @@ int job_judging_proves(const struct job_judging_input *in, const char *name, int
 	if (r < 0)
 		return r;
 	source.actions = actions;
+	source.speed = job_speeds_host(in->speeds, in->baselines, source.node->name);
 	if (class == BLAME_LINK || in->policy->jobs.over_evict_hosts > 0)
 		r = store_investigations_of(in->store, in->id, since_us, &pairs, err);
 	if (r < 0)
@@ -301,13 +302,15 @@ static int add_suspect(const struct job_judging_input *in, size_t place, struct 
 	const json_t *before = shown_before(in, found);
 	const json_t *begun = json_object_get(before, "begun");
 	json_t *waits = json_copy(json_object_get(before, "waits"));
+	json_t *slow = json_copy(json_object_get(before, "slow")); /* told once */
 	size_t i;
 	int r = 0;
 
 	ret->notes[place] = json_pack(
-		"{s:o, s:o, s:[], s:o, s:n, s:n, s:n}", "since",
+		"{s:o, s:o, s:[], s:o, s:o, s:n, s:n, s:n}", "since",
 		json_stamp(suspected_since(in, found)), "begun", json_stamp(json_stamp_us(begun)),
-		"tests", "waits", waits ? waits : json_object(), "acquitted", "incident", "tells");
+		"tests", "waits", waits ? waits : json_object(), "slow",
+		slow ? slow : json_object(), "acquitted", "incident", "tells");
 	ret->n_notes = place + 1;
 	ret->fresh[place] = found->counts == BLAME_K_OF_N &&
 			    !json_is_string(json_object_get(before, "since"));
@@ -440,14 +443,29 @@ static void dispute(const struct job_judging_input *in, const struct job_judge_i
 	ret->disputed[ret->n_disputed++] = (struct job_judged_news){ .item = item };
 }
 
-/* Once for as long as it is so. */
-static void note_silicon(const struct job_judging_input *in, const struct job_judge_item *item,
-			 struct job_judged *ret)
+/* Before hosts had an entry of their own the incident of the suspect was what is told once. */
+static bool is_told_slow(const json_t *before, const struct job_judge_item *item)
 {
-	const json_t *before = json_object_get(shown_before(in, item->suspect), "incident");
+	const char *incident = json_string_value(json_object_get(before, "incident"));
 
-	if (item->slow && ret->result.mode == MODE_ENFORCE &&
-	    !streq(json_string_value(before), blame_incident_names[item->incident]) &&
+	return json_object_get(json_object_get(before, "slow"), item->host->name) ||
+	       (item->incident != BLAME_QUIET &&
+		streq(incident, blame_incident_names[item->incident]));
+}
+
+/* Told once for as long as it is a suspect. */
+static void note_slow(const struct job_judging_input *in, const struct job_judge_item *item,
+		      json_t *note, struct job_judged *ret)
+{
+	const json_t *before = shown_before(in, item->suspect);
+	json_t *slow = json_object_get(note, "slow");
+
+	if (!item->slow)
+		return;
+	(void)json_object_set_new(
+		slow, item->host->name,
+		json_pack("{s:f, s:f}", "speed", item->host->speed, "low", item->host->low));
+	if (ret->result.mode == MODE_ENFORCE && !is_told_slow(before, item) &&
 	    ret->n_silicon < SUSPICION_LIST_MAX)
 		ret->silicon[ret->n_silicon++] = (struct job_judged_news){ .item = item };
 }
@@ -515,7 +533,7 @@ static void note_items(const struct job_judging_input *in, struct job_judged *re
 
 		note_waits(in, item, note);
 		note_incident(item, note);
-		note_silicon(in, item, ret);
+		note_slow(in, item, note, ret);
 		note_accused(in, item, ret);
 	}
 	for (i = 0; i < ret->n_notes; i++)

@@ -97,7 +97,8 @@ static enum state state_of(int action, int counts)
 static struct verdict tell_item(const struct job_judge_item *item, const char *name, int mode)
 {
 	const struct suspicion_found *found = item->suspect;
-	const char *rung = found->class == BLAME_LINK ? item->host->rung : NULL;
+	CLEANUP(freep) char *slow = job_judge_slow_words(item);
+	const char *more = found->class == BLAME_LINK ? item->host->rung : slow;
 	struct verdict v = { state_of(item->action, found->counts),
 			     blame_action_names[item->action], NULL };
 
@@ -108,8 +109,8 @@ static struct verdict tell_item(const struct job_judge_item *item, const char *n
 	else if (item->effect)
 		v.reason = xasprintf("%s is to be tested with %s%s%s%s", name,
 				     blame_rungs(found->class),
-				     item->waits ? ", as soon as it is idle" : "", rung ? "; " : "",
-				     rung ? rung : "");
+				     item->waits ? ", as soon as it is idle" : "", more ? "; " : "",
+				     more ? more : "");
 	else
 		v.reason = xasprintf("%s would be tested with %s", name, blame_rungs(found->class));
 	return v;

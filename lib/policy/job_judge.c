@@ -322,19 +322,27 @@ static char *tells_of(const struct job_judge_item *item)
 	return xstrdup(missing ? missing : blame_rungs(class));
 }
 
+char *job_judge_slow_words(const struct job_judge_item *item)
+{
+	return !item->slow
+		       ? NULL
+		       : xasprintf("its slowest part reaches %.3f of normal, and 1 good part in "
+				   "200 is below %.3f",
+				   item->host->speed, item->host->low);
+}
+
 /* What a person is told besides the reason, or "". New memory. */
 static char *more_of(const struct judging *j, const struct job_judge_item *item)
 {
+	CLEANUP(freep) char *slow = job_judge_slow_words(item);
 	char per[CLOCK_DURATION_SIZE];
 
 	if (item->tells)
 		return xasprintf("; what would tell: %s", item->tells);
 	if (item->suspect->class == BLAME_LINK && item->host->rung && !item->acquitted)
 		return xasprintf("; %s", item->host->rung);
-	if (item->slow)
-		return xasprintf("; its slowest part reaches %.3f of normal, and 1 good part in "
-				 "200 is below %.3f",
-				 item->host->speed, item->host->low);
+	if (slow)
+		return xasprintf("; %s", slow);
 	if (item->incident != BLAME_ACCUSED)
 		return xstrdup("");
 	duration_format(j->policy->jobs.acquit_per_us, per);
@@ -383,6 +391,23 @@ static const char *distrust(const struct judging *j, struct job_judge_item *item
 	       "(jobs.trust)";
 }
 
+/*
+ * Whom K of N blame and who is known to be as slow as that is told at once: he may be busy until
+ * the windows clear him, and tests that passed before this was known acquitted him of nothing. Who
+ * is set up otherwise may be slow for that, or beside it.
+ */
+static bool is_slow(const struct job_judge_item *item)
+{
+	const struct job_judge_host *host = item->host;
+	const int class = item->suspect->class;
+
+	if (item->incident == BLAME_SILICON)
+		return true;
+	return item->suspect->counts == BLAME_K_OF_N && !host->booted && host->is_low[class] &&
+	       item->action != BLAME_EVICT && item->evidence < EVIDENCE_BAD &&
+	       (item->incident == BLAME_QUIET || item->incident == BLAME_SET_UP);
+}
+
 /* What its windows say of it holds until then. */
 static uint64_t blamed_until(const struct policy *policy, const struct suspicion_found *suspect)
 {
@@ -428,9 +453,7 @@ static void judge_host(struct judging *j, const struct suspicion_found *suspect,
 		item->incident = BLAME_ACCUSED;
 	if (item->incident == BLAME_CANNOT_TELL)
 		item->tells = tells_of(item);
-	/* Who is set up otherwise may be slow for that, or beside it. */
-	item->slow = host->slow[suspect->class] &&
-		     (item->incident == BLAME_SILICON || item->incident == BLAME_SET_UP);
+	item->slow = is_slow(item);
 	item->effect = j->ret->mode == MODE_ENFORCE &&
 		       (item->action == BLAME_PROBE || item->action == BLAME_EVICT);
 	if (item->action == BLAME_EVICT && item->evidence == EVIDENCE_BAD)

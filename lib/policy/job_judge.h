@@ -94,7 +94,9 @@ struct job_judge_host {
 	/* All that it was tested with since it is a suspect passed in this boot, and its slowest
 	 * part usually reaches so little that one good one in two hundred does not reach. */
 	bool slow[BLAME_CLASSES];
-	double speed, low; /* where it is slow: its slowest part, and that limit; 1 is usual */
+	/* So little does it reach by the runs of its own plan, whatever its tests say or await. */
+	bool is_low[BLAME_CLASSES];
+	double speed, low; /* where it is so: its slowest part, and that limit; 1 is usual */
 	/* What would tell, where that did not, a clause; NULL: not known. */
 	const char *missing[BLAME_CLASSES];
 	const struct job_judge_failure *failures;
@@ -139,7 +141,7 @@ struct job_judge_item {
 	bool given_up;			       /* BLAME_WATCH: it was busy for too long */
 	bool queued;			       /* BLAME_WATCH: others are tested before it */
 	bool kept_free;	 /* BLAME_PROBE, of a group: likewise, and no job starts on it meanwhile */
-	bool slow;	 /* BLAME_WATCH: its tests show slow silicon, whatever else */
+	bool slow;	 /* to watch or test: it is known for slow silicon, whatever else */
 	bool acquitted;	 /* BLAME_WATCH: an acquittal holds still */
 	bool effect;	 /* do it: mode enforce; else only tell it */
 	bool distrusted; /* it would be BLAME_EVICT, but for input.distrusted */
@@ -171,6 +173,9 @@ void job_judge(const struct policy *policy, const struct job_judge_input *in, ui
 	       struct job_judge_result *ret);
 
 void job_judge_release(struct job_judge_result *result);
+
+/* How slow a host is known to be (`slow` of its item), a clause, new memory; NULL: it is not. */
+char *job_judge_slow_words(const struct job_judge_item *item);
 
 /*
  * What `job` says of the host of an item of `result`; false: nothing. Of one to be tested a test

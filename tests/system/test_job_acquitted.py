@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 from fixtures_controller import controller, report, sample  # noqa: F401
-from test_job_judged import ADMIN, AGES, JOB, OTHER, SLOW, WAIT_S, Fleet
+from test_job_judged import ADMIN, AGES, HOSTS, JOB, OTHER, SLOW, WAIT_S, Fleet
 from waiting import wait_for
 
 OTHER_JOB = "research/moe-2"
@@ -116,6 +116,40 @@ def test_a_test_that_fails_acquits_nobody(controller, tmp_path):
     f.report(SLOW, profile="full", order=second)
     assert wait_for(lambda: f.the_suspect()["acquitted"], WAIT_S), f.job()  # the newest says it all
     assert results(f) == ["it failed again", "it passed"] and f.cordoned() == []
+
+
+GOOD = (-1.5, -1, -0.5, -0.2, 0.2, 0.5, 1, 1.5)  # standard deviations
+
+
+def a_run(f, node, slowest):
+    """A run of a plan: good parts differ by a standard deviation of 2 %, the fourth is as slow as `slowest`."""
+    f.seq[node] = f.seq.get(node, 0) + 1
+    parts = [1 + 0.02 * GOOD[(i + HOSTS.index(node)) % 8] for i in range(8)]
+    parts[3] = slowest or parts[3]
+    answer = f.c.post(report(node, f.seq[node], samples=[sample(subject=f"cpu:{i}", value=70e9 * p) for i, p in enumerate(parts)]), token=ADMIN)
+    assert answer.status == 202, answer.body
+
+
+@pytest.mark.once
+def test_slow_silicon_is_told_of_a_busy_host_from_its_own_runs(controller, tmp_path):
+    f = Fleet(controller, tmp_path)
+    for _ in range(4):
+        for node in HOSTS:
+            a_run(f, node, 0.9 if node == SLOW else None)
+    f.suspect(ends=False)
+    assert wait_for(lambda: f.the_suspect()["slow"], WAIT_S), f.c.log()
+    said = f.the_suspect()
+    (slow,) = said["slow"].items()
+    assert slow[0] == SLOW and 0.88 < slow[1]["speed"] < 0.95 and slow[1]["speed"] < slow[1]["low"] < 1
+    assert said["action"] == "probe" and list(said["waits"]) == [SLOW] and said["incident"] is None and said["tests"] == []
+    assert f"its slowest part reaches {slow[1]['speed']:.3f} of normal" in said["reason"]
+    assert f.cordoned() == [] and is_left_alone(f, looks=2)
+    (text,) = told(f, "AssayHostSlow")
+    f.c = f.start(*f.options)
+    assert f.the_suspect()["slow"] == said["slow"]
+    a_run(f, SLOW, 0.9)  # it speaks, and is judged again
+    assert is_left_alone(f, looks=2) and told(f, "AssayHostSlow") == [text]
+    assert "of normal, and 1 good part in 200 is below" in text
 
 
 @pytest.mark.once

@@ -34,7 +34,7 @@ UNIT_TESTS += tests/unit/test_accel tests/unit/test_accel_cuda tests/unit/test_a
 	tests/unit/test_err tests/unit/test_exchange tests/unit/test_file tests/unit/test_fleet_jobs \
 	tests/unit/test_gemm_ballot tests/unit/test_gemm_check tests/unit/test_gemm_rate tests/unit/test_gemm_verify \
 	tests/unit/test_gemm_vote tests/unit/test_glob tests/unit/test_gpu_state tests/unit/test_gpu_users \
-	tests/unit/test_history tests/unit/test_hold tests/unit/test_host_parts tests/unit/test_http_date tests/unit/test_url tests/unit/test_host_state_known tests/unit/test_host_state_pci tests/unit/test_job_groups tests/unit/test_job_judge \
+	tests/unit/test_history tests/unit/test_hold tests/unit/test_host_parts tests/unit/test_http_date tests/unit/test_url tests/unit/test_host_state_known tests/unit/test_host_state_pci tests/unit/test_job_groups tests/unit/test_job_judge tests/unit/test_job_slow \
 	tests/unit/test_json tests/unit/test_jval tests/unit/test_kernel_rules tests/unit/test_kmsg tests/unit/test_kv \
 	tests/unit/test_link_message tests/unit/test_link_watch tests/unit/test_link_words tests/unit/test_localise \
 	tests/unit/test_localise_mesh tests/unit/test_localise_small tests/unit/test_localise_strangers tests/unit/test_lock tests/unit/test_log_limit \
@@ -157,7 +157,9 @@ tests_unit_test_gpu_users_LDADD = libaccelcuda.a libaccel.a $(LDADD)
 tests_unit_test_history_LDADD = $(KEEP_LIBS) $(LDADD)
 tests_unit_test_hold_SOURCES = $(FLEET_WORLD) tests/unit/test_hold.c
 tests_unit_test_hold_LDADD = $(JUDGE_LIBS) $(LDADD)
-tests_unit_test_job_judge_SOURCES = tests/unit/random.h tests/unit/test_job_judge.c
+tests_unit_test_job_judge_SOURCES = tests/unit/job_scene.h tests/unit/random.h tests/unit/test_job_judge.c
+tests_unit_test_job_slow_SOURCES = tests/unit/job_scene.h tests/unit/test_job_slow.c
+tests_unit_test_job_slow_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_job_groups_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_job_judge_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_host_state_known_LDADD = $(HOST_STATE_TEST_LIBS)

@@ -639,6 +639,7 @@ static void a_host_that_passes_and_is_in_the_tail_is_slow(void)
 		passes(&s, &run, items, ARRAY_SIZE(items));
 		s.source.speed = &speed;
 		CHECK_EQ(facts(&s)->slow[BLAME_COMPUTE], rows[i].slow);
+		CHECK_EQ(s.facts.host.is_low[BLAME_COMPUTE], rows[i].speed < rows[i].low);
 		CHECK(!s.facts.host.slow[BLAME_LAUNCH] && !s.facts.host.slow[BLAME_LINK]);
 		if (rows[i].slow)
 			CHECK(s.facts.host.speed < s.facts.host.low);

@@ -1,94 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/policy/job_judge.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
+#include "tests/unit/job_scene.h"
 #include "tests/unit/random.h"
 #include "tests/unit/test.h"
-
-#define NOW (1000 * USEC_PER_DAY)
-#define SUSPECTED (NOW - 30 * USEC_PER_MIN)
-#define WINDOW (NOW - 20 * USEC_PER_MIN)
-
-/* Two tests that failed, after the suspicion and as far apart as they must be. */
-static const uint64_t twice_us[] = { NOW - 10 * USEC_PER_MIN, NOW - 5 * USEC_PER_MIN };
-static const struct job_judge_failure slow_gemm = { .check = "gemm.rate",
-						    .failed_us = twice_us,
-						    .n_failed = 2,
-						    .ordered_us = SUSPECTED,
-						    .same_boot = true,
-						    .idle = true,
-						    .reference = true };
-
-static const char *const gpu_17[] = { "gpu-17" };
-
-/* gpu-17 is suspect by 2 of 2 windows, in a job of gpu-16, gpu-17, gpu-18. */
-struct scene {
-	struct policy policy;
-	struct suspicion_list suspects;
-	struct job_judge_host hosts[3];
-	struct job_judge_failure failure;
-	struct job_judge_input in;
-	struct job_judge_result out;
-};
-
-static void scene_init(struct scene *s)
-{
-	static const char *const names[] = { "gpu-16", "gpu-17", "gpu-18" };
-	size_t i;
-
-	memset(s, 0, sizeof(*s));
-	s->policy = policy_init();
-	s->policy.mode = s->policy.jobs.mode = MODE_ENFORCE;
-	for (i = 0; i < ARRAY_SIZE(s->hosts); i++)
-		s->hosts[i] = (struct job_judge_host){
-			.name = names[i], .placed = true, .idle = true, .suspected_us = SUSPECTED
-		};
-	s->failure = slow_gemm;
-	s->suspects.n = 1;
-	s->suspects.of = 2;
-	s->suspects.items[0] = (struct suspicion_found){ .hosts = gpu_17,
-							 .n_hosts = 1,
-							 .class = BLAME_COMPUTE,
-							 .counts = BLAME_K_OF_N,
-							 .hits = 2,
-							 .of = 2,
-							 .identifiable = true,
-							 .share = 0.94,
-							 .from_us = WINDOW,
-							 .until_us = NOW - USEC_PER_MIN };
-	s->in = (struct job_judge_input){ .job = "research/llm-7",
-					  .class = BLAME_COMPUTE,
-					  .slowdown = 1.09,
-					  .suspects = &s->suspects,
-					  .hosts = s->hosts,
-					  .n_hosts = ARRAY_SIZE(s->hosts) };
-}
-
-/* The same again, after a change. */
-static const struct job_judge_item *judge(struct scene *s)
-{
-	static const struct job_judge_item none;
-
-	job_judge_release(&s->out);
-	job_judge(&s->policy, &s->in, NOW, &s->out);
-	return s->out.n > 0 ? &s->out.items[0] : &none;
-}
-
-static void scene_release(struct scene *s)
-{
-	job_judge_release(&s->out);
-	policy_release(&s->policy);
-}
-
-/* It has failed in the way of `failure`. */
-static void fails(struct scene *s)
-{
-	s->hosts[1].failures = &s->failure;
-	s->hosts[1].n_failures = 1;
-}
 
 static void a_suspect_is_tested_then_evicted_or_acquitted(void)
 {
@@ -741,37 +658,6 @@ static void who_waits_for_the_tests_of_others_is_kept(void)
 	CHECK_EQ(kept(&s), 0);
 }
 
-static void slow_silicon_is_told_and_neither_evicted_nor_acquitted(void)
-{
-	CLEANUP(scene_release) struct scene s;
-	const struct job_judge_item *item;
-
-	scene_init(&s);
-	s.hosts[1].ladders[BLAME_COMPUTE] = LADDER_EXHAUSTED;
-	s.hosts[1].clean[BLAME_COMPUTE] = s.hosts[1].slow[BLAME_COMPUTE] = true;
-	s.hosts[1].speed = 0.85;
-	s.hosts[1].low = 0.875;
-	item = judge(&s);
-	CHECK_EQ(item->action, BLAME_WATCH);
-	CHECK_EQ(item->incident, BLAME_SILICON);
-	CHECK(!item->effect);
-	CHECK_HAS(
-		item->sentence,
-		"its slowest part reaches 0.850 of normal, and 1 good part in 200 is below 0.875");
-	CHECK(item->slow);
-	s.hosts[1].differs[BLAME_COMPUTE] = true; /* that is told first, and both are */
-	item = judge(&s);
-	CHECK_EQ(item->incident, BLAME_SET_UP);
-	CHECK(item->slow);
-	CHECK_HAS(item->sentence, "its slowest part reaches 0.850 of normal");
-	s.hosts[1].differs[BLAME_COMPUTE] = false;
-	fails(&s); /* that is more */
-	CHECK_EQ(judge(&s)->action, BLAME_EVICT);
-	CHECK(!judge(&s)->slow);
-	s.failure.n_failed = 1;
-	CHECK_EQ(judge(&s)->incident, BLAME_CANNOT_TELL);
-}
-
 static const struct test tests[] = {
 	TEST(a_suspect_is_tested_then_evicted_or_acquitted),
 	TEST(a_class_whose_predictions_fail_tests_and_takes_nobody_out),
@@ -792,7 +678,6 @@ static const struct test tests[] = {
 	TEST(a_suspicion_is_kept_for_its_tests_until_they_are_done),
 	TEST(nobody_is_kept_who_is_not_to_be_tested),
 	TEST(who_waits_for_the_tests_of_others_is_kept),
-	TEST(slow_silicon_is_told_and_neither_evicted_nor_acquitted),
 };
 
 int main(void)
