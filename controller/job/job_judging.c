@@ -443,14 +443,16 @@ static void dispute(const struct job_judging_input *in, const struct job_judge_i
 	ret->disputed[ret->n_disputed++] = (struct job_judged_news){ .item = item };
 }
 
-/* Before hosts had an entry of their own the incident of the suspect was what is told once. */
+/* In what an older version shows there is no entry of hosts: it told with the incident. */
 static bool is_told_slow(const json_t *before, const struct job_judge_item *item)
 {
 	const char *incident = json_string_value(json_object_get(before, "incident"));
+	const json_t *slow = json_object_get(before, "slow");
 
-	return json_object_get(json_object_get(before, "slow"), item->host->name) ||
-	       (item->incident != BLAME_QUIET &&
-		streq(incident, blame_incident_names[item->incident]));
+	if (slow)
+		return json_object_get(slow, item->host->name) != NULL;
+	return item->incident != BLAME_QUIET &&
+	       streq(incident, blame_incident_names[item->incident]);
 }
 
 /* Told once for as long as it is a suspect. */

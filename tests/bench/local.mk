@@ -27,7 +27,7 @@ tests_bench_stream_like_SOURCES = tests/bench/stream_like.c
 tests_bench_stream_like_LDADD =
 EXTRA_DIST += tests/bench/bench_action.py tests/bench/bench_admit.py tests/bench/bench_assayd.py \
 	tests/bench/bench_attribute.py tests/bench/bench_connections.py tests/bench/bench_controller.py \
-	tests/bench/bench_drain.py tests/bench/bench_gemm.py tests/bench/bench_guest.py tests/bench/bench_hang.py tests/bench/bench_identity.py tests/bench/bench_investigation.py tests/bench/bench_jobs.py \
+	tests/bench/bench_drain.py tests/bench/bench_gemm.py tests/bench/bench_groups.py tests/bench/bench_guest.py tests/bench/bench_hang.py tests/bench/bench_identity.py tests/bench/bench_investigation.py tests/bench/bench_jobs.py \
 	tests/bench/bench_kube_action.py tests/bench/bench_memory.py tests/bench/bench_metrics.py tests/bench/bench_nccl.py tests/bench/bench_no_gpu.py tests/bench/bench_page.py tests/bench/bench_page_off.py tests/bench/bench_readers.py \
 	tests/bench/bench_restart.py tests/bench/bench_routes.py tests/bench/bench_upload.py tests/bench/bench_watchers.py tests/bench/run \
 	tests/bench/store_days.py
