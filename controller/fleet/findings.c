@@ -76,28 +76,28 @@ static bool is_low(const struct verdict *v, const struct verdict_item *item)
 }
 
 /* One item among those of the fleet. */
-static void findings_count(const struct findings_run *note, const struct verdict_item *item,
-			   bool bad)
+static void findings_count(const struct findings_run *note, const struct verdict *v,
+			   const struct verdict_item *item, bool bad)
 {
 	struct anomalies *anomalies = findings_counted(note);
-	const char *sku = note->rules->sku_name, *node = note->verdict->node;
+	const char *sku = note->rules->sku_name;
 
-	if (!anomalies || !is_low(note->verdict, item))
+	if (!anomalies || !is_low(v, item))
 		return;
-	anomalies_set(anomalies, ANOMALY_LOW, sku, item->check, node, true);
+	anomalies_set(anomalies, ANOMALY_LOW, sku, item->check, v->node, true);
 	if (bad)
-		anomalies_set(anomalies, ANOMALY_SUSPECT, sku, item->check, node, true);
+		anomalies_set(anomalies, ANOMALY_SUSPECT, sku, item->check, v->node, true);
 }
 
-static int tell_fleet(const struct findings_run *note, const struct verdict_item *item,
-		      struct err *err)
+static int tell_fleet(const struct findings_run *note, const char *node,
+		      const struct verdict_item *item, struct err *err)
 {
 	struct anomalies *anomalies = findings_anomalies(note);
 	const char *sku = note->rules->sku_name;
 	CLEANUP(freep) char *name = findings_fleet_name(sku);
 	CLEANUP(freep)
 	char *sentence = incident_fleet_sentence(
-		sku, note->verdict->node, item,
+		sku, node, item,
 		&(struct incident_count){ anomalies_count(anomalies, ANOMALY_LOW, sku, item->check),
 					  anomalies_count(anomalies, ANOMALY_HOSTS, sku, "") });
 	const struct store_incident incident = {
@@ -117,6 +117,7 @@ static int tell_fleet(const struct findings_run *note, const struct verdict_item
 /* One check in which the host was low, now or before. */
 struct settling {
 	struct findings_run *note;
+	const struct verdict *verdict;
 	struct err *err;
 	int r;
 };
@@ -140,7 +141,7 @@ static void settle_check(void *context, const char *check)
 {
 	struct settling *settling = context;
 	const struct findings_run *note = settling->note;
-	const struct verdict *v = note->verdict;
+	const struct verdict *v = settling->verdict;
 	const struct verdict_item *low = NULL;
 	struct anomalies *anomalies = findings_anomalies(note);
 	const char *sku = note->rules->sku_name;
@@ -167,7 +168,7 @@ static void settle_check(void *context, const char *check)
 	if (settling->r < 0 || anomalies_count(anomalies, ANOMALY_HOSTS, sku, "") < REFERENCE_N_MIN)
 		return;
 	if (anomalies_wide(anomalies, ANOMALY_LOW, sku, check)) {
-		settling->r = low ? tell_fleet(note, low, settling->err) : 0;
+		settling->r = low ? tell_fleet(note, v->node, low, settling->err) : 0;
 	} else if (anomalies_told(anomalies, sku, check) &&
 		   anomalies_over(anomalies, ANOMALY_LOW, sku, check)) {
 		anomalies_tell(anomalies, sku, check, false);
@@ -177,15 +178,14 @@ static void settle_check(void *context, const char *check)
 }
 
 /* After the last item: where is the host low now, and is the whole fleet? */
-static int findings_settle(struct findings_run *note, struct err *err)
+static int findings_settle(struct findings_run *note, const struct verdict *v, struct err *err)
 {
 	struct anomalies *anomalies = findings_anomalies(note);
-	struct settling settling = { note, err, 0 };
+	struct settling settling = { note, v, err, 0 };
 
 	if (!anomalies)
 		return 0;
-	anomalies_each(anomalies, note->rules->sku_name, note->verdict->node, settle_check,
-		       &settling);
+	anomalies_each(anomalies, note->rules->sku_name, v->node, settle_check, &settling);
 	return settling.r;
 }
 
@@ -203,13 +203,13 @@ static bool findings_shared(const struct findings_run *note, const char *check)
 }
 
 /* Has the policy told it as one thing of many hosts? */
-static bool findings_noticed(const struct findings_run *note, const char *check)
+static bool findings_noticed(const struct findings_run *note, const char *node, const char *check)
 {
 	const struct rules_view *rules = note->rules;
 
 	return rules->baselines && rules->sku_name &&
 	       anomalies_has(&rules->baselines->anomalies, ANOMALY_SHARED, rules->sku_name, check,
-			     note->verdict->node);
+			     node);
 }
 
 /* What is not known of it yet is closed: the host was blamed for it by itself until now. */
@@ -359,8 +359,9 @@ static struct store_window *find_row(const struct findings_run *note,
  * The row of an item in `ret_row`, new when it is bad; NULL when there is none. What is fatal
  * has one always: the least of the others makes room for it.
  */
-static int row_of(struct findings_run *note, const struct verdict_item *item, bool bad,
-		  struct store_window **ret_row, struct err *err)
+static int row_of(struct findings_run *note, const struct verdict *v,
+		  const struct verdict_item *item, bool bad, struct store_window **ret_row,
+		  struct err *err)
 {
 	struct store_window *row = find_row(note, item);
 	int r;
@@ -371,7 +372,7 @@ static int row_of(struct findings_run *note, const struct verdict_item *item, bo
 	if (!bad)
 		return 0;
 	if (note->n_rows == FINDINGS_MAX && item->fatal) {
-		r = findings_make_room(note, err);
+		r = findings_make_room(note, v->node, err);
 		if (r < 0)
 			return r;
 	}
@@ -382,14 +383,13 @@ static int row_of(struct findings_run *note, const struct verdict_item *item, bo
 				      .subject = xstrdup(item->subject),
 				      .since_us = note->at_us,
 				      .score = NAN,
-				      .born = findings_first(note) };
+				      .born = findings_first(note->store, v) };
 	return 0;
 }
 
 /* The worst item of a check that is proved speaks for it: items come worst first. */
-static bool is_spoken_for(const struct findings_run *note, size_t i)
+static bool is_spoken_for(const struct findings_run *note, const struct verdict *v, size_t i)
 {
-	const struct verdict *v = note->verdict;
 	size_t j;
 
 	for (j = 0; j < i; j++) {
@@ -410,15 +410,15 @@ static char *names_of(const struct findings_run *note, const char *subject)
 	return list ? json_line(list) : NULL;
 }
 
-static int open_incident(struct findings_run *note, size_t i, const struct store_window *row,
+static int open_incident(const struct findings_run *note, const struct verdict *v,
+			 const struct verdict_item *item, const struct store_window *row,
 			 const struct policy_rule *rule, struct err *err)
 {
-	const struct verdict_item *item = &note->verdict->items[i];
-	const struct incident_count parts = findings_parts(note, item);
-	CLEANUP(freep) char *sentence = incident_sentence(note->verdict->node, item, row, &parts);
+	const struct incident_count parts = findings_parts(v, item);
+	CLEANUP(freep) char *sentence = incident_sentence(v->node, item, row, &parts);
 	CLEANUP(freep) char *names = names_of(note, item->subject);
 	const struct store_incident incident = {
-		.node = note->verdict->node,
+		.node = v->node,
 		.check = item->check,
 		.subject = item->subject,
 		.level = item->level,
@@ -453,16 +453,16 @@ static bool check_clear(const struct findings_run *note, const char *check)
 	return true;
 }
 
-static int note_good(struct findings_run *note, const struct store_window *row, struct err *err)
+static int note_good(const struct findings_run *note, const char *node,
+		     const struct store_window *row, struct err *err)
 {
 	int r;
 
 	if (!note->fresh || !is_over(note, row))
-		return store_put_window(note->store, note->verdict->node, row, err);
-	r = store_drop_window(note->store, note->verdict->node, row, err);
+		return store_put_window(note->store, node, row, err);
+	r = store_drop_window(note->store, node, row, err);
 	if (r == 0 && check_clear(note, row->check))
-		r = store_close_incident(note->store, note->verdict->node, row->check, note->at_us,
-					 err);
+		r = store_close_incident(note->store, node, row->check, note->at_us, err);
 	return r;
 }
 
@@ -475,17 +475,14 @@ static void touch(const struct findings_run *note, struct store_window *row, boo
 }
 
 /* An incident of the host, unless others share what it has: then nobody is named. */
-static int speak(struct findings_run *note, size_t i, const struct store_window *row,
+static int speak(const struct findings_run *note, const struct verdict *v,
+		 const struct verdict_item *item, const struct store_window *row,
 		 const struct policy_rule *rule, struct err *err)
 {
-	const struct verdict_item *item = &note->verdict->items[i];
-
-	note->marks[i] |= MARK_SPEAKS;
 	if (!item->fatal &&
-	    (findings_shared(note, item->check) || findings_noticed(note, item->check)))
-		return store_close_incident(note->store, note->verdict->node, item->check,
-					    note->at_us, err);
-	return open_incident(note, i, row, rule, err);
+	    (findings_shared(note, item->check) || findings_noticed(note, v->node, item->check)))
+		return store_close_incident(note->store, v->node, item->check, note->at_us, err);
+	return open_incident(note, v, item, row, rule, err);
 }
 
 /*
@@ -512,34 +509,34 @@ static void set_proof(struct store_window *row, const struct verdict_item *item,
 	row->n = MAX(proof.n, row->n == n + 1 ? row->n : 0);
 }
 
-static int note_item(struct findings_run *note, size_t i, struct err *err)
+static int note_item(struct findings_run *note, const struct verdict *v, size_t i, struct err *err)
 {
-	const struct verdict_item *item = &note->verdict->items[i];
+	const struct verdict_item *item = &v->items[i];
 	const struct policy_rule *rule;
-	bool bad = bad_run(note->verdict, i);
+	bool bad = bad_run(v, i);
 	struct store_window *row;
 	int r;
 
 	/* What could not be told is neither; what was measured in several ways is one run. */
-	if ((item->level == VERDICT_PASS && !find_row(note, item)) ||
-	    !bad_run_speaks(note->verdict, i))
+	if ((item->level == VERDICT_PASS && !find_row(note, item)) || !bad_run_speaks(v, i))
 		return 0;
-	findings_count(note, item, bad);
+	findings_count(note, v, item, bad);
 	note->marks[i] = bad ? MARK_BAD : 0;
-	r = row_of(note, item, bad, &row, err);
+	r = row_of(note, v, item, bad, &row, err);
 	if (r < 0 || !row)
 		return r;
 	rule = rule_of(note, item);
 	touch(note, row, bad);
 	if (!bad)
-		return note_good(note, row, err);
-	findings_describe(note, item, row);
+		return note_good(note, v->node, row, err);
+	findings_describe(note, v, item, row);
 	set_proof(row, item, rule);
-	r = store_put_window(note->store, note->verdict->node, row, err);
-	if (r == 0 && note->fresh && !is_spoken_for(note, i) &&
-	    !verdict_explained(note->verdict, item) &&
-	    (item->fatal || windows_reached(&row->windows, row->k, row->n)))
-		r = speak(note, i, row, rule, err);
+	r = store_put_window(note->store, v->node, row, err);
+	if (r == 0 && note->fresh && !is_spoken_for(note, v, i) && !verdict_explained(v, item) &&
+	    (item->fatal || windows_reached(&row->windows, row->k, row->n))) {
+		note->marks[i] |= MARK_SPEAKS;
+		r = speak(note, v, item, row, rule, err);
+	}
 	return r;
 }
 
@@ -601,23 +598,24 @@ static bool is_measured(const struct report *report, const char *check)
 	return i < report->n_samples;
 }
 
-static bool is_looked_at(const struct findings_run *note, const struct store_window *row)
+static bool is_looked_at(const struct report *report, const char *node,
+			 const struct store_window *row)
 {
 	const struct verdict_item like = { .check = row->check, .subject = row->subject };
 
 	if (verdict_item_is_link(&like))
-		return is_crossed(note->rules->report, row->subject);
+		return is_crossed(report, row->subject);
 	/* A host as a whole has an item only while it is low. */
-	if (streq(row->subject, note->verdict->node))
-		return is_measured(note->rules->report, row->check);
-	return is_told_as_a_whole(note->rules->report, row->check);
+	if (streq(row->subject, node))
+		return is_measured(report, row->check);
+	return is_told_as_a_whole(report, row->check);
 }
 
 /*
  * A slow link and an event (lines in the kernel log) have items only while
  * they are bad: a run that looked and does not name them is a good one.
  */
-static int note_silent(struct findings_run *note, struct err *err)
+static int note_silent(struct findings_run *note, const struct verdict *v, struct err *err)
 {
 	int r = 0;
 	size_t i;
@@ -625,18 +623,18 @@ static int note_silent(struct findings_run *note, struct err *err)
 	for (i = 0; r == 0 && i < note->n_rows; i++) {
 		struct store_window *row = &note->rows[i];
 
-		if (is_named(note->verdict, row) || !is_looked_at(note, row))
+		if (is_named(v, row) || !is_looked_at(note->rules->report, v->node, row))
 			continue;
 		touch(note, row, false);
-		r = note_good(note, row, err);
+		r = note_good(note, v->node, row, err);
 	}
 	return r;
 }
 
 /* Is an incident of this link open that speaks for the cell? */
-static bool is_told_by_link(const struct findings_run *note, const struct verdict_item *cell)
+static bool is_told_by_link(const struct findings_run *note, const struct verdict *v,
+			    const struct verdict_item *cell)
 {
-	const struct verdict *v = note->verdict;
 	size_t i;
 
 	for (i = 0; cell->link && i < v->n_items; i++) {
@@ -648,38 +646,35 @@ static bool is_told_by_link(const struct findings_run *note, const struct verdic
 }
 
 /* Are all bad parts of the check told by the incident of a link, and is `first` the first? */
-static bool is_retired(const struct findings_run *note, size_t first)
+static bool is_retired(const struct findings_run *note, const struct verdict *v, size_t first)
 {
-	const struct verdict *v = note->verdict;
 	size_t i;
 
 	for (i = 0; i < v->n_items; i++) {
 		if (!streq(v->items[i].check, v->items[first].check) || !(note->marks[i] & MARK_BAD))
 			continue;
-		if (i < first || !is_told_by_link(note, &v->items[i]))
+		if (i < first || !is_told_by_link(note, v, &v->items[i]))
 			return false;
 	}
 	return true;
 }
 
 /* What was told by its worst cell until a link was found is told by the link from then on. */
-static int retire(struct findings_run *note, struct err *err)
+static int retire(const struct findings_run *note, const struct verdict *v, struct err *err)
 {
-	const struct verdict *v = note->verdict;
 	int r = 0;
 	size_t i;
 
 	for (i = 0; r == 0 && i < v->n_items && v->items[i].level >= VERDICT_WARN; i++) {
-		if (v->items[i].link && is_retired(note, i))
+		if (v->items[i].link && is_retired(note, v, i))
 			r = store_close_incident(note->store, v->node, v->items[i].check,
 						 note->at_us, err);
 	}
 	return r;
 }
 
-static int note_items(struct findings_run *note, struct err *err)
+static int note_items(struct findings_run *note, const struct verdict *v, struct err *err)
 {
-	const struct verdict *v = note->verdict;
 	struct anomalies *anomalies = findings_counted(note);
 	int r = 0;
 	size_t i;
@@ -687,18 +682,18 @@ static int note_items(struct findings_run *note, struct err *err)
 	if (anomalies)
 		anomalies_set(anomalies, ANOMALY_HOSTS, note->rules->sku_name, "", v->node, true);
 	for (i = 0; i < v->n_items; i++)
-		findings_count(note, &v->items[i], false);
+		findings_count(note, v, &v->items[i], false);
 	for (i = 0; r == 0 && i < v->n_items; i++) {
 		/* The usual host: nothing was bad, nothing is. Items come worst first. */
 		if (note->n_rows == 0 && v->items[i].level == VERDICT_PASS)
 			break;
-		r = note_item(note, i, err);
+		r = note_item(note, v, i, err);
 	}
 	if (r == 0)
-		r = note_silent(note, err);
+		r = note_silent(note, v, err);
 	if (r == 0)
-		r = retire(note, err);
-	return r == 0 ? findings_settle(note, err) : r;
+		r = retire(note, v, err);
+	return r == 0 ? findings_settle(note, v, err) : r;
 }
 
 /* Was any part bad when it was last measured, and not with half of the fleet? */
@@ -721,7 +716,6 @@ int findings_note(struct store *store, struct rules_view *rules, const struct ve
 	CLEANUP(freep) unsigned char *marks = xcalloc(verdict->n_items + 1, sizeof(*marks));
 	struct findings_run note = { .store = store,
 				     .rules = rules,
-				     .verdict = verdict,
 				     .at_us = arrival->measured_us,
 				     .fresh = arrival->fresh,
 				     .marks = marks };
@@ -731,7 +725,7 @@ int findings_note(struct store *store, struct rules_view *rules, const struct ve
 	if (r < 0)
 		return r;
 	note.n_rows = (size_t)r;
-	r = note_items(&note, err);
+	r = note_items(&note, verdict, err);
 	if (r == 0)
 		r = is_suspect(&note);
 	for (i = 0; i < note.n_rows; i++)

@@ -31,10 +31,8 @@ static void set_text(char **at, const char *text)
 	*at = xstrdup(text);
 }
 
-struct incident_count findings_parts(const struct findings_run *note,
-				     const struct verdict_item *item)
+struct incident_count findings_parts(const struct verdict *v, const struct verdict_item *item)
 {
-	const struct verdict *v = note->verdict;
 	struct incident_count count = { 0 };
 	size_t i;
 
@@ -49,11 +47,11 @@ struct incident_count findings_parts(const struct findings_run *note,
 	return count;
 }
 
-void findings_describe(const struct findings_run *note, const struct verdict_item *item,
-		       struct store_window *row)
+void findings_describe(const struct findings_run *note, const struct verdict *v,
+		       const struct verdict_item *item, struct store_window *row)
 {
 	const struct sample *sample = sample_of(note->rules->report, item);
-	const struct incident_count parts = findings_parts(note, item);
+	const struct incident_count parts = findings_parts(v, item);
 
 	row->severity = item->fatal ? SEVERITY_FATAL : SEVERITY_WARN;
 	row->source = bad_run_blames(item);
@@ -61,7 +59,7 @@ void findings_describe(const struct findings_run *note, const struct verdict_ite
 	row->parts = (unsigned)parts.of;
 	row->born = bad_run_is_born(item, row->born);
 	/* What parts have in common is the finding of the whole host: of it none is told apart. */
-	if (streq(item->subject, note->verdict->node))
+	if (streq(item->subject, v->node))
 		row->parts_bad = row->parts;
 	row->score = item->expected > 0 ? item->value / item->expected : NAN;
 	set_text(&row->locality, sample ? sample->locality : NULL);
@@ -78,9 +76,8 @@ static bool has_row(const struct findings_run *note, const char *check)
 	return i < note->n_rows;
 }
 
-int findings_make_room(struct findings_run *note, struct err *err)
+int findings_make_room(struct findings_run *note, const char *node, struct err *err)
 {
-	const char *node = note->verdict->node;
 	struct store_window *least = NULL, dropped;
 	size_t i;
 	int r;
@@ -102,19 +99,20 @@ int findings_make_room(struct findings_run *note, struct err *err)
 	return r;
 }
 
-static bool has_run(const struct findings_run *note, const char *profile)
+static bool has_run(struct store *store, const char *node, const char *profile)
 {
-	return store_ran_before(note->store, note->verdict->node, profile, NULL) != 0;
+	return store_ran_before(store, node, profile, NULL) != 0;
 }
 
-bool findings_first(const struct findings_run *note)
+bool findings_first(struct store *store, const struct verdict *v)
 {
-	const char *profile = note->verdict->profile;
+	const char *profile = v->profile;
 
 	/* The first rung of a host that runs for long is no first run of it. */
-	if (rungs_is_short(profile) && (has_run(note, "quick") || has_run(note, RUNGS_WHOLE)))
+	if (rungs_is_short(profile) &&
+	    (has_run(store, v->node, "quick") || has_run(store, v->node, RUNGS_WHOLE)))
 		return false;
-	return !has_run(note, profile ? profile : "");
+	return !has_run(store, v->node, profile ? profile : "");
 }
 
 struct finding_news findings_news(const struct store_window *row)

@@ -14,11 +14,10 @@ struct store_window;
 struct verdict;
 struct verdict_item;
 
-/* One run that is noted. */
+/* What one run is noted in: what is known before it, and what becomes of that. */
 struct findings_run {
 	struct store *store;
 	struct rules_view *rules;
-	const struct verdict *verdict;
 	uint64_t at_us; /* when it was measured */
 	bool fresh;
 	struct store_window *rows; /* FINDINGS_MAX */
@@ -35,18 +34,17 @@ enum findings_mark {
  * Parts of the host that are bad in the check, of all that the run measured; of links only
  * the bad ones are known.
  */
-struct incident_count findings_parts(const struct findings_run *note,
-				     const struct verdict_item *item);
+struct incident_count findings_parts(const struct verdict *v, const struct verdict_item *item);
 
 /* What the policy wants to know of a bad run, into its row. */
-void findings_describe(const struct findings_run *note, const struct verdict_item *item,
-		       struct store_window *row);
+void findings_describe(const struct findings_run *note, const struct verdict *v,
+		       const struct verdict_item *item, struct store_window *row);
 
 /*
  * Drop the row that is not fatal and was not bad for the longest, and the incident that nothing
  * of its check is left for; all stay when all are fatal.
  */
-int findings_make_room(struct findings_run *note, struct err *err);
+int findings_make_room(struct findings_run *note, const char *node, struct err *err);
 
 /* Is this the host's first run of its profile? What is bad in it was never good. */
-bool findings_first(const struct findings_run *note);
+bool findings_first(struct store *store, const struct verdict *v);
