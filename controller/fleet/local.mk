@@ -4,7 +4,7 @@ libcontroller_a_SOURCES += controller/fleet/anomalies.c controller/fleet/anomali
 	controller/fleet/baseline.h controller/fleet/baseline_hosts.c controller/fleet/baseline_hosts.h \
 	controller/fleet/baseline_store.c controller/fleet/baseline_store.h controller/fleet/baseline_usual.c \
 	controller/fleet/baseline_usual.h controller/fleet/drift.c controller/fleet/drift.h controller/fleet/findings.c \
-	controller/fleet/findings.h controller/fleet/findings_row.c controller/fleet/findings_row.h controller/fleet/fleet_news.c \
+	controller/fleet/findings.h controller/fleet/findings_fleet.c controller/fleet/findings_fleet.h controller/fleet/fleet_news.c \
 	controller/fleet/fleet_news.h controller/fleet/fleet_view.c controller/fleet/fleet_view.h controller/fleet/host_speeds.c \
 	controller/fleet/host_speeds.h \
 	controller/fleet/hosts.c \
