@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "attribution/ends.h"
+#include "attribution/trace_build.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/stats.h"

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "attribution/trace_build.h"
 #include "lib/base/xalloc.h"
 
 struct interval attribution_slowdown(const struct attribution *a, const double *times)

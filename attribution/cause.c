@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "attribution/trace_job.h"
+
 /* Where the paper draws the line for who is to blame. */
 #define BLAME 0.5
 /* Its cut for sequence lengths, and ours for how much they must vary. */

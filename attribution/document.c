@@ -7,6 +7,7 @@
 #include "attribution/lateness_document.h"
 #include "attribution/summary.h"
 #include "attribution/summary_remedies.h"
+#include "attribution/trace_job.h"
 #include "lib/json/json.h"
 
 enum { KEY_SIZE = 32 };

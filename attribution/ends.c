@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "attribution/trace_build.h"
+#include "attribution/trace_job.h"
 #include "lib/base/xalloc.h"
 #include "lib/ring/ring_clock.h"
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "attribution/form_kinds.h"
+#include "attribution/trace_job.h"
 #include "attribution/words.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/utf8.h"

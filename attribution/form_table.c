@@ -6,6 +6,7 @@
 #include "attribution/form_kinds.h"
 #include "attribution/lateness_document.h"
 #include "attribution/outlook_show.h"
+#include "attribution/trace_job.h"
 #include "attribution/words.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/utf8.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "attribution/graph_draft.h"
+#include "attribution/trace_job.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "attribution/graph_draft.h"
+#include "attribution/trace_job.h"
 #include "lib/base/err.h"
 
 /* The published tool's own slack for times that are the same, in seconds. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "attribution/trace_job.h"
 #include "lib/base/xalloc.h"
 
 /* GPUs are counted in the order of their ranks; this is how many workers come before one. */

@@ -8,6 +8,7 @@
 
 #include "attribution/attribution.h"
 #include "attribution/description.h"
+#include "attribution/trace_job.h"
 #include "lib/remedy/hotspa_cost.h"
 #include "lib/remedy/hotspa_plan.h"
 

@@ -2,6 +2,7 @@
 #include "attribution/lateness_document.h"
 
 #include "attribution/lateness.h"
+#include "attribution/trace_job.h"
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"

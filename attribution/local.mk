@@ -4,17 +4,24 @@ noinst_LIBRARIES += libattribution.a
 libattribution_a_SOURCES = attribution/align.c attribution/align.h attribution/attribution.c \
 	attribution/attribution.h attribution/balance.c attribution/balance.h attribution/bootstrap.c \
 	attribution/bootstrap.h attribution/cause.c attribution/cause.h attribution/cost.c attribution/cost.h \
-	attribution/description.c attribution/description.h attribution/description_hotspa.c attribution/description_hotspa.h attribution/description_units.h attribution/measured.c attribution/measured.h \
-	attribution/hotspa_places.c attribution/hotspa_places.h attribution/pack_pace.c attribution/pack_pace.h attribution/outlook.c attribution/outlook.h attribution/outlook_check.c attribution/outlook_check.h attribution/outlook_hotspa.c attribution/outlook_hotspa.h attribution/outlook_show.c attribution/outlook_show.h \
+	attribution/description.c attribution/description.h attribution/description_hotspa.c attribution/description_hotspa.h \
+	attribution/description_units.h attribution/measured.c attribution/measured.h \
+	attribution/hotspa_places.c attribution/hotspa_places.h attribution/pack_pace.c attribution/pack_pace.h attribution/outlook.c \
+	attribution/outlook.h attribution/outlook_check.c attribution/outlook_check.h attribution/outlook_hotspa.c \
+	attribution/outlook_hotspa.h attribution/outlook_show.c attribution/outlook_show.h \
 	attribution/crew.c attribution/crew.h attribution/document.c attribution/form_heatmap.c attribution/form_kinds.h \
-	attribution/ends.c attribution/ends.h attribution/form_table.c attribution/form_timeline.c attribution/forms.c attribution/forms.h attribution/graph.c \
+	attribution/ends.c attribution/ends.h attribution/form_table.c attribution/form_timeline.c attribution/forms.c \
+	attribution/forms.h attribution/graph.c \
 	attribution/graph.h attribution/graph_draft.c attribution/graph_draft.h attribution/graph_order.c attribution/graph_pipeline.c \
 	attribution/hints.c attribution/hints.h attribution/optype.c attribution/optype.h \
-	attribution/outline.c attribution/outline.h attribution/replace.c attribution/replace.h attribution/summary_remedies.c attribution/summary_remedies.h \
-	attribution/lateness.c attribution/lateness.h attribution/lateness_document.c attribution/lateness_document.h attribution/lottery.c attribution/lottery.h attribution/pace.c attribution/pace.h attribution/replay.c \
+	attribution/outline.c attribution/outline.h attribution/replace.c attribution/replace.h attribution/summary_remedies.c \
+	attribution/summary_remedies.h \
+	attribution/lateness.c attribution/lateness.h attribution/lateness_document.c attribution/lateness_document.h \
+	attribution/lottery.c attribution/lottery.h attribution/pace.c attribution/pace.h attribution/replay.c \
 	attribution/replay.h attribution/simulate.c attribution/simulate.h attribution/slowdown.c attribution/slowdown.h \
-	attribution/speeds.c attribution/speeds.h attribution/subjects.c attribution/subjects.h attribution/summary.c attribution/summary.h attribution/summary_detail.c attribution/summary_detail.h attribution/suspects.c \
-	attribution/suspects.h attribution/trace.h attribution/trace_build.c attribution/trace_job.c \
+	attribution/speeds.c attribution/speeds.h attribution/subjects.c attribution/subjects.h attribution/summary.c \
+	attribution/summary.h attribution/summary_detail.c attribution/summary_detail.h attribution/suspects.c \
+	attribution/suspects.h attribution/trace.h attribution/trace_build.c attribution/trace_build.h attribution/trace_job.c attribution/trace_job.h \
 	attribution/trace_part.c attribution/trace_part.h attribution/trace_shape.c attribution/trace_shape.h \
 	attribution/wave.c attribution/wave.h attribution/words.c \
 	attribution/words.h

@@ -2,6 +2,7 @@
 #include "attribution/measured.h"
 
 #include "attribution/pace.h"
+#include "attribution/trace_job.h"
 #include "lib/base/xalloc.h"
 
 struct measured measured_of(const struct attribution *a)

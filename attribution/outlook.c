@@ -7,6 +7,7 @@
 
 #include "attribution/outlook_check.h"
 #include "attribution/outlook_hotspa.h"
+#include "attribution/trace_job.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "attribution/outlook.h"
+#include "attribution/trace_job.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 

@@ -6,6 +6,7 @@
 
 #include "attribution/hotspa_places.h"
 #include "attribution/pack_pace.h"
+#include "attribution/trace_job.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "attribution/trace_job.h"
 #include "attribution/wave.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"

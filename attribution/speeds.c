@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "attribution/trace.h"
+#include "attribution/trace_job.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"

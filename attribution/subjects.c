@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "attribution/trace_job.h"
 #include "lib/base/xalloc.h"
 
 /* Does a node have all workers of any stage? Then only these can be compared, not the node. */

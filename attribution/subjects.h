@@ -10,6 +10,7 @@
 
 #include "attribution/pace.h"
 #include "attribution/trace.h"
+#include "attribution/trace_job.h"
 
 struct subject {
 	const uint32_t *workers; /* ascending: [d * pp + stage] */

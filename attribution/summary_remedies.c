@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "attribution/summary_detail.h"
+#include "attribution/trace_job.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 

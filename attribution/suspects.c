@@ -6,6 +6,7 @@
 
 #include "attribution/pace.h"
 #include "attribution/subjects.h"
+#include "attribution/trace_job.h"
 #include "attribution/wave.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"

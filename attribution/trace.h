@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "attribution/optype.h"
+#include "attribution/trace_job.h"
 #include "lib/base/macro.h"
 
 struct err;
@@ -45,50 +46,6 @@ enum {
 /* Seconds. Beyond these a start or duration is no time of a training job. */
 #define TRACE_DURATION_MAX 1e6
 #define TRACE_START_MAX 1e13
-
-/* One (dp_rank, stage): a tensor-parallel group, of which one rank is recorded. */
-struct trace_worker {
-	int32_t rank; /* global rank; -1: not known yet */
-	int32_t node; /* place in `nodes` once the job is closed */
-};
-
-/* The shape of a job. Zeroes are a job without a name, of size 0. */
-struct trace_job {
-	char *name;		       /* owned; NULL: none */
-	uint32_t dp, pp, tp, vpp, dsp; /* sizes, from 1 */
-	uint64_t world;		       /* dp * pp * tp * dsp */
-	uint32_t microbatches;	       /* 0: not said */
-	struct trace_worker *workers;  /* owned; [d * pp + stage] */
-	char **names;		       /* owned; the node of each worker, NULL: not known yet */
-	char **nodes; /* owned; their names once each, sorted; made by trace_job_close() */
-	size_t n_nodes;
-	bool named; /* all nodes were said, none is a guess by rank; set by trace_job_close() */
-};
-
-/*
- * Take the sizes in `job` (name, dp ... microbatches are set) and make its
- * workers, none of whose ranks and nodes is known. -EINVAL: a size is 0 or beyond
- * its limit, or world is not dp * pp * tp * dsp; -ENOMEM.
- */
-int trace_job_open(struct trace_job *job, struct err *err);
-
-/*
- * Say which rank and node (may be NULL: of rank / 8, as "n%03d") a worker is.
- * -EINVAL: outside the shape, said otherwise before, or no name of a node.
- */
-int trace_job_place(struct trace_job *job, int64_t dp_rank, int64_t stage, int64_t rank,
-		    const char *node, struct err *err);
-
-/*
- * All is said: give workers without a node theirs and list the nodes. Called by
- * trace_build(). -EINVAL: a worker without a rank, or two with the same.
- */
-int trace_job_close(struct trace_job *job, struct err *err);
-
-/* A copy with memory of its own. -ENOMEM. */
-int trace_job_copy(const struct trace_job *from, struct trace_job *to, struct err *err);
-
-void trace_job_release(struct trace_job *job);
 
 /* One operation as a reader found it. */
 struct trace_op {
@@ -178,29 +135,6 @@ struct trace {
 	size_t n_dropped;
 	size_t window; /* from 0: which part of a long trace this is */
 };
-
-/*
- * All operations taken so far as a trace; the builder is empty then, and keeps a
- * copy of the job. -EINVAL: an operation that is there twice (with both lines), no
- * operation at all or none on some stage, fewer than TRACE_STEPS_MIN steps that are
- * whole, a worker whose rank nobody said; -ENOMEM.
- */
-int trace_build(struct trace_builder *builder, struct trace **ret_trace, struct err *err);
-
-/*
- * Like trace_build() with all steps but that of the last line of the file, which
- * may not be complete: for a trace longer than memory, whose lines come in the
- * order of steps. Between two blocks only. -EAGAIN: fewer than TRACE_STEPS_MIN steps
- * yet. A step that comes back after it was built is -EINVAL in a later build; one whose
- * last steps are too few for a window fails with -ENODATA.
- */
-int trace_build_window(struct trace_builder *builder, struct trace **ret_trace, struct err *err);
-
-/* Let each step start at 0. */
-void trace_shift(struct trace *trace);
-
-void trace_free(struct trace *trace);
-DEFINE_CLEANUP(struct trace *, trace_free, trace_freep);
 
 /* The cell of a key in lane 0. */
 static inline double *trace_row(const struct trace *trace, double *table, size_t key)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the operations that were taken to the table of keys by lanes. */
+#include "attribution/trace_build.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -7,6 +8,7 @@
 #include <stdlib.h>
 
 #include "attribution/crew.h"
+#include "attribution/trace_job.h"
 #include "attribution/trace_shape.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"

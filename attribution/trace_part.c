@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "attribution/trace_job.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 

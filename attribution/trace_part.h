@@ -6,6 +6,7 @@
 #pragma once
 
 #include "attribution/trace.h"
+#include "attribution/trace_job.h"
 
 enum { OPS_PER_CHUNK = 1 << 15 }; /* 1 MiB */
 

@@ -12,6 +12,8 @@
 #include "attribution/line_csv.h"
 #include "attribution/progress.h"
 #include "attribution/trace.h"
+#include "attribution/trace_build.h"
+#include "attribution/trace_job.h"
 #include "attribution/trace_meta.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"

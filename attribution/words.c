@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "attribution/trace_job.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "controller/auth/join.h"
-#include "controller/fleet/findings.h"
+#include "controller/fleet/findings_fleet.h"
 #include "controller/http/api.h"
 #include "controller/store/store.h"
 #include "controller/store/store_joins.h"

@@ -11,6 +11,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/missing.h"
 #include "lib/judge/sensitivity.h"
+#include "lib/judge/sensitivity_rows.h"
 #include "lib/report/host_parts.h"
 #include "lib/report/report.h"
 #include "lib/sys/host.h"

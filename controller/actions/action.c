@@ -12,12 +12,15 @@
 #include "lib/base/duration.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
+#include "lib/base/random.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/policy/decide.h"
 
 #define RETRY_BASE_US (500 * USEC_PER_MSEC)
 #define RETRY_CAP_US (60 * USEC_PER_SEC)
+
+enum { TRIES_MAX = 10 }; /* of one effect, then it has failed */
 
 /* --- its row --- */
 
@@ -82,9 +85,9 @@ int64_t action_record(const struct actor_env *env, enum action_kind kind, enum a
 
 static void action_free(struct action *a)
 {
-	char *owned[] = { a->node,     a->who,	     a->rule,	  a->reason,	a->evidence,
-			  a->check,    a->subject,   a->partner,  a->profile,	a->version,
-			  a->progress, a->end_words, a->end_rule, a->end_allows };
+	char *owned[] = { a->node,  a->who,	 a->rule,      a->reason,   a->evidence,
+			  a->check, a->subject,	 a->partner,   a->profile,  a->version,
+			  a->said,  a->progress, a->end_words, a->end_rule, a->end_allows };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(owned); i++)
@@ -92,10 +95,9 @@ static void action_free(struct action *a)
 	free(a);
 }
 
-static struct action *enter(struct actions *actions, struct node_view *host,
-			    const struct store_action *row)
+static struct action *action_new(struct node_view *host, const struct store_action *row)
 {
-	struct action *a = xcalloc(1, sizeof(*a)), **at = &actions->first;
+	struct action *a = xcalloc(1, sizeof(*a));
 
 	*a = (struct action){
 		.host = host,
@@ -118,6 +120,14 @@ static struct action *enter(struct actions *actions, struct node_view *host,
 		.decided_us = row->decided_us,
 		.backoff = { .base_us = RETRY_BASE_US, .cap_us = RETRY_CAP_US },
 	};
+	return a;
+}
+
+static struct action *enter(struct actions *actions, struct node_view *host,
+			    const struct store_action *row)
+{
+	struct action *a = action_new(host, row), **at = &actions->first;
+
 	while (*at)
 		at = &(*at)->next;
 	*at = a;
@@ -179,6 +189,10 @@ void actions_release(struct actions *actions)
 	for (; a; a = next) {
 		next = a->next;
 		reply(a, &lost);
+		action_free(a);
+	}
+	for (a = actions->dry_runs; a; a = next) {
+		next = a->next;
 		action_free(a);
 	}
 	manual_rate_release(&actions->manual);
@@ -263,6 +277,16 @@ bool action_is_born(const struct actor_env *env, const struct action *a)
 	/* Both are of one step, and the store has milliseconds. */
 	return streq(a->who, WHO_AUTOMATIC) && born_us > 0 &&
 	       born_us < a->decided_us + USEC_PER_SEC && a->decided_us < born_us + USEC_PER_SEC;
+}
+
+bool action_is_by_policy(const struct action *a)
+{
+	return a->decision != DECIDE_NOTHING;
+}
+
+bool action_takes_time(int kind)
+{
+	return kind == ACT_EVICT;
 }
 
 bool action_reserves(int kind)
@@ -379,14 +403,15 @@ void action_end_told(const struct actor_env *env, struct action *a, enum action_
 	count_end(env->counts, a, state);
 	a->phase = PHASE_END;
 	a->end_state = (int)state;
-	if (store_end_action(env->store, a->id, (int)state, told->words, env_real_us(env), &err) < 0)
-		log_warning("an action has ended but is not recorded yet: %s", err.msg);
 	/* Whoever asked is told later: action_leave(). */
 	free(a->end_words);
 	a->end_status = told->status;
 	a->end_words = xstrdup(told->words);
 	a->end_rule = xstrdup(told->rule);
 	a->end_allows = xstrdup(told->allows);
+	if (store_end_action(env->store, a->id, a->end_state, a->end_words, env_real_us(env),
+			     &err) < 0)
+		log_warning("an action has ended but is not recorded yet: %s", err.msg);
 	/* The node was another one, or another's: nothing was set, and the rate is not used up by it. */
 	if (state == ACTION_DROPPED || state == ACTION_REFUSED)
 		uncount(env, a);
@@ -403,6 +428,151 @@ void action_end(const struct actor_env *env, struct action *a, enum action_state
 		unsigned status, const char *words)
 {
 	action_end_told(env, a, state, &(struct actor_reply){ .status = status, .words = words });
+}
+
+/* --- the cluster's answers --- */
+
+/* While the answer was on its way its node may have gone, and another one come by its name. */
+static bool is_of_the_node(const struct action *a, const struct cluster_answer *answer)
+{
+	return a->host->there && (!answer->node || streq(answer->node->uid, a->host->c.uid));
+}
+
+/* It did not go well: later. False: it was tried as often as it may be. */
+static bool is_tried_again(const struct actor_env *env, struct action *a,
+			   const struct cluster_answer *answer)
+{
+	uint64_t wait_us = backoff_fail(&a->backoff, answer->retry_us, random_u64());
+
+	if (answer->result == CLUSTER_REFUSED)
+		wait_us = node_views_refused_us(a->host);
+	a->question = 0;
+	if (a->backoff.failures > TRIES_MAX)
+		return false;
+	a->again_us = env_mono_us(env) + wait_us;
+	log_warning("%s has not succeeded yet and will be retried node=%s tries=%u: %s",
+		    action_kind_names[a->kind], a->node, a->backoff.failures, answer->words);
+	return true;
+}
+
+/* It is over, unless it is tried again. */
+static void on_not_done(const struct actor_env *env, struct action *a,
+			const struct cluster_answer *answer)
+{
+	struct actor_reply told = { .status = 409, .words = a->said };
+	enum action_state state = ACTION_DROPPED;
+
+	if (answer->result == CLUSTER_GONE) {
+		told.status = 404;
+	} else if (answer->result == CLUSTER_NOT_OURS) {
+		state = ACTION_REFUSED;
+		told.rule = "not-ours";
+		told.allows = "lift it where it was set: Assay never lifts another owner's cordon";
+	} else if (answer->result == CLUSTER_CONFLICT && action_is_by_policy(a)) {
+		/* The node is another one than that which was decided on: decide again. */
+		node_views_conflict(env, a->host);
+	} else if (is_tried_again(env, a, answer)) {
+		return;
+	} else {
+		state = ACTION_FAILED;
+		told.status = 503;
+	}
+	action_end_told(env, a, state, &told);
+}
+
+enum action_answer action_answered(const struct actor_env *env, struct action *a,
+				   const struct cluster_answer *answer)
+{
+	const bool later = answer->result == CLUSTER_REFUSED || answer->result == CLUSTER_AGAIN;
+
+	a->out = false;
+	free(a->said);
+	a->said = xstrdup(answer->words);
+	env->counts->conflicts += answer->result == CLUSTER_CONFLICT;
+	if (later && action_takes_time(a->kind)) {
+		a->again_us = env_mono_us(env) + (answer->result == CLUSTER_REFUSED
+							  ? node_views_refused_us(a->host)
+							  : answer->retry_us);
+		return ACTION_ANSWER_WAITS;
+	}
+	if (answer->result != CLUSTER_DONE)
+		on_not_done(env, a, answer);
+	else if (is_of_the_node(a, answer))
+		return ACTION_ANSWER_DONE;
+	else
+		action_end(env, a, ACTION_DROPPED, 404, "the node is gone");
+	return ACTION_ANSWER_TAKEN;
+}
+
+void actions_not_confirmed(const struct actor_env *env, const struct cluster_answer *answer)
+{
+	struct action *a;
+
+	for (a = env->actions->first; a; a = a->next) {
+		if (a->question > 0 && a->question <= env->places->questions &&
+		    a->phase == PHASE_APPLY && !a->out && !is_tried_again(env, a, answer))
+			action_end(env, a, ACTION_FAILED, 503, answer->words);
+	}
+}
+
+/* --- the mode dry-run --- */
+
+struct action *action_begin_dry_run(const struct actor_env *env, struct node_view *host,
+				    enum action_kind kind, const struct action_start *start,
+				    int64_t id)
+{
+	const struct store_action row = { .id = id,
+					  .kind = (int)kind,
+					  .node = start->node,
+					  .who = start->who,
+					  .reason = start->reason,
+					  .evidence = start->evidence,
+					  .incident = start->incident,
+					  .until_us = start->until_us };
+	struct action *a = action_new(host, &row);
+
+	a->dry_run = true;
+	a->version = xstrdup(host->c.version);
+	a->next = env->actions->dry_runs;
+	env->actions->dry_runs = a;
+	return a;
+}
+
+/* What its record says from now on. New memory. */
+static char *would_of(const struct cluster_answer *answer)
+{
+	switch (answer->result) {
+	case CLUSTER_DONE:
+		return xstrdup("dry-run: would be done, and the cluster would accept it");
+	case CLUSTER_REFUSED:
+		return xasprintf("dry-run: the cluster would refuse it: %s", answer->words);
+	case CLUSTER_NOT_OURS:
+		return xasprintf("dry-run: would not be done: %s", answer->words);
+	default:
+		return xasprintf("dry-run: would be done; whether the cluster would accept it is "
+				 "unknown: %s",
+				 answer->words);
+	}
+}
+
+void action_dry_run_answered(const struct actor_env *env, int64_t id,
+			     const struct cluster_answer *answer)
+{
+	struct action **at = &env->actions->dry_runs, *a;
+	CLEANUP(freep) char *words = would_of(answer);
+
+	while (*at && (*at)->id != id)
+		at = &(*at)->next;
+	a = *at;
+	if (!a)
+		return;
+	*at = a->next;
+	(void)store_end_action(env->store, a->id, ACTION_DRY_RUN, words, env_real_us(env), NULL);
+	env_commit_wanted(env);
+	if (answer->result == CLUSTER_REFUSED)
+		log_error("in mode enforce this would fail: %s node=%s: %s",
+			  action_kind_names[a->kind], a->node, answer->words);
+	action_free(a);
 }
 
 /* --- after a start --- */

@@ -13,7 +13,8 @@
  *  - another's cordon is never lifted, a person's uncordon is an order;
  *  - every way back into service is the same one (effect.c).
  *
- * Here an action begins, and ends; what takes it from one phase to the next is action_step.h.
+ * Here an action begins, is answered by the cluster, and ends; what takes it from one phase to the
+ * next is action_step.h.
  */
 #pragma once
 
@@ -27,6 +28,7 @@
 #include "lib/policy/manual_rate.h"
 
 struct actor_env;
+struct cluster_answer;
 struct err;
 struct node_view;
 
@@ -68,7 +70,8 @@ struct action {
 	uint64_t marked_us; /* of a cordon: what the mark that was sent last says of its time */
 	uint64_t lifts_us;  /* of an uncordon: the time of the mark that is to go, none younger */
 	bool out;	    /* an answer is on its way */
-	bool dry_run;	    /* the cluster is only asked whether it would: effect_try() */
+	bool dry_run;	    /* the cluster is only asked whether it would: action_begin_dry_run() */
+	char *said;	    /* what the cluster last said of it, or NULL */
 	/* Of an eviction: drain.c. */
 	bool only_ask;	      /* what runs there is only told */
 	char *progress;	      /* what its row last said of how far it is, or NULL */
@@ -88,6 +91,7 @@ struct action {
 struct actions {
 	struct action *first;
 	size_t n;
+	struct action *dry_runs;   /* of which the cluster has not said yet whether it would */
 	struct manual_rate manual; /* cordons of people: budget.rate.manual */
 };
 
@@ -114,6 +118,36 @@ struct action *action_begin(const struct actor_env *env, struct node_view *host,
 int64_t action_record(const struct actor_env *env, enum action_kind kind, enum action_state state,
 		      const struct action_start *start, const char *result);
 
+/* --- the cluster's answers --- */
+
+/* What follows from an answer for whoever takes the action on. */
+enum action_answer {
+	ACTION_ANSWER_DONE,  /* it is done: book it */
+	ACTION_ANSWER_WAITS, /* it takes its time: `said` says what is still there */
+	ACTION_ANSWER_TAKEN, /* nothing: it is over, or is tried again later */
+};
+
+/* The answer to its effect, for which it waits (ACTOR_APPLIED). */
+enum action_answer action_answered(const struct actor_env *env, struct action *a,
+				   const struct cluster_answer *answer);
+
+/* The last look did not succeed: what waits for it is tried again, or has failed. */
+void actions_not_confirmed(const struct actor_env *env, const struct cluster_answer *answer);
+
+/*
+ * Of the mode dry-run: keep what is asked and not meant until its answer (ACTOR_TRIED); `id` is of
+ * its row. Nothing of it is booked: no place, no rate. `host` is known while it is being sent.
+ */
+struct action *action_begin_dry_run(const struct actor_env *env, struct node_view *host,
+				    enum action_kind kind, const struct action_start *start,
+				    int64_t id);
+
+/* The row says from now on whether the cluster would accept it. */
+void action_dry_run_answered(const struct actor_env *env, int64_t id,
+			     const struct cluster_answer *answer);
+
+/* --- the end --- */
+
 /* It is over: the row, and after the commit whoever asked is told so, but for its number. */
 void action_end_told(const struct actor_env *env, struct action *a, enum action_state state,
 		     const struct actor_reply *told);
@@ -139,6 +173,12 @@ bool action_has_place(const struct action *a);
 
 /* Is it a cordon whose decision counts for jobs.born? */
 bool action_is_born(const struct actor_env *env, const struct action *a);
+
+/* Did the policy decide it? Else a person has, or it is clean-up. */
+bool action_is_by_policy(const struct action *a);
+
+/* Does one of the kind (enum action_kind) take its time? Then what is not done has not failed. */
+bool action_takes_time(int kind);
 
 /* Does one of the kind (enum action_kind) take its host out of service? It takes a place before. */
 bool action_reserves(int kind);

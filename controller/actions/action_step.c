@@ -7,28 +7,20 @@
 #include "controller/actions/action.h"
 #include "controller/actions/actor_env.h"
 #include "controller/actions/actor_queue.h"
+#include "controller/actions/drain.h"
 #include "controller/actions/effect.h"
 #include "controller/actions/node_views.h"
 #include "controller/actions/reservation.h"
 #include "lib/base/duration.h"
 #include "lib/base/log.h"
-#include "lib/base/random.h"
 #include "lib/base/xalloc.h"
 #include "lib/policy/budget.h"
 #include "lib/policy/decide.h"
 
-enum { TRIES_MAX = 10 }; /* of one effect, then it has failed */
-
 /* So often the kill switch is looked at by what waits for it. */
 #define STOPPED_US USEC_PER_SEC
 
-static bool is_by_policy(const struct action *a)
-{
-	return a->decision != DECIDE_NOTHING;
-}
-
-/* It is done: book it, without doing it again. */
-static void complete(const struct actor_env *env, struct action *a)
+void action_step_done(const struct actor_env *env, struct action *a)
 {
 	CLEANUP(freep) char *words = NULL;
 
@@ -40,28 +32,11 @@ static void complete(const struct actor_env *env, struct action *a)
 		action_end(env, a, ACTION_DONE, 200, words);
 }
 
-/* It did not go well: later. False: it was tried as often as it may be. */
-static bool is_tried_again(const struct actor_env *env, struct action *a,
-			   const struct cluster_answer *answer)
-{
-	uint64_t wait_us = backoff_fail(&a->backoff, answer->retry_us, random_u64());
-
-	if (answer->result == CLUSTER_REFUSED)
-		wait_us = node_views_refused_us(a->host);
-	a->question = 0;
-	if (a->backoff.failures > TRIES_MAX)
-		return false;
-	a->again_us = env_mono_us(env) + wait_us;
-	log_warning("%s has not succeeded yet and will be retried node=%s tries=%u: %s",
-		    action_kind_names[a->kind], a->node, a->backoff.failures, answer->words);
-	return true;
-}
-
 /* What was decided on a node as it was is decided again; what is to be done anyway waits. */
 static void hold_back(const struct actor_env *env, struct action *a, const char *words)
 {
 	a->again_us = env_mono_us(env) + STOPPED_US;
-	if (action_reserves(a->kind) || (is_by_policy(a) && a->kind != ACT_EVICT))
+	if (action_reserves(a->kind) || (action_is_by_policy(a) && a->kind != ACT_EVICT))
 		action_end(env, a, ACTION_DROPPED, 409, words);
 }
 
@@ -104,7 +79,7 @@ static void drop_unfit(const struct actor_env *env, struct action *a)
 	};
 
 	/* What the policy decided nobody is told of. */
-	action_end_told(env, a, is_by_policy(a) ? ACTION_DROPPED : ACTION_REFUSED, &told);
+	action_end_told(env, a, action_is_by_policy(a) ? ACTION_DROPPED : ACTION_REFUSED, &told);
 }
 
 static bool fits(const struct actor_env *env, const struct budget *budget, const struct action *a)
@@ -114,8 +89,7 @@ static bool fits(const struct actor_env *env, const struct budget *budget, const
 	return !node || node_views_is_out_without(env, node) || budget_holds(budget, node);
 }
 
-/* The last that was decided goes first, whichever question it waits for. */
-static void drop_all_unfit(const struct actor_env *env)
+void action_step_drop_unfit(const struct actor_env *env)
 {
 	const struct policy *policy = env_policy(env);
 	const struct breaker *breaker = &env->places->ledger.breaker;
@@ -137,23 +111,6 @@ static void drop_all_unfit(const struct actor_env *env)
 	free(waiting);
 }
 
-void action_step_confirmed(const struct actor_env *env, const struct cluster_answer *answer)
-{
-	const bool done = answer->result == CLUSTER_DONE;
-	struct action *a;
-
-	reservation_answered(env->places, done);
-	if (done) {
-		drop_all_unfit(env);
-		return;
-	}
-	for (a = env->actions->first; a; a = a->next) {
-		if (a->question > 0 && a->question <= env->places->questions &&
-		    a->phase == PHASE_APPLY && !a->out && !is_tried_again(env, a, answer))
-			action_end(env, a, ACTION_FAILED, 503, answer->words);
-	}
-}
-
 /* --- to the cluster --- */
 
 static void apply(const struct actor_env *env, struct action *a)
@@ -161,7 +118,7 @@ static void apply(const struct actor_env *env, struct action *a)
 	const char *stopped, *overtaken;
 
 	if (!effect_is_outside(a->kind)) {
-		complete(env, a);
+		action_step_done(env, a);
 		return;
 	}
 	stopped = cluster_stopped(env->cluster);
@@ -227,7 +184,8 @@ static bool is_void(const struct actor_env *env, struct action *a)
 {
 	const char *stale = env->fleet->stale;
 
-	if (!stale || !is_by_policy(a) || !effect_is_outside(a->kind) || a->phase > PHASE_APPLY)
+	if (!stale || !action_is_by_policy(a) || !effect_is_outside(a->kind) ||
+	    a->phase > PHASE_APPLY)
 		return false;
 	hold_back(env, a, stale);
 	return true;
@@ -263,64 +221,12 @@ void action_step_all(const struct actor_env *env)
 
 /* --- from the cluster --- */
 
-/* While the answer was on its way its node may have gone, and another one come by its name. */
-static bool is_of_the_node(const struct action *a, const struct cluster_answer *answer)
+void action_step_wait(const struct actor_env *env, struct action *a)
 {
-	return a->host->there && (!answer->node || streq(answer->node->uid, a->host->c.uid));
-}
-
-/* What takes its time goes on until it says itself that it has failed. */
-static void go_on(const struct actor_env *env, struct action *a, const struct cluster_answer *answer)
-{
-	uint64_t wait_us;
-	CLEANUP(freep) char *failed = effect_go_on(env, a, answer, &wait_us);
+	CLEANUP(freep) char *failed = drain_go_on(env, a);
 
 	if (failed)
 		action_end(env, a, ACTION_FAILED, 503, failed);
-	else
-		a->again_us = env_mono_us(env) + wait_us;
-}
-
-/* It is over, unless it is tried again. */
-static void on_not_done(const struct actor_env *env, struct action *a,
-			const struct cluster_answer *answer)
-{
-	struct actor_reply told = { .status = 409, .words = answer->words };
-	enum action_state state = ACTION_DROPPED;
-
-	if (answer->result == CLUSTER_GONE) {
-		told.status = 404;
-	} else if (answer->result == CLUSTER_NOT_OURS) {
-		state = ACTION_REFUSED;
-		told.rule = "not-ours";
-		told.allows = "lift it where it was set: Assay never lifts another owner's cordon";
-	} else if (answer->result == CLUSTER_CONFLICT && is_by_policy(a)) {
-		/* The node is another one than that which was decided on: decide again. */
-		node_views_conflict(env, a->host);
-	} else if (is_tried_again(env, a, answer)) {
-		return;
-	} else {
-		state = ACTION_FAILED;
-		told.status = 503;
-	}
-	action_end_told(env, a, state, &told);
-}
-
-void action_step_applied(const struct actor_env *env, struct action *a,
-			 const struct cluster_answer *answer)
-{
-	const bool later = answer->result == CLUSTER_REFUSED || answer->result == CLUSTER_AGAIN;
-
-	a->out = false;
-	env->counts->conflicts += answer->result == CLUSTER_CONFLICT;
-	if (later && effect_takes_time(a->kind))
-		go_on(env, a, answer);
-	else if (answer->result != CLUSTER_DONE)
-		on_not_done(env, a, answer);
-	else if (is_of_the_node(a, answer))
-		complete(env, a);
-	else
-		action_end(env, a, ACTION_DROPPED, 404, "the node is gone");
 }
 
 /* --- after a start --- */
@@ -359,8 +265,8 @@ static void resume(const struct actor_env *env, struct action *a)
 		action_end(env, a, ACTION_DROPPED, 409,
 			   "its result had already arrived, or it had already ended");
 	else if (is_done(a, &a->host->c))
-		complete(env, a);
-	else if (is_by_policy(a) && a->kind != ACT_RETEST)
+		action_step_done(env, a);
+	else if (action_is_by_policy(a) && a->kind != ACT_RETEST)
 		action_end(env, a, ACTION_DROPPED, 409, "the controller stopped before it was done");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What takes an action from one phase to the next: its place in the ledger, the last look at who is
- * out of service, the cluster and its answer, and what is tried again.
+ * out of service, and the cluster. What the cluster answers is action.h.
  */
 #pragma once
 
@@ -9,17 +9,21 @@
 
 struct action;
 struct actor_env;
-struct cluster_answer;
 
 /* Go on with all that can. */
 void action_step_all(const struct actor_env *env);
 
-/* The answer to its effect, for which it waits (ACTOR_APPLIED). */
-void action_step_applied(const struct actor_env *env, struct action *a,
-			 const struct cluster_answer *answer);
+/* It is done: book it, without doing it again. */
+void action_step_done(const struct actor_env *env, struct action *a);
 
-/* The answer to the last look (ACTOR_CONFIRMED). */
-void action_step_confirmed(const struct actor_env *env, const struct cluster_answer *answer);
+/* It takes its time (ACTION_ANSWER_WAITS), and goes on until it says itself that it has failed. */
+void action_step_wait(const struct actor_env *env, struct action *a);
+
+/*
+ * The last look went well, and what is known is true: what fits the budgets no more is dropped. The
+ * last that was decided goes first, whichever question it waits for.
+ */
+void action_step_drop_unfit(const struct actor_env *env);
 
 /*
  * What was under way when a controller ended. The node says whether it happened: done and not

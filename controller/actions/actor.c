@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/actions/actor.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "controller/actions/action.h"
@@ -177,28 +178,46 @@ static bool on_blames_told(struct actor *actor, struct actor_event *event UNUSED
 
 static bool on_applied(struct actor *actor, struct actor_event *event)
 {
+	const struct actor_env *env = &actor->env;
 	struct action *a = actions_find(&actor->actions, event->about.action);
 
-	if (a && a->out)
-		action_step_applied(&actor->env, a, &event->answer);
+	if (!a || !a->out)
+		return false;
+	switch (action_answered(env, a, &event->answer)) {
+	case ACTION_ANSWER_DONE:
+		action_step_done(env, a);
+		break;
+	case ACTION_ANSWER_WAITS:
+		action_step_wait(env, a);
+		break;
+	case ACTION_ANSWER_TAKEN:
+		break;
+	}
 	return false;
 }
 
 static bool on_tried(struct actor *actor, struct actor_event *event)
 {
-	effect_tried(&actor->env, event);
+	action_dry_run_answered(&actor->env, event->about.action, &event->answer);
 	return false;
 }
 
 static bool on_jobs(struct actor *actor, struct actor_event *event)
 {
-	node_jobs_answered(&actor->decider.jobs, &actor->env, event);
+	node_views_put_jobs(&actor->env, event->about.node, &event->answer);
 	return false;
 }
 
 static bool on_confirmed(struct actor *actor, struct actor_event *event)
 {
-	action_step_confirmed(&actor->env, &event->answer);
+	const struct actor_env *env = &actor->env;
+	const bool done = event->answer.result == CLUSTER_DONE;
+
+	reservation_answered(env->places, done);
+	if (done)
+		action_step_drop_unfit(env);
+	else
+		actions_not_confirmed(env, &event->answer);
 	return true;
 }
 
@@ -219,43 +238,83 @@ static void begin_acting(struct actor *actor)
 	out_of_band_look_all(&actor->env);
 }
 
-/* True: places stand by now, and actions may have waited for that. */
-static bool on_ledger(struct actor *actor, enum ledger_news news)
+static bool on_ledger_read(struct actor *actor, struct actor_event *event)
 {
-	switch (news) {
-	case LEDGER_NOTHING:
+	const struct actor_env *env = &actor->env;
+	struct reservation_news news;
+	struct err err = ERR_INIT;
+
+	switch (reservation_take_over(env->places, &event->answer, &event->ledger, env_mono_us(env),
+				      &news, &err)) {
+	case RESERVATION_READ:
+		ledger_sync_adopt(env, &news);
 		break;
-	case LEDGER_STANDS:
-		begin_acting(actor);
-		return true;
-	case LEDGER_NOT_YET:
+	case RESERVATION_UNREADABLE:
+		log_error("not acting: %s: fix or remove it, then restart", err.msg);
+		actor_fence(actor);
+		break;
+	default:
+		log_warning("the ledger: %s", err.msg);
 		actor->env.stage = STAGE_LISTING; /* the next tick asks again */
-		break;
-	case LEDGER_UNREADABLE:
-		actor_fence(actor);
-		break;
-	case LEDGER_TAKEN:
-		actor_fence(actor);
-		if (actor->options.fenced)
-			actor->options.fenced(actor->options.context);
-		break;
 	}
 	return false;
 }
 
-static bool on_ledger_read(struct actor *actor, struct actor_event *event)
+static void on_taken(struct actor *actor, uint64_t epoch)
 {
-	return on_ledger(actor, ledger_sync_read(&actor->env, event));
+	log_error("another controller has taken over; this one no longer acts epoch=%" PRIu64
+		  " its-epoch=%" PRIu64,
+		  actor->places.ledger.epoch, epoch);
+	actor_fence(actor);
+	if (actor->options.fenced)
+		actor->options.fenced(actor->options.context);
 }
 
+/* Somebody wrote it: another controller, or a person who mended it. */
 static bool on_ledger_reread(struct actor *actor, struct actor_event *event)
 {
-	return on_ledger(actor, ledger_sync_reread(&actor->env, event));
+	const struct actor_env *env = &actor->env;
+	struct reservation_news news;
+	struct err err = ERR_INIT;
+
+	if (env->stage == STAGE_LEDGER) {
+		reservation_write_ended(env->places);
+		return on_ledger_read(actor, event); /* whoever takes it over last has it */
+	}
+	switch (reservation_reread(env->places, &event->answer, &event->ledger, env_mono_us(env),
+				   &news, &err)) {
+	case RESERVATION_READ:
+		ledger_sync_adopt(env, &news);
+		break;
+	case RESERVATION_REMOVED:
+		log_warning("the ledger was removed: writing it again");
+		break;
+	case RESERVATION_FENCED:
+		on_taken(actor, event->ledger.ledger.epoch);
+		break;
+	default:
+		log_warning("the ledger: %s", err.msg);
+	}
+	return false;
 }
 
+/* True: places stand by now, and actions may have waited for that. */
 static bool on_ledger_written(struct actor *actor, struct actor_event *event)
 {
-	return on_ledger(actor, ledger_sync_written(&actor->env, event));
+	const struct actor_env *env = &actor->env;
+
+	switch (reservation_written(env->places, &event->answer, env_mono_us(env))) {
+	case RESERVATION_WRITTEN:
+		begin_acting(actor);
+		return true;
+	case RESERVATION_REREAD:
+		actor->counts.conflicts++;
+		ledger_sync_reread(env);
+		return false;
+	default:
+		log_warning("the ledger: %s", event->answer.words);
+		return false;
+	}
 }
 
 /* --- what the controller tells --- */
@@ -510,7 +569,7 @@ void actor_want_jobs(struct actor *actor, const char *node)
 	struct node_view *host = node_views_find(actor->env.views, node);
 
 	if (host && actor->env.stage == STAGE_ACTING)
-		node_jobs_want(&actor->decider.jobs, &actor->env, host);
+		node_views_want_jobs(&actor->env, host);
 }
 
 const struct fleet *actor_fleet(const struct actor *actor)

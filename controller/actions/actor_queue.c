@@ -33,7 +33,7 @@ static void own_answer(struct actor_event *e)
 	}
 	a->words = xstrdup(a->words);
 	a->version = xstrdup(a->version);
-	a->text = xstrdup(a->text);
+	e->ledger = ledger_reading_of(TAKE(a->text));
 	a->jobs = names_copy(a->jobs, a->n_jobs);
 }
 
@@ -62,7 +62,7 @@ static void event_free(struct actor_event *e)
 	free((void *)(uintptr_t)e->answer.jobs);
 	free((void *)(uintptr_t)e->answer.words);
 	free((void *)(uintptr_t)e->answer.version);
-	free((void *)(uintptr_t)e->answer.text);
+	ledger_reading_release(&e->ledger);
 	free((void *)(uintptr_t)e->about.node);
 	free(e->words);
 	blame_release(&e->blame);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "controller/cluster/cluster.h"
+#include "controller/cluster/ledger.h"
 #include "lib/base/macro.h"
 #include "lib/policy/blame.h"
 
@@ -23,7 +24,7 @@ enum actor_event_kind {
 	ACTOR_STALE,
 	/* what it answers */
 	ACTOR_APPLIED,
-	ACTOR_TRIED, /* an effect that was not meant: effect_try() */
+	ACTOR_TRIED, /* to a dry run: effect_try() */
 	ACTOR_JOBS,
 	ACTOR_CONFIRMED,
 	ACTOR_LEDGER_READ,
@@ -41,7 +42,6 @@ enum actor_event_kind {
 struct actor_about {
 	const char *node; /* or NULL */
 	int64_t action;	  /* its number, or 0 */
-	int action_kind;  /* enum action_kind, with an action */
 };
 
 struct actor_event {
@@ -51,7 +51,8 @@ struct actor_event {
 	char *words;		  /* ACTOR_STALE: why, or NULL */
 	struct blame blame;	  /* ACTOR_BLAME */
 	struct cluster_node node; /* ACTOR_NODE; whoever handles it may take it, and zeroes it then */
-	struct cluster_answer answer; /* what it points to is the event's */
+	struct cluster_answer answer; /* what it points to is the event's; its `text` is not kept: */
+	struct ledger_reading ledger; /* ... this is what it says */
 };
 
 struct actor_queue {

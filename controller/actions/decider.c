@@ -162,7 +162,7 @@ static void carry_out(const struct actor_env *env, struct node_view *host,
 
 	if (!may_begin(host, one) || !book(env, host, one))
 		return;
-	if (kinds[one->action] == ACT_CORDON && node_jobs_missing(env, host)) {
+	if (kinds[one->action] == ACT_CORDON && node_views_jobs_missing(env, host)) {
 		reason = xasprintf("%s; the jobs on it are unknown, so it counts towards no job",
 				   one->reason);
 		start.reason = reason;
@@ -199,7 +199,7 @@ static void obey(struct decider *d, const struct actor_env *env, struct node_vie
 
 	if (actions_of(host) || kinds[one->action] == ACT_KINDS_ || is_postponed(d, env, host))
 		return;
-	if (mode != MODE_OBSERVE && !node_jobs_known(&d->jobs, env, host, one)) {
+	if (mode != MODE_OBSERVE && !node_views_jobs_known(env, host, one)) {
 		/* With the next step that comes, soon enough for its deadline. */
 		decide_again(d, env_mono_us(env));
 		return;
@@ -407,7 +407,7 @@ static void look_at_all(struct decider *d, const struct actor_env *env, uint64_t
 	judge_file(env);
 	admissions_deny(&d->admissions, env);
 	admissions_startup(&d->admissions, env);
-	node_jobs_forget(env);
+	node_views_forget_jobs(env);
 	node_views_publish_all(env);
 }
 
@@ -460,7 +460,6 @@ void decider_run(struct decider *d, const struct actor_env *env)
 void decider_release(struct decider *d, const struct actor_env *env)
 {
 	admissions_release(&d->admissions, env->views);
-	d->jobs = (struct node_jobs){ 0 };
 	outcome_release(&d->outcome);
 	d->outcome = (struct outcome){ 0 };
 	d->again_us = 0;

@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "controller/actions/admissions.h"
-#include "controller/actions/node_jobs.h"
 #include "lib/base/macro.h"
 #include "lib/policy/decide.h"
 
@@ -19,7 +18,6 @@ struct actor_env;
 /* Zero it before its first use. Times are monotonic. */
 struct decider {
 	struct admissions admissions;
-	struct node_jobs jobs;
 	struct outcome outcome;
 	uint64_t decided_us; /* the last time */
 	uint64_t again_us;   /* more may be decided then; 0: nothing waits */

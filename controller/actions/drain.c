@@ -133,13 +133,11 @@ static void show_progress(const struct actor_env *env, struct action *a, const c
 	log_info("not drained yet node=%s: %s", a->node, words);
 }
 
-char *drain_go_on(const struct actor_env *env, struct action *a,
-		  const struct cluster_answer *answer, uint64_t *ret_wait_us)
+char *drain_go_on(const struct actor_env *env, struct action *a)
 {
-	*ret_wait_us = answer->result == CLUSTER_REFUSED ? node_views_refused_us(a->host)
-							 : MAX(answer->retry_us, ROUND_LEAST_US);
 	if (is_late(env, a))
-		return give_up(env, a, answer->words);
-	show_progress(env, a, answer->words);
+		return give_up(env, a, a->said);
+	a->again_us = MAX(a->again_us, env_mono_us(env) + ROUND_LEAST_US);
+	show_progress(env, a, a->said);
 	return NULL;
 }

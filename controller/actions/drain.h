@@ -13,7 +13,6 @@
 
 struct action;
 struct actor_env;
-struct cluster_answer;
 struct cluster_call;
 struct err;
 struct node_view;
@@ -31,8 +30,7 @@ void drain_send(const struct actor_env *env, struct action *a, const struct clus
 int drain_complete(const struct actor_env *env, struct action *a, struct err *err);
 
 /*
- * Something is still there: go on after `ret_wait_us`, and NULL; or its deadline has come, and why
- * it has failed, new memory.
+ * Something is still there, as the cluster said: it goes on, and NULL; or its deadline has come,
+ * and why it has failed, new memory.
  */
-char *drain_go_on(const struct actor_env *env, struct action *a,
-		  const struct cluster_answer *answer, uint64_t *ret_wait_us);
+char *drain_go_on(const struct actor_env *env, struct action *a);

@@ -217,16 +217,13 @@ static const struct effect {
 	const char *done;
 	/* Why it is no longer to be done, or NULL. Static. */
 	const char *(*overtaken)(const struct actor_env *env, const struct action *a);
-	/* Of what takes its time: drain_go_on(). NULL: it is done at once, or tried again. */
-	char *(*go_on)(const struct actor_env *env, struct action *a,
-		       const struct cluster_answer *answer, uint64_t *ret_wait_us);
 } effects[ACT_KINDS_] = {
 	[ACT_CORDON] = { send_cordon, complete_cordon, "cordoned" },
 	[ACT_UNCORDON] = { send_uncordon, complete_uncordon, "in service", uncordon_overtaken },
 	[ACT_HOLD] = { send_hold, complete_hold, "held for a test" },
 	[ACT_UNHOLD] = { send_hold, complete_hold, "no longer held" },
-	[ACT_EVICT] = { drain_send, drain_complete, "its jobs were asked to leave", drain_overtaken,
-			drain_go_on },
+	[ACT_EVICT] = { drain_send, drain_complete, "its jobs were asked to leave",
+			drain_overtaken },
 	[ACT_RETEST] = { NULL, complete_retest, "" },
 	[ACT_OVERRIDE] = { send_override, complete_override, "kept in service" },
 	[ACT_SILENCE] = { NULL, complete_silence, "silenced" },
@@ -242,11 +239,6 @@ bool effect_is_outside(int kind)
 	return effects[kind].send != NULL;
 }
 
-bool effect_takes_time(int kind)
-{
-	return effects[kind].go_on != NULL;
-}
-
 const char *effect_overtaken(const struct actor_env *env, const struct action *a)
 {
 	return effects[a->kind].overtaken ? effects[a->kind].overtaken(env, a) : NULL;
@@ -254,17 +246,11 @@ const char *effect_overtaken(const struct actor_env *env, const struct action *a
 
 void effect_send(const struct actor_env *env, struct action *a)
 {
-	const struct cluster_call call =
-		actor_queue_call(env->queue, a->dry_run ? ACTOR_TRIED : ACTOR_APPLIED,
-				 &(struct actor_about){ a->node, a->id, a->kind });
+	const struct cluster_call call = actor_queue_call(env->queue,
+							  a->dry_run ? ACTOR_TRIED : ACTOR_APPLIED,
+							  &(struct actor_about){ a->node, a->id });
 
 	effects[a->kind].send(env, a, &call);
-}
-
-char *effect_go_on(const struct actor_env *env, struct action *a,
-		   const struct cluster_answer *answer, uint64_t *ret_wait_us)
-{
-	return effects[a->kind].go_on(env, a, answer, ret_wait_us);
 }
 
 /* What is said of it, where the time or the cluster matters. */
@@ -302,26 +288,6 @@ static bool can_be_asked(enum action_kind kind)
 	return effect_is_outside((int)kind) && kind != ACT_EVICT;
 }
 
-static void ask(const struct actor_env *env, struct node_view *host, enum action_kind kind,
-		const struct action_start *start, int64_t id)
-{
-	struct action a = {
-		.id = id,
-		.kind = (int)kind,
-		.node = (char *)(uintptr_t)start->node,
-		.who = (char *)(uintptr_t)start->who,
-		.reason = (char *)(uintptr_t)start->reason,
-		.evidence = (char *)(uintptr_t)start->evidence,
-		.host = host,
-		.version = host->c.version,
-		.incident = start->incident,
-		.until_us = start->until_us,
-		.dry_run = true,
-	};
-
-	effect_send(env, &a);
-}
-
 void effect_try(const struct actor_env *env, struct node_view *host, enum action_kind kind,
 		const struct action_start *start)
 {
@@ -332,35 +298,5 @@ void effect_try(const struct actor_env *env, struct node_view *host, enum action
 
 	env->cluster->ops->event(env->cluster, &event);
 	if (id > 0 && can_be_asked(kind))
-		ask(env, host, kind, start, id);
-}
-
-/* What its record says from now on. New memory. */
-static char *words_of(const struct cluster_answer *answer)
-{
-	switch (answer->result) {
-	case CLUSTER_DONE:
-		return xstrdup("dry-run: would be done, and the cluster would accept it");
-	case CLUSTER_REFUSED:
-		return xasprintf("dry-run: the cluster would refuse it: %s", answer->words);
-	case CLUSTER_NOT_OURS:
-		return xasprintf("dry-run: would not be done: %s", answer->words);
-	default:
-		return xasprintf("dry-run: would be done; whether the cluster would accept it is "
-				 "unknown: %s",
-				 answer->words);
-	}
-}
-
-void effect_tried(const struct actor_env *env, const struct actor_event *event)
-{
-	CLEANUP(freep) char *words = words_of(&event->answer);
-
-	(void)store_end_action(env->store, event->about.action, ACTION_DRY_RUN, words,
-			       env_real_us(env), NULL);
-	env_commit_wanted(env);
-	if (event->answer.result == CLUSTER_REFUSED)
-		log_error("in mode enforce this would fail: %s node=%s: %s",
-			  action_kind_names[event->about.action_kind], event->about.node,
-			  event->answer.words);
+		effect_send(env, action_begin_dry_run(env, host, kind, start, id));
 }

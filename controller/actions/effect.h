@@ -13,8 +13,6 @@
 struct action;
 struct action_start;
 struct actor_env;
-struct actor_event;
-struct cluster_answer;
 struct node_view;
 
 /* Has the kind (enum action_kind) an effect outside? */
@@ -29,13 +27,6 @@ const char *effect_overtaken(const struct actor_env *env, const struct action *a
  */
 void effect_send(const struct actor_env *env, struct action *a);
 
-/* Does the kind take its time? Then what is not done yet has not failed: effect_go_on(). */
-bool effect_takes_time(int kind);
-
-/* NULL: go on after `ret_wait_us`; or its deadline has come, and why it has failed, new memory. */
-char *effect_go_on(const struct actor_env *env, struct action *a,
-		   const struct cluster_answer *answer, uint64_t *ret_wait_us);
-
 /* It is done: book it, without doing it again. What is said of it, new memory. */
 char *effect_complete(const struct actor_env *env, struct action *a);
 
@@ -48,6 +39,3 @@ char *effect_complete(const struct actor_env *env, struct action *a);
  */
 void effect_try(const struct actor_env *env, struct node_view *host, enum action_kind kind,
 		const struct action_start *start);
-
-/* The answer (ACTOR_TRIED). */
-void effect_tried(const struct actor_env *env, const struct actor_event *event);

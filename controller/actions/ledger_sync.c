@@ -8,8 +8,6 @@
 #include "controller/actions/actor_queue.h"
 #include "controller/actions/node_views.h"
 #include "controller/actions/reservation.h"
-#include "lib/base/err.h"
-#include "lib/base/log.h"
 #include "lib/base/xalloc.h"
 
 /* --- what nodes show, and what is under way --- */
@@ -103,6 +101,25 @@ void ledger_sync_take_over(const struct actor_env *env)
 	ask(env, ACTOR_LEDGER_READ);
 }
 
+void ledger_sync_reread(const struct actor_env *env)
+{
+	ask(env, ACTOR_LEDGER_REREAD);
+}
+
+void ledger_sync_adopt(const struct actor_env *env, struct reservation_news *news)
+{
+	CLEANUP(truth_release) struct truth t = { 0 };
+	struct reservation_truth told;
+
+	actions_recall_counted(env->actions, &news->ledger);
+	add_own(&t, env->actions);
+	told = as_told(&t);
+	reservation_adopt(env->places, news, &told, env->store, env_mono_us(env));
+	env_news(env);
+	reconcile(env);
+	node_views_refresh_all(env);
+}
+
 void ledger_sync_flush(const struct actor_env *env)
 {
 	CLEANUP(freep) char *text = NULL;
@@ -117,89 +134,4 @@ void ledger_sync_flush(const struct actor_env *env)
 		return;
 	call = actor_queue_call(env->queue, ACTOR_LEDGER_WRITTEN, &(struct actor_about){ 0 });
 	env->cluster->ops->ledger_write(env->cluster, env->places->version, text, &call);
-}
-
-/* --- from the cluster --- */
-
-/* What was read counts from now on, as ours. */
-static void adopt(const struct actor_env *env, struct reservation_news *news)
-{
-	CLEANUP(truth_release) struct truth t = { 0 };
-	struct reservation_truth told;
-
-	actions_recall_counted(env->actions, &news->ledger);
-	add_own(&t, env->actions);
-	told = as_told(&t);
-	reservation_adopt(env->places, news, &told, env->store, env_mono_us(env));
-	env_news(env);
-	reconcile(env);
-	node_views_refresh_all(env);
-}
-
-enum ledger_news ledger_sync_read(const struct actor_env *env, const struct actor_event *event)
-{
-	struct reservation_news news;
-	struct err err = ERR_INIT;
-
-	switch (reservation_take_over(env->places, &event->answer, env_mono_us(env), &news, &err)) {
-	case RESERVATION_READ:
-		adopt(env, &news);
-		return LEDGER_NOTHING;
-	case RESERVATION_UNREADABLE:
-		log_error("not acting: %s: fix or remove it, then restart", err.msg);
-		return LEDGER_UNREADABLE;
-	default:
-		log_warning("the ledger: %s", err.msg);
-		return LEDGER_NOT_YET;
-	}
-}
-
-static enum ledger_news taken(const struct actor_env *env, struct reservation_news *news)
-{
-	log_error("another controller has taken over; this one no longer acts epoch=%llu "
-		  "its-epoch=%llu",
-		  (unsigned long long)env->places->ledger.epoch,
-		  (unsigned long long)news->ledger.epoch);
-	ledger_release(&news->ledger);
-	return LEDGER_TAKEN;
-}
-
-/* Somebody wrote it: another controller, or a person who mended it. */
-enum ledger_news ledger_sync_reread(const struct actor_env *env, const struct actor_event *event)
-{
-	struct reservation_news news = { 0 };
-	struct err err = ERR_INIT;
-
-	if (env->stage == STAGE_LEDGER) {
-		reservation_write_ended(env->places);
-		return ledger_sync_read(env, event); /* whoever takes it over last has it */
-	}
-	switch (reservation_reread(env->places, &event->answer, env_mono_us(env), &news, &err)) {
-	case RESERVATION_READ:
-		adopt(env, &news);
-		break;
-	case RESERVATION_REMOVED:
-		log_warning("the ledger was removed: writing it again");
-		break;
-	case RESERVATION_FENCED:
-		return taken(env, &news);
-	default:
-		log_warning("the ledger: %s", err.msg);
-	}
-	return LEDGER_NOTHING;
-}
-
-enum ledger_news ledger_sync_written(const struct actor_env *env, const struct actor_event *event)
-{
-	switch (reservation_written(env->places, &event->answer, env_mono_us(env))) {
-	case RESERVATION_WRITTEN:
-		return LEDGER_STANDS;
-	case RESERVATION_REREAD:
-		env->counts->conflicts++;
-		ask(env, ACTOR_LEDGER_REREAD);
-		return LEDGER_NOTHING;
-	default:
-		log_warning("the ledger: %s", event->answer.words);
-		return LEDGER_NOTHING;
-	}
 }

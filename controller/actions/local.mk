@@ -9,7 +9,7 @@ libcontroller_a_SOURCES += controller/actions/action.c controller/actions/action
 	controller/actions/burns.c controller/actions/burns.h controller/actions/decider.c \
 	controller/actions/decider.h controller/actions/drain.c controller/actions/drain.h \
 	controller/actions/effect.c controller/actions/effect.h controller/actions/ledger_sync.c \
-	controller/actions/ledger_sync.h controller/actions/node_jobs.c controller/actions/node_jobs.h \
+	controller/actions/ledger_sync.h \
 	controller/actions/node_life.c controller/actions/node_life.h controller/actions/node_record.c \
 	controller/actions/node_record.h controller/actions/node_view.c controller/actions/node_view.h \
 	controller/actions/node_views.c controller/actions/node_views.h controller/actions/out_of_band.c \

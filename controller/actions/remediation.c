@@ -8,7 +8,7 @@
 #include "controller/cluster/cluster.h"
 #include "controller/cluster/embedded/cluster_embedded.h"
 #include "controller/controller.h"
-#include "controller/fleet/findings.h"
+#include "controller/fleet/findings_fleet.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"

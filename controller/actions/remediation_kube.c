@@ -6,6 +6,7 @@
 
 #include "controller/cluster/kube/cluster_kube.h"
 #include "controller/cluster/kube/kube.h"
+#include "controller/cluster/kube/kube_config.h"
 #include "controller/cluster/kube/kube_jobs.h"
 #include "controller/cluster/kube/kube_lease.h"
 #include "controller/cluster/kube/kube_ledger.h"

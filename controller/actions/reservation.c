@@ -284,10 +284,10 @@ static void merge_breaker(const struct breaker *own, struct breaker *fresh)
 	*fresh = merged;
 }
 
-/* RESERVATION_READ, with `ret`; or why there is none, and after RESERVATION_LATER it is read again. */
-static enum reservation_result read_ledger(struct reservation *r,
-					   const struct cluster_answer *answer, uint64_t now_us,
-					   struct ledger *ret, struct err *err)
+/* RESERVATION_READ or why nothing was, and after RESERVATION_LATER it is read again. */
+static enum reservation_result result_of(struct reservation *r, const struct cluster_answer *answer,
+					 const struct ledger_reading *reading, uint64_t now_us,
+					 struct err *err)
 {
 	if (answer->result == CLUSTER_GONE)
 		return RESERVATION_REMOVED;
@@ -295,23 +295,28 @@ static enum reservation_result read_ledger(struct reservation *r,
 		(void)err_set(err, EAGAIN, "%s", answer->words);
 		return postpone(r, answer->retry_us, now_us);
 	}
-	return ledger_decode(answer->text, ret, err) < 0 ? RESERVATION_UNREADABLE
-							 : RESERVATION_READ;
+	if (reading->wrong) {
+		(void)err_set(err, EINVAL, "%s", reading->wrong);
+		return RESERVATION_UNREADABLE;
+	}
+	return RESERVATION_READ;
 }
 
 enum reservation_result reservation_take_over(struct reservation *r,
-					      const struct cluster_answer *answer, uint64_t now_us,
+					      const struct cluster_answer *answer,
+					      struct ledger_reading *reading, uint64_t now_us,
 					      struct reservation_news *ret, struct err *err)
 {
-	struct ledger fresh = { 0 };
-	const enum reservation_result result = read_ledger(r, answer, now_us, &fresh, err);
+	const enum reservation_result result = result_of(r, answer, reading, now_us, err);
 
 	if (result != RESERVATION_READ && result != RESERVATION_REMOVED)
 		return result;
-	*ret = (struct reservation_news){ .ledger = fresh,
-					  .epoch = MAX(fresh.epoch, r->ledger.epoch) + 1,
-					  .version = result == RESERVATION_READ ? answer->version
-										: NULL };
+	*ret = (struct reservation_news){
+		.ledger = reading->ledger, /* an empty one where it was removed */
+		.epoch = MAX(reading->ledger.epoch, r->ledger.epoch) + 1,
+		.version = result == RESERVATION_READ ? answer->version : NULL,
+	};
+	reading->ledger = (struct ledger){ 0 };
 	return RESERVATION_READ;
 }
 
@@ -321,11 +326,11 @@ void reservation_write_ended(struct reservation *r)
 }
 
 enum reservation_result reservation_reread(struct reservation *r,
-					   const struct cluster_answer *answer, uint64_t now_us,
+					   const struct cluster_answer *answer,
+					   struct ledger_reading *reading, uint64_t now_us,
 					   struct reservation_news *ret, struct err *err)
 {
-	struct ledger fresh = { 0 };
-	const enum reservation_result result = read_ledger(r, answer, now_us, &fresh, err);
+	const enum reservation_result result = result_of(r, answer, reading, now_us, err);
 
 	r->writing = false;
 	if (result == RESERVATION_REMOVED) {
@@ -336,13 +341,14 @@ enum reservation_result reservation_reread(struct reservation *r,
 		return postpone(r, 0, now_us); /* a person may be mending it */
 	if (result != RESERVATION_READ)
 		return result;
-	*ret = (struct reservation_news){ .ledger = fresh,
-					  .epoch = r->ledger.epoch,
-					  .version = answer->version };
-	if (fresh.epoch > r->ledger.epoch)
+	if (reading->ledger.epoch > r->ledger.epoch)
 		return RESERVATION_FENCED;
 	/* Its breaker counts; who holds what is for the nodes to say. */
-	merge_breaker(&r->ledger.breaker, &ret->ledger.breaker);
+	merge_breaker(&r->ledger.breaker, &reading->ledger.breaker);
+	*ret = (struct reservation_news){ .ledger = reading->ledger,
+					  .epoch = r->ledger.epoch,
+					  .version = answer->version };
+	reading->ledger = (struct ledger){ 0 };
 	return RESERVATION_READ;
 }
 

@@ -107,7 +107,7 @@ enum reservation_result {
 	RESERVATION_REREAD,  /* somebody else has written it: read it, then reservation_reread() */
 	RESERVATION_READ,    /* hand it to reservation_adopt(), then write it */
 	RESERVATION_REMOVED, /* somebody removed it: ours is all there is, write it */
-	RESERVATION_FENCED, /* another controller has taken over, and its epoch is in what was read */
+	RESERVATION_FENCED,  /* another controller has taken over: its epoch is in what was read */
 	RESERVATION_UNREADABLE,
 };
 
@@ -121,9 +121,13 @@ struct reservation_news {
 	const char *version; /* of the answer */
 };
 
-/* For the first time: whoever takes it over last has it. What is wrong goes to `err`. */
+/*
+ * For the first time: whoever takes it over last has it. What was read is taken with
+ * RESERVATION_READ, here and below; what is wrong goes to `err`.
+ */
 enum reservation_result reservation_take_over(struct reservation *r,
-					      const struct cluster_answer *answer, uint64_t now_us,
+					      const struct cluster_answer *answer,
+					      struct ledger_reading *reading, uint64_t now_us,
 					      struct reservation_news *ret, struct err *err);
 
 /*
@@ -132,7 +136,8 @@ enum reservation_result reservation_take_over(struct reservation *r,
  * here since.
  */
 enum reservation_result reservation_reread(struct reservation *r,
-					   const struct cluster_answer *answer, uint64_t now_us,
+					   const struct cluster_answer *answer,
+					   struct ledger_reading *reading, uint64_t now_us,
 					   struct reservation_news *ret, struct err *err);
 
 /* A write is over without an answer that counts: what follows is a new start. */

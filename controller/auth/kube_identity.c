@@ -9,6 +9,7 @@
 
 #include "controller/auth/kube_token.h"
 #include "controller/auth/tokens.h"
+#include "controller/cluster/kube/kube_path.h"
 #include "controller/http/token_buckets.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"

@@ -187,18 +187,6 @@ bool campaign_report(struct campaign *c, const char *order, const struct report 
  */
 void campaign_hold_back(struct campaign *c, uint64_t mono_us);
 
-/* --- over a restart (campaign_keep.c) --- */
-
-/* All that it needs to go on, without the secrets of its groups. New reference. */
-json_t *campaign_keep(const struct campaign *c, const struct campaign_moment *now);
-
-/*
- * Make it again from that. -EINVAL with the place when it is not whole, -ECANCELED with a sentence
- * when it should not go on: too old, or resumed too often.
- */
-int campaign_recall(int64_t id, const json_t *kept, const struct campaign_moment *now,
-		    struct campaign **ret, struct err *err);
-
 /* It goes on no more. */
 void campaign_abandon(struct campaign *c, const char *why, uint64_t real_us);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A campaign over a restart of the controller: all that it needs to go on, and back from that. */
+#include "controller/campaign/campaign_keep.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>

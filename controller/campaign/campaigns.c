@@ -8,6 +8,7 @@
 #include "controller/actions/actor.h"
 #include "controller/campaign/campaign.h"
 #include "controller/campaign/campaign_hosts.h"
+#include "controller/campaign/campaign_keep.h"
 #include "controller/controller.h"
 #include "controller/store/store.h"
 #include "controller/store/store_campaigns.h"

@@ -111,6 +111,22 @@ int ledger_decode(const char *text, struct ledger *ret, struct err *err)
 	return r;
 }
 
+struct ledger_reading ledger_reading_of(const char *text)
+{
+	struct ledger_reading reading = { 0 };
+	struct err err = ERR_INIT;
+
+	if (text && ledger_decode(text, &reading.ledger, &err) < 0)
+		reading.wrong = xstrdup(err.msg);
+	return reading;
+}
+
+void ledger_reading_release(struct ledger_reading *reading)
+{
+	ledger_release(&reading->ledger);
+	free(reading->wrong);
+}
+
 static json_t *encode_holders(const struct ledger *l)
 {
 	json_t *list = json_array();

@@ -51,6 +51,16 @@ void ledger_release(struct ledger *l);
 /* -EINVAL for a text that is none: then nobody may act on it. */
 int ledger_decode(const char *text, struct ledger *ret, struct err *err);
 
+/* What the cluster has as its text: the ledger, or why that is none. */
+struct ledger_reading {
+	struct ledger ledger; /* whoever takes it zeroes it */
+	char *wrong;	      /* NULL: it is one */
+};
+
+/* `text` NULL: nothing was read, and nothing is wrong. */
+struct ledger_reading ledger_reading_of(const char *text);
+void ledger_reading_release(struct ledger_reading *reading);
+
 /* New memory. */
 char *ledger_encode(const struct ledger *l);
 

@@ -5,6 +5,7 @@
 
 #include "controller/auth/kube_identity.h"
 #include "controller/cluster/kube/kube.h"
+#include "controller/cluster/kube/kube_config.h"
 #include "controller/config/settings.h"
 #include "lib/base/clock.h"
 #include "lib/base/xalloc.h"

@@ -9,6 +9,7 @@
 
 #include "controller/fleet/baseline.h"
 #include "controller/fleet/self_baseline.h"
+#include "controller/fleet/self_baseline_bytes.h"
 #include "controller/store/store.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"

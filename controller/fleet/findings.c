@@ -2,333 +2,158 @@
 #include "controller/fleet/findings.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include "controller/fleet/baseline.h"
-#include "controller/fleet/findings_row.h"
+#include "controller/fleet/findings_fleet.h"
 #include "controller/fleet/incident.h"
 #include "controller/fleet/report_clock.h"
 #include "controller/fleet/rules.h"
 #include "controller/store/store.h"
-#include "lib/base/macro.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/judge/reference.h"
 #include "lib/judge/verdict.h"
 #include "lib/judge/verdict_item.h"
 #include "lib/policy/bad_run.h"
-#include "lib/policy/fleet.h"
+#include "lib/policy/rungs.h"
 #include "lib/report/host_parts_words.h"
 #include "lib/report/report.h"
 
-/* Findings of one host among those of its fleet, and what is told of the fleet itself. */
+/* --- the row of a bad run --- */
 
-/* Incidents of a fleet stand under a name that no host can have. */
-#define FLEET_PREFIX "sku:"
-
-char *findings_fleet_name(const char *sku)
-{
-	return xasprintf(FLEET_PREFIX "%s", sku);
-}
-
-/* What is counted over the fleet, or NULL when this report is no news of it. */
-static struct anomalies *findings_anomalies(const struct findings_run *note)
-{
-	bool known = note->rules->baselines && note->rules->sku_name;
-
-	/* Yesterday's report is no news of the fleet either. */
-	return known && note->fresh ? &note->rules->baselines->anomalies : NULL;
-}
-
-/* The same to be added to, or NULL when the host of this report counts for nothing there. */
-static struct anomalies *findings_counted(const struct findings_run *note)
-{
-	return note->rules->apart ? NULL : findings_anomalies(note);
-}
-
-/* Is half of what was measured in the check below the SKU file? All the fleet may be. */
-static bool is_below_file(const struct verdict *v, const char *check)
-{
-	size_t low = 0, of = 0, i;
-
-	for (i = 0; i < v->n_items; i++) {
-		const struct verdict_item *item = &v->items[i];
-
-		if (item->level == VERDICT_INCONCLUSIVE || !streq(item->check, check))
-			continue;
-		of++;
-		low += (item->low_by & 1U << SOURCE_SKU) != 0;
-	}
-	return low * 2 >= of;
-}
-
-/* Is it more than that one part of the host is below the others, or the file? Good parts spread. */
-static bool is_low(const struct verdict *v, const struct verdict_item *item)
-{
-	const unsigned others = item->low_by & ~(1U << SOURCE_SKU | 1U << SOURCE_PEERS);
-
-	if (item->fatal || (item->level < VERDICT_WARN && !item->low_by))
-		return false;
-	if (item->low_by == 0 || others)
-		return item->level >= VERDICT_WARN;
-	return item->low_by & 1U << SOURCE_SKU && is_below_file(v, item->check);
-}
-
-/* One item among those of the fleet. */
-static void findings_count(const struct findings_run *note, const struct verdict_item *item,
-			   bool bad)
-{
-	struct anomalies *anomalies = findings_counted(note);
-	const char *sku = note->rules->sku_name, *node = note->verdict->node;
-
-	if (!anomalies || !is_low(note->verdict, item))
-		return;
-	anomalies_set(anomalies, ANOMALY_LOW, sku, item->check, node, true);
-	if (bad)
-		anomalies_set(anomalies, ANOMALY_SUSPECT, sku, item->check, node, true);
-}
-
-static int tell_fleet(const struct findings_run *note, const struct verdict_item *item,
-		      struct err *err)
-{
-	struct anomalies *anomalies = findings_anomalies(note);
-	const char *sku = note->rules->sku_name;
-	CLEANUP(freep) char *name = findings_fleet_name(sku);
-	CLEANUP(freep)
-	char *sentence = incident_fleet_sentence(
-		sku, note->verdict->node, item,
-		&(struct incident_count){ anomalies_count(anomalies, ANOMALY_LOW, sku, item->check),
-					  anomalies_count(anomalies, ANOMALY_HOSTS, sku, "") });
-	const struct store_incident incident = {
-		.node = name,
-		.check = item->check,
-		.subject = sku,
-		.level = VERDICT_WARN,
-		.action = policy_action_names[ACTION_ALERT],
-		.sentence = sentence,
-		.since_us = note->at_us,
-	};
-
-	anomalies_tell(anomalies, sku, item->check, true);
-	return store_put_incident(note->store, &incident, note->at_us, err);
-}
-
-/* One check in which the host was low, now or before. */
-struct settling {
-	struct findings_run *note;
-	struct err *err;
-	int r;
-};
-
-/* Is it of the check, or, since only slow links have items, a cell of that family? */
-static bool speaks_for(const struct verdict_item *item, const char *check)
-{
-	size_t family = strcspn(check, ".");
-
-	return streq(item->check, check) ||
-	       (streq(check + family, ".link") && strncmp(item->check, check, family + 1) == 0);
-}
-
-/* The file says so, and nothing else does. */
-static bool is_far_below_file(const struct verdict_item *item)
-{
-	return bad_run_by_file_alone(item) && item->value < item->floor * REFERENCE_FAR;
-}
-
-static void settle_check(void *context, const char *check)
-{
-	struct settling *settling = context;
-	const struct findings_run *note = settling->note;
-	const struct verdict *v = note->verdict;
-	const struct verdict_item *low = NULL;
-	struct anomalies *anomalies = findings_anomalies(note);
-	const char *sku = note->rules->sku_name;
-	CLEANUP(freep) char *name = findings_fleet_name(sku);
-	bool bad = false, measured = false, file = false;
-	size_t i;
-
-	for (i = 0; i < v->n_items; i++) {
-		const struct verdict_item *item = &v->items[i];
-
-		measured |= item->level != VERDICT_INCONCLUSIVE && speaks_for(item, check);
-		if (!streq(item->check, check))
-			continue;
-		bad |= (note->marks[i] & MARK_BAD) && !item->fatal;
-		file |= is_far_below_file(item);
-		if (!low && is_low(v, item))
-			low = item;
-	}
-	if (!measured)
-		return;
-	anomalies_set(anomalies, ANOMALY_LOW, sku, check, v->node, low != NULL);
-	anomalies_set(anomalies, ANOMALY_SUSPECT, sku, check, v->node, bad);
-	anomalies_measured(anomalies, sku, check, v->node, file);
-	if (settling->r < 0 || anomalies_count(anomalies, ANOMALY_HOSTS, sku, "") < REFERENCE_N_MIN)
-		return;
-	if (anomalies_wide(anomalies, ANOMALY_LOW, sku, check)) {
-		settling->r = low ? tell_fleet(note, low, settling->err) : 0;
-	} else if (anomalies_told(anomalies, sku, check) &&
-		   anomalies_over(anomalies, ANOMALY_LOW, sku, check)) {
-		anomalies_tell(anomalies, sku, check, false);
-		settling->r =
-			store_close_incident(note->store, name, check, note->at_us, settling->err);
-	}
-}
-
-/* After the last item: where is the host low now, and is the whole fleet? */
-static int findings_settle(struct findings_run *note, struct err *err)
-{
-	struct anomalies *anomalies = findings_anomalies(note);
-	struct settling settling = { note, err, 0 };
-
-	if (!anomalies)
-		return 0;
-	anomalies_each(anomalies, note->rules->sku_name, note->verdict->node, settle_check,
-		       &settling);
-	return settling.r;
-}
-
-/* Has half of the fleet it? So it was before a restart, until enough have reported again. */
-static bool findings_shared(const struct findings_run *note, const char *check)
-{
-	const struct anomalies *anomalies = findings_anomalies(note);
-	const char *sku = note->rules->sku_name;
-
-	if (!anomalies)
-		return false;
-	if (anomalies_count(anomalies, ANOMALY_HOSTS, sku, "") < REFERENCE_N_MIN)
-		return anomalies_told(anomalies, sku, check);
-	return anomalies_wide(anomalies, ANOMALY_SUSPECT, sku, check);
-}
-
-/* Has the policy told it as one thing of many hosts? */
-static bool findings_noticed(const struct findings_run *note, const char *check)
-{
-	const struct rules_view *rules = note->rules;
-
-	return rules->baselines && rules->sku_name &&
-	       anomalies_has(&rules->baselines->anomalies, ANOMALY_SHARED, rules->sku_name, check,
-			     note->verdict->node);
-}
-
-/* What is not known of it yet is closed: the host was blamed for it by itself until now. */
-static int share_finding(struct store *store, struct anomalies *anomalies, const char *sku,
-			 const struct fleet_node *node, const struct finding *finding,
-			 uint64_t now_us, struct err *err)
-{ /* lint: allow parameters: where it is told, and what */
-	if (anomalies_has(anomalies, ANOMALY_SHARED, sku, finding->check, node->name))
-		return 0;
-	return store_close_incident(store, node->name, finding->check, now_us, err);
-}
-
-static bool is_told_as_shared(const struct finding *finding)
-{
-	return finding->shared && finding->severity != SEVERITY_FATAL;
-}
-
-int findings_share(struct store *store, struct anomalies *anomalies, const struct fleet *fleet,
-		   uint64_t now_us, struct err *err)
-{
-	const struct finding *f;
-	size_t i, pass;
-	int r = 0;
-
-	/* Close first: what is told already is closed already. */
-	for (pass = 0; pass < 2; pass++) {
-		if (pass == 1)
-			anomalies_clear(anomalies, ANOMALY_SHARED);
-		for (i = 0; r == 0 && i < fleet->n; i++) {
-			const struct fleet_node *node = fleet->nodes[i];
-			const char *sku = names_text(&fleet->skus, node->sku);
-
-			for (f = node->findings; r == 0 && sku && f; f = f->next) {
-				if (is_told_as_shared(f) && pass == 0)
-					r = share_finding(store, anomalies, sku, node, f, now_us,
-							  err);
-				else if (is_told_as_shared(f))
-					anomalies_set(anomalies, ANOMALY_SHARED, sku, f->check,
-						      node->name, true);
-			}
-		}
-	}
-	return r;
-}
-
-/* Has the host in this check what its fleet is told to have, and nothing of its own? */
-static bool is_alike(const struct anomalies *anomalies, const char *sku, const char *check,
-		     const char *node)
-{
-	if (!anomalies_told(anomalies, sku, check))
-		return false;
-	return !anomalies_has(anomalies, ANOMALY_SUSPECT, sku, check, node) ||
-	       anomalies_wide(anomalies, ANOMALY_SUSPECT, sku, check);
-}
-
-/* The worst that is the host's own; NULL: none is. */
-static const struct verdict_item *own_item(const struct verdict *v,
-					   const struct anomalies *anomalies, const char *sku)
+static const struct sample *sample_of(const struct report *report, const struct verdict_item *item)
 {
 	size_t i;
 
-	for (i = 0; i < v->n_items && v->items[i].level >= VERDICT_WARN; i++) {
-		const struct verdict_item *item = &v->items[i];
-
-		if (item->fatal || !is_alike(anomalies, sku, item->check, v->node))
-			return item;
+	for (i = 0; report && i < report->n_samples; i++) {
+		if (streq(report->samples[i].check, item->check) &&
+		    streq(report->samples[i].subject, item->subject))
+			return &report->samples[i];
 	}
 	return NULL;
 }
 
-int findings_restate(struct store *store, const struct rules_view *rules,
-		     const struct verdict *merged, struct err *err)
+static void set_text(char **at, const char *text)
 {
-	const struct verdict_item *own;
-	CLEANUP(freep) char *sentence = NULL;
-	const char *sku = rules->sku_name;
-	int level = VERDICT_WARN;
-
-	if (merged->level < VERDICT_WARN || !sku || !rules->baselines)
-		return 0;
-	own = own_item(merged, &rules->baselines->anomalies, sku);
-	if (own == &merged->items[0])
-		return 0;
-	if (own) {
-		level = own->level;
-		sentence = xasprintf("%s: %s", verdict_level_names[level], own->sentence);
-	} else {
-		sentence = incident_alike_sentence(sku, merged->items[0].check);
-	}
-	return store_restate(store, merged->node, level, sentence, err);
+	free(*at);
+	*at = xstrdup(text);
 }
 
-int findings_begin(struct store *store, struct baselines *baselines, struct err *err)
+/*
+ * Parts of the host that are bad in the check, of all that the run measured; of links only
+ * the bad ones are known.
+ */
+static struct incident_count parts_of(const struct verdict *v, const struct verdict_item *item)
 {
-	CLEANUP(freep) char *cursor = NULL;
+	struct incident_count count = { 0 };
 	size_t i;
 
-	do {
-		struct store_page page = { 0 };
-		struct store_range range = { cursor, STORE_PAGE_MAX };
-		int r = store_incidents(store, &range, true, &page, err);
-
-		if (r < 0)
-			return r;
-		for (i = 0; i < json_array_size(page.items); i++) {
-			const json_t *one = json_array_get(page.items, i);
-			const char *name = json_string_value(json_object_get(one, "node"));
-			const char *check = json_string_value(json_object_get(one, "check"));
-
-			if (name && check && starts_with(name, FLEET_PREFIX))
-				anomalies_tell(&baselines->anomalies, name + strlen(FLEET_PREFIX),
-					       check, true);
-		}
-		json_decref(page.items);
-		free(cursor);
-		cursor = page.next;
-	} while (cursor);
-	return 0;
+	for (i = 0; i < v->n_items; i++) {
+		if (!streq(v->items[i].check, item->check))
+			continue;
+		count.bad += v->items[i].level >= VERDICT_WARN;
+		count.of += v->items[i].level != VERDICT_INCONCLUSIVE;
+	}
+	if (verdict_item_is_link(item))
+		count.of = 0;
+	return count;
 }
+
+/* What the policy wants to know of a bad run, into its row. */
+static void describe(const struct findings_run *note, const struct verdict *v,
+		     const struct verdict_item *item, struct store_window *row)
+{
+	const struct sample *sample = sample_of(note->rules->report, item);
+	const struct incident_count parts = parts_of(v, item);
+
+	row->severity = item->fatal ? SEVERITY_FATAL : SEVERITY_WARN;
+	row->source = bad_run_blames(item);
+	row->parts_bad = (unsigned)parts.bad;
+	row->parts = (unsigned)parts.of;
+	row->born = bad_run_is_born(item, row->born);
+	/* What parts have in common is the finding of the whole host: of it none is told apart. */
+	if (streq(item->subject, v->node))
+		row->parts_bad = row->parts;
+	row->score = item->expected > 0 ? item->value / item->expected : NAN;
+	set_text(&row->locality, sample ? sample->locality : NULL);
+	set_text(&row->code, item->impossible ? FINDING_IMPOSSIBLE : sample ? sample->code : NULL);
+	set_text(&row->sentence, item->sentence);
+}
+
+static bool has_row(const struct findings_run *note, const char *check)
+{
+	size_t i = 0;
+
+	while (i < note->n_rows && !streq(note->rows[i].check, check))
+		i++;
+	return i < note->n_rows;
+}
+
+/*
+ * Drop the row that is not fatal and was not bad for the longest, and the incident that nothing
+ * of its check is left for; all stay when all are fatal.
+ */
+static int make_room(struct findings_run *note, const char *node, struct err *err)
+{
+	struct store_window *least = NULL, dropped;
+	size_t i;
+	int r;
+
+	for (i = 0; i < note->n_rows; i++) {
+		struct store_window *row = &note->rows[i];
+
+		if (row->severity != SEVERITY_FATAL && (!least || row->last_us < least->last_us))
+			least = row;
+	}
+	if (!least)
+		return 0;
+	dropped = *least;
+	*least = note->rows[--note->n_rows];
+	r = store_drop_window(note->store, node, &dropped, err);
+	if (r == 0 && !has_row(note, dropped.check))
+		r = store_close_incident(note->store, node, dropped.check, note->at_us, err);
+	store_window_release(&dropped);
+	return r;
+}
+
+static bool has_run(struct store *store, const char *node, const char *profile)
+{
+	return store_ran_before(store, node, profile, NULL) != 0;
+}
+
+/* Is this the host's first run of its profile? What is bad in it was never good. */
+static bool is_first(struct store *store, const struct verdict *v)
+{
+	const char *profile = v->profile;
+
+	/* The first rung of a host that runs for long is no first run of it. */
+	if (rungs_is_short(profile) &&
+	    (has_run(store, v->node, "quick") || has_run(store, v->node, RUNGS_WHOLE)))
+		return false;
+	return !has_run(store, v->node, profile ? profile : "");
+}
+
+struct finding_news findings_news(const struct store_window *row)
+{
+	return (struct finding_news){
+		.check = row->check,
+		.subject = row->subject,
+		.locality = row->locality,
+		.code = row->code,
+		.sentence = row->sentence,
+		.severity = row->severity,
+		.source = row->source,
+		.windows = &row->windows,
+		.since_us = row->since_us,
+		.seen_us = row->last_us,
+		.born = row->born,
+		.parts_bad = row->parts_bad,
+		.parts = row->parts,
+		.score = row->score,
+	};
+}
+
+/* --- one item --- */
 
 static const struct policy_rule *rule_of(const struct findings_run *note,
 					 const struct verdict_item *item)
@@ -359,8 +184,9 @@ static struct store_window *find_row(const struct findings_run *note,
  * The row of an item in `ret_row`, new when it is bad; NULL when there is none. What is fatal
  * has one always: the least of the others makes room for it.
  */
-static int row_of(struct findings_run *note, const struct verdict_item *item, bool bad,
-		  struct store_window **ret_row, struct err *err)
+static int row_of(struct findings_run *note, const struct verdict *v,
+		  const struct verdict_item *item, bool bad, struct store_window **ret_row,
+		  struct err *err)
 {
 	struct store_window *row = find_row(note, item);
 	int r;
@@ -371,7 +197,7 @@ static int row_of(struct findings_run *note, const struct verdict_item *item, bo
 	if (!bad)
 		return 0;
 	if (note->n_rows == FINDINGS_MAX && item->fatal) {
-		r = findings_make_room(note, err);
+		r = make_room(note, v->node, err);
 		if (r < 0)
 			return r;
 	}
@@ -382,14 +208,13 @@ static int row_of(struct findings_run *note, const struct verdict_item *item, bo
 				      .subject = xstrdup(item->subject),
 				      .since_us = note->at_us,
 				      .score = NAN,
-				      .born = findings_first(note) };
+				      .born = is_first(note->store, v) };
 	return 0;
 }
 
 /* The worst item of a check that is proved speaks for it: items come worst first. */
-static bool is_spoken_for(const struct findings_run *note, size_t i)
+static bool is_spoken_for(const struct findings_run *note, const struct verdict *v, size_t i)
 {
-	const struct verdict *v = note->verdict;
 	size_t j;
 
 	for (j = 0; j < i; j++) {
@@ -410,15 +235,15 @@ static char *names_of(const struct findings_run *note, const char *subject)
 	return list ? json_line(list) : NULL;
 }
 
-static int open_incident(struct findings_run *note, size_t i, const struct store_window *row,
+static int open_incident(const struct findings_run *note, const struct verdict *v,
+			 const struct verdict_item *item, const struct store_window *row,
 			 const struct policy_rule *rule, struct err *err)
 {
-	const struct verdict_item *item = &note->verdict->items[i];
-	const struct incident_count parts = findings_parts(note, item);
-	CLEANUP(freep) char *sentence = incident_sentence(note->verdict->node, item, row, &parts);
+	const struct incident_count parts = parts_of(v, item);
+	CLEANUP(freep) char *sentence = incident_sentence(v->node, item, row, &parts);
 	CLEANUP(freep) char *names = names_of(note, item->subject);
 	const struct store_incident incident = {
-		.node = note->verdict->node,
+		.node = v->node,
 		.check = item->check,
 		.subject = item->subject,
 		.level = item->level,
@@ -453,16 +278,16 @@ static bool check_clear(const struct findings_run *note, const char *check)
 	return true;
 }
 
-static int note_good(struct findings_run *note, const struct store_window *row, struct err *err)
+static int note_good(const struct findings_run *note, const char *node,
+		     const struct store_window *row, struct err *err)
 {
 	int r;
 
 	if (!note->fresh || !is_over(note, row))
-		return store_put_window(note->store, note->verdict->node, row, err);
-	r = store_drop_window(note->store, note->verdict->node, row, err);
+		return store_put_window(note->store, node, row, err);
+	r = store_drop_window(note->store, node, row, err);
 	if (r == 0 && check_clear(note, row->check))
-		r = store_close_incident(note->store, note->verdict->node, row->check, note->at_us,
-					 err);
+		r = store_close_incident(note->store, node, row->check, note->at_us, err);
 	return r;
 }
 
@@ -475,17 +300,14 @@ static void touch(const struct findings_run *note, struct store_window *row, boo
 }
 
 /* An incident of the host, unless others share what it has: then nobody is named. */
-static int speak(struct findings_run *note, size_t i, const struct store_window *row,
+static int speak(const struct findings_run *note, const struct verdict *v,
+		 const struct verdict_item *item, const struct store_window *row,
 		 const struct policy_rule *rule, struct err *err)
 {
-	const struct verdict_item *item = &note->verdict->items[i];
-
-	note->marks[i] |= MARK_SPEAKS;
 	if (!item->fatal &&
-	    (findings_shared(note, item->check) || findings_noticed(note, item->check)))
-		return store_close_incident(note->store, note->verdict->node, item->check,
-					    note->at_us, err);
-	return open_incident(note, i, row, rule, err);
+	    (findings_shared(note, item->check) || findings_noticed(note, v->node, item->check)))
+		return store_close_incident(note->store, v->node, item->check, note->at_us, err);
+	return open_incident(note, v, item, row, rule, err);
 }
 
 /*
@@ -512,34 +334,34 @@ static void set_proof(struct store_window *row, const struct verdict_item *item,
 	row->n = MAX(proof.n, row->n == n + 1 ? row->n : 0);
 }
 
-static int note_item(struct findings_run *note, size_t i, struct err *err)
+static int note_item(struct findings_run *note, const struct verdict *v, size_t i, struct err *err)
 {
-	const struct verdict_item *item = &note->verdict->items[i];
+	const struct verdict_item *item = &v->items[i];
 	const struct policy_rule *rule;
-	bool bad = bad_run(note->verdict, i);
+	bool bad = bad_run(v, i);
 	struct store_window *row;
 	int r;
 
 	/* What could not be told is neither; what was measured in several ways is one run. */
-	if ((item->level == VERDICT_PASS && !find_row(note, item)) ||
-	    !bad_run_speaks(note->verdict, i))
+	if ((item->level == VERDICT_PASS && !find_row(note, item)) || !bad_run_speaks(v, i))
 		return 0;
-	findings_count(note, item, bad);
+	findings_count(note, v, item, bad);
 	note->marks[i] = bad ? MARK_BAD : 0;
-	r = row_of(note, item, bad, &row, err);
+	r = row_of(note, v, item, bad, &row, err);
 	if (r < 0 || !row)
 		return r;
 	rule = rule_of(note, item);
 	touch(note, row, bad);
 	if (!bad)
-		return note_good(note, row, err);
-	findings_describe(note, item, row);
+		return note_good(note, v->node, row, err);
+	describe(note, v, item, row);
 	set_proof(row, item, rule);
-	r = store_put_window(note->store, note->verdict->node, row, err);
-	if (r == 0 && note->fresh && !is_spoken_for(note, i) &&
-	    !verdict_explained(note->verdict, item) &&
-	    (item->fatal || windows_reached(&row->windows, row->k, row->n)))
-		r = speak(note, i, row, rule, err);
+	r = store_put_window(note->store, v->node, row, err);
+	if (r == 0 && note->fresh && !is_spoken_for(note, v, i) && !verdict_explained(v, item) &&
+	    (item->fatal || windows_reached(&row->windows, row->k, row->n))) {
+		note->marks[i] |= MARK_SPEAKS;
+		r = speak(note, v, item, row, rule, err);
+	}
 	return r;
 }
 
@@ -601,23 +423,24 @@ static bool is_measured(const struct report *report, const char *check)
 	return i < report->n_samples;
 }
 
-static bool is_looked_at(const struct findings_run *note, const struct store_window *row)
+static bool is_looked_at(const struct report *report, const char *node,
+			 const struct store_window *row)
 {
 	const struct verdict_item like = { .check = row->check, .subject = row->subject };
 
 	if (verdict_item_is_link(&like))
-		return is_crossed(note->rules->report, row->subject);
+		return is_crossed(report, row->subject);
 	/* A host as a whole has an item only while it is low. */
-	if (streq(row->subject, note->verdict->node))
-		return is_measured(note->rules->report, row->check);
-	return is_told_as_a_whole(note->rules->report, row->check);
+	if (streq(row->subject, node))
+		return is_measured(report, row->check);
+	return is_told_as_a_whole(report, row->check);
 }
 
 /*
  * A slow link and an event (lines in the kernel log) have items only while
  * they are bad: a run that looked and does not name them is a good one.
  */
-static int note_silent(struct findings_run *note, struct err *err)
+static int note_silent(struct findings_run *note, const struct verdict *v, struct err *err)
 {
 	int r = 0;
 	size_t i;
@@ -625,18 +448,18 @@ static int note_silent(struct findings_run *note, struct err *err)
 	for (i = 0; r == 0 && i < note->n_rows; i++) {
 		struct store_window *row = &note->rows[i];
 
-		if (is_named(note->verdict, row) || !is_looked_at(note, row))
+		if (is_named(v, row) || !is_looked_at(note->rules->report, v->node, row))
 			continue;
 		touch(note, row, false);
-		r = note_good(note, row, err);
+		r = note_good(note, v->node, row, err);
 	}
 	return r;
 }
 
 /* Is an incident of this link open that speaks for the cell? */
-static bool is_told_by_link(const struct findings_run *note, const struct verdict_item *cell)
+static bool is_told_by_link(const struct findings_run *note, const struct verdict *v,
+			    const struct verdict_item *cell)
 {
-	const struct verdict *v = note->verdict;
 	size_t i;
 
 	for (i = 0; cell->link && i < v->n_items; i++) {
@@ -648,57 +471,52 @@ static bool is_told_by_link(const struct findings_run *note, const struct verdic
 }
 
 /* Are all bad parts of the check told by the incident of a link, and is `first` the first? */
-static bool is_retired(const struct findings_run *note, size_t first)
+static bool is_retired(const struct findings_run *note, const struct verdict *v, size_t first)
 {
-	const struct verdict *v = note->verdict;
 	size_t i;
 
 	for (i = 0; i < v->n_items; i++) {
 		if (!streq(v->items[i].check, v->items[first].check) || !(note->marks[i] & MARK_BAD))
 			continue;
-		if (i < first || !is_told_by_link(note, &v->items[i]))
+		if (i < first || !is_told_by_link(note, v, &v->items[i]))
 			return false;
 	}
 	return true;
 }
 
 /* What was told by its worst cell until a link was found is told by the link from then on. */
-static int retire(struct findings_run *note, struct err *err)
+static int retire(const struct findings_run *note, const struct verdict *v, struct err *err)
 {
-	const struct verdict *v = note->verdict;
 	int r = 0;
 	size_t i;
 
 	for (i = 0; r == 0 && i < v->n_items && v->items[i].level >= VERDICT_WARN; i++) {
-		if (v->items[i].link && is_retired(note, i))
+		if (v->items[i].link && is_retired(note, v, i))
 			r = store_close_incident(note->store, v->node, v->items[i].check,
 						 note->at_us, err);
 	}
 	return r;
 }
 
-static int note_items(struct findings_run *note, struct err *err)
+static int note_items(struct findings_run *note, const struct verdict *v, struct err *err)
 {
-	const struct verdict *v = note->verdict;
-	struct anomalies *anomalies = findings_counted(note);
 	int r = 0;
 	size_t i;
 
-	if (anomalies)
-		anomalies_set(anomalies, ANOMALY_HOSTS, note->rules->sku_name, "", v->node, true);
+	findings_count_host(note, v->node);
 	for (i = 0; i < v->n_items; i++)
-		findings_count(note, &v->items[i], false);
+		findings_count(note, v, &v->items[i], false);
 	for (i = 0; r == 0 && i < v->n_items; i++) {
 		/* The usual host: nothing was bad, nothing is. Items come worst first. */
 		if (note->n_rows == 0 && v->items[i].level == VERDICT_PASS)
 			break;
-		r = note_item(note, i, err);
+		r = note_item(note, v, i, err);
 	}
 	if (r == 0)
-		r = note_silent(note, err);
+		r = note_silent(note, v, err);
 	if (r == 0)
-		r = retire(note, err);
-	return r == 0 ? findings_settle(note, err) : r;
+		r = retire(note, v, err);
+	return r == 0 ? findings_settle(note, v, err) : r;
 }
 
 /* Was any part bad when it was last measured, and not with half of the fleet? */
@@ -721,7 +539,6 @@ int findings_note(struct store *store, struct rules_view *rules, const struct ve
 	CLEANUP(freep) unsigned char *marks = xcalloc(verdict->n_items + 1, sizeof(*marks));
 	struct findings_run note = { .store = store,
 				     .rules = rules,
-				     .verdict = verdict,
 				     .at_us = arrival->measured_us,
 				     .fresh = arrival->fresh,
 				     .marks = marks };
@@ -731,7 +548,7 @@ int findings_note(struct store *store, struct rules_view *rules, const struct ve
 	if (r < 0)
 		return r;
 	note.n_rows = (size_t)r;
-	r = note_items(&note, err);
+	r = note_items(&note, verdict, err);
 	if (r == 0)
 		r = is_suspect(&note);
 	for (i = 0; i < note.n_rows; i++)

@@ -24,34 +24,12 @@ struct report_clock;
 struct baselines;
 struct err;
 struct rules_view;
-struct anomalies;
 struct store;
 struct store_window;
 struct verdict;
 
 /* Rows of one host that are kept at most; the worst come first. */
 enum { FINDINGS_MAX = 256 };
-
-/* What the incidents of a SKU stand under: "sku:NAME". New memory. */
-char *findings_fleet_name(const char *sku);
-
-/*
- * After findings_note(): what a host has with half of its fleet is not its own. The store's
- * verdict of the host over its profiles (`merged`) becomes that of the worst item that is,
- * or a warn that names the fleet, in the same words for each of its hosts.
- */
-int findings_restate(struct store *store, const struct rules_view *rules,
-		     const struct verdict *merged, struct err *err);
-
-/*
- * After policy_decide(): what belongs to one of its notices is no incident of a host any more, and
- * becomes none until it belongs to none again.
- */
-int findings_share(struct store *store, struct anomalies *anomalies, const struct fleet *fleet,
-		   uint64_t now_us, struct err *err);
-
-/* Before the first: what the store says is already told of fleets. */
-int findings_begin(struct store *store, struct baselines *baselines, struct err *err);
 
 /* Note one report's verdict, in the store's open transaction. 1 when the host is suspect, else 0. */
 int findings_note(struct store *store, struct rules_view *rules, const struct verdict *verdict,

@@ -159,9 +159,4 @@ size_t self_baselines_whole(struct self_baselines *u, const char *node, const st
 
 void self_baselines_forget(struct self_baselines *u, const char *node);
 
-/* As bytes that are read again after a restart; -E2BIG when `out` takes no more. */
-int self_baselines_encode(const struct self_baselines *u, struct strbuf *out);
-
-/* Into empty ones; what is broken, and all after it, is left out: it is taught again. */
-void self_baselines_decode(struct self_baselines *u, const void *bytes, size_t length);
 void self_baselines_release(struct self_baselines *u);

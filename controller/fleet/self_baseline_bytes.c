@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Usuals as the bytes of a row: 1; where the fleet is (`drift` and `slow` as 64-bit floats, `moved`
- * as a byte); then of each host by name: the name and a NUL, its trend, how many parts (a
- * byte), and of each part its name (32 bits) and trend. A trend is how many ratios (a byte) and
- * their logarithms (16 bits each), oldest first. Least byte first.
- */
+#include "controller/fleet/self_baseline_bytes.h"
+
 #include <endian.h>
 #include <math.h>
 #include <stdlib.h>

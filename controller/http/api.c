@@ -7,8 +7,11 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "controller/http/api_accept.h"
 #include "controller/http/api_inside.h"
+#include "controller/http/api_say.h"
 #include "controller/http/api_step.h"
+#include "controller/http/api_tls.h"
 #include "controller/http/api_turn.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
@@ -87,12 +90,12 @@ static int on_sweep(sd_event_source *source, uint64_t time_us, void *context)
 			continue;
 		link->cut = true;
 		api->counts.cut++;
-		say_cut(link, now_us);
+		api_say_cut(link, now_us);
 		(void)shutdown(link->fd, SHUT_RDWR);
 	}
-	say_missed(api, now_us);
+	api_say_missed(api, now_us);
 	trim(api);
-	accept_again(api);
+	api_accept_again(api);
 	(void)sd_event_source_set_time_relative(source, SWEEP_US);
 	(void)sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 	return 0;
@@ -106,7 +109,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 	const union MHD_ConnectionInfo *info;
 
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED && link) {
-		say_unread(link);
+		api_say_unread(link);
 		LIST_REMOVE(link, links);
 		api->counts.connections--;
 		peer_quotas_leave(&api->peers, link->from);
@@ -197,7 +200,7 @@ static int start_daemon(struct api *api, struct err *err)
 		options[n++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_PRIORITIES, 0,
 							unconst(tls_priorities) };
 		options[n++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_CERT_CALLBACK, 0,
-							tls_callback() };
+							api_tls_callback() };
 	}
 	/* That it is there makes the library ask for certificates; api_tls.c verifies. */
 	if (o->tls_cert && o->client_ca)
@@ -247,14 +250,14 @@ int api_open(const struct api_options *options, sd_event *loop, struct api **ret
 	api->listen_fd = -1;
 	LIST_INIT(&api->links);
 	LIST_INIT(&api->held);
-	if (options->tls_cert && !tls_built_in())
+	if (options->tls_cert && !api_tls_built_in())
 		return err_set(err, EINVAL, "tls-cert: TLS is not built in");
 	if (options->tls_cert) {
-		r = tls_set_keys(options->tls_cert, options->tls_key, options->client_ca, err);
+		r = api_tls_set_keys(options->tls_cert, options->tls_key, options->client_ca, err);
 		if (r < 0)
 			return r;
 	}
-	r = accept_open(api, &address, err);
+	r = api_accept_open(api, &address, err);
 	if (r == 0)
 		r = start_daemon(api, err);
 	if (r == 0)
@@ -283,7 +286,7 @@ void api_close(struct api *api)
 		(void)MHD_run(api->daemon);
 		MHD_stop_daemon(api->daemon);
 	}
-	accept_close(api);
+	api_accept_close(api);
 	(void)sd_event_source_disable_unref(api->io);
 	(void)sd_event_source_disable_unref(api->timeout);
 	(void)sd_event_source_disable_unref(api->sweep);
@@ -297,13 +300,13 @@ int api_renew_tls(struct api *api, const char *cert, const char *key, const char
 		  struct err *err)
 {
 	(void)api;
-	return tls_set_keys(cert, key, client_ca, err);
+	return api_tls_set_keys(cert, key, client_ca, err);
 }
 
 int api_check_tls(const char *cert, const char *key, const char *client_ca, struct err *ret_soon,
 		  struct err *err)
 {
-	return tls_check(cert, key, client_ca, ret_soon, err);
+	return api_tls_check_keys(cert, key, client_ca, ret_soon, err);
 }
 
 struct api_counts api_counts(const struct api *api)

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Who may connect. We accept, and not the library: past its limit it would
- * leave peers in the backlog without a word. A peer for whom there is no room
- * learns it at once: over plain TCP 503 with Retry-After, where TLS is spoken
- * by the end of the connection, as a handshake costs more than all else.
- */
+#include "controller/http/api_accept.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -16,6 +12,7 @@
 #include <unistd.h>
 
 #include "controller/http/api_inside.h"
+#include "controller/http/api_say.h"
 #include "controller/http/api_turn.h"
 #include "controller/http/listen_address.h"
 #include "lib/base/clock.h"
@@ -59,7 +56,7 @@ static void refuse(struct api *api, int fd, const struct sockaddr *address, cons
 	(void)close(fd);
 }
 
-void accept_take(struct api *api, int fd, const struct sockaddr *address, socklen_t length)
+void api_accept_take(struct api *api, int fd, const struct sockaddr *address, socklen_t length)
 {
 	struct origin *peer = NULL;
 
@@ -92,7 +89,7 @@ static int on_listen(sd_event_source *source, int fd, uint32_t events, void *con
 				   SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (peer >= 0) {
-			accept_take(api, peer, (struct sockaddr *)&address, length);
+			api_accept_take(api, peer, (struct sockaddr *)&address, length);
 			continue;
 		}
 		if (errno == EINTR || errno == ECONNABORTED)
@@ -158,7 +155,7 @@ static char *name_of_socket(int fd)
 	return api_name_of((struct sockaddr *)&address);
 }
 
-int accept_open(struct api *api, char **ret_address, struct err *err)
+int api_accept_open(struct api *api, char **ret_address, struct err *err)
 {
 	int fd = listen_at(api->options.address, err), r;
 
@@ -173,12 +170,12 @@ int accept_open(struct api *api, char **ret_address, struct err *err)
 	return 0;
 }
 
-void accept_again(struct api *api)
+void api_accept_again(struct api *api)
 {
 	(void)sd_event_source_set_enabled(api->listen, SD_EVENT_ON);
 }
 
-void accept_close(struct api *api)
+void api_accept_close(struct api *api)
 {
 	api->listen = sd_event_source_disable_unref(api->listen);
 	if (api->listen_fd >= 0)

@@ -10,6 +10,7 @@
 #include "controller/http/api_body.h"
 #include "controller/http/api_gzip.h"
 #include "controller/http/api_inside.h"
+#include "controller/http/api_say.h"
 #include "lib/base/clock.h"
 #include "lib/base/random.h"
 #include "lib/base/xalloc.h"
@@ -268,7 +269,7 @@ void call_refuse_with(struct call *call, unsigned status, json_t *more, const ch
 	json_t *problem;
 	char *text;
 
-	say_refusal(call, status, detail);
+	api_say_refusal(call, status, detail);
 	problem = json_pack("{s:s, s:s, s:i, s:s+}", "type", "about:blank", "title",
 			    title_of(status), "status", (int)status, "detail", detail, "");
 	if (problem && more)

@@ -109,30 +109,6 @@ void api_set_answer(struct call *call, unsigned status, struct MHD_Response *res
 /* It is known who sent it: if it waited for that, it goes on. */
 void call_go_on(struct call *call);
 
-/*
- * Of api_tls.c or api_tls_none.c: the common name of the peer's certificate in new
- * memory; NULL when it has none or nobody we trust has signed it.
- */
-char *tls_peer(struct MHD_Connection *connection);
-bool tls_built_in(void);
-
-/*
- * Take these PEM texts (`ca` may be NULL) for all handshakes from now on. -EINVAL
- * with a sentence when they are bad or do not belong together: the old ones stay. One that is
- * expired, not valid yet, or soon no more is taken, and told in the log.
- */
-int tls_set_keys(const char *cert, const char *key, const char *ca, struct err *err);
-
-/* When the certificates in use end: api_counts(). */
-struct tls_ends api_tls_ends(void);
-
-/* As api_check_tls(). */
-int tls_check(const char *cert, const char *key, const char *ca, struct err *ret_soon,
-	      struct err *err);
-
-/* What the library calls at each handshake: of MHD_OPTION_HTTPS_CERT_CALLBACK. */
-void *tls_callback(void);
-
 /* Of api_route.c: who and what; a refusal is answered in the call. */
 void call_find_route(struct call *call, const char *method, const char *url);
 void call_identify(struct call *call);
@@ -140,19 +116,3 @@ void call_ask(struct call *call);
 
 /* The bearer token it was sent with, or NULL. Borrowed. */
 const char *call_token(struct call *call);
-
-/* Of api_accept.c: listen, and give each connection to the library. */
-int accept_open(struct api *api, char **ret_address, struct err *err);
-/* A connection that has come in is the library's now, and counts for its peer; or it is refused. */
-void accept_take(struct api *api, int fd, const struct sockaddr *address, socklen_t length);
-void accept_again(struct api *api); /* after it had to pause */
-void accept_close(struct api *api);
-
-/* Of api_say.c: lines for the operator, a few of each kind a minute. */
-void say_refusal(const struct call *call, unsigned status, const char *detail);
-void say_cut(const struct link *link, uint64_t now_us);
-void say_unread(const struct link *link); /* a connection that ends */
-void say_missed(struct api *api, uint64_t now_us);
-
-/* "ADDR:PORT" in new memory. */
-char *api_name_of(const struct sockaddr *address);

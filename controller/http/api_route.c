@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "controller/http/api_inside.h"
+#include "controller/http/api_tls.h"
 #include "lib/base/xalloc.h"
 
 static void drop_segments(char *segments[static CALL_SEGMENTS_MAX])
@@ -170,7 +171,7 @@ void call_identify(struct call *call)
 	if (call->route->role == ROLE_ANYBODY)
 		return;
 	if (o->client_ca && !call->link->peer_known) {
-		call->link->peer = tls_peer(call->connection);
+		call->link->peer = api_tls_peer(call->connection);
 		call->link->peer_known = true;
 	}
 	known = o->session ? o->session(o->context, call, &who) : API_KNOWN_NOT;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines for the operator about what strangers do, bounded by kind. */
+#include "controller/http/api_say.h"
+
 #include <linux/tcp.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -32,7 +33,7 @@ bool api_tells(struct api *api, enum api_say kind)
 	return log_limit_take(&api->limits[kind], clock_mono_us());
 }
 
-void say_missed(struct api *api, uint64_t now_us)
+void api_say_missed(struct api *api, uint64_t now_us)
 {
 	size_t i;
 
@@ -94,7 +95,7 @@ static enum api_say kind_of(const struct call *call, unsigned status)
 	return API_SAY_LAST_;
 }
 
-void say_refusal(const struct call *call, unsigned status, const char *detail)
+void api_say_refusal(const struct call *call, unsigned status, const char *detail)
 {
 	CLEANUP(freep) char *peer = NULL;
 	enum api_say kind = kind_of(call, status);
@@ -110,7 +111,7 @@ void say_refusal(const struct call *call, unsigned status, const char *detail)
 	log_warning("refused: %s status=%u peer=%s", text, status, peer);
 }
 
-void say_cut(const struct link *link, uint64_t now_us)
+void api_say_cut(const struct link *link, uint64_t now_us)
 {
 	CLEANUP(freep) char *peer = NULL;
 
@@ -133,7 +134,7 @@ static bool has_said(const struct link *link)
 	       info.tcpi_data_segs_in > 0;
 }
 
-void say_unread(const struct link *link)
+void api_say_unread(const struct link *link)
 {
 	CLEANUP(freep) char *peer = NULL;
 

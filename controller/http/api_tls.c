@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Our certificate, and the name in a client's once its chain is verified. All
- * of it can be renewed while connections are open: the library asks for the
- * certificate at each handshake, but without a context, so there is one set
- * in the program.
- */
+#include "controller/http/api_tls.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -204,8 +200,8 @@ struct tls_ends api_tls_ends(void)
 	return current ? current->ends : (struct tls_ends){ 0 };
 }
 
-int tls_check(const char *cert, const char *key, const char *ca, struct err *ret_soon,
-	      struct err *err)
+int api_tls_check_keys(const char *cert, const char *key, const char *ca, struct err *ret_soon,
+		       struct err *err)
 {
 	CLEANUP(tls_set_freep) struct tls_set *set = xcalloc(1, sizeof(*set));
 	int r = read_pair(set, cert, key, err);
@@ -239,7 +235,7 @@ static void drop_old(uint64_t now_us)
 	}
 }
 
-int tls_set_keys(const char *cert, const char *key, const char *ca, struct err *err)
+int api_tls_set_keys(const char *cert, const char *key, const char *ca, struct err *err)
 {
 	CLEANUP(tls_set_freep) struct tls_set *set = xcalloc(1, sizeof(*set));
 	int r = read_pair(set, cert, key, err);
@@ -268,7 +264,7 @@ static int give_chain(gnutls_session_t session UNUSED, const gnutls_datum_t *nam
 	return 0;
 }
 
-void *tls_callback(void)
+void *api_tls_callback(void)
 {
 	gnutls_certificate_retrieve_function2 *function = give_chain;
 	void *p;
@@ -317,7 +313,7 @@ static char *verified_name(const gnutls_datum_t *chain, unsigned n)
 	return name;
 }
 
-char *tls_peer(struct MHD_Connection *connection)
+char *api_tls_peer(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
@@ -332,7 +328,7 @@ char *tls_peer(struct MHD_Connection *connection)
 	return chain ? verified_name(chain, n) : NULL;
 }
 
-bool tls_built_in(void)
+bool api_tls_built_in(void)
 {
 	return MHD_is_feature_supported(MHD_FEATURE_TLS) == MHD_YES;
 }

@@ -7,6 +7,7 @@
 
 #include "controller/fleet/baseline.h"
 #include "controller/fleet/findings.h"
+#include "controller/fleet/findings_fleet.h"
 #include "controller/fleet/hosts.h"
 #include "controller/fleet/rules.h"
 #include "controller/ingest/host_identity.h"

@@ -8,7 +8,7 @@
 #include "controller/actions/actor.h"
 #include "controller/actions/actor_views.h"
 #include "controller/controller.h"
-#include "controller/fleet/findings.h"
+#include "controller/fleet/findings_fleet.h"
 #include "controller/http/api.h"
 #include "controller/ingest/host_identity.h"
 #include "controller/job/hangs.h"

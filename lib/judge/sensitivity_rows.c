@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/judge/sensitivity_rows.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/pairing/blame.h"
+
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/pairing/inside.h"
+#include "lib/pairing/cover.h"
+#include "lib/pairing/leaf.h"
+#include "lib/pairing/level.h"
+#include "lib/pairing/parts.h"
+#include "lib/pairing/rounds.h"
+#include "lib/pairing/view.h"
+#include "lib/pairing/words.h"
 
 /* Chance that noise makes one of all nodes look so low, at most. */
 #define NOISE_CHANCE 1e-4

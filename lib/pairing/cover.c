@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How few nodes could be in each of some groups: small hitting sets, by trying. */
-#include "lib/pairing/inside.h"
+#include "lib/pairing/cover.h"
+#include "lib/pairing/view.h"
 
 /* Tries before the answer is "perhaps": pairs of four bad nodes take 2^4. */
 enum { TRIES_MAX = 100000 };

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/pairing/leaf.h"
+
 /* When a slow switch is believed, rather than bad nodes below it. */
 #include <math.h>
 
-#include "lib/pairing/inside.h"
+#include "lib/pairing/cover.h"
+#include "lib/pairing/level.h"
+#include "lib/pairing/view.h"
 
 /* A switch is blamed when it stands for so many nodes, whatever else is known. */
 enum { LEAF_INSTEAD_OF = PAIRING_BAD_MAX + 1, LEAF_NODES_MIN = 3 };

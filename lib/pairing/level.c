@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/pairing/level.h"
+
 #include <math.h>
 
 #include "lib/judge/stats.h"
-#include "lib/pairing/inside.h"
+#include "lib/pairing/view.h"
 
 /* A level needs one in so many values: of groups of two with half of the nodes bad a quarter is good. */
 enum { SUPPORT_PART = 16 };

@@ -4,7 +4,10 @@
 #include <errno.h>
 
 #include "lib/base/err.h"
-#include "lib/pairing/inside.h"
+#include "lib/pairing/blame.h"
+#include "lib/pairing/parts.h"
+#include "lib/pairing/rounds.h"
+#include "lib/pairing/view.h"
 
 size_t pairing_rounds_max(size_t n)
 {

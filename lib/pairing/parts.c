@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/pairing/parts.h"
+
 #include <math.h>
 
 #include "lib/base/xalloc.h"
-#include "lib/pairing/inside.h"
+#include "lib/pairing/level.h"
+#include "lib/pairing/view.h"
 
 /* What a group that broke off reached: nothing, as far as a logarithm can say it. */
 #define FAILED_PART 1e-3

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who runs with whom: pairs of every two, or of suspects with somebody good. */
+#include "lib/pairing/rounds.h"
 #include "lib/base/circle.h"
-#include "lib/pairing/inside.h"
+#include "lib/pairing/blame.h"
+#include "lib/pairing/view.h"
 
 /* What speaks against a pair, the worst first; among equals the order decides. */
 enum { COST_SUSPECTS = 1 << 20, COST_MET = 1 << 10, COST_NOT_GOOD = 1 << 8, COST_CROSS = 1 << 4 };

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/pairing/view.h"
+
 #include <math.h>
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
-#include "lib/pairing/inside.h"
+#include "lib/pairing/level.h"
 
 static bool is_member(const struct pairing_result *r, size_t n, size_t node)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/pairing/words.h"
+
 #include <math.h>
 #include <stdio.h>
 
-#include "lib/pairing/inside.h"
+#include "lib/pairing/view.h"
 
 enum { SUBJECT_SIZE = 128 };
 

@@ -8,7 +8,10 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/reference.h"
+#include "lib/policy/decide_cordon.h"
+#include "lib/policy/decide_drain.h"
 #include "lib/policy/decide_inside.h"
+#include "lib/policy/decide_shared.h"
 #include "lib/policy/fleet_jobs.h"
 #include "lib/report/report.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What findings ask for, who may refuse it, and which nodes are cordoned. */
+#include "lib/policy/decide_cordon.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -36,26 +36,8 @@ struct candidate {
 	bool gathers;
 };
 
-/* Mark what many hosts share, keep the notices, and open the breaker where it is due. */
-void decide_shared(struct deciding *d);
-
-/* What each candidate asks for, and their order. */
-void decide_weigh(struct deciding *d);
-
-/* At most one cordon a node, in that order, while budgets last. */
-void decide_cordons(struct deciding *d);
-
 /* Tests, holds, releases and coverage. */
 void decide_orders(struct deciding *d);
-
-/* Which cordoned nodes are drained; it uses the nodes' scratch. */
-void decide_drains(struct deciding *d);
-
-/* Whose node it is and what people said about it stand before any budget. */
-bool decide_stands_allow(const struct deciding *d, const struct candidate *c, struct refusal *ret);
-
-/* What is known of the finding, for the record. */
-const char *decide_evidence(struct deciding *d, const struct candidate *c);
 
 /* False fills `ret`. */
 bool breaker_allows(const struct breaker *breaker, struct refusal *ret);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What many hosts share is no host's fault. Candidates are grouped by (SKU,
- * check), those by setting and job, and by (domain, check); hosts are counted once per group.
- */
+#include "lib/policy/decide_shared.h"
+
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"

@@ -11,6 +11,11 @@
 #include "lib/sys/file.h"
 #include "lib/sys/paths.h"
 #include "probes/accel/cuda_context.h"
+#include "probes/accel/cuda_gemm.h"
+#include "probes/accel/cuda_memory.h"
+#include "probes/accel/cuda_nvml.h"
+#include "probes/accel/cuda_stream.h"
+#include "probes/accel/cuda_users.h"
 
 static void close_device(struct cuda *c, unsigned device)
 {
@@ -37,7 +42,7 @@ static void cuda_close(struct accel *a)
 	c = cuda_of(a);
 	for (i = 0; i < c->n_devices; i++)
 		close_device(c, i);
-	nvml_free(c->nvml);
+	cuda_nvml_free(c->nvml);
 	gpu_users_release(&c->users);
 	if (c->stuck) {
 		accel_leave_at_once();
@@ -135,7 +140,7 @@ static int open_devices(struct cuda *c, struct err *err)
 /* "cublaslt 130100, driver 580.65.06 (cuda 13.0)"; the first number is the library's own. */
 static void write_version(struct cuda *c)
 {
-	const char *driver = c->nvml ? nvml_driver(c->nvml) : "";
+	const char *driver = c->nvml ? cuda_nvml_driver(c->nvml) : "";
 	char lt[40] = "";
 
 	if (c->libs.lt.version)
@@ -161,7 +166,7 @@ static int open_with(const struct accel_ops *ops, bool products, struct accel **
 		r = gpu_users_load(&c->users, err);
 	if (r < 0)
 		return r;
-	if (c->libs.has_nvml && nvml_new(c, &c->nvml, &why) < 0)
+	if (c->libs.has_nvml && cuda_nvml_new(c, &c->nvml, &why) < 0)
 		(void)snprintf(c->libs.nvml_why, sizeof(c->libs.nvml_why), "%s", why.msg);
 	r = cuda_refuse_shared(c, err);
 	if (r < 0)

@@ -5,6 +5,7 @@
 
 #include "lib/base/err.h"
 #include "lib/sys/watched.h"
+#include "probes/accel/cuda_nvml.h"
 
 /*
  * What an error of the driver means here; every other one is a -EPROTO. The kernels are those of
@@ -49,7 +50,7 @@ static bool is_lost(struct cuda *c, unsigned device)
 {
 	struct nvml_state state;
 
-	return c->nvml && nvml_look(c->nvml, device, 0, &state, NULL) == 0 && state.lost;
+	return c->nvml && cuda_nvml_look(c->nvml, device, 0, &state, NULL) == 0 && state.lost;
 }
 
 int cuda_check(struct cuda *c, unsigned device, unsigned result, const char *what, struct err *err)

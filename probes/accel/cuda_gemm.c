@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Products by cuBLASLt. Its matrices are stored by columns and ours by rows:
- * read by columns each of ours is its own transpose, so that the product asked
- * for is D' = B' A' (n x m), with B first.
- *
- * The algorithm is what the library's heuristic puts first for this shape on
- * this GPU, asked once and pinned: the same on all GPUs of a model with one
- * version of the library, and so comparable between hosts.
- */
+#include "probes/accel/cuda_gemm.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +8,8 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "probes/accel/cuda_context.h"
+#include "probes/accel/cuda_memory.h"
+#include "probes/accel/cuda_stream.h"
 
 /* One type of the factors, as cuBLASLt has it. */
 struct kind {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Pinned memory of the host. Without a node the driver gives it; on a node it is
- * mapped, bound and only then registered, which is when its pages are taken.
- */
+#include "probes/accel/cuda_host.h"
+
 #include <errno.h>
 #include <sys/mman.h>
 
 #include "lib/base/err.h"
 #include "lib/sys/membind.h"
 #include "probes/accel/cuda_context.h"
+#include "probes/accel/cuda_nvml.h"
 
 static int map_on_node(struct cuda *c, unsigned device, const struct accel_memory *memory,
 		       void **ret, struct err *err)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Memory of GPUs, and pinned memory of the host for them. Uploads and
- * downloads go through pinned memory of our own: a copy from plain memory
- * would block in the driver, without a deadline, when the GPU is sick.
- */
+#include "probes/accel/cuda_memory.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +11,8 @@
 #include "lib/sys/file.h"
 #include "lib/sys/paths.h"
 #include "probes/accel/cuda_context.h"
+#include "probes/accel/cuda_host.h"
+#include "probes/accel/cuda_stream.h"
 
 static int check_range(const struct accel_region *r, size_t offset, size_t size, struct err *err)
 {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/accel/cuda_nvml.h"
+
 /*
  * NVML in a worker (worker.h) and one place for a question, which a thread that
  * never answers keeps.
@@ -271,7 +273,7 @@ static int ask(struct nvml *n, int question, unsigned what, struct err *err)
 	return r < 0 ? err_set(err, -r, "NVML does not answer: %s", why.msg) : 0;
 }
 
-int nvml_new(const struct cuda *c, struct nvml **ret, struct err *err)
+int cuda_nvml_new(const struct cuda *c, struct nvml **ret, struct err *err)
 {
 	struct nvml *n = xcalloc(1, sizeof(*n));
 	unsigned i;
@@ -294,7 +296,7 @@ int nvml_new(const struct cuda *c, struct nvml **ret, struct err *err)
 		r = err_set(err, ENOTSUP, "NVML does not start: %s",
 			    n->call.error_string(n->result));
 	if (r < 0) {
-		nvml_free(n);
+		cuda_nvml_free(n);
 		return r;
 	}
 	n->has_facts = ask(n, QUESTION_FACTS, 0, NULL) == 0;
@@ -302,7 +304,7 @@ int nvml_new(const struct cuda *c, struct nvml **ret, struct err *err)
 	return 0;
 }
 
-void nvml_free(struct nvml *n)
+void cuda_nvml_free(struct nvml *n)
 {
 	bool stuck;
 
@@ -321,7 +323,7 @@ struct nvml_facts cuda_nvml_facts(const struct nvml *n, unsigned device)
 	return n && n->has_facts && device < n->n ? n->facts[device] : (struct nvml_facts){ 0 };
 }
 
-const char *nvml_driver(const struct nvml *n)
+const char *cuda_nvml_driver(const struct nvml *n)
 {
 	return n->driver;
 }
@@ -339,8 +341,8 @@ static int look(struct nvml *n, unsigned device, unsigned what, struct nvml_stat
 	return 0;
 }
 
-int nvml_look(struct nvml *n, unsigned device, unsigned what, struct nvml_state *ret,
-	      struct err *err)
+int cuda_nvml_look(struct nvml *n, unsigned device, unsigned what, struct nvml_state *ret,
+		   struct err *err)
 {
 	int r;
 

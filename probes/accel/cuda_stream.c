@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Streams and events. The driver's own waits have no deadline and an event no
- * descriptor to wait for: so it is asked again and again, with a pause that
- * costs nobody a core.
- */
+#include "probes/accel/cuda_stream.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What NVML knows of a GPU in the words of accel.h: what must be equal to
- * compare two values, the state it is in, who else computes on it.
- */
+#include "probes/accel/cuda_users.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,6 +11,7 @@
 #include "lib/sys/file.h"
 #include "lib/sys/paths.h"
 #include "probes/accel/cuda.h"
+#include "probes/accel/cuda_nvml.h"
 
 static int look(struct cuda *c, unsigned device, unsigned what, struct nvml_state *ret,
 		struct err *err)
@@ -21,7 +20,7 @@ static int look(struct cuda *c, unsigned device, unsigned what, struct nvml_stat
 		return err_set(err, ENODEV, "no GPU %u: this host has %u", device, c->n_devices);
 	if (!c->nvml)
 		return err_set(err, ENOTSUP, "no NVML: %s", c->libs.nvml_why);
-	return nvml_look(c->nvml, device, what, ret, err);
+	return cuda_nvml_look(c->nvml, device, what, ret, err);
 }
 
 int cuda_refuse_shared(const struct cuda *c, struct err *err)

@@ -13,6 +13,11 @@
 #include "lib/sys/file.h"
 #include "lib/sys/host.h"
 #include "lib/sys/paths.h"
+#include "probes/accel/host_event.h"
+#include "probes/accel/host_gemm.h"
+#include "probes/accel/host_memory.h"
+#include "probes/accel/host_stream.h"
+#include "probes/accel/host_topology.h"
 
 static void host_close(struct accel *a)
 {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/accel/host_event.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -6,6 +8,7 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "probes/accel/host.h"
+#include "probes/accel/host_stream.h"
 
 /* Invariant: passed <= recorded; stamp_ns is that of the newest record when equal. */
 struct accel_event {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/accel/host_gemm.h"
+
 #include <cblas.h>
 #include <errno.h>
 #include <limits.h>
@@ -9,6 +11,8 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "probes/accel/host.h"
+#include "probes/accel/host_memory.h"
+#include "probes/accel/host_stream.h"
 
 struct accel_gemm {
 	const struct host *host;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/accel/host_memory.h"
+
 #include <errno.h>
 #include <linux/mempolicy.h>
 #include <stdio.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/accel/host_stream.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,6 +13,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/sys/file.h"
 #include "probes/accel/host.h"
+#include "probes/accel/host_memory.h"
 
 struct queued {
 	struct host_work work;

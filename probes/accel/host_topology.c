@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/accel/host_topology.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

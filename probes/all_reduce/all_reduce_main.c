@@ -5,6 +5,7 @@
 #include "lib/base/err.h"
 #include "probes/accel/accel.h"
 #include "probes/all_reduce/reduce.h"
+#include "probes/all_reduce/reduce_run.h"
 #include "probes/rnic_pair/pair_gpu.h"
 
 enum { OPT_PEERS = 0x200, OPT_RANK, OPT_TOKEN_FILE, OPT_FORCE, DECIMAL = 10 };

@@ -14,6 +14,7 @@
 
 #include "probes/all_reduce/reduce_guard.h"
 #include "probes/all_reduce/reduce_message.h"
+#include "probes/coll/coll_data.h"
 #include "probes/harness/probe.h"
 #include "probes/rdma/oob.h"
 #include "probes/rnic_pair/pair.h"
@@ -76,48 +77,7 @@ struct reduce_session {
 	char why[PAIR_NOTE_SIZE];
 };
 
-/* Over lines that are open: rank 0's `peers` by rank, or the line to it. 0 with all emitted;
- * else what was not measured has been emitted with the reason, and is in `err` too. */
-int reduce_session_run(struct reduce_session *s, struct err *err);
-/* What the ports of this host, made ready, and its options say; borrowed. */
-void reduce_session_take(struct reduce_session *s, const struct pair_plan *plan);
-
-/* No line is open, nobody suspected. */
-void reduce_session_init(struct reduce_session *s);
-void reduce_session_release(struct reduce_session *s);
-
-/* Find each other: listen at the first address, or dial it. -EINVAL: no such address. */
-int reduce_meet(struct reduce_session *s, uint64_t deadline_us, struct err *err);
-
-/* The whole probe. Errors as struct probe_desc's run(). */
-int reduce_run(struct probe *probe, struct rdma_engine *engine, struct err *err);
-
 /* --- shared by the files of the session --- */
-
-int reduce_lead(struct reduce_session *s, struct err *err);
-int reduce_follow(struct reduce_session *s, struct err *err);
-
-int reduce_say(struct oob *line, const struct reduce_message *m, uint64_t deadline_us,
-	       struct err *err);
-int reduce_hear(struct oob *line, uint64_t deadline_us, struct reduce_message *ret, struct err *err);
-
-/* "rank 2 (node-c)", or its address while its name is not known. New memory. */
-char *reduce_name(const struct reduce_session *s, unsigned rank);
-
-/* What all do together on the rail: without sums in memory of GPUs (coll/verbs.h). */
-struct coll_op reduce_op(const struct reduce_session *s);
-
-/* This rank's part of each question; `ret` is its answer. */
-void reduce_open(struct reduce_session *s, uint64_t rail, struct reduce_message *ret);
-void reduce_join(struct reduce_session *s, const struct coll_offer *of_neighbours,
-		 struct reduce_message *ret);
-void reduce_go(struct reduce_session *s, const struct reduce_message *go,
-	       const struct coll_watch *watch, struct reduce_message *ret);
-void reduce_shut(struct reduce_session *s);
-
-/* Whose traffic went through this rank's port, told how often all had to send again. */
-void reduce_see(struct reduce_session *s, const struct reduce_message *whose,
-		struct reduce_message *ret);
 
 /* Of the windows of a rail, by rank. */
 struct reduce_tally {
@@ -129,17 +89,3 @@ struct reduce_tally {
 	char foreign[PAIR_NOTE_SIZE]; /* whose port had traffic of others; "": nobody's */
 	size_t n;
 };
-
-/* Rank 0: a window that all have answered, itself with `own`. */
-void reduce_tally_add(struct reduce_session *s, const struct reduce_message *own,
-		      struct reduce_tally *t);
-
-/* The REDUCE_RESULT of one window or more, which are put in order. */
-struct reduce_message reduce_tally_result(const struct reduce_session *s, uint64_t rail,
-					  struct reduce_tally *t);
-
-/* What the rail came to; errors of emit(). */
-int reduce_emit(struct reduce_session *s, const struct reduce_message *result);
-
-/* All rails that were not told of: nothing was measured there, for `why`. */
-int reduce_emit_rest(struct reduce_session *s, int state, const char *why);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a rank prints of a rail: only what it saw itself, and whom rank 0 found slow. */
+#include "probes/all_reduce/reduce_emit.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
 #include "probes/all_reduce/reduce.h"
+#include "probes/all_reduce/reduce_part.h"
+#include "probes/coll/coll_data.h"
 #include "probes/rdma/gid.h"
 #include "probes/rdma/ports.h"
 #include "probes/rnic_pair/pair_gpu.h"

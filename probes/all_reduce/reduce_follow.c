@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ranks that dialled: they do what rank 0 asks for, and listen for it to stop them. */
+#include "probes/all_reduce/reduce_follow.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -8,6 +9,8 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "probes/all_reduce/reduce.h"
+#include "probes/all_reduce/reduce_emit.h"
+#include "probes/all_reduce/reduce_part.h"
 
 /* A frame that has begun to come is all there by then. */
 #define FRAME_US (5 * USEC_PER_SEC)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rank 0: asks all others, waits for all answers, and tells all when it is over. */
+#include "probes/all_reduce/reduce_lead.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -9,6 +10,9 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "probes/all_reduce/reduce.h"
+#include "probes/all_reduce/reduce_emit.h"
+#include "probes/all_reduce/reduce_part.h"
+#include "probes/all_reduce/reduce_tally.h"
 
 enum { PINGS = 8, TRIAL_OPS = 2, NSEC_PER_USEC = 1000 };
 

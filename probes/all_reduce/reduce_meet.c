@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the ranks find each other: all dial rank 0. */
+#include "probes/all_reduce/reduce_meet.h"
+
 #include <errno.h>
 #include <stdio.h>
 
@@ -9,6 +10,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/sys/file.h"
 #include "probes/all_reduce/reduce.h"
+#include "probes/all_reduce/reduce_part.h"
 
 /* One that knows the token and then says nothing must not keep the others out for long. */
 #define HELLO_US (5 * USEC_PER_SEC)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One rank's part: its ring, and operations on it. */
+#include "probes/all_reduce/reduce_part.h"
+
 #include <errno.h>
 #include <stdio.h>
 
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "probes/all_reduce/reduce.h"
+#include "probes/coll/coll_data.h"
 #include "probes/memory/numa.h"
 #include "probes/rnic_pair/pair_gpu.h"
 

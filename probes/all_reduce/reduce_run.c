@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/all_reduce/reduce_run.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -7,6 +9,11 @@
 #include "lib/base/xalloc.h"
 #include "lib/sys/host.h"
 #include "probes/all_reduce/reduce.h"
+#include "probes/all_reduce/reduce_emit.h"
+#include "probes/all_reduce/reduce_follow.h"
+#include "probes/all_reduce/reduce_lead.h"
+#include "probes/all_reduce/reduce_meet.h"
+#include "probes/all_reduce/reduce_part.h"
 #include "probes/all_reduce/reduce_permit.h"
 #include "probes/rnic_pair/pair_plan.h"
 

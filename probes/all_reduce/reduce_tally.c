@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the ranks' windows come to: the rate of each link, how late each came, which link is slow. */
+#include "probes/all_reduce/reduce_tally.h"
+
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
 #include "probes/all_reduce/reduce.h"
+#include "probes/all_reduce/reduce_part.h"
 #include "probes/coll/blame.h"
 
 void reduce_tally_add(struct reduce_session *s, const struct reduce_message *own,

@@ -23,6 +23,7 @@
 #include "probes/accel/accel.h"
 #include "probes/coll/coll.h"
 #include "probes/coll/nccl.h"
+#include "probes/coll/nccl_load.h"
 
 enum {
 	ALL_TO_ALL_SIZE_MIN = 64 * 1024,
@@ -98,29 +99,6 @@ struct all_to_all {
 	void *guard;  /* of the kind; owned */
 };
 
-/* What belongs to `t`; the plan is of who made it. */
-void all_to_all_release(struct all_to_all *t);
-
-/* Data, sizes and pairs of a group that is set up. What the sink returned. */
-int all_to_all_measure(struct all_to_all *t);
-
-/* --- all_to_all_gpus.c --- */
-
-extern const struct all_to_all_kind all_to_all_gpus;
-
-/*
- * Measure and emit. -ENODEV with fewer than two GPUs, else what `emit` returned.
- * A GPU or link that hangs or fails is a sample.
- */
-int all_to_all_run_gpus(struct all_to_all_plan *plan, struct err *err);
-
-/* --- all_to_all_rnics.c --- */
-
-extern const struct all_to_all_kind all_to_all_rnics;
-
-/* The same over the ports of `plan->ports`, which are open. -ENODEV with fewer than two. */
-int all_to_all_run_rnics(struct all_to_all_plan *plan, struct err *err);
-
 /* --- samples --- */
 
 /* A sample of `check` with params for operations of `bytes`. */
@@ -146,37 +124,6 @@ int all_to_all_tell_busy(struct all_to_all *t);
 
 /* Subjects of a set of ranks. New vector. */
 char **all_to_all_subjects(const struct all_to_all *t, uint64_t ranks);
-
-/* --- all_to_all_rate.c --- */
-
-/*
- * One operation of `bytes`, in its time. False when it did not end: that was
- * told as a sample of `check`, and t->over is set.
- */
-bool all_to_all_once(struct all_to_all *t, const char *check, uint64_t bytes);
-
-/* all_to_all.correct. What the sink returned. */
-int all_to_all_verify(struct all_to_all *t);
-
-/* all_to_all.size_bw of each size, and t->total of the largest. What the sink returned. */
-int all_to_all_rate(struct all_to_all *t);
-
-/* --- all_to_all_pairs.c --- */
-
-/* pair_bw of each ordered pair; what is slow among them goes to t->total's note. */
-int all_to_all_pairs(struct all_to_all *t);
-
-/*
- * The end through whose pairs less flows: the median of its row and column is below
- * 97 % of the median of the others' (n x n rates, n >= 3); COLL_NOBODY. Pure.
- */
-int all_to_all_slow(const double *pairs, unsigned n, double *ret_part);
-
-/*
- * The slowest pair, when it is below 97 % of the median of all and no end is slow (n >= 3). False:
- * none. Pure.
- */
-bool all_to_all_slow_pair(const double *pairs, unsigned n, struct coll_move *ret, double *ret_part);
 
 /* --- links --- */
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/all_to_all/all_to_all_gpus.h"
+
 /* All GPUs of the host through NCCL. */
 #include <errno.h>
 #include <inttypes.h>
@@ -8,6 +10,8 @@
 #include "lib/base/xalloc.h"
 #include "probes/accel/watch.h"
 #include "probes/all_to_all/all_to_all.h"
+#include "probes/all_to_all/all_to_all_run.h"
+#include "probes/coll/nccl_load.h"
 
 /* Part of a GPU's memory that its two buffers may take. */
 enum { MEMORY_PART = 8, BUFFERS = 2 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "probes/all_to_all/all_to_all_options.h"
+#include "probes/all_to_all/all_to_all_start.h"
 
 enum { OPT_SET = 0x200, OPT_SIZE, OPT_ENGINE, OPT_GID_INDEX, OPT_MTU, OPT_DEPTH, DECIMAL = 10 };
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Each ordered pair of ends, as many at once as share no end: the rounds of the
- * circle method, once in each direction. What is low in one end's row and column
- * is that end's links; a low cell alone is between the two.
- */
+#include "probes/all_to_all/all_to_all_pairs.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +9,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/stats.h"
 #include "probes/all_to_all/all_to_all.h"
+#include "probes/all_to_all/all_to_all_rate.h"
 
 enum { PAIR_WINDOWS = 8, PAIR_REPEAT = 8 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations of all ends: their data, and how fast they are by size. */
+#include "probes/all_to_all/all_to_all_rate.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -10,6 +11,7 @@
 #include "lib/base/xalloc.h"
 #include "probes/accel/watch.h"
 #include "probes/all_to_all/all_to_all.h"
+#include "probes/coll/coll_data.h"
 
 enum {
 	ONCE_US = 5000000, /* longest for one operation, or COLL_REPEAT_MAX of them */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/all_to_all/all_to_all_rnics.h"
+
 /* All RDMA ports of the host over the fabric, on its memory: without GPUs, and in guests. */
 #include <errno.h>
 #include <math.h>
@@ -7,6 +9,7 @@
 
 #include "lib/base/xalloc.h"
 #include "probes/all_to_all/all_to_all.h"
+#include "probes/all_to_all/all_to_all_run.h"
 #include "probes/coll/verbs_exchange.h"
 #include "probes/rdma/gid.h"
 #include "probes/rdma/port_guard.h"

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/all_to_all/all_to_all_run.h"
+
 #include <stdlib.h>
 
 #include "probes/all_to_all/all_to_all.h"
+#include "probes/all_to_all/all_to_all_pairs.h"
+#include "probes/all_to_all/all_to_all_rate.h"
 
 int all_to_all_measure(struct all_to_all *t)
 {

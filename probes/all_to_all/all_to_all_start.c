@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the command line to a measurement, with GPUs or with RNICs. */
-#include "probes/all_to_all/all_to_all_options.h"
+#include "probes/all_to_all/all_to_all_start.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,6 +7,10 @@
 
 #include "lib/base/xalloc.h"
 #include "probes/accel/watch.h"
+#include "probes/all_to_all/all_to_all_gpus.h"
+#include "probes/all_to_all/all_to_all_options.h"
+#include "probes/all_to_all/all_to_all_rnics.h"
+#include "probes/coll/nccl_load.h"
 #include "probes/rnic_pair/pair_plan.h"
 
 static const double end_part = 0.1;

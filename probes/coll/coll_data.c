@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ranks exchange, what it must come to, and how fast that was. */
+#include "probes/coll/coll_data.h"
+
 #include <math.h>
 
 #include "lib/base/err.h"

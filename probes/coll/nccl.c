@@ -10,6 +10,7 @@
 #include "lib/base/xalloc.h"
 #include "probes/coll/nccl_comm.h"
 #include "probes/coll/nccl_hang.h"
+#include "probes/coll/nccl_load.h"
 
 enum { NSEC_PER_USEC = 1000, COPY_US = 5000000 /* longest wait for copies on a GPU */ };
 

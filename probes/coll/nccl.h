@@ -22,6 +22,7 @@
 #include "probes/accel/accel.h"
 #include "probes/coll/coll.h"
 #include "probes/coll/nccl_abi.h"
+#include "probes/coll/nccl_load.h"
 
 enum {
 	NCCL_READY_US = 20000000, /* longest that communicators may take to be ready */
@@ -29,22 +30,7 @@ enum {
 	NCCL_DRAIN_US = 500000,	  /* after that, for what is left on the GPUs to end */
 	NCCL_POLL_US = 100,	  /* between two looks at work under way */
 	NCCL_POLL_LAUNCH_US = 10, /* while the next operation is put, that a GPU may wait for */
-	NCCL_VERSION_TEXT_SIZE = 32,
 };
-
-/* What was loaded; it stays loaded. */
-struct nccl_library {
-	struct nccl call;
-	char version[NCCL_VERSION_TEXT_SIZE]; /* "nccl 2.28.9" */
-};
-
-/*
- * Load libnccl.so.2. It is told, in the environment of this process, what a
- * probe needs: an RDMA timeout of seconds (NCCL_IB_TIMEOUT=17), no port of
- * its own beside a job's (NCCL_RAS_ENABLE=0), words on stderr and not between
- * samples. -ENOTSUP with the sentence: missing, broken, or before 2.14.
- */
-int nccl_load(struct nccl_library *ret, struct err *err);
 
 struct nccl_setup {
 	const struct nccl_library *library;

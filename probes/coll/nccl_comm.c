@@ -13,6 +13,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "probes/coll/nccl_load.h"
 
 /*
  * An abort sets a flag that waiting kernels look at, and then frees what the

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/coll/nccl_load.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,8 +8,12 @@
 #include "probes/accel/watch.h"
 #include "probes/gemm/gemm_burn.h"
 #include "probes/gemm/gemm_busy.h"
+#include "probes/gemm/gemm_chain.h"
+#include "probes/gemm/gemm_check.h"
+#include "probes/gemm/gemm_data.h"
 #include "probes/gemm/gemm_device.h"
 #include "probes/gemm/gemm_launch.h"
+#include "probes/gemm/gemm_rate.h"
 
 /* Part of a device's memory that its three matrices may take. */
 static const double memory_part = 0.25;

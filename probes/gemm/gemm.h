@@ -19,6 +19,7 @@
 #include "lib/report/report.h"
 #include "probes/accel/accel.h"
 #include "probes/coll/nccl.h"
+#include "probes/coll/nccl_load.h"
 
 struct numa_host; /* probes/memory/numa.h */
 
@@ -138,49 +139,6 @@ int gemm_run(struct gemm_plan *plan, struct err *err);
  */
 int gemm_run_watched(const struct gemm_plan *plan, uint64_t deadline_us, struct err *err);
 
-/* --- gemm_window.c --- */
-
-/* A stretch of time in which devices fill windows. */
-struct gemm_stretch {
-	uint64_t window_us; /* length of a window */
-	uint64_t end_us;    /* from then on no more windows are put than must be */
-	uint64_t last_us;   /* what is late then is left */
-	bool counts;	    /* the windows are a measurement */
-};
-
-/* From now on windows do not count; from now on they do, those that are in flight excepted. */
-void gemm_windows_warm(struct gemm_run *run);
-void gemm_windows_count(struct gemm_run *run);
-
-/*
- * Put what is wanted and take what is over; for what is not `slice_us` may
- * pass for each device. False when the stretch is over.
- */
-bool gemm_windows_turn(struct gemm_run *run, const struct gemm_stretch *stretch, uint64_t slice_us);
-
-/* The same until it is over. */
-void gemm_windows_fill(struct gemm_run *run, const struct gemm_stretch *stretch);
-
-/* --- gemm_rate.c --- */
-
-/* Warm up and measure all live devices at once, emit gemm.rate for each device. */
-int gemm_rate(struct gemm_run *run);
-
-/* --- gemm_clock.c --- */
-
-/* Look at the clocks of all live devices, when it is time and the plan is of GPUs. */
-void gemm_clock_look(struct gemm_run *run, uint64_t now_us);
-
-/* "SM clock 1410 MHz on average ..., held back by SW power cap"; NULL when unknown. New memory. */
-char *gemm_clock_words(const struct gemm_device *d);
-
-/*
- * gemm.per_clock: the rate of `d` in FLOP per cycle and SM. A GPU that is slow
- * with a low clock is throttled or a poor one of its kind; slow at a normal
- * clock something is wrong with it. False when the clock is unknown.
- */
-bool gemm_clock_sample(const struct gemm_device *d, struct sample *ret);
-
 /* --- one product on one device --- */
 
 /* Regions and product for `shape` on the device; release with gemm_job_release(). */
@@ -210,31 +168,6 @@ struct gemm_sizes gemm_sizes(const struct accel_gemm_shape *shape);
 /* The other one, for trying again: another way through the device. */
 struct accel_gemm_shape gemm_other_shape(const struct accel_gemm_shape *shape);
 
-/* --- gemm_cause.c --- */
-
-/* Same model, same way through it: what may be compared in every bit, and in speed. */
-bool gemm_same_kind(const struct gemm_device *a, const struct gemm_device *b);
-
-/*
- * Why a GPU that is 5 % slower than its peers here is so: a word for the sample's
- * code and new memory for its note. False when it is not, or when clocks are unknown.
- */
-bool gemm_cause(const struct gemm_run *run, const struct gemm_device *d, const char **ret_code,
-		char **ret_words);
-
-/* gemm.host_rate: that of the slowest GPU, which all others wait for. False unless all were measured. */
-bool gemm_host_sample(const struct gemm_run *run, struct sample *ret);
-
-/* --- gemm_check.c --- */
-
-/* Verify products on all live devices at once, emit gemm.correct for each device. */
-int gemm_check(struct gemm_run *run);
-
-/* --- gemm_chain.c --- */
-
-/* Where the plan wants it, measure a chain of small work on each live device, emit gemm.chain. */
-int gemm_chain(struct gemm_run *run);
-
 /* --- gemm_overlap.c --- */
 
 /*
@@ -243,73 +176,3 @@ int gemm_chain(struct gemm_run *run);
  * hangs or fails is a sample of the GPU at fault.
  */
 int gemm_overlap(struct gemm_run *run);
-
-/* --- gemm_data.c --- */
-
-/* The next number of a seeded sequence (splitmix64, Steele, Lea, Flood 2014). */
-uint64_t gemm_random(uint64_t *state);
-
-/*
- * Fill `n` elements with seeded values, uniform in [-1, 1): zeros, and integers, would draw less
- * power than real data. FP8 takes what it has nearest. What they are is GEMM_DATA of the params:
- * two rates are compared when it is the same, so that whoever changes the values changes the word.
- */
-#define GEMM_DATA "uniform"
-void gemm_fill_random(enum accel_dtype dtype, size_t n, uint64_t seed, void *out);
-
-/* Element `i` as a number. Not of FP8. */
-double gemm_value(enum accel_dtype dtype, const void *elements, size_t i);
-
-/*
- * The power of two that the integers of the product with this seed are times: faults depend on the
- * range of the data. One of three, so that neither factors nor sums leave the type.
- */
-int gemm_power(enum accel_dtype dtype, uint64_t seed);
-
-/* Write small integers (-2 to 2) times 2^power as elements of `dtype`, each exact in all of them. */
-void gemm_fill_ints(enum accel_dtype dtype, size_t n, const int8_t *ints, int power, void *out);
-
-/*
- * Take 2^(2 power) out of the elements of a product (F32 or F64). What is not zero does
- * not become zero: a wrong bit must not be lost.
- */
-void gemm_unscale(enum accel_dtype out, size_t n, int power, void *elements);
-
-/* --- gemm_verify.c --- */
-
-/*
- * Integer factors with what their product must sum to. With entries of -2 to 2
- * every partial sum is an integer of at most 4 k, exact in f32 for k < 2^22
- * and so independent of order, tile and algorithm: the sums are compared
- * exactly, without tolerance (algorithm-based fault tolerance after Huang and
- * Abraham, IEEE TC 1984, on integers).
- */
-struct gemm_ints {
-	unsigned m, n, k;
-	int8_t *a, *b;	    /* m x k and k x n, row-major */
-	int64_t *row, *col; /* A (B 1) and (1^T A) B */
-	int64_t *weights;   /* w, one a column, 1 to 65536 */
-	int64_t *weighted;  /* A (B w): what cancels in a row does not cancel here */
-};
-
-/* What is wrong with a product. */
-struct gemm_wrong {
-	uint64_t count;	   /* wrong elements; 0: it is right */
-	bool at_least;	   /* there may be more than were counted */
-	unsigned row, col; /* of the first found */
-	double got;
-	int64_t expected;
-};
-
-/* -ENOMEM. */
-int gemm_ints_new(unsigned m, unsigned n, unsigned k, uint64_t seed, struct gemm_ints *ret);
-void gemm_ints_release(struct gemm_ints *ints);
-
-/*
- * Verify `c`, m x n row-major elements of `out` (F32 or F64). -ENOMEM. An
- * element equal to its integer is right (minus zero is zero); NaN, infinities,
- * fractions and impossible integers are located directly, the others by the
- * rows and columns whose sums are off, recomputed element by element.
- */
-int gemm_verify(const struct gemm_ints *ints, enum accel_dtype out, const void *c,
-		struct gemm_wrong *ret);

@@ -11,6 +11,7 @@
 #include "probes/gemm/gemm_busy.h"
 #include "probes/gemm/gemm_device.h"
 #include "probes/gemm/gemm_overlap.h"
+#include "probes/gemm/gemm_window.h"
 
 enum {
 	BURN_WINDOW_US = 200000, /* long beside a launch, short beside a slot */

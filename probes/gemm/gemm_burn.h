@@ -16,6 +16,7 @@
 
 #include "probes/gemm/gemm.h"
 #include "probes/gemm/gemm_burn_cause.h"
+#include "probes/gemm/gemm_window.h"
 
 struct overlap;
 

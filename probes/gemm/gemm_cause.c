@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Why a GPU is slower than others of its kind on this host: its rate is what it
- * does in a clock cycle times its clock. A low clock is throttling, a setting or
- * the lottery of silicon, as the driver says; less work a cycle is a defect or
- * somebody else. Whether it is too slow is for the judge, who knows more than this host.
- */
+#include "probes/gemm/gemm_cause.h"
+
 #include <math.h>
 #include <stdlib.h>
 

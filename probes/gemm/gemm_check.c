@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Are the products right? Rounds of one exact integer product on all devices
- * at once, each verified on the host. A wrong one is tried again on the same
- * device in other memory and another shape: wrong again is fatal, once is a
- * warning.
- */
+#include "probes/gemm/gemm_check.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
+#include "probes/gemm/gemm_data.h"
 #include "probes/gemm/gemm_device.h"
+#include "probes/gemm/gemm_verify.h"
 #include "probes/gemm/gemm_vote.h"
 
 enum { AGAIN_PRODUCTS = 4 };

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The clock under load. Two hosts with the same parts differ in it by design
- * (silicon, cooling, a power limit), so it is no parameter of a comparison: it
- * is what the rate is divided by, and words beside it.
- */
+#include "probes/gemm/gemm_clock.h"
+
 #include <math.h>
 #include <stdio.h>
 

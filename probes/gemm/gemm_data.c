@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/gemm/gemm_data.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>

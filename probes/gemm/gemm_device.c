@@ -7,6 +7,7 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "probes/accel/watch.h"
+#include "probes/gemm/gemm_data.h"
 
 bool gemm_live(const struct gemm_device *d)
 {

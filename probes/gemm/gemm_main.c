@@ -8,6 +8,7 @@
 #include "lib/sys/host.h"
 #include "lib/sys/paths.h"
 #include "probes/accel/watch.h"
+#include "probes/coll/nccl_load.h"
 #include "probes/gemm/gemm.h"
 #include "probes/gemm/gemm_engines.h"
 #include "probes/harness/probe.h"

@@ -20,8 +20,12 @@
 #include "lib/base/xalloc.h"
 #include "lib/sys/term.h"
 #include "probes/accel/watch.h"
+#include "probes/coll/coll_data.h"
+#include "probes/coll/nccl_load.h"
 #include "probes/gemm/gemm_busy.h"
+#include "probes/gemm/gemm_clock.h"
 #include "probes/gemm/gemm_device.h"
+#include "probes/gemm/gemm_window.h"
 
 enum {
 	ONCE_US = 5000000,	  /* longest for what coll_run() does in one go */

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "probes/gemm/gemm.h"
+#include "probes/gemm/gemm_window.h"
 
 enum { OVERLAP_GOES_MAX = 4096 }; /* whose bandwidth is kept */
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/gemm/gemm_rate.h"
+
 /* The rate of each device while all of them work. */
 #include <errno.h>
 #include <math.h>
@@ -6,7 +8,10 @@
 #include "lib/base/clock.h"
 #include "lib/base/xalloc.h"
 #include "probes/gemm/gemm_busy.h"
+#include "probes/gemm/gemm_cause.h"
+#include "probes/gemm/gemm_clock.h"
 #include "probes/gemm/gemm_device.h"
+#include "probes/gemm/gemm_window.h"
 
 enum {
 	WARM_WINDOW_US = 50000, /* of the warm-up: short, the speed is not known yet */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/gemm/gemm_verify.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
 #include "probes/gemm/gemm.h"
+#include "probes/gemm/gemm_data.h"
 
 /* Work spent on locating wrong elements; past it the count is "at least". */
 enum { LOCATE_WORK_MAX = 1 << 30, LOCATE_ODD_MAX = 1024 };

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
+#include "probes/gemm/gemm_cause.h"
+#include "probes/gemm/gemm_data.h"
 #include "probes/gemm/gemm_device.h"
 #include "probes/gemm/gemm_vote_words.h"
 

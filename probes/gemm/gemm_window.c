@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Windows: several products between two events, timed by the device's own
- * clock. A few are always put ahead, so that no device waits for the one who
- * counts. Nobody waits for a device that is late either: each fills its windows
- * at its own pace until the stretch ends.
- */
+#include "probes/gemm/gemm_window.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
 
 #include "lib/base/clock.h"
+#include "probes/gemm/gemm_clock.h"
 #include "probes/gemm/gemm_device.h"
 
 enum {

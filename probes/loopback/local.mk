@@ -4,8 +4,8 @@ noinst_LIBRARIES += libloopback.a
 libloopback_a_SOURCES = probes/loopback/data.c probes/loopback/data.h probes/loopback/loopback.h \
 	probes/loopback/loopback_answers.c probes/loopback/loopback_answers.h probes/loopback/loopback_cell.c \
 	probes/loopback/loopback_gpu.c probes/loopback/loopback_gpu.h probes/loopback/loopback_known.c \
-	probes/loopback/loopback_known.h probes/loopback/loopback_mesh.c probes/loopback/loopback_progress.c \
-	probes/loopback/loopback_progress.h probes/loopback/loopback_run.c probes/loopback/session.c \
+	probes/loopback/loopback_known.h probes/loopback/loopback_mesh.c probes/loopback/loopback_mesh.h probes/loopback/loopback_progress.c \
+	probes/loopback/loopback_progress.h probes/loopback/loopback.c probes/loopback/session.c \
 	probes/loopback/session.h
 if HAVE_VERBS
 probes_PROGRAMS += assay-probe-loopback

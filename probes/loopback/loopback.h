@@ -94,13 +94,6 @@ struct loopback_host {
 };
 
 /*
- * Measure the cells that the options of the probe ask for until its deadline,
- * on the clock of the engine. What there is no time for are samples of state
- * timeout. Fails only as probe_emit() does.
- */
-int loopback_mesh(const struct loopback_host *host);
-
-/*
  * All cells of `engine` that the options ask for, to the memory of the NUMA nodes and of the
  * GPUs of `accel` (NULL: no GPU engine). Errors as struct probe_desc's run().
  */

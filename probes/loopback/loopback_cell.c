@@ -8,6 +8,7 @@
 #include "lib/topology/topology.h"
 #include "probes/accel/watch.h"
 #include "probes/loopback/session.h"
+#include "probes/rdma/flow_latency.h"
 #include "probes/rdma/flow_many.h"
 #include "probes/rdma/ports.h"
 

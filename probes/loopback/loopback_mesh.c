@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order and company in which cells are measured, and the time that each gets. */
+#include "probes/loopback/loopback_mesh.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,6 +11,9 @@
 #include "probes/loopback/loopback_known.h"
 #include "probes/loopback/loopback_progress.h"
 #include "probes/memory/numa.h"
+#include "probes/rdma/mesh_groups.h"
+#include "probes/rdma/mesh_low.h"
+#include "probes/rdma/mesh_quick.h"
 #include "probes/rdma/mesh_topology.h"
 
 /* A cell of less cannot fill its windows; of more it learns nothing. */

@@ -112,33 +112,8 @@ struct gpu_job {
 	unsigned n_lanes;
 };
 
-/*
- * Measure and emit for all GPUs of the engine; a GPU that hangs, fails or is in
- * use is a sample. -ENODEV without any; else what `emit` returned.
- */
-int gpu_run(struct gpu_plan *plan, struct err *err);
-
 /* Does it go through pages of the host? */
 static inline bool gpu_kind_needs_host(enum gpu_kind kind)
 {
 	return kind != GPU_OWN && kind != GPU_P2P;
 }
-
-/* --- gpu_link.c --- */
-
-/* Fill `link` from sysfs, while copies of it are under way. */
-void gpu_link_look(struct gpu_device *d);
-
-/* --- gpu_main.c --- */
-
-/*
- * Start the driver within `part` of the probe's budget; from then on the process ends without
- * closing it. -ENOTSUP when it cannot be used, -ETIMEDOUT when it has not come back by then.
- */
-int gpu_start(const struct probe *probe, double part, struct accel **ret, struct err *err);
-
-/*
- * gpu_run() for a probe, until its deadline, in a thread of its own, since a driver's call may not
- * come back: then it is -ETIMEDOUT, with a sample of the GPU that was asked last.
- */
-int gpu_probe(struct probe *probe, struct accel *accel, uint64_t copy_bytes, struct err *err);

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "probes/memory/gpu_device.h"
+#include "probes/memory/gpu_link.h"
 
 enum {
 	BATCH_MAX = 250,   /* copies of one window: three windows fit into a stream's queue */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * How the PCIe link of a GPU ran while copies were on it, by the kernel: an idle
- * one may have slowed down, one under load must not have.
- */
+#include "probes/memory/gpu_link.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 

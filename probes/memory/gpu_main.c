@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/memory/gpu_main.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -7,6 +9,7 @@
 #include "probes/accel/watch.h"
 #include "probes/harness/probe.h"
 #include "probes/memory/gpu.h"
+#include "probes/memory/gpu_run.h"
 
 /* From such a budget on there is time for the pattern. */
 enum { PATTERN_BUDGET_US = 20000000 };

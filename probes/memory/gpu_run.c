@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/memory/gpu_run.h"
+
 #include <errno.h>
 #include <stdlib.h>
 

@@ -9,11 +9,11 @@ libmemory_a_SOURCES = probes/memory/buffer.c probes/memory/buffer.h probes/memor
 	probes/memory/session.h probes/memory/sizing.c probes/memory/sizing.h probes/memory/team.c probes/memory/team.h \
 	probes/memory/verify.c probes/memory/verify.h
 probes_PROGRAMS += assay-probe-memory
-assay_probe_memory_SOURCES = probes/memory/gpu_main.c probes/memory/memory_main.c
+assay_probe_memory_SOURCES = probes/memory/gpu_main.c probes/memory/gpu_main.h probes/memory/memory_main.c
 assay_probe_memory_LDADD = libmemorygpu.a libmemory.a libaccelcuda.a libaccel.a $(TOPOLOGY_LIBS) $(PROBE_LIBS)
 
 # Knows no engine.
 noinst_LIBRARIES += libmemorygpu.a
 libmemorygpu_a_SOURCES = probes/memory/gpu.h probes/memory/gpu_copy.c probes/memory/gpu_copy.h \
-	probes/memory/gpu_device.c probes/memory/gpu_device.h probes/memory/gpu_link.c probes/memory/gpu_pattern.c \
-	probes/memory/gpu_pattern.h probes/memory/gpu_run.c probes/memory/gpu_sample.c probes/memory/gpu_sample.h
+	probes/memory/gpu_device.c probes/memory/gpu_device.h probes/memory/gpu_link.c probes/memory/gpu_link.h probes/memory/gpu_pattern.c \
+	probes/memory/gpu_pattern.h probes/memory/gpu_run.c probes/memory/gpu_run.h probes/memory/gpu_sample.c probes/memory/gpu_sample.h

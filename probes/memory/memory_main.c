@@ -12,6 +12,7 @@
 #include "probes/harness/probe.h"
 #include "probes/memory/cell.h"
 #include "probes/memory/gpu.h"
+#include "probes/memory/gpu_main.h"
 #include "probes/memory/session.h"
 
 enum { OPT_ENGINE = 0x200, OPT_SIZE };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small requests one after the other, and how long each is under way. */
+#include "probes/rdma/flow_latency.h"
+
 #include <errno.h>
 #include <sched.h>
 

@@ -97,9 +97,6 @@ bool mesh_crosses(const struct mesh_cell *cell, unsigned link);
 /* Two cells cannot be measured at the same time without one changing the other. */
 bool mesh_share(const struct mesh *m, unsigned a, unsigned b);
 
-/* Few cells that detect and tell apart, the most telling first; each port and memory in one. */
-void mesh_quick(const struct mesh *m, struct mesh_set *ret);
-
 /* True when the link with `left` bytes per second limits the cell. */
 bool mesh_limits(const struct mesh *m, unsigned link, double left, unsigned cell);
 
@@ -109,28 +106,6 @@ bool mesh_limits(const struct mesh *m, unsigned link, double left, unsigned cell
  */
 void mesh_rounds(const struct mesh *m, const unsigned *cells, size_t n, const double *weight,
 		 struct mesh_sets *ret);
-
-/*
- * Groups, memories first; of links that enough of the cells cross. No cell is in
- * two groups of one size.
- */
-void mesh_groups(const struct mesh *m, struct mesh_sets *ret);
-
-/* What each cell of a group should get: max-min fair shares of the links. */
-void mesh_shares(const struct mesh *m, const struct mesh_set *group, double *ret_rates);
-
-/*
- * Which of the measured cells are low: below MESH_LOW of what the capacities
- * say, or of the median of at least three measured ones of their kind (as parts of
- * that). `values` by cell, NAN where there is none. Returns how many.
- */
-size_t mesh_low(const struct mesh *m, const double *values, bool *ret_low);
-
-/*
- * How much measuring a cell would say about what made the low ones low, 0 for
- * nothing: the links of low cells that no faster cell clears.
- */
-void mesh_weigh(const struct mesh *m, const double *values, const bool *low, double *ret_weight);
 
 void mesh_set_release(struct mesh_set *set);
 void mesh_sets_release(struct mesh_sets *sets);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Cells at once. One port cannot fill a memory controller, nor an uplink that
- * is wider than itself: what such a link lost is not seen until several ports
- * ask for it together.
- */
+#include "probes/rdma/mesh_groups.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the quick set found: which cells are low, and which others would say why. */
+#include "probes/rdma/mesh_low.h"
+
 #include <math.h>
 #include <stdlib.h>
 

@@ -21,6 +21,8 @@
 #include "probes/rdma/ticks.h"
 #include "probes/rdma/verbs_calls.h"
 #include "probes/rdma/verbs_kind.h"
+#include "probes/rdma/verbs_post.h"
+#include "probes/rdma/verbs_queue.h"
 
 enum { READS_AT_ONCE = 16 }; /* outstanding reads of a queue, less where the device has less */
 

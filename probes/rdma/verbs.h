@@ -34,21 +34,6 @@ struct rdma_queue {
 	struct rdma_posted posted;
 };
 
-/* verbs_queue.c and verbs_post.c: rows of the table in verbs.c. */
-int verbs_queue_open(struct rdma_device *d, const struct rdma_queue_options *options,
-		     struct rdma_queue **ret, struct err *err);
-void verbs_queue_close(struct rdma_queue *q);
-void verbs_queue_end(const struct rdma_queue *q, struct rdma_end *ret);
-int verbs_queue_connect(struct rdma_queue *q, const struct rdma_end *peer, struct err *err);
-int verbs_post(struct rdma_queue *q, const struct rdma_work *work, size_t n, struct err *err);
-struct rdma_posted verbs_posted(const struct rdma_queue *q);
-int verbs_receive(struct rdma_queue *q, const struct rdma_receive *receives, size_t n,
-		  struct err *err);
-int verbs_poll(struct rdma_queue *q, struct rdma_done *ret, size_t max, struct err *err);
-int verbs_wait(struct rdma_queue *q, uint64_t deadline_us, struct err *err);
-int verbs_wait_any(struct rdma_queue *const *queues, size_t n, uint64_t deadline_us,
-		   uint64_t *ret_ready, struct err *err);
-
 /* memory that a device may read and write */
 int verbs_region_add(struct rdma_device *d, void *at, uint64_t bytes, struct rdma_region *ret,
 		     struct err *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine over libibverbs: work in, completions out. */
+#include "probes/rdma/verbs_post.h"
+
 #include <errno.h>
 #include <poll.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine over libibverbs: queue pairs and how they come up. */
+#include "probes/rdma/verbs_queue.h"
+
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>

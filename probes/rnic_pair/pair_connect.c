@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does each direction of each pair connect, and do whole packets get through? */
+#include "probes/rnic_pair/pair_connect.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

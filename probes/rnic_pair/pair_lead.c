@@ -7,6 +7,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "probes/rnic_pair/pair_connect.h"
 #include "probes/rnic_pair/pair_step.h"
 
 /* An address that is not found takes a second a queue; a try two writes. */

@@ -3,6 +3,7 @@
 #include "probes/accel/accel.h"
 #include "probes/rnic_pair/pair.h"
 #include "probes/rnic_pair/pair_gpu.h"
+#include "probes/rnic_pair/pair_run.h"
 
 enum {
 	OPT_CONNECT_ONLY = 0x200,

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bandwidth and latency over lanes that are connected. */
+#include "probes/rnic_pair/pair_measure.h"
+
 #include <errno.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "probes/rdma/flow_latency.h"
 #include "probes/rdma/flow_many.h"
 #include "probes/rdma/flow_sink.h"
 #include "probes/rdma/ports.h"

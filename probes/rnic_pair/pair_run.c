@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pairs of one host: the time that each gets, and what becomes of it. */
+#include "probes/rnic_pair/pair_run.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -9,7 +10,9 @@
 #include "probes/rdma/oob.h"
 #include "probes/rdma/oob_lookup.h"
 #include "probes/rnic_pair/pair_apart.h"
+#include "probes/rnic_pair/pair_connect.h"
 #include "probes/rnic_pair/pair_guard.h"
+#include "probes/rnic_pair/pair_measure.h"
 #include "probes/rnic_pair/pair_peer.h"
 #include "probes/rnic_pair/pair_plan.h"
 #include "probes/rnic_pair/pair_schedule.h"

@@ -10,8 +10,10 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "probes/memory/numa.h"
+#include "probes/rnic_pair/pair_connect.h"
 #include "probes/rnic_pair/pair_gpu.h"
 #include "probes/rnic_pair/pair_guard.h"
+#include "probes/rnic_pair/pair_measure.h"
 #include "probes/rnic_pair/pair_schedule.h"
 
 enum { RETRIES = 7, LATENCY_PART = 8, NSEC_PER_USEC = 1000 };

@@ -6,7 +6,9 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "probes/rdma/flow_sink.h"
+#include "probes/rnic_pair/pair_connect.h"
 #include "probes/rnic_pair/pair_guard.h"
+#include "probes/rnic_pair/pair_measure.h"
 #include "probes/rnic_pair/pair_schedule.h"
 
 enum { RETRIES = 7, NSEC_PER_USEC = 1000 };

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "attribution/trace_build.h"
+#include "attribution/trace_job.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 

@@ -12,6 +12,7 @@
 #include "attribution/crew.h"
 #include "attribution/graph.h"
 #include "attribution/slowdown.h"
+#include "attribution/trace_build.h"
 #include "attribution/trace_reader.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"

@@ -15,6 +15,7 @@
 #include "controller/actions/remediation.h"
 #include "controller/campaign/campaigns.h"
 #include "controller/controller.h"
+#include "controller/http/api_accept.h"
 #include "controller/http/api_inside.h"
 #include "controller/http/api_turn.h"
 #include "controller/routes/metrics_walk.h"
@@ -181,7 +182,7 @@ static int connect_client(struct api *api)
 	int ends[2];
 
 	FUZZ_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
-	accept_take(api, ends[1], (struct sockaddr *)&from, sizeof(from));
+	api_accept_take(api, ends[1], (struct sockaddr *)&from, sizeof(from));
 	return ends[0];
 }
 

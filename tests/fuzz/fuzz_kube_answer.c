@@ -5,7 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "controller/cluster/kube/kube_inside.h"
+#include "controller/cluster/kube/kube.h"
+#include "controller/cluster/kube/kube_error.h"
 #include "lib/base/duration.h"
 #include "lib/base/xalloc.h"
 #include "lib/net/http.h"

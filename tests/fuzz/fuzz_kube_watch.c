@@ -5,6 +5,7 @@
 
 #include "controller/cluster/kube/kube.h"
 #include "controller/cluster/kube/kube_node.h"
+#include "controller/cluster/kube/kube_path.h"
 #include "controller/cluster/kube/kube_watch.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"

@@ -2,7 +2,9 @@
 /* A kubeconfig is taken as a whole, or refused with a sentence and nothing in hand. */
 #include <errno.h>
 
-#include "controller/cluster/kube/kube_inside.h"
+#include "controller/cluster/kube/kube.h"
+#include "controller/cluster/kube/kube_config.h"
+#include "lib/base/err.h"
 #include "lib/base/subdomain.h"
 #include "tests/fuzz/fuzz.h"
 

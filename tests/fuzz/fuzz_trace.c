@@ -7,6 +7,7 @@
 
 #include "attribution/forms.h"
 #include "attribution/summary.h"
+#include "attribution/trace_build.h"
 #include "attribution/trace_reader.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"

@@ -14,6 +14,7 @@
 #include <systemd/sd-event.h>
 
 #include "controller/cluster/kube/kube.h"
+#include "controller/cluster/kube/kube_config.h"
 #include "controller/cluster/kube/kube_drain.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"

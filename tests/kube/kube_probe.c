@@ -20,6 +20,8 @@
 #include <systemd/sd-event.h>
 
 #include "controller/cluster/kube/kube.h"
+#include "controller/cluster/kube/kube_config.h"
+#include "controller/cluster/kube/kube_path.h"
 #include "lib/base/duration.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"

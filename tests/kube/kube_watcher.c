@@ -19,6 +19,7 @@
 #include <systemd/sd-event.h>
 
 #include "controller/cluster/kube/kube.h"
+#include "controller/cluster/kube/kube_config.h"
 #include "controller/cluster/kube/kube_watch.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"

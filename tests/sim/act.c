@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/fleet/findings.h"
+#include "controller/fleet/findings_fleet.h"
 #include "controller/fleet/report_clock.h"
 #include "controller/ingest/ingest.h"
 #include "lib/base/err.h"

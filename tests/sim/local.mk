@@ -2,7 +2,7 @@
 # tests/sim: a fleet on a fake clock. Included by Makefile.am.
 noinst_PROGRAMS += assay-sim
 assay_sim_SOURCES = controller/fleet/anomalies.c controller/fleet/baseline.c controller/fleet/baseline_hosts.c \
-	controller/fleet/baseline_usual.c controller/fleet/findings.c controller/fleet/findings_row.c \
+	controller/fleet/baseline_usual.c controller/fleet/findings.c controller/fleet/findings_fleet.c \
 	controller/fleet/host_speeds.c controller/fleet/hosts.c controller/fleet/incident.c controller/fleet/report_clock.c controller/fleet/rules.c \
 	controller/fleet/self_baseline.c controller/fleet/share.c controller/ingest/host_identity.c \
 	controller/ingest/host_identity_store.c controller/ingest/keep.c controller/job/job_facts.c controller/job/job_loads.c controller/job/pair_record.c \

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #include "controller/cluster/kube/kube.h"
+#include "controller/cluster/kube/kube_config.h"
+#include "controller/cluster/kube/kube_path.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"

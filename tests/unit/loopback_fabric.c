@@ -9,6 +9,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "probes/loopback/loopback_mesh.h"
 #include "probes/memory/buffer.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/operations.h"
 
+#include "attribution/trace_build.h"
+#include "attribution/trace_job.h"
 #include "tests/unit/test.h"
 
 struct result graph_of(struct shape shape, const struct row *rows, size_t n)

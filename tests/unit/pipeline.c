@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/pipeline.h"
 
+#include "attribution/trace_build.h"
+#include "attribution/trace_job.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/remedy/pipe_1f1b.h"

@@ -9,6 +9,8 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/xalloc.h"
+#include "probes/all_reduce/reduce_part.h"
+#include "probes/all_reduce/reduce_run.h"
 #include "tests/unit/test.h"
 
 enum { DEPTH = 16, PIECE = 16384 };

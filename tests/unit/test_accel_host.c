@@ -10,6 +10,7 @@
 #include "lib/base/xalloc.h"
 #include "probes/accel/accel.h"
 #include "probes/accel/host.h"
+#include "probes/accel/host_stream.h"
 #include "tests/unit/test.h"
 
 static const struct accel_ops *const ops = &accel_host_ops;

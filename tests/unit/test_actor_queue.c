@@ -15,8 +15,9 @@ struct log {
 	size_t n;
 	unsigned depth;
 	struct cluster_call *answered; /* while the first is handled, NULL: nothing is */
-	char *node, *words, *job, *uid;
+	char *node, *words, *job, *uid, *wrong;
 	int64_t action;
+	uint64_t epoch;
 };
 
 static void forget(struct log *log)
@@ -25,6 +26,7 @@ static void forget(struct log *log)
 	free(TAKE(log->words));
 	free(TAKE(log->job));
 	free(TAKE(log->uid));
+	free(TAKE(log->wrong));
 }
 
 static void answer(const struct cluster_call *call)
@@ -59,6 +61,9 @@ static void handle(void *context, struct actor_event *event)
 	log->words = xstrdup(event->answer.words);
 	log->job = event->answer.n_jobs ? xstrdup(event->answer.jobs[0]) : NULL;
 	log->uid = event->answer.node ? xstrdup(event->answer.node->uid) : NULL;
+	log->wrong = xstrdup(event->ledger.wrong);
+	log->epoch = event->ledger.ledger.epoch;
+	CHECK(event->answer.text == NULL);
 	log->depth--;
 }
 
@@ -74,7 +79,7 @@ static void what_comes_while_one_is_handled_waits_for_its_turn(void)
 	struct cluster_call call;
 
 	open_log(&log);
-	call = actor_queue_call(&log.queue, ACTOR_APPLIED, &(struct actor_about){ "n1", 17, 0 });
+	call = actor_queue_call(&log.queue, ACTOR_APPLIED, &(struct actor_about){ "n1", 17 });
 	log.answered = &call;
 	actor_queue_put(&log.queue, &(struct actor_event){ .kind = ACTOR_TICK });
 	CHECK_EQ(log.n, 3); /* all of it, before it returned */
@@ -91,7 +96,7 @@ static void an_answer_says_what_it_is_about_and_owns_what_it_says(void)
 	struct cluster_call call;
 
 	open_log(&log);
-	call = actor_queue_call(&log.queue, ACTOR_JOBS, &(struct actor_about){ node, 17, 0 });
+	call = actor_queue_call(&log.queue, ACTOR_JOBS, &(struct actor_about){ node, 17 });
 	node[0] = 'x';
 	answer(&call);
 	CHECK_EQ(log.n, 1);
@@ -100,6 +105,33 @@ static void an_answer_says_what_it_is_about_and_owns_what_it_says(void)
 	CHECK_STR(log.words, "no");
 	CHECK_STR(log.job, "train");
 	CHECK_STR(log.uid, "u-1");
+	forget(&log);
+}
+
+static void read_ledger(struct log *log, const char *text)
+{
+	const struct cluster_call call =
+		actor_queue_call(&log->queue, ACTOR_LEDGER_READ, &(struct actor_about){ 0 });
+
+	call.done(call.context,
+		  &(struct cluster_answer){ .result = CLUSTER_DONE, .words = "", .text = text });
+}
+
+/* A handler that does not take it leaves it to the event: sanitizers would find a leak. */
+static void a_ledger_that_was_read_comes_as_what_it_says(void)
+{
+	struct ledger_holder a = { .node = (char *)(uintptr_t) "a" };
+	struct ledger l = { .epoch = 7, .holders = &a, .n_holders = 1 };
+	CLEANUP(freep) char *text = ledger_encode(&l);
+	struct log log;
+
+	open_log(&log);
+	read_ledger(&log, text);
+	CHECK_EQ(log.epoch, 7);
+	CHECK(log.wrong == NULL);
+	read_ledger(&log, "{\"v\": 2}");
+	CHECK_EQ(log.epoch, 0);
+	CHECK_HAS(log.wrong, "version 1");
 	forget(&log);
 }
 
@@ -123,6 +155,7 @@ static void an_answer_to_what_was_asked_before_a_restart_is_dropped(void)
 static const struct test tests[] = {
 	TEST(what_comes_while_one_is_handled_waits_for_its_turn),
 	TEST(an_answer_says_what_it_is_about_and_owns_what_it_says),
+	TEST(a_ledger_that_was_read_comes_as_what_it_says),
 	TEST(an_answer_to_what_was_asked_before_a_restart_is_dropped),
 };
 

@@ -6,6 +6,11 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/xalloc.h"
+#include "probes/all_reduce/reduce_emit.h"
+#include "probes/all_reduce/reduce_meet.h"
+#include "probes/all_reduce/reduce_part.h"
+#include "probes/all_reduce/reduce_run.h"
+#include "probes/coll/coll_data.h"
 #include "probes/rnic_pair/pair_gpu.h"
 #include "probes/rnic_pair/pair_plan.h"
 #include "tests/fakes/accel_sim.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which GPU the matrix of pairs blames. */
 #include "probes/all_to_all/all_to_all.h"
+#include "probes/all_to_all/all_to_all_pairs.h"
 #include "tests/unit/random.h"
 #include "tests/unit/test.h"
 

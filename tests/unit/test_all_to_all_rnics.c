@@ -8,6 +8,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/xalloc.h"
 #include "probes/all_to_all/all_to_all.h"
+#include "probes/all_to_all/all_to_all_rnics.h"
 #include "probes/rnic_pair/pair_plan.h"
 #include "tests/unit/pair_fabric.h"
 #include "tests/unit/test.h"

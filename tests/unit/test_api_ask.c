@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "controller/http/api_accept.h"
 #include "controller/http/api_inside.h"
 #include "controller/http/api_turn.h"
 #include "lib/base/clock.h"
@@ -115,7 +116,7 @@ static void world_open(struct world *w)
 	CHECK(sd_event_new(&w->loop) >= 0);
 	CHECK_EQ(api_open(&options, w->loop, &w->api, &address, &err), 0);
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
-	accept_take(w->api, ends[1], (struct sockaddr *)&from, sizeof(from));
+	api_accept_take(w->api, ends[1], (struct sockaddr *)&from, sizeof(from));
 	w->client = ends[0];
 }
 

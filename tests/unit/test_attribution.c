@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "attribution/trace_build.h"
 #include "lib/base/err.h"
 #include "lib/json/json.h"
 #include "tests/unit/pipeline.h"

@@ -5,6 +5,7 @@
 
 #include "attribution/ends.h"
 #include "attribution/lateness.h"
+#include "attribution/trace_build.h"
 #include "tests/attribution/as_trace.h"
 #include "tests/unit/test.h"
 

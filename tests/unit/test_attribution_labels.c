@@ -5,6 +5,7 @@
 
 #include "attribution/cause.h"
 #include "attribution/crew.h"
+#include "attribution/trace_build.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "tests/attribution/as_trace.h"

@@ -4,6 +4,7 @@
 
 #include "attribution/cause.h"
 #include "attribution/simulate.h"
+#include "attribution/trace_build.h"
 #include "lib/base/err.h"
 #include "lib/remedy/pipe_1f1b.h"
 #include "tests/unit/pipeline.h"

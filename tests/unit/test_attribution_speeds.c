@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "attribution/trace.h"
+#include "attribution/trace_job.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "tests/unit/test.h"

@@ -7,6 +7,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "probes/coll/blame.h"
+#include "probes/coll/coll_data.h"
 #include "probes/coll/verbs.h"
 #include "tests/unit/pair_fabric.h"
 #include "tests/unit/test.h"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
+#include "lib/policy/decide_shared.h"
 #include "tests/unit/fleet_world.h"
 #include "tests/unit/test.h"
 

@@ -6,6 +6,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
+#include "probes/coll/coll_data.h"
 #include "probes/coll/verbs_exchange.h"
 #include "tests/unit/pair_fabric.h"
 #include "tests/unit/test.h"

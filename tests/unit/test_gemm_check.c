@@ -3,6 +3,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/xalloc.h"
+#include "probes/gemm/gemm_check.h"
 #include "tests/unit/gemm_fixture.h"
 #include "tests/unit/random.h"
 #include "tests/unit/test.h"

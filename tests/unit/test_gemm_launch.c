@@ -5,6 +5,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/xalloc.h"
+#include "probes/gemm/gemm_data.h"
 #include "probes/gemm/gemm_place.h"
 #include "probes/memory/numa.h"
 #include "tests/unit/gemm_fixture.h"

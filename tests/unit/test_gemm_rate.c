@@ -5,6 +5,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
+#include "probes/gemm/gemm_rate.h"
 #include "tests/unit/gemm_fixture.h"
 #include "tests/unit/test.h"
 

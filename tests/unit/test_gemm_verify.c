@@ -4,6 +4,8 @@
 
 #include "lib/base/xalloc.h"
 #include "probes/gemm/gemm.h"
+#include "probes/gemm/gemm_data.h"
+#include "probes/gemm/gemm_verify.h"
 #include "tests/unit/random.h"
 #include "tests/unit/test.h"
 

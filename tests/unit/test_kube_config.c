@@ -2,7 +2,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "controller/cluster/kube/kube_inside.h"
+#include "controller/cluster/kube/kube.h"
+#include "controller/cluster/kube/kube_config.h"
+#include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 

@@ -6,8 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "controller/cluster/kube/kube_inside.h"
+#include "controller/cluster/kube/kube.h"
+#include "controller/cluster/kube/kube_config.h"
+#include "controller/cluster/kube/kube_credentials.h"
 #include "lib/base/duration.h"
+#include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 

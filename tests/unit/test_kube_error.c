@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
-#include "controller/cluster/kube/kube_inside.h"
+#include "controller/cluster/kube/kube.h"
+#include "controller/cluster/kube/kube_error.h"
 #include "lib/base/duration.h"
 #include "tests/unit/test.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "controller/cluster/kube/kube.h"
-#include "controller/cluster/kube/kube_inside.h"
+#include "controller/cluster/kube/kube_path.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "tests/unit/test.h"

@@ -7,6 +7,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/topology/topology.h"
 #include "probes/memory/gpu.h"
+#include "probes/memory/gpu_run.h"
 #include "tests/fakes/accel_sim.h"
 #include "tests/unit/test.h"
 

@@ -9,6 +9,8 @@
 #include "lib/base/xalloc.h"
 #include "probes/accel/accel.h"
 #include "probes/loopback/loopback_gpu.h"
+#include "probes/rnic_pair/pair_connect.h"
+#include "probes/rnic_pair/pair_measure.h"
 #include "probes/rnic_pair/pair_sample.h"
 #include "tests/fakes/accel_sim.h"
 #include "tests/unit/mesh_host.h"

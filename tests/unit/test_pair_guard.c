@@ -8,6 +8,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "probes/rnic_pair/pair_connect.h"
 #include "probes/rnic_pair/pair_sample.h"
 #include "tests/unit/pair_fabric.h"
 #include "tests/unit/test.h"

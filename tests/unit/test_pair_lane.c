@@ -18,6 +18,8 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/stats.h"
 #include "lib/judge/verdict.h"
+#include "probes/rnic_pair/pair_connect.h"
+#include "probes/rnic_pair/pair_measure.h"
 #include "probes/rnic_pair/pair_sample.h"
 #include "tests/unit/mesh_host.h"
 #include "tests/unit/pair_fabric.h"

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "lib/base/err.h"
+#include "probes/rdma/flow_latency.h"
 #include "probes/rdma/flow_sink.h"
 #include "tests/unit/flow_bench.h"
 #include "tests/unit/test.h"

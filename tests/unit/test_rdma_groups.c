@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "probes/rdma/mesh_groups.h"
+#include "probes/rdma/mesh_low.h"
+#include "probes/rdma/mesh_quick.h"
 #include "tests/unit/mesh_bench.h"
 #include "tests/unit/test.h"
 

@@ -5,6 +5,8 @@
 
 #include "lib/base/xalloc.h"
 #include "probes/rdma/mesh.h"
+#include "probes/rdma/mesh_groups.h"
+#include "probes/rdma/mesh_quick.h"
 #include "tests/unit/mesh_bench.h"
 #include "tests/unit/test.h"
 

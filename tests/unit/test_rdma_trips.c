@@ -2,6 +2,7 @@
 /* Small requests one after the other over a simulated fabric: how long each is under way. */
 #include <errno.h>
 
+#include "probes/rdma/flow_latency.h"
 #include "tests/unit/flow_bench.h"
 #include "tests/unit/test.h"
 

@@ -18,22 +18,21 @@ static const struct ledger_holder on_a = { .node = (char *)(uintptr_t) "a",
 					   .action = (char *)(uintptr_t) "7",
 					   .at_us = 1 };
 
-static struct cluster_answer answer_of(enum cluster_result result, const char *text,
-				       const char *version)
+static struct cluster_answer answer_of(enum cluster_result result, const char *version)
 {
-	return (struct cluster_answer){
-		.result = result, .words = "as the test says", .text = text, .version = version
-	};
+	return (struct cluster_answer){ .result = result,
+					.words = "as the test says",
+					.version = version };
 }
 
 static struct cluster_answer done(const char *version)
 {
-	return answer_of(CLUSTER_DONE, NULL, version);
+	return answer_of(CLUSTER_DONE, version);
 }
 
 static struct cluster_answer conflict(void)
 {
-	return answer_of(CLUSTER_CONFLICT, NULL, NULL);
+	return answer_of(CLUSTER_CONFLICT, NULL);
 }
 
 /* What another controller has written: a place on a host. New memory. */
@@ -133,7 +132,7 @@ static void a_full_ledger_has_no_place(void)
 
 static void what_cannot_be_written_waits(void)
 {
-	struct cluster_answer again = answer_of(CLUSTER_AGAIN, NULL, NULL);
+	struct cluster_answer again = answer_of(CLUSTER_AGAIN, NULL);
 	struct reservation r;
 
 	reservation_init(&r, 0);
@@ -149,7 +148,8 @@ static void what_cannot_be_written_waits(void)
 static void whoever_finds_a_higher_epoch_is_fenced(void)
 {
 	CLEANUP(freep) char *text = text_of(2, "b");
-	const struct cluster_answer lost = conflict(), read = answer_of(CLUSTER_DONE, text, "9");
+	const struct cluster_answer lost = conflict(), read = done("9");
+	CLEANUP(ledger_reading_release) struct ledger_reading reading = ledger_reading_of(text);
 	struct reservation_news news = { 0 };
 	struct err err = ERR_INIT;
 	struct reservation r;
@@ -160,9 +160,9 @@ static void whoever_finds_a_higher_epoch_is_fenced(void)
 	free(reservation_text(&r, NOW_US));
 	CHECK_EQ(reservation_written(&r, &lost, NOW_US), RESERVATION_REREAD);
 	CHECK(reservation_text(&r, NOW_US) == NULL); /* not before it is read */
-	CHECK_EQ(reservation_reread(&r, &read, NOW_US, &news, &err), RESERVATION_FENCED);
-	CHECK_EQ(news.ledger.epoch, 2);
-	ledger_release(&news.ledger);
+	CHECK_EQ(reservation_reread(&r, &read, &reading, NOW_US, &news, &err), RESERVATION_FENCED);
+	CHECK_EQ(reading.ledger.epoch, 2); /* it was not taken */
+	CHECK(news.ledger.epoch == 0);
 	reservation_release(&r);
 }
 
@@ -170,7 +170,8 @@ static void whoever_finds_a_higher_epoch_is_fenced(void)
 static void a_place_of_another_stands_for_a_while(void)
 {
 	CLEANUP(freep) char *text = text_of(4, "b");
-	const struct cluster_answer read = answer_of(CLUSTER_DONE, text, "9");
+	const struct cluster_answer read = done("9");
+	CLEANUP(ledger_reading_release) struct ledger_reading reading = ledger_reading_of(text);
 	const struct reservation_truth own = { .own = &on_a, .n_own = 1 };
 	struct store *store = store_of("kept");
 	struct reservation_news news;
@@ -179,7 +180,8 @@ static void a_place_of_another_stands_for_a_while(void)
 
 	reservation_init(&r, KEEP_US);
 	(void)reservation_take(&r, &on_a);
-	CHECK_EQ(reservation_take_over(&r, &read, NOW_US, &news, &err), RESERVATION_READ);
+	CHECK_EQ(reservation_take_over(&r, &read, &reading, NOW_US, &news, &err), RESERVATION_READ);
+	CHECK_EQ(reading.ledger.n_holders, 0); /* it was taken */
 	CHECK_EQ(news.epoch, 5);
 	reservation_adopt(&r, &news, &own, store, NOW_US);
 	CHECK_EQ(r.ledger.epoch, 5);
@@ -227,7 +229,8 @@ static void a_place_is_renewed_when_it_is_half_as_old(void)
 static void a_ledger_that_was_removed_is_written_anew(void)
 {
 	const struct cluster_answer written = done("1"), lost = conflict(),
-				    gone = answer_of(CLUSTER_GONE, NULL, NULL);
+				    gone = answer_of(CLUSTER_GONE, NULL);
+	struct ledger_reading nothing = { 0 };
 	struct reservation_news news;
 	struct err err = ERR_INIT;
 	struct reservation r;
@@ -240,7 +243,7 @@ static void a_ledger_that_was_removed_is_written_anew(void)
 	reservation_changed(&r);
 	free(reservation_text(&r, NOW_US));
 	CHECK_EQ(reservation_written(&r, &lost, NOW_US), RESERVATION_REREAD);
-	CHECK_EQ(reservation_reread(&r, &gone, NOW_US, &news, &err), RESERVATION_REMOVED);
+	CHECK_EQ(reservation_reread(&r, &gone, &nothing, NOW_US, &news, &err), RESERVATION_REMOVED);
 	CHECK(r.version == NULL);
 	text = reservation_text(&r, NOW_US);
 	CHECK_HAS(text, "\"a\"");
@@ -250,16 +253,20 @@ static void a_ledger_that_was_removed_is_written_anew(void)
 
 static void nobody_acts_on_a_ledger_that_is_none(void)
 {
-	const struct cluster_answer read = answer_of(CLUSTER_DONE, "{\"v\": 2}", "9"),
-				    again = answer_of(CLUSTER_AGAIN, NULL, NULL);
+	const struct cluster_answer read = done("9"), again = answer_of(CLUSTER_AGAIN, NULL);
+	CLEANUP(ledger_reading_release)
+	struct ledger_reading reading = ledger_reading_of("{\"v\": 2}");
+	struct ledger_reading nothing = ledger_reading_of(NULL);
 	struct reservation_news news;
 	struct err err = ERR_INIT;
 	struct reservation r;
 
 	reservation_init(&r, KEEP_US);
-	CHECK_EQ(reservation_take_over(&r, &read, NOW_US, &news, &err), RESERVATION_UNREADABLE);
+	CHECK_EQ(reservation_take_over(&r, &read, &reading, NOW_US, &news, &err),
+		 RESERVATION_UNREADABLE);
 	CHECK_HAS(err.msg, "version 1");
-	CHECK_EQ(reservation_take_over(&r, &again, NOW_US, &news, &err), RESERVATION_LATER);
+	CHECK_EQ(reservation_take_over(&r, &again, &nothing, NOW_US, &news, &err),
+		 RESERVATION_LATER);
 	CHECK_HAS(err.msg, "as the test says");
 	reservation_release(&r);
 }

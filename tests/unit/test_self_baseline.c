@@ -8,6 +8,7 @@
 #include "controller/fleet/baseline_hosts.h"
 #include "controller/fleet/baseline_store.h"
 #include "controller/fleet/rules.h"
+#include "controller/fleet/self_baseline_bytes.h"
 #include "controller/store/store.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"

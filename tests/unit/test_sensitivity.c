@@ -5,6 +5,7 @@
 
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "lib/judge/sensitivity_rows.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 

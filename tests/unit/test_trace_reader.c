@@ -9,6 +9,7 @@
 
 #include "attribution/progress.h"
 #include "attribution/trace.h"
+#include "attribution/trace_build.h"
 #include "attribution/trace_reader.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"

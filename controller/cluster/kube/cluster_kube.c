@@ -14,6 +14,7 @@
 #include "controller/cluster/kube/kube_ledger.h"
 #include "controller/cluster/kube/kube_list.h"
 #include "controller/cluster/kube/kube_node.h"
+#include "controller/cluster/kube/kube_path.h"
 #include "controller/cluster/kube/kube_placement.h"
 #include "controller/cluster/kube/kube_watch.h"
 #include "lib/base/duration.h"

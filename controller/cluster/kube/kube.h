@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "controller/cluster/cluster.h"
+#include "controller/cluster/kube/kube_config.h"
 #include "lib/base/macro.h"
 
 struct err;
@@ -41,25 +42,6 @@ enum {
 	KUBE_LINE_MAX = 4 * 1024 * 1024,    /* bytes of one watch event */
 	KUBE_PATH_MAX = 1024,		    /* of path and query */
 };
-
-/* Where the server is and who we are. All owned. */
-struct kube_config {
-	char *server;	   /* "https://10.0.0.1:443", without a slash at the end */
-	char *server_name; /* what its certificate has to say when it is not the host; or NULL */
-	char *ca_file, *ca_pem;				 /* at most one; neither: the system's */
-	char *cert_file, *key_file, *cert_pem, *key_pem; /* a client certificate, or NULL */
-	char *token_file, *token;			 /* at most one */
-	char *namespace; /* ours; "assay" when nothing says another */
-	char *prefix;	 /* of our names on nodes and Leases; NULL: CLUSTER_PREFIX */
-	bool insecure;	 /* the certificate is not looked at: only where a kubeconfig says so */
-};
-
-/*
- * Of `kubeconfig`, or with NULL of the pod we run in (KUBERNETES_SERVICE_HOST and the service
- * account's files). -EINVAL with "FILE: users[0].user.exec: what to do instead".
- */
-int kube_config_load(const char *kubeconfig, struct kube_config *ret, struct err *err);
-void kube_config_release(struct kube_config *config);
 
 /* `config` is copied. */
 int kube_open(struct sd_event *loop, const struct kube_config *config, struct kube **ret,
@@ -118,13 +100,3 @@ int kube_send(struct kube *kube, const struct kube_call *call, struct kube_reque
 
 /* `done` is not called any more; also from within it or `line`. NULL is fine. */
 void kube_cancel(struct kube_request *request);
-
-/*
- * "/api/v1/nodes/%s/status" with each %s percent-encoded, into `ret` of KUBE_PATH_MAX bytes. -EINVAL
- * for a name that is none (RFC 1123 subdomain: at most 253 of [a-z0-9.-]) or too long a path.
- */
-int kube_path(char *ret, struct err *err, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-/* Percent-encode anything for a query. New memory. */
-char *kube_encode(const char *text);

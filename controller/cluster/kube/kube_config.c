@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/cluster/kube/kube_config.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 
-#include "controller/cluster/kube/kube_inside.h"
+#include "controller/cluster/kube/kube.h"
 #include "lib/base/base64.h"
+#include "lib/base/err.h"
 #include "lib/base/subdomain.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/cluster/kube/kube_credentials.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 
-#include "controller/cluster/kube/kube_inside.h"
+#include "controller/cluster/kube/kube.h"
+#include "controller/cluster/kube/kube_config.h"
 #include "lib/base/duration.h"
+#include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
 #include "lib/sys/file.h"

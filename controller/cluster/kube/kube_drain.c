@@ -5,6 +5,7 @@
 
 #include "controller/cluster/kube/kube_evict.h"
 #include "controller/cluster/kube/kube_jobs.h"
+#include "controller/cluster/kube/kube_path.h"
 #include "controller/cluster/kube/kube_round.h"
 #include "lib/base/duration.h"
 #include "lib/base/err.h"

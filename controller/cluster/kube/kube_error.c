@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What an answer means. A server says it with a Status, what stands before it with whatever it
- * likes: a body is JSON only where its Content-Type says so.
- */
+#include "controller/cluster/kube/kube_error.h"
+
 #include <errno.h>
 #include <strings.h>
 
-#include "controller/cluster/kube/kube_inside.h"
+#include "controller/cluster/kube/kube.h"
 #include "lib/base/duration.h"
+#include "lib/base/err.h"
 #include "lib/json/json.h"
 #include "lib/net/http.h"
 

@@ -7,6 +7,7 @@
 
 #include "controller/cluster/kube/kube.h"
 #include "controller/cluster/kube/kube_patch.h"
+#include "controller/cluster/kube/kube_path.h"
 #include "controller/cluster/kube/kube_placement.h"
 #include "lib/base/duration.h"
 #include "lib/base/err.h"

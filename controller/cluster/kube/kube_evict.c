@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "controller/cluster/kube/kube_path.h"
 #include "controller/cluster/kube/kube_round.h"
 #include "lib/base/duration.h"
 #include "lib/base/err.h"

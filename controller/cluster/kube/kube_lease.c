@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "controller/cluster/kube/kube.h"
+#include "controller/cluster/kube/kube_config.h"
+#include "controller/cluster/kube/kube_path.h"
 #include "controller/cluster/kube/lease_state.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"

@@ -13,6 +13,7 @@
 #include "controller/cluster/kube/budget_lease.h"
 #include "controller/cluster/kube/kube.h"
 #include "controller/cluster/kube/kube_lease.h"
+#include "controller/cluster/kube/kube_path.h"
 #include "controller/cluster/ledger.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"

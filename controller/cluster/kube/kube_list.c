@@ -6,6 +6,7 @@
 
 #include "controller/cluster/kube/kube.h"
 #include "controller/cluster/kube/kube_node.h"
+#include "controller/cluster/kube/kube_path.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/cluster/kube/kube_path.h"
+
 #include <errno.h>
 #include <stdarg.h>
 
-#include "controller/cluster/kube/kube_inside.h"
+#include "controller/cluster/kube/kube.h"
+#include "lib/base/err.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/subdomain.h"
 #include "lib/base/xalloc.h"

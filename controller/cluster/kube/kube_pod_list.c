@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "controller/cluster/kube/kube.h"
+#include "controller/cluster/kube/kube_path.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"

@@ -8,6 +8,7 @@
 #include "controller/cluster/kube/kube.h"
 #include "controller/cluster/kube/kube_list.h"
 #include "controller/cluster/kube/kube_node.h"
+#include "controller/cluster/kube/kube_path.h"
 #include "controller/cluster/kube/kube_view.h"
 #include "lib/base/backoff.h"
 #include "lib/base/clock.h"

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kube_call.c, kube_config.c, kube_credentials.c and kube_error.c share. */
+/* Who we are to the server: the token and the CA, which may change in their files. */
 #pragma once
 
-#include "controller/cluster/kube/kube.h"
-#include "lib/base/err.h"
+#include <stdint.h>
+
+#include "lib/base/duration.h"
 #include "lib/net/token_file.h"
 
-/* --- kube_config.c --- */
-
-/*
- * Of the pod whose environment has `host` and `port` (NULL: it is none) and whose service account's
- * files are in `dir`.
- */
-int kube_config_of_pod(const char *host, const char *port, const char *dir, struct kube_config *ret,
-		       struct err *err);
-
-/* --- kube_credentials.c --- */
+struct err;
+struct kube_config;
 
 /*
  * What may change while we run: the token and the CA in files. They are looked at before each
@@ -48,29 +41,3 @@ bool kube_credentials_refused(struct kube_credentials *c, uint64_t now_us);
 
 /* Bring `ca_pem` up to date, `at_once` however young it is. True when it is another one. */
 bool kube_credentials_ca(struct kube_credentials *c, bool at_once, uint64_t now_us);
-
-/* --- kube_error.c: pure --- */
-
-/* What came back, as it came. */
-struct kube_raw {
-	const char *method, *path;
-	int r;		 /* negative: no whole answer came, and `why` */
-	const char *why; /* or NULL */
-	unsigned status;
-	const char *content_type, *body;
-	size_t len;
-	uint64_t retry_after_us; /* 0: the header is absent */
-	const char *audit;
-	bool streamed; /* what a 2xx brought is told already */
-};
-
-/* An answer and what it borrows from. */
-struct kube_reading {
-	struct kube_answer answer;
-	json_t *body; /* owned */
-	struct err words;
-};
-
-/* Never fails: what cannot be understood is an answer, too. `ret` must not move while it is used. */
-void kube_answer_read(const struct kube_raw *raw, struct kube_reading *ret);
-void kube_reading_release(struct kube_reading *reading);

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/cluster/kube/kube.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 #include <sys/utsname.h>
 
-#include "controller/cluster/kube/kube_inside.h"
+#include "controller/cluster/kube/kube_config.h"
+#include "controller/cluster/kube/kube_credentials.h"
+#include "controller/cluster/kube/kube_error.h"
 #include "controller/cluster/kube/kube_lanes.h"
 #include "lib/base/clock.h"
+#include "lib/base/err.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"

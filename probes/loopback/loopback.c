@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which ports and memories there are. */
+#include "probes/loopback/loopback.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +11,8 @@
 #include "lib/base/xalloc.h"
 #include "lib/topology/topology.h"
 #include "probes/loopback/data.h"
-#include "probes/loopback/loopback.h"
 #include "probes/loopback/loopback_gpu.h"
+#include "probes/loopback/loopback_mesh.h"
 #include "probes/memory/buffer.h"
 #include "probes/memory/numa.h"
 #include "probes/rdma/ports.h"

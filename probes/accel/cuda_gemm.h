@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products by cuBLASLt. Its matrices are stored by columns and ours by rows:
+ * read by columns each of ours is its own transpose, so that the product asked
+ * for is D' = B' A' (n x m), with B first.
+ *
+ * The algorithm is what the library's heuristic puts first for this shape on
+ * this GPU, asked once and pinned: the same on all GPUs of a model with one
+ * version of the library, and so comparable between hosts.
+ */
+#pragma once
+
+struct accel;
+struct accel_gemm;
+struct accel_gemm_shape;
+struct accel_region;
+struct accel_stream;
+struct err;
+
+int cuda_gemm_new(struct accel *a, unsigned device, const struct accel_gemm_shape *shape,
+		  struct accel_gemm **ret, struct err *err);
+void cuda_gemm_free(struct accel_gemm *g);
+const char *cuda_gemm_algorithm(const struct accel_gemm *g);
+int cuda_gemm_run(struct accel_gemm *g, struct accel_stream *s, const struct accel_region *x,
+		  const struct accel_region *y, struct accel_region *out, struct err *err);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What NVML knows of a GPU in the words of accel.h: what must be equal to
+ * compare two values, the state it is in, who else computes on it.
+ */
+#pragma once
+
+#include <jansson.h>
+
+struct accel;
+struct accel_condition;
+struct cuda;
+struct err;
+
+/*
+ * -ENODEV when a GPU is a virtual one: how fast it is depends on who shares it, so that nothing
+ * measured there says anything about this host.
+ */
+int cuda_refuse_shared(const struct cuda *c, struct err *err);
+void cuda_params(const struct accel *a, unsigned device, json_t *params);
+int cuda_condition(struct accel *a, unsigned device, struct accel_condition *ret, struct err *err);
+int cuda_others(struct accel *a, unsigned device, long *ret_pid, char ret_command[64],
+		double *ret_share, struct err *err);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cores that the CPU engine may use. */
+#pragma once
+
+#include "lib/base/macro.h"
+
+struct err;
+struct host;
+struct host_core;
+
+/*
+ * The physical cores that this process may run on, from
+ * /sys/devices/system/cpu under the sysroot; a CPU without topology files is
+ * its own core. Fills cores and n_cores. -ENODEV when there is none.
+ */
+int host_find_cores(struct host *h, struct err *err);
+void host_free_cores(struct host *h);
+
+/* True when the logical CPU is one of the core's hardware threads. */
+bool host_core_has(const struct host_core *core, unsigned cpu);

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ranks that dialled: they do what rank 0 asks for, and listen for it to stop them. */
+#pragma once
+
+struct err;
+struct reduce_session;
+
+int reduce_follow(struct reduce_session *s, struct err *err);

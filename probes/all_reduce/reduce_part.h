@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One rank's part: its ring, and operations on it. */
+#pragma once
+
+#include <stdint.h>
+
+#include "probes/coll/coll.h"
+
+struct coll_offer;
+struct err;
+struct oob;
+struct reduce_message;
+struct reduce_session;
+
+int reduce_say(struct oob *line, const struct reduce_message *m, uint64_t deadline_us,
+	       struct err *err);
+int reduce_hear(struct oob *line, uint64_t deadline_us, struct reduce_message *ret, struct err *err);
+
+/* "rank 2 (node-c)", or its address while its name is not known. New memory. */
+char *reduce_name(const struct reduce_session *s, unsigned rank);
+
+/* What all do together on the rail: without sums in memory of GPUs (coll/verbs.h). */
+struct coll_op reduce_op(const struct reduce_session *s);
+
+/* This rank's part of each question; `ret` is its answer. */
+void reduce_open(struct reduce_session *s, uint64_t rail, struct reduce_message *ret);
+void reduce_join(struct reduce_session *s, const struct coll_offer *of_neighbours,
+		 struct reduce_message *ret);
+void reduce_go(struct reduce_session *s, const struct reduce_message *go,
+	       const struct coll_watch *watch, struct reduce_message *ret);
+void reduce_shut(struct reduce_session *s);
+
+/* Whose traffic went through this rank's port, told how often all had to send again. */
+void reduce_see(struct reduce_session *s, const struct reduce_message *whose,
+		struct reduce_message *ret);
