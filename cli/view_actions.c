@@ -95,7 +95,11 @@ static char *action_sentence(const json_t *action)
 	const char *result = raw_at(action, "result"), *rule = raw_at(action, "rule");
 	const char *incident = raw_at(action, "incident");
 	bool glass = json_is_true(json_object_get(action, "break_glass"));
+	const size_t named = strlen(rule);
 
+	/* A refusal begins with the rule, which has just been named. */
+	if (*rule && starts_with(result, rule) && starts_with(result + named, ": "))
+		result += named + 2;
 	return xasprintf("%s%s%s%s%s%s%s%s", glass ? "BREAK-GLASS: " : "", raw_at(action, "reason"),
 			 *rule ? "; rule " : "", rule, *incident ? ", incident " : "", incident,
 			 *result ? ": " : "", result);

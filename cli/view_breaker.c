@@ -28,7 +28,7 @@ static const struct {
 	{ "budget.total", "hosts out of service in the whole fleet, whoever cordoned them" },
 	{ "budget.domain", "hosts out of service in one rack, switch or other domain" },
 	{ "budget.per_job", "hosts of one job that are out of service" },
-	{ "budget.rate.manual", "recent cordons by hand, by the account with the most" },
+	{ "budget.rate.manual", "recent cordons by hand, of the account that made the most" },
 	{ "budget.rate", "recent automatic cordons" },
 	{ "budget.deny", "hosts refusing jobs because of one signature" },
 };

@@ -93,6 +93,11 @@ static char *say_unkillable(const struct probe_end *end)
 
 	if (!w->left)
 		return NULL;
+	/* It dies once it gets a CPU; where it loops in the kernel, it never returns to user space. */
+	if (w->left_state == 'R')
+		return xasprintf("process %ld (%s) was killed but has not ended yet (state R): the "
+				 "CPUs are overloaded, or it loops in the kernel",
+				 (long)w->left, name);
 	return xasprintf("process %ld (%s) was killed but does not die (state %c): reboot needed",
 			 (long)w->left, name, w->left_state);
 }

@@ -37,6 +37,7 @@ static const char *undo_of(const struct actor_env *env, enum action_kind kind)
 		[ACT_VERIFIED] = env->cluster->names->undo_verified,
 		[ACT_JOIN] = "assayctl token reset NODE",
 		[ACT_BREAKER_OPEN] = "assayctl breaker reset --reason REASON",
+		[ACT_CREATE_JOIN_TOKEN] = "assayctl token revoke ID",
 	};
 
 	return undo[kind];

@@ -28,3 +28,13 @@ void actor_token_reset(struct actor *actor, const struct actor_joined *reset)
 {
 	record(actor, ACT_RESET_TOKEN, reset, "its token was revoked, and it may join again");
 }
+
+void actor_join_token_created(struct actor *actor, const struct actor_joined *created)
+{
+	record(actor, ACT_CREATE_JOIN_TOKEN, created, "hosts may join with it");
+}
+
+void actor_join_token_revoked(struct actor *actor, const struct actor_joined *revoked)
+{
+	record(actor, ACT_REVOKE_JOIN_TOKEN, revoked, "no more hosts may join with it");
+}

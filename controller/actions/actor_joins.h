@@ -15,3 +15,9 @@ void actor_joined(struct actor *actor, const struct actor_joined *joined);
 
 /* The token by which it joined is void; likewise. */
 void actor_token_reset(struct actor *actor, const struct actor_joined *reset);
+
+/* A join token was created; `node` is "", `reason` begins with its number; likewise. */
+void actor_join_token_created(struct actor *actor, const struct actor_joined *created);
+
+/* It was revoked; likewise. */
+void actor_join_token_revoked(struct actor *actor, const struct actor_joined *revoked);

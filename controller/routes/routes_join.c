@@ -285,14 +285,17 @@ static int make_token(char **ret, struct err *err)
 static void made(struct service *s, struct call *call, const struct store_join_token *row,
 		 int64_t id, const char *token)
 { /* lint: allow parameters: what is told of one token */
+	CLEANUP(freep)
+	char *what = xasprintf("%" PRId64 ": for %" PRIu64 " host%s, names %s", id, row->hosts,
+			       row->hosts == 1 ? "" : "s", row->names);
 	json_t *said = json_pack("{s:I, s:s, s:s, s:I, s:o}", "id", (json_int_t)id, "token", token,
 				 "names", row->names, "hosts", (json_int_t)row->hosts, "expires",
 				 json_stamp(row->expires_us));
 
 	if (s->ca)
 		(void)json_object_set_new(said, "ca_sha256", json_string(s->ca_sum));
-	log_info("%s created join token %" PRId64 " for %" PRIu64 " hosts, names %s", row->made_by,
-		 id, row->hosts, row->names);
+	actor_join_token_created(s->act, &(struct actor_joined){ "", row->made_by, what });
+	log_info("%s created join token %s", row->made_by, what);
 	answer(s, call, said);
 }
 
@@ -374,7 +377,9 @@ static char *who_ends(struct service *s, struct call *call, char **ret_reason)
 void routes_join_revoke(void *context, struct call *call)
 {
 	struct service *s = context;
-	CLEANUP(freep) char *who = who_ends(s, call, NULL);
+	CLEANUP(freep) char *reason = NULL;
+	CLEANUP(freep) char *who = who_ends(s, call, &reason);
+	CLEANUP(freep) char *what = NULL;
 	struct err err = ERR_INIT;
 	int64_t id = 0;
 	int r;
@@ -388,6 +393,8 @@ void routes_join_revoke(void *context, struct call *call)
 		routes_refuse_change(s, call, r, &err);
 		return;
 	}
+	what = xasprintf("%" PRId64 ": %s", id, reason);
+	actor_join_token_revoked(s->act, &(struct actor_joined){ "", who, what });
 	log_info("%s revoked join token %" PRId64, who, id);
 	answer(s, call,
 	       json_pack("{s:I, s:o}", "id", (json_int_t)id, "sentence",

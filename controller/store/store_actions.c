@@ -28,6 +28,8 @@ const char *const action_kind_names[] = {
 	[ACT_VERIFIED] = "verified",
 	[ACT_JOIN] = "join",
 	[ACT_RESET_TOKEN] = "reset-token",
+	[ACT_CREATE_JOIN_TOKEN] = "create-join-token",
+	[ACT_REVOKE_JOIN_TOKEN] = "revoke-join-token",
 	NULL,
 };
 const char *const action_state_names[] = {

@@ -30,10 +30,12 @@ enum action_kind {
 	ACT_BREAKER_OPEN,
 	ACT_BREAKER_RESET,
 	ACT_ALERT,
-	ACT_VERIFIED,	 /* the start-up taint goes, or stays */
-	ACT_JOIN,	 /* a host joined by itself; recorded when it is done */
-	ACT_RESET_TOKEN, /* its token is void, and its name may join again; likewise */
-	ACT_KINDS_,	 /* not a kind: how many there are */
+	ACT_VERIFIED,	       /* the start-up taint goes, or stays */
+	ACT_JOIN,	       /* a host joined by itself; recorded when it is done */
+	ACT_RESET_TOKEN,       /* its token is void, and its name may join again; likewise */
+	ACT_CREATE_JOIN_TOKEN, /* of no host; likewise */
+	ACT_REVOKE_JOIN_TOKEN, /* likewise */
+	ACT_KINDS_,	       /* not a kind: how many there are */
 };
 extern const char *const action_kind_names[]; /* "cordon" "uncordon" ... "breaker-open" ... */
 

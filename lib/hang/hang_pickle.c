@@ -177,7 +177,7 @@ static int take_stop(struct reading *reading, struct err *err)
 {
 	reading->stopped = true;
 	if (reading->n_stack != 1 || !reading->stack[0])
-		return fail(reading, EINVAL, "finds more or fewer values than one", err);
+		return fail(reading, EINVAL, "finds no value, or more than one", err);
 	if (reading->at != reading->n)
 		return fail(reading, EINVAL, "is not the last byte", err);
 	return 0;
@@ -446,10 +446,10 @@ static int get_memo(struct reading *reading, size_t width, struct err *err)
 		return r;
 	v = place < reading->memo_alloc ? reading->memo[place] : NULL;
 	if (!v)
-		return fail(reading, EINVAL, "asks for what was not memoized", err);
+		return fail(reading, EINVAL, "asks for something that was not memoized", err);
 	/* What is still being filled would end in itself. */
 	if (!v->closed && v->depth > 0)
-		return fail(reading, EINVAL, "asks for what is not finished", err);
+		return fail(reading, EINVAL, "asks for something that is not finished", err);
 	return push(reading, v, err);
 }
 

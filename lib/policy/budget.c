@@ -275,8 +275,8 @@ bool budget_born_allows(const struct budget *b, const struct fleet_node *node,
 		return has_born_place(b, node, ret);
 	clock_stamp(node->record.born_us, stamp);
 	(void)snprintf(ret->sentence, sizeof(ret->sentence),
-		       "jobs.born: %.200s was cordoned for it at %s, and has come back since: "
-		       "reported only",
+		       "jobs.born: %.200s was cordoned for it at %s and has since returned to "
+		       "service: reported only",
 		       node->name, stamp);
 	ret->again_us = node->record.born_us + b->policy->jobs.born_per_us;
 	return refuse_born(ret, "a shorter jobs.born.per, or assayctl cordon NODE");

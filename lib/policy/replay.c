@@ -593,8 +593,8 @@ static json_t *lacks(const struct replay *r)
 		(void)json_array_append_new(
 			list, json_sprintf("for %" PRIu64
 					   " report%s, what each reference said is not stored: "
-					   "everything bad counts, which is more than would "
-					   "be acted on",
+					   "everything bad counts, so more is shown than "
+					   "would be acted on",
 					   r->bare, r->bare == 1 ? "" : "s"));
 	return list;
 }

@@ -161,7 +161,7 @@ static int tell_apart(const struct ring_view *rings, size_t n, size_t at,
 		return 0;
 	return err_set(
 		err, ENODATA,
-		"%zu communicators of %d ranks, in which it is number %d, may be of %s or of "
+		"%zu communicators of %d ranks, in which it is number %d, may be those of %s or of "
 		"%s: nothing tells them apart",
 		alike, comm->n_ranks, comm->rank, names[0], names[1]);
 }

@@ -348,7 +348,8 @@ static int number_steps(const struct ring_view *rings, struct ring_steps *s, str
 	for (i = 1; i < s->n_steps; i++) {
 		if (s->steps[i].number <= s->steps[i - 1].number)
 			return err_set(err, ENODATA,
-				       "NCCL's numbers of this job's collectives do not increase");
+				       "NCCL's sequence numbers for this job's collectives do not "
+				       "increase");
 	}
 	return 0;
 }

@@ -113,7 +113,7 @@ static int tell_one(struct gpu_state *state, const struct reader *reader, const 
 
 	if (2 * like < n)
 		return gpu_tell(state, subject, &words, FINDING_INFO,
-				"%s: %s, unlike %zu of the %zu of its model here", reader->words,
+				"%s: %s, unlike %zu of the %zu GPUs of its model", reader->words,
 				all[which].text, n - like, n);
 	words.code = NULL;
 	return gpu_tell(state, subject, &words, FINDING_NOTE, "%s: %s", reader->words,

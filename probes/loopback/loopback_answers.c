@@ -252,7 +252,7 @@ static char *look_into(struct answers *a, size_t i, const struct gid_choice *gid
 	if (!other)
 		return say_nobody(port, tried);
 	return xasprintf("not one request was ever answered, though %s port %u answers itself: "
-			 "this port is faulty, if it is set up like that one",
+			 "if both are set up alike, this port is faulty",
 			 other->device, other->number);
 }
 

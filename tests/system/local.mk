@@ -2,7 +2,7 @@
 # tests/system: pytest, real programs. Included by Makefile.am.
 EXTRA_DIST += tests/system/abuse.py tests/system/alertmanager_stub.py tests/system/assayd_fixtures.py tests/system/attribution_fixtures.py \
 	tests/system/booted.py tests/system/campaign_hosts.py tests/system/chart_render.go tests/system/clock_fixtures.py \
-	tests/system/collective_fixtures.py tests/system/conftest.py tests/system/controller_stub.py tests/system/disk.py tests/system/fake_host.py \
+	tests/system/collective_fixtures.py tests/system/conftest.py tests/system/controller_stub.py tests/system/cpu_groups.py tests/system/disk.py tests/system/fake_host.py \
 	tests/system/fake_rnic.py tests/system/fixtures_controller.py tests/system/fixtures_programs.py tests/system/gpu_fixtures.py \
 	tests/system/guest_steps.py tests/system/kube_fake.py tests/system/kustomized.py tests/system/localise_hosts.py tests/system/machines.py \
 	tests/system/openapi.py tests/system/processes.py tests/system/promtool.py tests/system/stub_jobs.py tests/system/stub_lists.py \

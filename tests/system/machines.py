@@ -134,8 +134,12 @@ class Site:
         command = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--uts", "--ipc", "--cgroup", "--mount-proc", "sh", "-c", START,
                    "sh", str(machine.out), str(self.tree or ""), self.units, machine.name, str(self.root)]
 
+        # Its own: in a shared one, units of the same name are one control group, and what one systemd ends or removes is the others' too.
+        group = self.cgroup / machine.name
+        group.mkdir()
+
         def enter():
-            (self.cgroup / "cgroup.procs").write_text(str(os.getpid()))
+            (group / "cgroup.procs").write_text(str(os.getpid()))
 
         with open(machine.out / "console", "w") as console:
             machine.process = subprocess.Popen(command, preexec_fn=enter, stdin=subprocess.DEVNULL, stdout=console, stderr=console)

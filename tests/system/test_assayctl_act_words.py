@@ -86,7 +86,7 @@ def test_an_order_without_a_controller_says_that_nothing_is_known(stub, ctl):
 
 def test_actions_tell_what_was_done_and_by_whom(stub, ctl):
     stub.list("/v1/actions", [
-        action(3, state="refused", rule="budget.total", result="2 of 2 hosts are out"),
+        action(3, state="refused", rule="budget.total", result="budget.total: 2 of 2 hosts are out"),
         action(2, by="operator ann", rule=None, incident=None, reason="fan\x1b[2J", break_glass=True),
         action(1, state="decided"), action(0, state="tomorrow's")])
     done = ctl("actions")

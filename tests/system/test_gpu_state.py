@@ -119,7 +119,7 @@ def test_a_host_that_is_set_up_otherwise_says_so_and_is_not_bad(probe, settings,
 def test_a_gpu_unlike_the_others_of_its_host_is_told_with_how_many_they_are(probe):
     samples = probe("count=4 oddvbios=2")
     assert bad(samples) == [("gpu.vbios", gpu(2), "unlike-others", "info")]
-    assert find(samples, "gpu.vbios", gpu(2))["note"] == "VBIOS: 96.00.30.00.01, unlike 3 of the 4 of its model here"
+    assert find(samples, "gpu.vbios", gpu(2))["note"] == "VBIOS: 96.00.30.00.01, unlike 3 of the 4 GPUs of its model"
     assert find(samples, "gpu.vbios", gpu(0))["params"] == {"setting": "96.00.74.00.01"}
 
 

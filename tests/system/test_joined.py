@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hosts that have joined and not passed yet: what they count for, who wrote it down, and what a death between loses."""
 import contextlib
+import json
 import sqlite3
 import threading
 from pathlib import Path
@@ -94,8 +95,20 @@ def test_joins_and_resets_stand_in_the_record_of_what_was_done(site):  # noqa: F
     c = site()
     rows = [(a["action"], a["node"], a["by"], a["reason"], a["state"]) for a in c.get("/v1/actions", token="read").json["items"]]
     assert [r[:3] for r in rows] == [("join", "gpu-1", "join token 1 of operator ann"), ("reset-token", "gpu-1", "operator ann"),
-                                     ("join", "gpu-1", "join token 1 of operator ann")]
+                                     ("join", "gpu-1", "join token 1 of operator ann"), ("create-join-token", "", "operator ann")]
     assert rows[1][3:] == ("new board", "done") and rows[0][3].startswith("joined from 127.0.0.1")
+
+
+def test_join_tokens_made_and_revoked_stand_in_the_record_without_their_secret(site):  # noqa: F811
+    c = site()
+    ticket = make(c, hosts=9, names="gpu-*").json["token"]
+    assert c.call("POST", "/v1/join-tokens/1/revoke", b'{"reason": "it was on a screen"}', token="admin").status == 200
+    assert c.call("POST", "/v1/join-tokens/7/revoke", b"{}", token="admin").status == 404, "which is no act"
+    items = c.get("/v1/actions", token="read").json["items"]
+    assert [(a["action"], a["node"], a["by"], a["reason"], a["state"]) for a in items] == [
+        ("revoke-join-token", "", "operator ann", "1: it was on a screen", "done"),
+        ("create-join-token", "", "operator ann", "1: for 9 hosts, names gpu-*", "done")]
+    assert ticket not in json.dumps(items)
 
 
 def test_a_controller_that_dies_between_join_and_first_report_forgets_neither(site):  # noqa: F811

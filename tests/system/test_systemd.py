@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The units as `make install` leaves them, measured by systemd-analyze."""
+import json
+import os
 import re
 import shutil
 import subprocess
 
+import cpu_groups
 import pytest
 
 pytestmark = pytest.mark.once
@@ -104,3 +107,24 @@ def test_a_timer_is_spread_over_the_fleet_and_stays_in_its_period(installed_unit
     status, words = analyze("calendar", timer["OnCalendar"])
     assert timer["OnCalendar"] == calendar and status == 0, words
     assert timer["FixedRandomDelay"] == "yes" and period / 2 < seconds(timer["RandomizedDelaySec"]) < period
+
+
+@pytest.mark.alone
+def test_jobs_that_load_every_cpu_do_not_starve_the_passive_run(installed_units, run, environ, build, tmp_path):
+    """With the weight of its unit, beside a job of ten times the usual weight that has four threads for each CPU."""
+    service = settings(installed_units / "assay-passive.service")
+    jobs = []
+    try:
+        with cpu_groups.shared(jobs=1000, ours=service["CPUWeight"]) as enter:
+            try:
+                jobs = cpu_groups.load(enter["jobs"], 4 * os.cpu_count())
+                done = subprocess.run(["nice", "-n", service["Nice"], build / "assay", "run", "--profile", "passive", "-o", "json"], env=environ, preexec_fn=enter["ours"],
+                                      capture_output=True, text=True, timeout=seconds(service["TimeoutStartSec"]), check=False)
+            finally:
+                for job in jobs:
+                    job.kill()
+                    job.wait()
+    except cpu_groups.CannotShare as why:
+        pytest.skip(str(why))
+    report = json.loads(done.stdout)["report"]
+    assert {p["code"] for p in report["problems"]} <= {"not-applicable", "set-up"} and report["samples"], report["problems"]

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import subprocess
+from pathlib import Path
 
 import booted
 import machines
@@ -132,6 +133,8 @@ def test_three_hosts_on_bare_metal(top, site):
         done = site[name].run(command)
         return done.returncode, done.stdout + done.stderr
 
+    groups = {Path(f"/proc/{machine.pid}/cgroup").read_text() for machine in site.machines.values()}
+    assert len(groups) == len(site.machines)  # or one systemd ends what the others have started
     try:
         player = tutorials.Player(run, replaced).play(page(top, "bare-metal.md"))
     except AssertionError:

@@ -99,11 +99,11 @@ static const struct {
 	{ BYTES("\x80\x02Nr\xff\xff\xff\xff."), E2BIG,
 	  "_dump_3: byte 3: LONG_BINPUT remembers too much: refused" },
 	{ BYTES("\x80\x02h\x07."), EINVAL,
-	  "_dump_3: byte 2: BINGET asks for what was not memoized: refused" },
+	  "_dump_3: byte 2: BINGET asks for something that was not memoized: refused" },
 	/* A list in itself, and one that is changed after it was put away. */
 	{ BYTES("\x80\x02]q\x00h\x00"
 		"a."),
-	  EINVAL, "_dump_3: byte 5: BINGET asks for what is not finished: refused" },
+	  EINVAL, "_dump_3: byte 5: BINGET asks for something that is not finished: refused" },
 	{ BYTES("\x80\x02]q\x00\x85h\x00K\x01"
 		"a."),
 	  EINVAL, "_dump_3: byte 10: APPEND changes what was finished: refused" },
@@ -113,7 +113,7 @@ static const struct {
 	{ BYTES("\x80\x02}(K\x01u."), EINVAL,
 	  "_dump_3: byte 6: SETITEMS finds a key without a value: refused" },
 	{ BYTES("\x80\x02(."), EINVAL,
-	  "_dump_3: byte 3: STOP finds more or fewer values than one: refused" },
+	  "_dump_3: byte 3: STOP finds no value, or more than one: refused" },
 	{ BYTES("\x80\x02N.N"), EINVAL, "_dump_3: byte 3: STOP is not the last byte: refused" },
 };
 

@@ -127,9 +127,10 @@ static int wait_for(struct kube_round *round, const struct kube_pod *pod,
 	if (!says(answer, "more than one PodDisruptionBudget")) {
 		(void)hold_back(round, pod, HELD_US, answer);
 	} else if (hold_back(round, pod, HELD_MOST_US, answer)->failures == 1) {
-		log_error("a pod can never be evicted: it must match only one PodDisruptionBudget "
-			  "pod=%s node=%s",
-			  kube_pod_name(pod, name), round->node);
+		log_error(
+			"a pod can never be evicted: it matches more than one PodDisruptionBudget "
+			"pod=%s node=%s",
+			kube_pod_name(pod, name), round->node);
 	}
 	return KUBE_TOLD_WAITS;
 }
