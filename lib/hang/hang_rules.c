@@ -38,10 +38,35 @@ static void suspect_outrun(const struct hang_facts *facts, uint32_t rank,
 			 rank, of->waiter, of->seq, hang_facts_group(facts->c, of->group));
 }
 
+/* Have more ranks ended all that they launched than wait? `*ret_idle`, `*ret_waiting`: how many. */
+static bool most_are_idle(const struct hang_facts *facts, size_t *ret_idle, size_t *ret_waiting)
+{
+	size_t i, idle = 0, waiting = 0;
+
+	for (i = 0; i < facts->c->n_ranks; i++) {
+		idle += facts->ranks[i].idle == HANG_IDLE_YES;
+		waiting += facts->ranks[i].idle == HANG_IDLE_NO;
+	}
+	*ret_idle = idle;
+	*ret_waiting = waiting;
+	return idle > waiting;
+}
+
+/* Those who wait, too: it may be they who called what nobody else does. */
+static void suspect_waiting(const struct hang_facts *facts, struct hang_verdict *verdict)
+{
+	size_t i;
+
+	for (i = 0; i < facts->c->n_ranks; i++)
+		if (facts->ranks[i].idle == HANG_IDLE_NO)
+			hang_verdict_suspect(verdict, (uint32_t)i);
+}
+
 size_t hang_rules_idle(const struct hang_facts *facts, struct hang_verdict *verdict)
 {
 	const struct hang_standing *rank;
-	size_t i, n = 0;
+	size_t i, n = 0, idle = 0, waiting = 0;
+	bool most = most_are_idle(facts, &idle, &waiting);
 
 	for (i = 0; i < facts->c->n_ranks; i++) {
 		rank = &facts->ranks[i];
@@ -49,7 +74,10 @@ size_t hang_rules_idle(const struct hang_facts *facts, struct hang_verdict *verd
 			suspect_outrun(facts, (uint32_t)i, verdict);
 		if (rank->idle != HANG_IDLE_YES || !rank->waited)
 			continue;
-		hang_verdict_blame(verdict, (uint32_t)i);
+		if (most)
+			hang_verdict_suspect(verdict, (uint32_t)i);
+		else
+			hang_verdict_blame(verdict, (uint32_t)i);
 		hang_verdict_say(
 			&verdict->evidence,
 			"rank %zu: all that it launched has finished, in each of its %zu groups, "
@@ -58,7 +86,15 @@ size_t hang_rules_idle(const struct hang_facts *facts, struct hang_verdict *verd
 			rank->seq);
 		n++;
 	}
-	return n;
+	if (!most || n == 0)
+		return n;
+	suspect_waiting(facts, verdict);
+	hang_verdict_say(
+		&verdict->evidence,
+		"%zu ranks wait, %zu do not: either most of the job has stopped at once, or "
+		"those that wait called an operation that the others do not call",
+		waiting, idle);
+	return 0;
 }
 
 /* --- R2 --------------------------------------------------------------------------- */

@@ -400,6 +400,30 @@ static void what_is_of_another_time_proves_nothing(void)
 	}
 }
 
+/* One has called what its peers never call (a batch more than they have): nobody knows who is wrong. */
+static void who_waits_for_most_of_the_job_may_be_the_wrong_one(void)
+{
+	static const int64_t completed[MEMBERS] = { 1000, 1000, 1000, 1000 };
+	static const struct {
+		int64_t enqueued[MEMBERS];
+		size_t named, suspects;
+	} cases[] = {
+		{ { 1001, 1001, 1001, 1000 }, 1, 0 },
+		{ { 1001, 1001, 1000, 1000 }, 2, 0 },
+		{ { 1001, 1000, 1000, 1000 }, 0, 4 },
+	};
+	CLEANUP(freep) struct hang_verdict *verdict = xcalloc(1, sizeof(*verdict));
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		judge_counters(cases[i].enqueued, completed, 7, verdict);
+		CHECK_EQ(verdict->class, cases[i].named > 0 ? HANG_HOST_STALLED : HANG_CANNOT_SAY);
+		CHECK_EQ(verdict->n_ranks, cases[i].named);
+		CHECK_EQ(verdict->n_suspects, cases[i].suspects);
+		CHECK(cases[i].named == 0 || verdict->ranks[0] == MEMBERS - cases[i].named);
+	}
+}
+
 /* --- votes ---------------------------------------------------------------------------- */
 
 static void who_says_no_type_has_no_vote_on_it(void)
@@ -517,6 +541,7 @@ static const struct test tests[] = {
 	TEST(groups_are_joined_by_name_and_members),
 	TEST(the_largest_job_is_taken_and_judged),
 	TEST(what_is_of_another_time_proves_nothing),
+	TEST(who_waits_for_most_of_the_job_may_be_the_wrong_one),
 	TEST(who_says_no_type_has_no_vote_on_it),
 	TEST(a_culprit_is_no_suspect),
 	TEST(starts_and_proxies_tell_a_gpu_from_the_network),
