@@ -38,35 +38,37 @@ static void suspect_outrun(const struct hang_facts *facts, uint32_t rank,
 			 rank, of->waiter, of->seq, hang_facts_group(facts->c, of->group));
 }
 
-/* Have more ranks ended all that they launched than wait? `*ret_idle`, `*ret_waiting`: how many. */
-static bool most_are_idle(const struct hang_facts *facts, size_t *ret_idle, size_t *ret_waiting)
+/* Of how many is it known that they wait? */
+static size_t count_waiting(const struct hang_facts *facts)
 {
-	size_t i, idle = 0, waiting = 0;
+	size_t i, n = 0;
 
-	for (i = 0; i < facts->c->n_ranks; i++) {
-		idle += facts->ranks[i].idle == HANG_IDLE_YES;
-		waiting += facts->ranks[i].idle == HANG_IDLE_NO;
-	}
-	*ret_idle = idle;
-	*ret_waiting = waiting;
-	return idle > waiting;
+	for (i = 0; i < facts->c->n_ranks; i++)
+		n += facts->ranks[i].idle == HANG_IDLE_NO;
+	return n;
 }
 
 /* Those who wait, too: it may be they who called what nobody else does. */
-static void suspect_waiting(const struct hang_facts *facts, struct hang_verdict *verdict)
+static void suspect_waiting(const struct hang_facts *facts, size_t waiting,
+			    struct hang_verdict *verdict)
 {
 	size_t i;
 
 	for (i = 0; i < facts->c->n_ranks; i++)
 		if (facts->ranks[i].idle == HANG_IDLE_NO)
 			hang_verdict_suspect(verdict, (uint32_t)i);
+	hang_verdict_say(
+		&verdict->evidence,
+		"only %zu of %zu ranks are known to wait: those that do may have called an "
+		"operation that the others rightly do not call",
+		waiting, facts->c->n_ranks);
 }
 
 size_t hang_rules_idle(const struct hang_facts *facts, struct hang_verdict *verdict)
 {
 	const struct hang_standing *rank;
-	size_t i, n = 0, idle = 0, waiting = 0;
-	bool most = most_are_idle(facts, &idle, &waiting);
+	size_t i, n = 0, waiting = count_waiting(facts);
+	bool proven = 2 * waiting > facts->c->n_ranks;
 
 	for (i = 0; i < facts->c->n_ranks; i++) {
 		rank = &facts->ranks[i];
@@ -74,10 +76,10 @@ size_t hang_rules_idle(const struct hang_facts *facts, struct hang_verdict *verd
 			suspect_outrun(facts, (uint32_t)i, verdict);
 		if (rank->idle != HANG_IDLE_YES || !rank->waited)
 			continue;
-		if (most)
-			hang_verdict_suspect(verdict, (uint32_t)i);
-		else
+		if (proven)
 			hang_verdict_blame(verdict, (uint32_t)i);
+		else
+			hang_verdict_suspect(verdict, (uint32_t)i);
 		hang_verdict_say(
 			&verdict->evidence,
 			"rank %zu: all that it launched has finished, in each of its %zu groups, "
@@ -86,14 +88,9 @@ size_t hang_rules_idle(const struct hang_facts *facts, struct hang_verdict *verd
 			rank->seq);
 		n++;
 	}
-	if (!most || n == 0)
+	if (proven || n == 0)
 		return n;
-	suspect_waiting(facts, verdict);
-	hang_verdict_say(
-		&verdict->evidence,
-		"%zu ranks wait, %zu do not: either most of the job has stopped at once, or "
-		"those that wait called an operation that the others do not call",
-		waiting, idle);
+	suspect_waiting(facts, waiting, verdict);
 	return 0;
 }
 

@@ -145,8 +145,8 @@ def test_groups_of_several_hosts_are_joined(judge, write):
     b = write("b.json", document("gpu-2", [rank(2, 12, 11), rank(3, 13, 11)], groups))
     verdict = judge(a, b)
     assert (verdict["ranks"], verdict["class"], verdict["nodes"]) == ([1], "host-stalled", ["gpu-1"])
-    verdict = judge(a)
-    assert verdict["ranks"] == [1]  # its own counters prove it
+    verdict = judge(a)  # who waits may be the one that is wrong, as long as the others may be idle too
+    assert (verdict["ranks"], verdict["suspects"], verdict["class"]) == ([], [0, 1], "cannot say")
     verdict = judge(b)
     assert (verdict["ranks"], verdict["class"]) == ([], "cannot say")
 
