@@ -613,7 +613,7 @@ tests_unit_test_job_hang_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
 endif
 endif
 endif
-EXTRA_DIST += tests/unit/test_hang_asked.c
+EXTRA_DIST += tests/unit/test_hang_asked.c tests/unit/test_hang_touch.c
 if HAVE_SYSTEMD
 UNIT_TESTS += tests/unit/test_hang_asked
 tests_unit_test_hang_asked_SOURCES = agents/assayd/pyspy.c agents/assayd/pyspy.h agents/assayd/ras_client.c \
@@ -621,6 +621,11 @@ tests_unit_test_hang_asked_SOURCES = agents/assayd/pyspy.c agents/assayd/pyspy.h
 tests_unit_test_hang_asked_CPPFLAGS = $(AM_CPPFLAGS) -DFAKES='"$(abs_srcdir)/tests/fakes"'
 tests_unit_test_hang_asked_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
 tests_unit_test_hang_asked_LDADD = libassaydcore.a $(HANG_LIBS) $(LDADD) $(SYSTEMD_LIBS)
+UNIT_TESTS += tests/unit/test_hang_touch
+tests_unit_test_hang_touch_SOURCES = agents/assayd/hang_touch.c agents/assayd/hang_touch.h agents/assayd/pyspy.c agents/assayd/pyspy.h \
+	agents/assayd/ras_client.c agents/assayd/ras_client.h tests/unit/test_hang_touch.c
+tests_unit_test_hang_touch_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
+tests_unit_test_hang_touch_LDADD = libassaydcore.a $(HANG_LIBS) $(LDADD) $(SYSTEMD_LIBS)
 endif
 
 # Rings of the NCCL plug-in, as assayd reads them.
