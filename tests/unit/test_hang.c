@@ -400,6 +400,57 @@ static void what_is_of_another_time_proves_nothing(void)
 	}
 }
 
+/* A collective that broke in the middle ends on some members; so do those before it in other groups. */
+static void one_operation_behind_is_no_proof_unless_others_say_so_too(void)
+{
+	static const struct {
+		uint32_t members[2][MEMBERS];
+		size_t size, named;
+	} cases[] = {
+		{ { { 0, 1, 2, 3 }, { 0, 1, 2, 3 } }, MEMBERS, 0 },
+		{ { { 1, 2, 3 }, { 0, 2, 3 } }, MEMBERS - 1, 1 },
+	};
+	CLEANUP(freep) struct hang_verdict *verdict = xcalloc(1, sizeof(*verdict));
+	size_t i, k, m;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(hang_case_release) struct hang_case c = { .n_ranks = 0 };
+		struct err err = ERR_INIT;
+
+		for (k = 0; k < 2; k++) {
+			uint32_t group = 0;
+
+			CHECK_EQ(hang_case_group(&c, k ? "b" : "a", NULL, cases[i].members[k],
+						 cases[i].size, &group, &err),
+				 0);
+			for (m = 0; m < cases[i].size; m++) {
+				const uint32_t rank = cases[i].members[k][m];
+				const struct hang_position position = { .rank = rank,
+									.group = group,
+									.enqueued = 10,
+									.started = HANG_UNKNOWN,
+									.completed =
+										rank == 3 ? 8 : 9 };
+				struct hang_op op = { .rank = rank,
+						      .group = group,
+						      .seq = position.completed + 1,
+						      .peer = HANG_UNKNOWN,
+						      .name = "all_reduce",
+						      .count = 7,
+						      .state = HANG_OP_ENQUEUED };
+
+				CHECK_EQ(hang_case_position(&c, &position, &err), 0);
+				for (; op.seq <= position.enqueued; op.seq++)
+					CHECK_EQ(hang_case_op(&c, &op, &err), 0);
+			}
+		}
+		CHECK_EQ(hang_judge(&c, verdict, &err), 0);
+		CHECK_EQ(verdict->n_ranks, cases[i].named);
+		CHECK_EQ(verdict->n_suspects, 1 - cases[i].named);
+		CHECK((cases[i].named ? verdict->ranks[0] : verdict->suspects[0]) == 3);
+	}
+}
+
 /* One has called what its peers never call (a batch more than they have): nobody knows who is wrong. */
 static void who_waits_for_most_of_the_job_may_be_the_wrong_one(void)
 {
@@ -541,6 +592,7 @@ static const struct test tests[] = {
 	TEST(groups_are_joined_by_name_and_members),
 	TEST(the_largest_job_is_taken_and_judged),
 	TEST(what_is_of_another_time_proves_nothing),
+	TEST(one_operation_behind_is_no_proof_unless_others_say_so_too),
 	TEST(who_waits_for_most_of_the_job_may_be_the_wrong_one),
 	TEST(who_says_no_type_has_no_vote_on_it),
 	TEST(a_culprit_is_no_suspect),
