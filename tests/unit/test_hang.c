@@ -508,6 +508,75 @@ static void who_says_no_type_has_no_vote_on_it(void)
 	CHECK_EQ(verdict->n_suspects, ARRAY_SIZE(types));
 }
 
+/* Two against one of five: those whose dumps are missing may be of either mind. */
+static void a_majority_is_one_of_the_group_and_not_of_those_who_dumped(void)
+{
+	static const size_t sizes[] = { 3, 5 };
+	CLEANUP(freep) struct hang_verdict *verdict = xcalloc(1, sizeof(*verdict));
+	const uint32_t ranks[] = { 0, 1, 2, 3, 4 };
+	struct err err = ERR_INIT;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		CLEANUP(hang_case_release) struct hang_case c = { .n_ranks = 0 };
+		uint32_t rank, group = 0;
+
+		CHECK_EQ(hang_case_group(&c, "g", NULL, ranks, sizes[i], &group, &err), 0);
+		for (rank = 0; rank < 3; rank++) {
+			const struct hang_position position = {
+				.rank = rank, .enqueued = 5, .started = HANG_UNKNOWN, .completed = 4
+			};
+			const struct hang_op op = { .rank = rank,
+						    .seq = 5,
+						    .peer = HANG_UNKNOWN,
+						    .name = "all_reduce",
+						    .count = rank == 2 ? 8 : 7,
+						    .state = HANG_OP_ENQUEUED };
+
+			CHECK_EQ(hang_case_position(&c, &position, &err), 0);
+			CHECK_EQ(hang_case_op(&c, &op, &err), 0);
+		}
+		CHECK_EQ(hang_judge(&c, verdict, &err), 0);
+		CHECK_EQ(verdict->class, HANG_MISMATCH);
+		CHECK_EQ(verdict->n_ranks, sizes[i] == 3);
+		CHECK(verdict->n_ranks == 0 || verdict->ranks[0] == 2);
+		CHECK_EQ(verdict->n_suspects, sizes[i] == 3 ? 0 : 5);
+	}
+}
+
+/* What of a rank is known in one group says nothing where its counters of another are missing. */
+static void who_may_wait_in_another_group_is_not_idle(void)
+{
+	CLEANUP(freep) struct hang_verdict *verdict = xcalloc(1, sizeof(*verdict));
+	const uint32_t ranks[MEMBERS] = { 0, 1, 2, 3 };
+	struct err err = ERR_INIT;
+	int known;
+
+	for (known = 0; known < 2; known++) {
+		CLEANUP(hang_case_release) struct hang_case c = { .n_ranks = 0 };
+		uint32_t a = 0, b = 0, rank;
+
+		CHECK_EQ(hang_case_group(&c, "a", NULL, ranks, MEMBERS, &a, &err), 0);
+		CHECK_EQ(hang_case_group(&c, "b", NULL, ranks, MEMBERS, &b, &err), 0);
+		for (rank = 0; rank < MEMBERS; rank++) {
+			struct hang_position position = { .rank = rank,
+							  .group = a,
+							  .enqueued = rank == 3 ? 10 : 11,
+							  .started = HANG_UNKNOWN,
+							  .completed = 10 };
+
+			CHECK_EQ(hang_case_position(&c, &position, &err), 0);
+			position.group = b;
+			position.enqueued = 10;
+			if (rank != 3 || known)
+				CHECK_EQ(hang_case_position(&c, &position, &err), 0);
+		}
+		CHECK_EQ(hang_judge(&c, verdict, &err), 0);
+		CHECK_EQ(verdict->class, known ? HANG_HOST_STALLED : HANG_CANNOT_SAY);
+		CHECK_EQ(verdict->n_ranks, known);
+	}
+}
+
 static void a_culprit_is_no_suspect(void)
 {
 	CLEANUP(freep) struct hang_verdict *verdict = xcalloc(1, sizeof(*verdict));
@@ -595,6 +664,8 @@ static const struct test tests[] = {
 	TEST(one_operation_behind_is_no_proof_unless_others_say_so_too),
 	TEST(who_waits_for_most_of_the_job_may_be_the_wrong_one),
 	TEST(who_says_no_type_has_no_vote_on_it),
+	TEST(a_majority_is_one_of_the_group_and_not_of_those_who_dumped),
+	TEST(who_may_wait_in_another_group_is_not_idle),
 	TEST(a_culprit_is_no_suspect),
 	TEST(starts_and_proxies_tell_a_gpu_from_the_network),
 };
