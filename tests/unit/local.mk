@@ -584,8 +584,9 @@ tests_unit_test_hang_sight_LDADD = libassaydcore.a $(KEEP_LIBS) $(LDADD) -lpthre
 tests_unit_test_hang_ranks_LDADD = libassaydcore.a $(HANG_LIBS) $(KEEP_LIBS) $(LDADD)
 
 # Hangs.
-UNIT_TESTS += tests/unit/test_hang tests/unit/test_hang_part tests/unit/test_hang_sim
+UNIT_TESTS += tests/unit/test_hang tests/unit/test_hang_hosts tests/unit/test_hang_part tests/unit/test_hang_sim
 tests_unit_test_hang_LDADD = libhangworld.a $(HANG_LIBS) $(LDADD)
+tests_unit_test_hang_hosts_LDADD = $(HANG_LIBS) $(LDADD)
 tests_unit_test_hang_part_LDADD = $(HANG_LIBS) $(LDADD)
 tests_unit_test_hang_sim_LDADD = libhangworld.a $(HANG_LIBS) $(LDADD)
 
