@@ -151,6 +151,42 @@ def test_groups_of_several_hosts_are_joined(judge, write):
     assert (verdict["ranks"], verdict["class"]) == ([], "cannot say")
 
 
+def flight_recorder(enqueued, completed, alone=None, world=6):
+    """The dump, as JSON, of a rank of one group; one that has a group of its own, too, is proven by that."""
+    groups = {"0": list(range(world)), **({str(1 + alone): [alone]} if alone is not None else {})}
+    entries = [{"pg_id": 0, "process_group": ["0", "default_pg"], "collective_seq_id": n, "p2p_seq_id": 0, "profiling_name": "nccl:all_reduce",
+                "input_sizes": [[7]], "input_dtypes": ["Float"], "output_sizes": [[7]], "state": "scheduled", "is_p2p": False}
+               for n in range(completed + 1, enqueued + 1)]
+    numbers = [(enqueued, completed), (-1, -1)]
+    return {"version": "2.10", "entries": entries,
+            "pg_config": {name: {"name": name, "desc": "default_pg", "ranks": str(ranks)} for name, ranks in groups.items()},
+            "pg_status": {str(i): {"last_enqueued_collective": str(numbers[i][0]), "last_started_collective": "-1",
+                                   "last_completed_collective": str(numbers[i][1])} for i in range(len(groups))}}
+
+
+def test_where_a_name_lies_none_stands_for_contents_that_do_not_say(judge, write):
+    """Rank 0 has stopped, and its dump does not say whose it is; it lies where rank 2's, which is missing, should be."""
+    others = [write(f"_dump_{rank}", flight_recorder(11, 10, alone=rank)) for rank in (1, 3, 4, 5)]
+    stopped = write("_dump_0", flight_recorder(10, 10))
+    assert judge(stopped, *others)["ranks"] == [0]
+    moved = [write("_dump_2", flight_recorder(10, 10)), write("_dump_0", flight_recorder(11, 10, alone=1))]
+    verdict = judge(*moved, *others[1:])
+    assert (verdict["ranks"], verdict["class"]) == ([], "cannot say")
+    assert any("file names are unreliable here" in text for text in verdict["missing"])
+
+
+def test_of_two_dumps_of_a_rank_that_differ_neither_counts(judge, write, tmp_path):
+    """One is of an earlier run, and nothing in it says so."""
+    others = [write(f"_dump_{rank}", flight_recorder(11, 10)) for rank in range(6)]
+    (tmp_path / "old").mkdir()
+    old = write("old/_dump_0", flight_recorder(10, 10))
+    assert judge(old, *others[1:])["ranks"] == [0]
+    for paths in ((old, *others), (*others, old)):
+        verdict = judge(*paths)
+        assert (verdict["ranks"], verdict["class"]) == ([], "cannot say")
+        assert any(text.startswith("rank 0: two dumps of it differ") for text in verdict["missing"])
+
+
 def test_documents_of_two_jobs_are_not_joined(run, write):
     def of(name, node, rank, **head):
         ranks = [{"rank": rank, "sources": ["ring"], "positions": [{"group": 0, "place": rank, "enqueued": 12 - rank, "completed": 11}]}]
