@@ -385,6 +385,9 @@ static void what_is_of_another_time_proves_nothing(void)
 		/* ... or, its dump being of a run that came further, they of what it has ended. */
 		{ { 506, 506, 506, 9000 }, { 500, 500, 500, 8999 }, 7, HANG_CANNOT_SAY, 0 },
 	};
+	static const enum hang_act acts[HANG_CLASSES] = {
+		[HANG_HOST_STALLED] = HANG_ACT_STACKS, [HANG_OWN_GPU_STOPPED] = HANG_ACT_TEST_HOST
+	};
 	CLEANUP(freep) struct hang_verdict *verdict = xcalloc(1, sizeof(*verdict));
 	size_t i;
 
@@ -393,6 +396,7 @@ static void what_is_of_another_time_proves_nothing(void)
 
 		judge_counters(cases[i].enqueued, cases[i].completed, cases[i].count, verdict);
 		CHECK_EQ(verdict->class, cases[i].class);
+		CHECK_EQ(verdict->act, acts[cases[i].class]);
 		CHECK_EQ(verdict->n_ranks, named);
 		CHECK(!named || verdict->ranks[0] == 3);
 		CHECK_EQ(verdict->n_suspects, cases[i].suspects);
