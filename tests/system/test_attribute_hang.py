@@ -175,6 +175,19 @@ def test_where_a_name_lies_none_stands_for_contents_that_do_not_say(judge, write
     assert any("file names are unreliable here" in text for text in verdict["missing"])
 
 
+def test_counters_of_a_group_with_sends_do_not_compare(judge, write):
+    """Stages of a pipeline launch different numbers of sends and receives; who has launched the fewest owes nobody anything."""
+    def stage(rank, enqueued, completed, name):
+        dump = flight_recorder(enqueued, completed, world=4)
+        for entry in dump["entries"]:
+            entry.update(p2p_seq_id=entry["collective_seq_id"], profiling_name=name, is_p2p=True)
+        return write(f"_dump_{rank}", dump)
+
+    paths = [stage(0, 6, 5, "nccl:recv 0<-1"), stage(1, 10, 9, "nccl:recv 1<-2"), stage(2, 10, 9, "nccl:send 2->1"), stage(3, 5, 5, "")]
+    verdict = judge(*paths)
+    assert (verdict["ranks"], verdict["suspects"], verdict["class"]) == ([], [], "cannot say")
+
+
 def test_of_two_dumps_of_a_rank_that_differ_neither_counts(judge, write, tmp_path):
     """One is of an earlier run, and nothing in it says so."""
     others = [write(f"_dump_{rank}", flight_recorder(11, 10)) for rank in range(6)]
