@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agents/assayd/hang_ranks.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -74,8 +75,16 @@ static void put(struct hang_ranks *r, const struct hang_here *here)
 	r->all[r->n++] = *here;
 }
 
+/* By its name, or as the file that is installed or mounted. */
+static bool is_ours(const char *profiler)
+{
+	return streq(profiler, "assay") || starts_with(profiler, "libassay-nccl-profiler") ||
+	       starts_with(profiler, "libnccl-profiler-assay");
+}
+
 static void add(struct hang_ranks *r, const struct process_entry *entry)
 {
+	const char *profiler = entry->env.values[PROCESS_ENV_PROFILER];
 	struct hang_here here = { .pid = entry->pid, .start_ticks = entry->start_ticks };
 	struct trace_place place;
 	const enum trace_refusal why = trace_rules_place(&entry->env, &place);
@@ -92,6 +101,8 @@ static void add(struct hang_ranks *r, const struct process_entry *entry)
 	here.uid = entry->uid;
 	memcpy(here.pod, entry->pod, sizeof(here.pod));
 	here.world = strtoll(entry->env.values[PROCESS_ENV_WORLD], NULL, DECIMAL);
+	if (!is_ours(profiler))
+		memcpy(here.profiler, profiler, sizeof(here.profiler));
 	put(r, &here);
 }
 
@@ -291,4 +302,38 @@ json_t *hang_ranks_tell(const struct hang_ranks *r, const char *job, int64_t run
 							     "process", tell_process(h, now_us)));
 	}
 	return ranks;
+}
+
+/* Does this process of the run have another profiler? */
+static bool has_other(const struct hang_here *h, const char *job, int64_t run)
+{
+	return h->run == run && !has_ended(h) && h->profiler[0] && streq(h->job, job);
+}
+
+void hang_ranks_tell_profilers(const struct hang_ranks *r, const char *job, int64_t run,
+			       json_t *missing)
+{
+	size_t i, k, more;
+	bool told;
+
+	for (i = 0; i < r->n; i++) {
+		const struct hang_here *h = &r->all[i];
+
+		if (!has_other(h, job, run))
+			continue;
+		for (k = 0, more = 0, told = false; k < r->n; k++) {
+			const struct hang_here *other = &r->all[k];
+			const bool same = has_other(other, job, run) &&
+					  streq(other->profiler, h->profiler);
+
+			told |= same && k < i;
+			more += same && k > i;
+		}
+		if (!told)
+			(void)json_array_append_new(
+				missing,
+				json_sprintf("ring of rank %" PRId64 " (and of %zu more): NCCL was "
+					     "told to load the profiler '%s', and loads no other",
+					     h->rank, more, h->profiler));
+	}
 }

@@ -27,7 +27,8 @@ struct hang_here {
 	int64_t run, rank;
 	int64_t world; /* as it says itself; 0: it does not */
 	uid_t uid;
-	char pod[PROCESS_POD_SIZE]; /* "" for none */
+	char pod[PROCESS_POD_SIZE];	       /* "" for none */
+	char profiler[PROCESS_ENV_VALUE_SIZE]; /* that NCCL was told to load, if it is not ours; "" */
 	pid_t pid;
 	uint64_t start_ticks;
 	int proc_fd; /* -1: it has ended */
@@ -76,3 +77,10 @@ bool hang_ranks_stand(const struct hang_ranks *r, const char *job, uint64_t now_
  */
 json_t *hang_ranks_tell(const struct hang_ranks *r, const char *job, int64_t run, uint64_t now_us,
 			int64_t *ret_world);
+
+/*
+ * NCCL loads one profiler a process: where it was told to load another one there is no ring, and
+ * nobody but the process's environment says why. A sentence for each such profiler, to "missing".
+ */
+void hang_ranks_tell_profilers(const struct hang_ranks *r, const char *job, int64_t run,
+			       json_t *missing);

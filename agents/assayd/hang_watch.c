@@ -301,6 +301,7 @@ static json_t *make_document(struct hang_watch *w, const json_t *found, const ch
 	add_rdma(w, found, now_us, ranks);
 	hang_document_add(groups, ranks, json_object_get(found, "dumps"));
 	rings_tell(w->rings, w->collected, w->collected_run, groups, ranks);
+	hang_ranks_tell_profilers(&w->ranks, w->collected, w->collected_run, missing);
 	hang_touch_tell(w->touch, groups, ranks, missing);
 	document = json_pack("{s:s, s:s, s:s, s:s, s:I, s:f, s:o, s:o, s:o}", "format", HANG_FORMAT,
 			     "node", w->config->node, "boot_id", boot, "job", w->collected, "run",

@@ -14,9 +14,9 @@
 enum { PIECE = 4096, NUMBER_MAX = 10 /* digits */ };
 
 const char *const process_env_keys[PROCESS_ENV_KEYS] = {
-	"RANK",		"LOCAL_RANK",	      "WORLD_SIZE",	     "SLURM_PROCID",
-	"SLURM_JOB_ID", "SLURM_CLUSTER_NAME", "SLURM_RESTART_COUNT", "ASSAY_JOB",
-	"ASSAY_RUN",	"ASSAY_SHAPE",
+	"RANK",		"LOCAL_RANK",	      "WORLD_SIZE",	      "SLURM_PROCID",
+	"SLURM_JOB_ID", "SLURM_CLUSTER_NAME", "SLURM_RESTART_COUNT",  "ASSAY_JOB",
+	"ASSAY_RUN",	"ASSAY_SHAPE",	      "NCCL_PROFILER_PLUGIN",
 };
 
 /* Of each: the bytes that its value may have, and how many. A job's name has a team before it. */
@@ -34,12 +34,20 @@ static const struct {
 	{ PLAIN "/", PROCESS_ENV_VALUE_SIZE - 1 },
 	{ DIGITS, NUMBER_MAX },
 	{ PLAIN, PROCESS_ENV_VALUE_SIZE - 1 },
+	{ PLAIN, PROCESS_ENV_VALUE_SIZE - 1 },
 };
 
 void process_env_begin(struct process_env_reader *reader, struct process_env *out)
 {
 	*out = (struct process_env){ .values = { "" } };
 	*reader = (struct process_env_reader){ .out = out };
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
 }
 
 /* A whole entry, NUL terminated. */
@@ -56,6 +64,8 @@ static void take(struct process_env_reader *reader)
 
 		if (strncmp(entry, process_env_keys[i], key) != 0 || entry[key] != '=')
 			continue;
+		if (i == PROCESS_ENV_PROFILER)
+			value = last_part(value);
 		length = strlen(value);
 		if (!out[0] && length <= forms[i].most && strspn(value, forms[i].bytes) == length)
 			memcpy(out, value, length + 1);

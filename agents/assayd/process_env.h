@@ -14,11 +14,11 @@
 #include "lib/base/macro.h"
 
 enum {
-	PROCESS_ENV_KEYS = 10,
+	PROCESS_ENV_KEYS = 11,
 	PROCESS_ENV_TOLD = 9,	     /* of these the controller is told */
 	PROCESS_ENV_VALUE_SIZE = 65, /* with its NUL */
 	PROCESS_ENV_ENTRY_MAX =
-		128, /* bytes of a key, '=' and its value: longer ones are not ours */
+		288, /* bytes of a key, '=' and its value, of which NCCL takes 255 */
 	PROCESS_ENV_MAX = 4 * 1024 * 1024, /* bytes of one environment that are looked at */
 };
 
@@ -35,7 +35,8 @@ enum {
 	PROCESS_ENV_SLURM_RESTARTS = 6,
 	PROCESS_ENV_JOB = 7,
 	PROCESS_ENV_RUN = 8,
-	PROCESS_ENV_SHAPE = 9
+	PROCESS_ENV_SHAPE = 9,
+	PROCESS_ENV_PROFILER = 10 /* a path as its last part */
 };
 
 struct process_env {

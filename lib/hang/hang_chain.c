@@ -98,6 +98,30 @@ static const struct hang_position **find_behind(const struct hang_facts *facts)
 	return all;
 }
 
+/* Is it known of most of a group that they have launched more? */
+static bool most_launched_more(const struct hang_facts *facts, uint32_t group)
+{
+	return 2 * facts->groups[group].less < facts->c->groups[group].size;
+}
+
+/* Where it is not, those who have launched the most may have called what the others rightly do not
+ * call. */
+static void suspect_ahead(const struct hang_facts *facts, struct hang_verdict *verdict)
+{
+	const struct hang_position *position;
+	const struct hang_front *front;
+	size_t i;
+
+	for (i = 0; i < facts->c->n_positions; i++) {
+		position = &facts->c->positions[i];
+		front = &facts->groups[position->group];
+		if (front->counts_only && front->less > 0 &&
+		    position->enqueued == front->enqueued_most &&
+		    !most_launched_more(facts, position->group))
+			hang_verdict_suspect(verdict, position->rank);
+	}
+}
+
 size_t hang_chain_counts(const struct hang_facts *facts, struct hang_verdict *verdict)
 {
 	const struct hang_case *c = facts->c;
@@ -119,13 +143,14 @@ size_t hang_chain_counts(const struct hang_facts *facts, struct hang_verdict *ve
 				 " operations of %s, others %" PRId64,
 				 i, position->enqueued, hang_facts_group(c, position->group),
 				 facts->groups[position->group].enqueued_most);
-		if (held && !held[i] && missing == 0) {
+		if (held && !held[i] && missing == 0 && most_launched_more(facts, position->group)) {
 			hang_verdict_blame(verdict, (uint32_t)i);
 			n++;
 		} else {
 			hang_verdict_suspect(verdict, (uint32_t)i);
 		}
 	}
+	suspect_ahead(facts, verdict);
 	return n;
 }
 

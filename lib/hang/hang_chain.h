@@ -18,7 +18,9 @@ size_t hang_chain_unknown(const struct hang_facts *facts, struct hang_verdict *v
  * Where only what was launched is known (RAS): the member that is behind, and in no other group may
  * be held up by others, is a culprit; else it is a suspect. It may be wherever others have launched
  * as much or less, and also in a group whose collectives nobody has counted: there may be none, but
- * sends and receives. How many culprits.
+ * sends and receives. And only where most of the group have launched more: else those
+ * who have may have called what the others rightly do not call, and all are suspects. How many
+ * culprits.
  */
 size_t hang_chain_counts(const struct hang_facts *facts, struct hang_verdict *verdict);
 

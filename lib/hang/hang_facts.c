@@ -111,8 +111,10 @@ static void take_member(struct hang_facts *facts, uint32_t group, uint32_t rank)
 	if (facts->c->groups[group].p2p)
 		return;
 	if (position && position->enqueued != HANG_UNKNOWN &&
-	    position->enqueued < front->enqueued_most)
+	    position->enqueued < front->enqueued_most) {
 		standing->behind = true;
+		front->less++;
+	}
 	if (front->seq == HANG_UNKNOWN)
 		return;
 	if (!position || position->enqueued == HANG_UNKNOWN) {

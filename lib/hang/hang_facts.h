@@ -29,6 +29,7 @@ struct hang_front {
 	size_t launched;   /* members that have enqueued the front */
 	size_t behind;	   /* members that have not */
 	size_t unknown;	   /* members of whom it is not known */
+	size_t less;	   /* members that have launched less than another */
 	int64_t completed; /* the highest that a member has completed, HANG_UNKNOWN; who: */
 	uint32_t completed_by;
 	int64_t enqueued_most, enqueued_least; /* HANG_UNKNOWN */

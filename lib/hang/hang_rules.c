@@ -38,10 +38,37 @@ static void suspect_outrun(const struct hang_facts *facts, uint32_t rank,
 			 rank, of->waiter, of->seq, hang_facts_group(facts->c, of->group));
 }
 
+/* Of how many is it known that they wait? */
+static size_t count_waiting(const struct hang_facts *facts)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < facts->c->n_ranks; i++)
+		n += facts->ranks[i].idle == HANG_IDLE_NO;
+	return n;
+}
+
+/* Those who wait, too: it may be they who called what nobody else does. */
+static void suspect_waiting(const struct hang_facts *facts, size_t waiting,
+			    struct hang_verdict *verdict)
+{
+	size_t i;
+
+	for (i = 0; i < facts->c->n_ranks; i++)
+		if (facts->ranks[i].idle == HANG_IDLE_NO)
+			hang_verdict_suspect(verdict, (uint32_t)i);
+	hang_verdict_say(
+		&verdict->evidence,
+		"only %zu of %zu ranks are known to wait: those that do may have called an "
+		"operation that the others rightly do not call",
+		waiting, facts->c->n_ranks);
+}
+
 size_t hang_rules_idle(const struct hang_facts *facts, struct hang_verdict *verdict)
 {
 	const struct hang_standing *rank;
-	size_t i, n = 0;
+	size_t i, n = 0, waiting = count_waiting(facts);
+	bool proven = 2 * waiting > facts->c->n_ranks;
 
 	for (i = 0; i < facts->c->n_ranks; i++) {
 		rank = &facts->ranks[i];
@@ -49,7 +76,10 @@ size_t hang_rules_idle(const struct hang_facts *facts, struct hang_verdict *verd
 			suspect_outrun(facts, (uint32_t)i, verdict);
 		if (rank->idle != HANG_IDLE_YES || !rank->waited)
 			continue;
-		hang_verdict_blame(verdict, (uint32_t)i);
+		if (proven)
+			hang_verdict_blame(verdict, (uint32_t)i);
+		else
+			hang_verdict_suspect(verdict, (uint32_t)i);
 		hang_verdict_say(
 			&verdict->evidence,
 			"rank %zu: all that it launched has finished, in each of its %zu groups, "
@@ -58,7 +88,10 @@ size_t hang_rules_idle(const struct hang_facts *facts, struct hang_verdict *verd
 			rank->seq);
 		n++;
 	}
-	return n;
+	if (proven || n == 0)
+		return n;
+	suspect_waiting(facts, waiting, verdict);
+	return 0;
 }
 
 /* --- R2 --------------------------------------------------------------------------- */

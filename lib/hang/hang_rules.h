@@ -5,7 +5,9 @@
  * R1, host idle: all that it enqueued has ended in every group, and somebody waits for what it has
  * not launched. So its process launches nothing: a lock, a loader, divergence, teardown. Where
  * peers have ended far more than it has launched, what is known of it is older than what is known
- * of them, or of another run: it is only a suspect.
+ * of them, or of another run: it is only a suspect. Unless more than half of all ranks
+ * are known to wait, those that do may have called what the others rightly do not call (one batch
+ * more, and the others have ended their epoch): all are suspects.
  *
  * R2, own completion behind: it has launched a synchronising operation that a peer has ended, and
  * on its side an earlier one has not ended. A peer ends such an operation only once this rank's GPU

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/base/macro.h"
+#include "plugins/nccl/profiler_comm.h"
 #include "tests/nccl/harness.h"
 
 enum {
@@ -180,14 +181,18 @@ static void too_many(struct harness *h)
 static void many_lives(struct harness *h)
 {
 	struct fake_comm comm;
+	uint32_t places[COMM_QUARANTINE] = { 0 }; /* of the last ones, from 1 on */
 	void *before = NULL;
 	uint64_t rss = 0;
-	int i;
+	int i, k;
 
 	for (i = 0; i < 500; i++) {
 		void *op;
 
 		harness_open(h, &comm, MASK_RECORD);
+		for (k = 0; k < COMM_QUARANTINE; k++)
+			CHECK(places[k] != handle_unpack(comm.context).comm + 1);
+		places[i % COMM_QUARANTINE] = handle_unpack(comm.context).comm + 1;
 		CHECK(!fake_start(&comm, before, 0, 10));
 		op = harness_coll(&comm, "AllReduce", 1, 1);
 		fake_stop(&h->nccl, fake_start(&comm, op, 0, 10), 20);

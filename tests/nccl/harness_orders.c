@@ -277,7 +277,8 @@ static void late(struct harness *h)
 static void garbage(struct harness *h)
 {
 	struct fake_comm comm, wrong;
-	uint64_t bits = 88172645463325252U;
+	uint64_t bits = 88172645463325252U, lost;
+	void *op;
 	int i;
 
 	harness_open(h, &comm, MASK_ALL);
@@ -304,6 +305,10 @@ static void garbage(struct harness *h)
 		CHECK(!harness_coll(&wrong, "AllReduce", 1, 1));
 	}
 	CHECK(harness_ring()->next == 1 && harness_slot(harness_ring(), 0).started == 0);
+	op = harness_coll(&comm, "AllReduce", 1, 1);
+	lost = harness_ring()->lost;
+	CHECK(!fake_start(&comm, op, RING_CHANNELS, 50) && !fake_start(&comm, op, 255, 50));
+	CHECK(harness_ring()->lost == lost + 2 && harness_slot(harness_ring(), 1).started == 0);
 	fake_comm_close(&comm);
 }
 

@@ -586,8 +586,9 @@ tests_unit_test_hang_sight_LDADD = libassaydcore.a $(KEEP_LIBS) $(LDADD) -lpthre
 tests_unit_test_hang_ranks_LDADD = libassaydcore.a $(HANG_LIBS) $(KEEP_LIBS) $(LDADD)
 
 # Hangs.
-UNIT_TESTS += tests/unit/test_hang tests/unit/test_hang_part tests/unit/test_hang_sim
+UNIT_TESTS += tests/unit/test_hang tests/unit/test_hang_hosts tests/unit/test_hang_part tests/unit/test_hang_sim
 tests_unit_test_hang_LDADD = libhangworld.a $(HANG_LIBS) $(LDADD)
+tests_unit_test_hang_hosts_LDADD = $(HANG_LIBS) $(LDADD)
 tests_unit_test_hang_part_LDADD = $(HANG_LIBS) $(LDADD)
 tests_unit_test_hang_sim_LDADD = libhangworld.a $(HANG_LIBS) $(LDADD)
 
@@ -615,7 +616,7 @@ tests_unit_test_job_hang_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
 endif
 endif
 endif
-EXTRA_DIST += tests/unit/test_hang_asked.c
+EXTRA_DIST += tests/unit/test_hang_asked.c tests/unit/test_hang_touch.c
 if HAVE_SYSTEMD
 UNIT_TESTS += tests/unit/test_hang_asked
 tests_unit_test_hang_asked_SOURCES = agents/assayd/pyspy.c agents/assayd/pyspy.h agents/assayd/ras_client.c \
@@ -623,6 +624,11 @@ tests_unit_test_hang_asked_SOURCES = agents/assayd/pyspy.c agents/assayd/pyspy.h
 tests_unit_test_hang_asked_CPPFLAGS = $(AM_CPPFLAGS) -DFAKES='"$(abs_srcdir)/tests/fakes"'
 tests_unit_test_hang_asked_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
 tests_unit_test_hang_asked_LDADD = libassaydcore.a $(HANG_LIBS) $(LDADD) $(SYSTEMD_LIBS)
+UNIT_TESTS += tests/unit/test_hang_touch
+tests_unit_test_hang_touch_SOURCES = agents/assayd/hang_touch.c agents/assayd/hang_touch.h agents/assayd/pyspy.c agents/assayd/pyspy.h \
+	agents/assayd/ras_client.c agents/assayd/ras_client.h tests/unit/test_hang_touch.c
+tests_unit_test_hang_touch_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
+tests_unit_test_hang_touch_LDADD = libassaydcore.a $(HANG_LIBS) $(LDADD) $(SYSTEMD_LIBS)
 endif
 
 # Rings of the NCCL plug-in, as assayd reads them.

@@ -227,6 +227,37 @@ static void who_does_not_say_a_job_is_nobody_and_there_is_a_limit(void)
 	end(pid);
 }
 
+static void who_loads_another_profiler_is_said(void)
+{
+	static const struct {
+		const char *job, *rank, *profiler;
+	} ranks[] = {
+		{ JOB, "0", "assay" },	     { JOB, "1", "inspector" },
+		{ JOB, "2", "inspector" },   { JOB, "3", "libassay-nccl-profiler.so" },
+		{ JOB, "4", "none" },	     { JOB, "5", "" },
+		{ "r/other", "6", "gpusd" },
+	};
+	CLEANUP(hang_ranks_release) struct hang_ranks r = { .all = NULL };
+	CLEANUP(json_freep) json_t *missing = json_array();
+	struct process_entry entries[ARRAY_SIZE(ranks)];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ranks); i++) {
+		entries[i] = entry_of(start(), ranks[i].job, "1", ranks[i].rank);
+		(void)snprintf(entries[i].env.values[PROCESS_ENV_PROFILER], PROCESS_ENV_VALUE_SIZE,
+			       "%s", ranks[i].profiler);
+	}
+	hang_ranks_set(&r, entries, ARRAY_SIZE(entries), 1);
+	hang_ranks_tell_profilers(&r, JOB, 1, missing);
+	CHECK_EQ(json_array_size(missing), 2);
+	CHECK_STR(json_string_value(json_array_get(missing, 0)),
+		  "ring of rank 1 (and of 1 more): NCCL was told to load the profiler 'inspector', "
+		  "and loads no other");
+	CHECK_HAS(json_string_value(json_array_get(missing, 1)), "ring of rank 4 (and of 0 more)");
+	for (i = 0; i < ARRAY_SIZE(ranks); i++)
+		end(entries[i].pid);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -235,6 +266,7 @@ int main(void)
 		TEST(a_run_that_is_started_again_takes_the_place_of_the_one_before),
 		TEST(who_was_gone_before_anybody_looked_is_told_for_its_time),
 		TEST(who_does_not_say_a_job_is_nobody_and_there_is_a_limit),
+		TEST(who_loads_another_profiler_is_said),
 	};
 
 	return test_main("hang_ranks", tests, ARRAY_SIZE(tests));

@@ -568,10 +568,48 @@ static void only_versions_that_are_listed_are_asked(void)
 	}
 }
 
+/* One has launched what its peers never launch, and they are not behind: nobody knows who is wrong. */
+static void who_has_launched_more_than_most_may_be_the_wrong_one(void)
+{
+	static const struct {
+		int64_t enqueued[4];
+		size_t named, suspects;
+	} cases[] = {
+		{ { 301, 301, 301, 300 }, 1, 0 },
+		{ { 301, 301, 300, 300 }, 0, 4 },
+		{ { 301, 300, 300, 300 }, 0, 4 },
+	};
+	CLEANUP(freep) struct hang_verdict *verdict = xcalloc(1, sizeof(*verdict));
+	const uint32_t ranks[] = { 0, 1, 2, 3 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(hang_case_release) struct hang_case c = { .n_ranks = 0 };
+		struct err err = ERR_INIT;
+		uint32_t rank, group = 0;
+
+		CHECK_EQ(hang_case_group(&c, "c", NULL, ranks, ARRAY_SIZE(ranks), &group, &err), 0);
+		for (rank = 0; rank < ARRAY_SIZE(ranks); rank++) {
+			const struct hang_position position = { .rank = rank,
+								.enqueued = cases[i].enqueued[rank],
+								.started = HANG_UNKNOWN,
+								.completed = HANG_UNKNOWN };
+
+			CHECK_EQ(hang_case_position(&c, &position, &err), 0);
+		}
+		CHECK_EQ(hang_judge(&c, verdict, &err), 0);
+		CHECK_EQ(verdict->class, cases[i].named ? HANG_HOST_STALLED : HANG_CANNOT_SAY);
+		CHECK_EQ(verdict->n_ranks, cases[i].named);
+		CHECK(cases[i].named == 0 || verdict->ranks[0] == 3);
+		CHECK_EQ(verdict->n_suspects, cases[i].suspects);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(a_rank_that_has_launched_less_is_seen_in_its_groups),
 	TEST(the_judge_names_that_rank_and_no_other),
 	TEST(who_may_be_held_up_elsewhere_is_only_a_suspect),
+	TEST(who_has_launched_more_than_most_may_be_the_wrong_one),
 	TEST(two_halves_are_no_world),
 	TEST(a_host_speaks_of_its_own_ranks_only_where_it_must),
 	TEST(a_missing_rank_is_a_suspect_and_has_no_position),

@@ -13,6 +13,9 @@
 #include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 
+#define LONG                                                                                       \
+	"0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/" \
+	"0123456789"
 #define CANARY "canary-1f6e9d"
 #define UID "0f3c5a52-9d2e-4c11-8f6e-d1b2a3c4e5f6"
 
@@ -53,6 +56,7 @@ static void the_keys_are_where_they_are_asked_for(void)
 	CHECK_STR(process_env_keys[PROCESS_ENV_PROCID], "SLURM_PROCID");
 	CHECK_STR(process_env_keys[PROCESS_ENV_SLURM_JOB], "SLURM_JOB_ID");
 	CHECK_STR(process_env_keys[PROCESS_ENV_JOB], "ASSAY_JOB");
+	CHECK_STR(process_env_keys[PROCESS_ENV_PROFILER], "NCCL_PROFILER_PLUGIN");
 }
 
 static void pieces_of_any_size_say_the_same(void)
@@ -91,6 +95,10 @@ static void only_values_of_their_form_are_kept(void)
 		{ "ASSAY_JOB=a\nb", "ASSAY_JOB", "" },
 		{ "ASSAY_JOB=\xc3\xa4", "ASSAY_JOB", "" },
 		{ "SLURM_JOB_ID=a/b", "SLURM_JOB_ID", "" },
+		{ "NCCL_PROFILER_PLUGIN=inspector", "NCCL_PROFILER_PLUGIN", "inspector" },
+		{ "NCCL_PROFILER_PLUGIN=/opt/" LONG "/libnccl-profiler.so", "NCCL_PROFILER_PLUGIN",
+		  "libnccl-profiler.so" },
+		{ "NCCL_PROFILER_PLUGIN=/opt/a b", "NCCL_PROFILER_PLUGIN", "" },
 	};
 	size_t i;
 

@@ -173,6 +173,14 @@ static void forge_future(struct ring_slot *s)
 {
 	s->enqueued_ns = FORGE_NOW_NS + 2 * RING_READ_AHEAD_NS;
 }
+/* Nor has it started. */
+static void forge_future_alone(struct ring_slot *s)
+{
+	forge_future(s);
+	s->host_start_ns = s->host_stop_ns = s->gpu_start_ns = s->gpu_stop_ns = 0;
+	s->started = s->stopped = 0;
+	s->flags = 0;
+}
 static void forge_early(struct ring_slot *s)
 {
 	s->host_start_ns = s->enqueued_ns - 1;
@@ -207,11 +215,11 @@ static void forge_endless(struct ring_slot *s)
 static void what_cannot_be_is_dropped_and_counted(void)
 {
 	static void (*const forgeries[])(struct ring_slot *) = {
-		forge_func,    forge_wait,     forge_flags,   forge_peer,   forge_far_peer,
-		forge_started, forge_stopped,  forge_done,    forge_count,  forge_bytes,
-		forge_element, forge_seq,      forge_no_time, forge_future, forge_early,
-		forge_stop,    forge_no_start, forge_gpu,     forge_long,   forge_name,
-		forge_endless,
+		forge_func,    forge_wait,	   forge_flags,	  forge_peer,	forge_far_peer,
+		forge_started, forge_stopped,	   forge_done,	  forge_count,	forge_bytes,
+		forge_element, forge_seq,	   forge_no_time, forge_future, forge_early,
+		forge_stop,    forge_no_start,	   forge_gpu,	  forge_long,	forge_name,
+		forge_endless, forge_future_alone,
 	};
 	size_t i;
 
