@@ -21,7 +21,7 @@ TESTS = {
     "policy": "system/sim system/held_out system/fleet* system/budget_manual system/controller_life system/replaced system/tables_filled",
     "host": "system/settings system/host_state*",
     "gpu": "system/gemm* system/memory* system/part_names system/settings system/gpu_* system/real_time system/all_to_all system/cuda_places system/abi",
-    "rdma": "system/loopback system/rnic_pair system/all_reduce system/all_to_all_rnics system/verbs_missing system/guest system/rdma_kinds",
+    "rdma": "system/loopback system/rnic_pair system/all_reduce* system/all_to_all_rnics system/verbs_missing system/guest system/rdma_kinds",
     "rnic": "system/rnic_state system/rnic_settings system/watch_links",
     "assayd": "system/assayd* system/processes system/rings* system/trace_directory system/canary system/watch* system/outage system/clock system/power_loss system/disk_full system/hang_look",
     "alerts": "system/alerts* kube/alerts*",

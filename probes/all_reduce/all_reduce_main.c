@@ -8,13 +8,18 @@
 #include "probes/all_reduce/reduce_run.h"
 #include "probes/rnic_pair/pair_gpu.h"
 
-enum { OPT_PEERS = 0x200, OPT_RANK, OPT_TOKEN_FILE, OPT_FORCE, DECIMAL = 10 };
+enum { OPT_PEERS = 0x200, OPT_RANK, OPT_TOKEN_FILE, OPT_FORCE, OPT_ENGINE, DECIMAL = 10 };
 
 static const struct argp_option option_table[] = {
 	{ "peers", OPT_PEERS, "HOST:PORT,...", 0, "All hosts, in rank order; rank 0 listens", 0 },
 	{ "rank", OPT_RANK, "N", 0, "The rank of this host, counting from 0", 0 },
 	{ "token-file", OPT_TOKEN_FILE, "FILE", 0,
 	  "A token shared by all, then a line \"passed HOST:PORT\" for each host that passed", 0 },
+	{ "engine", OPT_ENGINE, "verbs|nccl", 0,
+	  "What moves the data: a ring of its own over verbs (default), or NCCL, as in jobs, "
+	  "between "
+	  "GPUs (--memory gpu)",
+	  0 },
 	{ "force", OPT_FORCE, NULL, 0, "Include hosts that are not known to have passed", 0 },
 	{ 0 },
 };
@@ -28,6 +33,26 @@ static void set_rank(struct reduce_options *o, const char *arg, struct argp_stat
 		argp_error(state, "--rank: expected 0 to %d", COLL_RANKS_MAX - 1);
 	o->rank = (unsigned)rank;
 	o->rank_given = true;
+}
+
+static void set_engine(struct reduce_options *o, const char *arg, struct argp_state *state)
+{
+	int i = 0;
+
+	while (reduce_engine_names[i] && !streq(arg, reduce_engine_names[i]))
+		i++;
+	if (!reduce_engine_names[i])
+		argp_error(state, "--engine: '%.40s' is neither verbs nor nccl", arg);
+	o->engine = i;
+	o->pair.ports_only = i == REDUCE_NCCL;
+}
+
+static void check_parsed(const struct reduce_options *o, struct argp_state *state)
+{
+	if (o->pair.cells)
+		argp_error(state, "--cells: not supported here: all rails are measured");
+	if (o->engine == REDUCE_NCCL && o->pair.memory != PAIR_MEMORY_GPU)
+		argp_error(state, "--engine nccl: needs --memory gpu");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -52,9 +77,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_FORCE:
 		o->force = true;
 		return 0;
+	case OPT_ENGINE:
+		set_engine(o, arg, state);
+		return 0;
 	case ARGP_KEY_END:
-		if (o->pair.cells)
-			argp_error(state, "--cells: not supported here: all rails are measured");
+		check_parsed(o, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -87,6 +114,10 @@ static const struct probe_check checks[] = {
 	{ "all_reduce.gpu_link_bw", "B/s", BETTER_HIGHER, "the same for the link to the next host" },
 	{ "all_reduce.gpu_skew", "s", BETTER_LOWER, "a host that is late for every operation" },
 	{ "all_reduce.gpu_correct", "1", BETTER_HIGHER, "wrong data in a GPU's memory" },
+	{ "all_reduce.nccl_busbw", "B/s", BETTER_HIGHER,
+	  "the same by NCCL, as in jobs (--engine nccl), with sums: what jobs get of the fabric" },
+	{ "all_reduce.nccl_skew", "s", BETTER_LOWER, "a host that is late for every operation" },
+	{ "all_reduce.nccl_correct", "1", BETTER_HIGHER, "wrong sums of NCCL" },
 };
 
 int main(int argc, char **argv)

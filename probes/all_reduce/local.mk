@@ -5,12 +5,12 @@ liball_reduce_a_SOURCES = probes/all_reduce/reduce.h probes/all_reduce/reduce_em
 	probes/all_reduce/reduce_follow.c probes/all_reduce/reduce_follow.h \
 	probes/all_reduce/reduce_guard.c probes/all_reduce/reduce_guard.h probes/all_reduce/reduce_lead.c probes/all_reduce/reduce_lead.h \
 	probes/all_reduce/reduce_meet.c probes/all_reduce/reduce_meet.h probes/all_reduce/reduce_message.c probes/all_reduce/reduce_message.h \
-	probes/all_reduce/reduce_part.c probes/all_reduce/reduce_part.h probes/all_reduce/reduce_permit.c probes/all_reduce/reduce_permit.h \
+	probes/all_reduce/reduce_nccl.c probes/all_reduce/reduce_nccl.h probes/all_reduce/reduce_part.c probes/all_reduce/reduce_part.h probes/all_reduce/reduce_permit.c probes/all_reduce/reduce_permit.h \
 	probes/all_reduce/reduce_run.c probes/all_reduce/reduce_run.h probes/all_reduce/reduce_tally.c probes/all_reduce/reduce_tally.h
 EXTRA_DIST += probes/all_reduce/all_reduce_main.c
 if HAVE_VERBS
 probes_PROGRAMS += assay-probe-all-reduce
 assay_probe_all_reduce_SOURCES = probes/all_reduce/all_reduce_main.c
-assay_probe_all_reduce_LDADD = liball_reduce.a libcoll.a $(PAIR_LIBS) $(TOPOLOGY_LIBS) $(PROBE_LIBS)
+assay_probe_all_reduce_LDADD = liball_reduce.a libcollnccl.a libcoll.a $(PAIR_LIBS) $(TOPOLOGY_LIBS) $(PROBE_LIBS)
 endif
-COLL_TEST_LIBS = liball_reduce.a libcoll.a $(PAIR_TEST_LIBS)
+COLL_TEST_LIBS = liball_reduce.a libcollnccl.a libcoll.a librnic_pair.a libaccelcuda.a $(PAIR_TEST_LIBS)

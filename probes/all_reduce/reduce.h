@@ -9,12 +9,16 @@
  *
  * Each host prints what it saw itself: its bus bandwidth, the rate of the link
  * from it to the next rank, how late it came, and whether its sums were right.
+ *
+ * What moves the data is a ring of verbs of our own, or NCCL, as in jobs: then each rail is a group
+ * of one GPU of each host, that nearest to the port, and NCCL tells nothing of single links.
  */
 #pragma once
 
 #include "probes/all_reduce/reduce_guard.h"
 #include "probes/all_reduce/reduce_message.h"
 #include "probes/coll/coll_data.h"
+#include "probes/coll/nccl.h"
 #include "probes/harness/probe.h"
 #include "probes/rdma/oob.h"
 #include "probes/rnic_pair/pair.h"
@@ -26,6 +30,7 @@ struct reduce_options {
 	struct pair_options pair; /* first: the ports are opened with them */
 	const char *peers;
 	unsigned rank;
+	int engine; /* enum reduce_engine */
 	bool rank_given, force;
 };
 
@@ -55,6 +60,9 @@ struct reduce_session {
 	uint64_t go_us;	      /* in which operations that are asked for at once must end, at most */
 	uint64_t grace_us; /* beyond that, for the answer; and for a line to break after a link */
 	int (*emit)(struct probe *probe, struct sample *s);
+	int engine;		  /* enum reduce_engine */
+	struct nccl_library nccl; /* of that engine; */
+	struct err no_nccl;	  /* why it has none */
 	/* From the plan. */
 	char **nodes; /* by rank; owned */
 	uint64_t rails, bytes;
@@ -67,6 +75,7 @@ struct reduce_session {
 	size_t n_windows;
 	uint64_t sent_bytes;
 	double sent_s;
+	struct rdma_posted moved; /* each way, through NCCL */
 	uint64_t checks, wrong;
 	struct coll_wrong first_wrong;
 	struct reduce_guard guard;

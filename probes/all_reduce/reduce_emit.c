@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probes/all_reduce/reduce_emit.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
+#include "probes/accel/accel.h"
 #include "probes/all_reduce/reduce.h"
 #include "probes/all_reduce/reduce_part.h"
 #include "probes/coll/coll_data.h"
+#include "probes/loopback/loopback.h"
+#include "probes/loopback/loopback_gpu.h"
 #include "probes/rdma/gid.h"
 #include "probes/rdma/ports.h"
 #include "probes/rnic_pair/pair_gpu.h"
@@ -24,23 +28,60 @@ static const struct {
 	[CORRECT] = { "correct", "1", BETTER_HIGHER },
 };
 
-/* Another check then: no value of one memory stands for the other. */
+/*
+ * Of NCCL's data, what left through the port. Ports that are equally near to the GPU share it; with
+ * hardly any of it the rates are those of another port.
+ */
+static const double mostly = 0.9, hardly = 0.1;
+
+/* NCCL tells nothing of single links. */
+static bool is_told(const struct reduce_session *s, int check)
+{
+	return check != LINK_BW || s->engine == REDUCE_VERBS;
+}
+
+/* Another check then: no value of one memory, or engine, stands for the other. */
+static const char *prefix_of(const struct reduce_session *s)
+{
+	if (s->engine == REDUCE_NCCL)
+		return "nccl_";
+	return s->sides[0].options->memory == PAIR_MEMORY_GPU ? "gpu_" : "";
+}
+
+/* Whether data is passed on without being added up. */
 static bool is_gpu(const struct reduce_session *s)
 {
-	return s->sides[0].options->memory == PAIR_MEMORY_GPU;
+	return s->engine == REDUCE_VERBS && s->sides[0].options->memory == PAIR_MEMORY_GPU;
+}
+
+static json_t *nccl_params_of(const struct reduce_session *s)
+{
+	const struct pair_side *side = &s->sides[s->rail];
+	const struct accel *accel = side->gpu->gpu[GPU_SOURCE].accel;
+	json_t *params = json_pack("{s:s, s:s, s:s, s:i, s:I, s:s}", "engine", "nccl", "version",
+				   s->nccl.version, "driver", accel->ops->version(accel), "ranks",
+				   (int)s->n, "bytes", (json_int_t)s->bytes, "memory",
+				   pair_memory_names[PAIR_MEMORY_GPU]);
+
+	port_params(side->port, params);
+	rdma_service_params(&side->options->service, 0, params);
+	return params;
 }
 
 static json_t *params_of(const struct reduce_session *s)
 {
 	const struct pair_side *side = &s->sides[s->rail];
 
-	json_t *params =
-		json_pack("{s:s, s:i, s:I, s:I, s:i, s:i, s:i, s:s, s:s}", "engine", "verbs",
-			  "ranks", (int)s->n, "bytes", (json_int_t)s->bytes, "size",
-			  (json_int_t)coll_ring_piece(s->ring, s->bytes), "qps", (int)s->qps,
-			  "depth", (int)s->depth, "mtu", (int)coll_ring_mtu(s->ring), "gid",
-			  side->gid.index < 0 ? "none" : gid_type_names[side->gid.gid.type], "wait",
-			  side->wait == FLOW_SPIN ? "spin" : "events");
+	json_t *params;
+
+	if (s->engine == REDUCE_NCCL)
+		return nccl_params_of(s);
+	params = json_pack("{s:s, s:i, s:I, s:I, s:i, s:i, s:i, s:s, s:s}", "engine", "verbs",
+			   "ranks", (int)s->n, "bytes", (json_int_t)s->bytes, "size",
+			   (json_int_t)coll_ring_piece(s->ring, s->bytes), "qps", (int)s->qps,
+			   "depth", (int)s->depth, "mtu", (int)coll_ring_mtu(s->ring), "gid",
+			   side->gid.index < 0 ? "none" : gid_type_names[side->gid.gid.type],
+			   "wait", side->wait == FLOW_SPIN ? "spin" : "events");
 
 	port_params(side->port, params);
 	rdma_service_params(&side->options->service, 0, params);
@@ -71,7 +112,7 @@ static struct sample sample_of(const struct reduce_session *s, uint64_t rail, in
 	const unsigned next = (s->rank + 1) % s->n;
 	struct sample sample = sample_init();
 
-	sample.check = xasprintf("all_reduce.%s%s", is_gpu(s) ? "gpu_" : "", checks[check].name);
+	sample.check = xasprintf("all_reduce.%s%s", prefix_of(s), checks[check].name);
 	sample.unit = xstrdup(checks[check].unit);
 	sample.better = checks[check].better;
 	sample.code = xasprintf("rail:%u", (unsigned)rail);
@@ -140,23 +181,61 @@ static void fill(const struct reduce_session *s, const struct reduce_message *re
 		sample->note = xstrdup(result->why);
 }
 
+/* Part of NCCL's data that left through the port; NAN: not known, or it is not NCCL's. */
+static double share_of_port(const struct reduce_session *s)
+{
+	return s->engine == REDUCE_NCCL ? reduce_guard_share(&s->guard) : NAN;
+}
+
+/* Why the rates of a rail say nothing of it, in new memory, and as what that counts; or NULL. */
+static char *why_nothing(const struct reduce_session *s, const struct reduce_message *result,
+			 int *ret_state)
+{
+	const double share = share_of_port(s);
+
+	*ret_state = SAMPLE_FOREIGN_TRAFFIC;
+	if (result->foreign[0])
+		return xstrdup(result->foreign);
+	*ret_state = SAMPLE_TIMEOUT;
+	if (s->n_windows == 0 || (s->engine == REDUCE_VERBS && !(s->sent_s > 0)))
+		return xstrdup("no time was left to measure");
+	*ret_state = SAMPLE_SET_UP;
+	return share < hardly ? xasprintf("NCCL sent its data another way: %.0f %% of it through "
+					  "this port",
+					  100 * share)
+			      : NULL;
+}
+
+/* It may take several ports that are equally near to the GPU. */
+static void note_port(const struct reduce_session *s, struct sample *sample)
+{
+	const double share = share_of_port(s);
+
+	if (share < mostly && !sample->note)
+		sample->note =
+			xasprintf("NCCL sent %.0f %% of its data through this port, the rest "
+				  "another way",
+				  100 * share);
+}
+
 int reduce_emit(struct reduce_session *s, const struct reduce_message *result)
 {
 	int check, r = 0;
 
 	s->emitted[s->rail] = true;
 	for (check = 0; r == 0 && check < CHECKS; check++) {
-		struct sample sample = sample_of(s, s->rail, check);
+		struct sample sample;
 
+		if (!is_told(s, check))
+			continue;
+		sample = sample_of(s, s->rail, check);
 		sample.params = params_of(s);
-		if (check != CORRECT && result->foreign[0]) {
-			sample.state = SAMPLE_FOREIGN_TRAFFIC;
-			sample.note = xstrdup(result->foreign);
-		} else if (check != CORRECT && (s->n_windows == 0 || !(s->sent_s > 0))) {
-			sample.state = SAMPLE_TIMEOUT;
-			sample.note = xstrdup("no time was left to measure");
-		} else {
+		if (check != CORRECT)
+			sample.note = why_nothing(s, result, &sample.state);
+		if (!sample.note) {
+			sample.state = SAMPLE_MEASURED;
 			fill(s, result, check, &sample);
+			note_port(s, &sample);
 		}
 		r = s->emit(s->probe, &sample);
 	}
@@ -171,8 +250,11 @@ int reduce_emit_rest(struct reduce_session *s, int state, const char *why)
 
 	for (rail = 0; rail < rails; rail++) {
 		for (check = 0; r == 0 && !s->emitted[rail] && check < CHECKS; check++) {
-			struct sample sample = sample_of(s, rail, check);
+			struct sample sample;
 
+			if (!is_told(s, check))
+				continue;
+			sample = sample_of(s, rail, check);
 			sample.state = state;
 			sample.note = xstrdup(why);
 			r = s->emit(s->probe, &sample);

@@ -69,6 +69,10 @@ static int on_plan(struct reduce_session *s, struct reduce_message *m,
 	(void)answer;
 	if (strv_len(m->nodes) != s->n || m->rails > s->n_sides || m->bytes % (4 * s->n) != 0)
 		return err_set(err, EPROTO, "the plan of rank 0 does not fit this host");
+	if (m->engine != s->engine)
+		return err_set(err, EPROTO,
+			       "rank 0 uses --engine %s and this host %s: give all hosts the same",
+			       reduce_engine_names[m->engine], reduce_engine_names[s->engine]);
 	strv_free(s->nodes);
 	s->nodes = TAKE(m->nodes);
 	s->rails = m->rails;
@@ -105,6 +109,15 @@ static int on_join(struct reduce_session *s, struct reduce_message *m,
 	(void)err;
 	reduce_join(s, &m->offer, answer);
 	return 1;
+}
+
+static int on_unite(struct reduce_session *s, struct reduce_message *m,
+		    struct reduce_message *answer, struct err *err)
+{
+	const struct coll_watch watch = { look, s };
+
+	reduce_unite(s, m->id, &watch, answer);
+	return s->why[0] ? err_set(err, ECANCELED, "%s", s->why) : 1;
 }
 
 static int on_go(struct reduce_session *s, struct reduce_message *m, struct reduce_message *answer,
@@ -151,7 +164,7 @@ static int (*const handlers[REDUCE_KINDS])(struct reduce_session *, struct reduc
 					   struct reduce_message *, struct err *) = {
 	[REDUCE_PLAN] = on_plan,     [REDUCE_PING] = on_ping, [REDUCE_OPEN] = on_open,
 	[REDUCE_JOIN] = on_join,     [REDUCE_GO] = on_go,     [REDUCE_WHOSE] = on_whose,
-	[REDUCE_RESULT] = on_result, [REDUCE_STOP] = on_stop,
+	[REDUCE_RESULT] = on_result, [REDUCE_STOP] = on_stop, [REDUCE_UNITE] = on_unite,
 };
 
 /* Rank 0 takes no answer any more. What it said before it went tells why. */
@@ -196,6 +209,7 @@ int reduce_follow(struct reduce_session *s, struct err *err)
 	hello.ranks = s->n;
 	hello.rails = s->n_sides;
 	hello.bytes = s->bytes;
+	hello.engine = s->engine;
 	r = reduce_say(line_of(s), &hello, s->deadline_us, err);
 	if (r < 0)
 		return lost_leader(s, err);

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probes/all_reduce/reduce_guard.h"
 
+#include <math.h>
+
 #include "probes/rdma/port_guard.h"
 #include "probes/rnic_pair/pair_side.h"
 #include "probes/rnic_state/nic.h"
 
-void reduce_guard_look(struct reduce_guard *g, const struct pair_side *side, const struct coll *ring)
+void reduce_guard_look(struct reduce_guard *g, const struct pair_side *side,
+		       const struct coll_ring_flows *flows)
 {
 	if (side->engine->ops->hollow || !side->engine->ops->posted)
 		return;
 	traffic_read_fresh(side->port, &nic_kernel, &g->now);
-	coll_ring_flows(ring, &g->flows_now);
+	g->flows_now = *flows;
 	if (g->begun)
 		return;
 	g->before = g->now;
@@ -24,6 +27,17 @@ uint64_t reduce_guard_resends(const struct reduce_guard *g)
 
 	(void)traffic_growth(&g->before, &g->now, TRAFFIC_RETRIES, &resends);
 	return resends;
+}
+
+double reduce_guard_share(const struct reduce_guard *g)
+{
+	const uint64_t bytes = g->flows_now.out.bytes - g->flows_before.out.bytes;
+	uint64_t sent = 0;
+
+	if (!g->begun || bytes == 0 ||
+	    !traffic_growth(&g->before, &g->now, TRAFFIC_SENT_BYTES, &sent))
+		return NAN;
+	return (double)sent / (double)bytes;
 }
 
 /* What was asked of one way, in requests of one size. */

@@ -20,9 +20,12 @@ struct reduce_guard {
 	struct coll_ring_flows flows_before, flows_now;
 };
 
-/* The counters now; the first time they are those that the guard begins with. */
+/* The counters now, after `flows`; the first time they are those that the guard begins with. */
 void reduce_guard_look(struct reduce_guard *g, const struct pair_side *side,
-		       const struct coll *ring);
+		       const struct coll_ring_flows *flows);
+
+/* Part of what this rank sent that left through the port since it began; NAN: it is not counted. */
+double reduce_guard_share(const struct reduce_guard *g);
 
 /* How often this port has sent again since it began. */
 uint64_t reduce_guard_resends(const struct reduce_guard *g);

@@ -11,6 +11,7 @@
 #include "lib/base/xalloc.h"
 #include "probes/all_reduce/reduce.h"
 #include "probes/all_reduce/reduce_emit.h"
+#include "probes/all_reduce/reduce_nccl.h"
 #include "probes/all_reduce/reduce_part.h"
 #include "probes/all_reduce/reduce_tally.h"
 
@@ -123,6 +124,8 @@ static bool look(void *context, int *ret_suspect, char ret_why[static COLL_WHY_S
 		if (!fds[rank].revents)
 			continue;
 		hear_from(s, rank, clock_mono_us() + FRAME_US);
+		if (s->peers[rank].answered && m->kind == REDUCE_READY && m->why[0])
+			not_ready(s, rank, m);
 		if (s->peers[rank].answered && m->kind == REDUCE_DONE && m->state != COLL_DONE)
 			blame(s, m->suspect < s->n ? (int)m->suspect : COLL_NOBODY, "%s", m->why);
 	}
@@ -232,12 +235,32 @@ static int go(struct reduce_session *s, uint64_t ops, int what, struct reduce_me
 
 /* --- the order of things --- */
 
-static int make_plan(struct reduce_session *s)
+/* All move the data by the same; -ECANCELED. */
+static int check_engines(struct reduce_session *s, struct err *err)
+{
+	unsigned rank;
+
+	for (rank = 1; rank < s->n; rank++) {
+		const struct reduce_message *hello = &s->peers[rank].answer;
+
+		if (hello->engine != s->engine)
+			blame(s, COLL_NOBODY,
+			      "%s was started with --engine %s and %s with %s: give all hosts the "
+			      "same",
+			      s->node, reduce_engine_names[s->engine], hello->node,
+			      reduce_engine_names[hello->engine]);
+	}
+	return s->why[0] ? err_set(err, ECANCELED, "%s", s->why) : 0;
+}
+
+static int make_plan(struct reduce_session *s, struct err *err)
 {
 	CLEANUP(reduce_message_release)
 	struct reduce_message plan = reduce_message_init(REDUCE_PLAN);
 	unsigned rank;
 
+	if (check_engines(s, err) < 0)
+		return -ECANCELED;
 	s->nodes = xcalloc(s->n + 1, sizeof(*s->nodes));
 	s->nodes[0] = xstrdup(s->node);
 	s->rails = s->n_sides;
@@ -256,6 +279,7 @@ static int make_plan(struct reduce_session *s)
 	plan.bytes = s->bytes;
 	plan.size = s->size;
 	plan.qps = s->qps;
+	plan.engine = s->engine;
 	ask_all(s, &plan);
 	return 0;
 }
@@ -289,29 +313,33 @@ static int compare_clocks(struct reduce_session *s, struct err *err)
 	return s->why[0] ? err_set(err, ECANCELED, "%s", s->why) : 0;
 }
 
-/* All open their queues, get those of their neighbours, and are ready. */
-static int connect_ring(struct reduce_session *s, uint64_t rail, struct err *err)
+/* All open their queues, or look after the GPU of the rail: `ret` is what rank 0 has of it. */
+static int open_rail(struct reduce_session *s, uint64_t rail, struct reduce_message *ret,
+		     struct err *err)
 {
-	CLEANUP(reduce_message_release) struct reduce_message own = reduce_message_init(REDUCE_BYE);
-	CLEANUP(reduce_message_release)
-	struct reduce_message joined = reduce_message_init(REDUCE_BYE);
-	struct coll_offer offers[COLL_RANKS_MAX];
 	struct reduce_message m = reduce_message_init(REDUCE_OPEN);
-	unsigned rank;
-	int r;
 
 	m.rail = rail;
 	ask_all(s, &m);
-	reduce_open(s, rail, &own);
-	if (own.kind == REDUCE_READY)
-		not_ready(s, 0, &own);
-	r = gather(s, REDUCE_OFFER, clock_mono_us() + ANSWER_US, err);
-	if (r < 0)
-		return r;
-	offers[0] = own.offer;
+	reduce_open(s, rail, ret);
+	if (ret->kind == REDUCE_READY && ret->why[0])
+		not_ready(s, 0, ret);
+	return gather(s, s->engine == REDUCE_NCCL ? REDUCE_READY : REDUCE_OFFER,
+		      clock_mono_us() + ANSWER_US, err);
+}
+
+/* All get the queues of their neighbours, and are ready. */
+static int join_ring(struct reduce_session *s, const struct coll_offer *own, struct err *err)
+{
+	CLEANUP(reduce_message_release)
+	struct reduce_message joined = reduce_message_init(REDUCE_BYE);
+	struct coll_offer offers[COLL_RANKS_MAX];
+	struct reduce_message m = reduce_message_init(REDUCE_JOIN);
+	unsigned rank;
+
+	offers[0] = *own;
 	for (rank = 1; rank < s->n; rank++)
 		offers[rank] = s->peers[rank].answer.offer;
-	m = reduce_message_init(REDUCE_JOIN);
 	for (rank = s->n; rank-- > 0;) {
 		m.offer.before = offers[(rank + s->n - 1) % s->n].next;
 		m.offer.next = offers[(rank + 1) % s->n].before;
@@ -323,6 +351,37 @@ static int connect_ring(struct reduce_session *s, uint64_t rail, struct err *err
 	if (joined.why[0])
 		not_ready(s, 0, &joined);
 	return gather(s, REDUCE_READY, clock_mono_us() + ANSWER_US, err);
+}
+
+/* All make a group of NCCL, which none has before the last has come. */
+static int unite(struct reduce_session *s, struct err *err)
+{
+	CLEANUP(reduce_message_release) struct reduce_message m = reduce_message_init(REDUCE_UNITE);
+	CLEANUP(reduce_message_release)
+	struct reduce_message own = reduce_message_init(REDUCE_READY);
+	const struct coll_watch watch = { look, s };
+	struct err why = ERR_INIT;
+	int r = reduce_nccl_id(&s->nccl, &m.id, &why);
+
+	if (r < 0) {
+		blame(s, 0, "%s: %.400s", s->node, why.msg);
+		return err_set(err, ECANCELED, "%s", s->why);
+	}
+	ask_all(s, &m);
+	reduce_unite(s, m.id, &watch, &own);
+	if (own.why[0])
+		not_ready(s, 0, &own);
+	return gather(s, REDUCE_READY, clock_mono_us() + ANSWER_US, err);
+}
+
+static int connect_rail(struct reduce_session *s, uint64_t rail, struct err *err)
+{
+	CLEANUP(reduce_message_release) struct reduce_message own = reduce_message_init(REDUCE_BYE);
+	int r = open_rail(s, rail, &own, err);
+
+	if (r < 0)
+		return r;
+	return s->engine == REDUCE_NCCL ? unite(s, err) : join_ring(s, &own.offer, err);
 }
 
 /* Each judges its own port; the first whose port had traffic of others is told to all. */
@@ -367,7 +426,7 @@ static int run_rail(struct reduce_session *s, uint64_t rail, struct err *err)
 	CLEANUP(freep) struct reduce_tally *t = xcalloc(1, sizeof(*t));
 	struct reduce_message done = reduce_message_init(REDUCE_DONE);
 	uint64_t ops = 1, us, window_us;
-	int r = connect_ring(s, rail, err), i;
+	int r = connect_rail(s, rail, err), i;
 
 	/* Anew for each rail: the clocks of two hosts part meanwhile. */
 	if (r == 0)
@@ -415,7 +474,7 @@ int reduce_lead(struct reduce_session *s, struct err *err)
 {
 	const struct reduce_message bye = reduce_message_init(REDUCE_BYE);
 	uint64_t rail;
-	int r = s->why[0] ? err_set(err, ECANCELED, "%s", s->why) : make_plan(s);
+	int r = s->why[0] ? err_set(err, ECANCELED, "%s", s->why) : make_plan(s, err);
 
 	for (rail = 0; r == 0 && rail < s->rails; rail++)
 		r = run_rail(s, rail, err);

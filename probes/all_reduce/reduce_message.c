@@ -16,7 +16,13 @@ static const char *const kind_names[] = {
 	[REDUCE_JOIN] = "join",	  [REDUCE_READY] = "ready",   [REDUCE_GO] = "go",
 	[REDUCE_DONE] = "done",	  [REDUCE_WHOSE] = "whose",   [REDUCE_SEEN] = "seen",
 	[REDUCE_STOP] = "stop",	  [REDUCE_RESULT] = "result", [REDUCE_BYE] = "bye",
-	[REDUCE_KINDS] = NULL,
+	[REDUCE_UNITE] = "unite", [REDUCE_KINDS] = NULL,
+};
+
+const char *const reduce_engine_names[] = {
+	[REDUCE_VERBS] = "verbs",
+	[REDUCE_NCCL] = "nccl",
+	[REDUCE_ENGINES] = NULL,
 };
 
 static const char *const state_names[] = {
@@ -50,6 +56,10 @@ static json_t *offer_encode(const void *member)
 	{                                            \
 		"why", J_STRING, AT(why), J_REQUIRED \
 	}
+#define ENGINE                                                             \
+	{                                                                  \
+		"engine", J_ENUM, AT(engine), .names = reduce_engine_names \
+	}
 #define SUSPECT                                                                 \
 	{                                                                       \
 		"suspect", J_U64, AT(suspect), J_REQUIRED, .max = REDUCE_NOBODY \
@@ -61,6 +71,7 @@ static const struct jfield hello_fields[] = {
 	{ "ranks", J_U64, AT(ranks), J_REQUIRED, .min = 2, .max = COLL_RANKS_MAX },
 	{ "rails", J_U64, AT(rails), J_REQUIRED, .min = 1, .max = PAIR_PORTS_MAX },
 	{ "bytes", J_U64, AT(bytes), J_REQUIRED, .max = COLL_BYTES_MAX },
+	ENGINE,
 };
 static const struct jfield plan_fields[] = {
 	{ "nodes", J_STRV, AT(nodes), J_REQUIRED, .min = 2, .max = COLL_RANKS_MAX },
@@ -68,6 +79,7 @@ static const struct jfield plan_fields[] = {
 	{ "bytes", J_U64, AT(bytes), J_REQUIRED, .max = COLL_BYTES_MAX },
 	{ "size", J_U64, AT(size), J_REQUIRED, .min = 1, .max = RDMA_SIZE_MAX },
 	{ "qps", J_U64, AT(qps), J_REQUIRED, .min = 1, .max = FLOW_QUEUES_MAX },
+	ENGINE,
 };
 static const struct jfield pong_fields[] = {
 	{ "now_ns", J_U64, AT(now_ns), J_REQUIRED, .max = WHOLE_MAX },
@@ -78,6 +90,9 @@ static const struct jfield open_fields[] = {
 static const struct jfield offer_fields[] = {
 	OFFER("before", offer.before),
 	OFFER("next", offer.next),
+};
+static const struct jfield unite_fields[] = {
+	{ "id", J_STRING, AT(id), J_REQUIRED },
 };
 static const struct jfield ready_fields[] = {
 	WHY,
@@ -135,6 +150,7 @@ static const struct {
 	[REDUCE_SEEN] = { seen_fields, ARRAY_SIZE(seen_fields) },
 	[REDUCE_STOP] = { stop_fields, ARRAY_SIZE(stop_fields) },
 	[REDUCE_RESULT] = { result_fields, ARRAY_SIZE(result_fields) },
+	[REDUCE_UNITE] = { unite_fields, ARRAY_SIZE(unite_fields) },
 };
 
 struct reduce_message reduce_message_init(int kind)
@@ -147,6 +163,7 @@ void reduce_message_release(struct reduce_message *m)
 	free(m->node);
 	free(m->why);
 	free(m->foreign);
+	free(m->id);
 	free(m->again.v);
 	free(m->behind.v);
 	strv_free(m->nodes);

@@ -3,12 +3,13 @@
  * What the ranks of an all-reduce say to rank 0 and it to them, one JSON object
  * a message. Rank 0 asks, the others follow.
  *
- *	hello		each to rank 0: which rank, its node, its rails and memory
+ *	hello		each to rank 0: which rank, its node, its rails and memory, its engine
  *	plan		rank 0: nodes by rank, the least of rails and memory, its own pieces
  *			and queue pairs
  *	ping -> pong	the clocks against each other
  *	open -> offer	queues for a rail | ready with `why`: could not
  *	join -> ready	the neighbours' offers; `why` when it could not connect
+ *	unite -> ready	with NCCL, where open -> ready: the id of the group that all make
  *	go -> done	so many operations, and what became of them
  *	whose -> seen	what each had to send again: was there traffic of others at its port?
  *	stop		all is over: who is at fault, and why
@@ -39,8 +40,13 @@ enum reduce_kind {
 	REDUCE_STOP,
 	REDUCE_RESULT,
 	REDUCE_BYE,
+	REDUCE_UNITE,
 	REDUCE_KINDS,
 };
+
+/* What moves the data; who says nothing of it has verbs. */
+enum reduce_engine { REDUCE_VERBS, REDUCE_NCCL, REDUCE_ENGINES };
+extern const char *const reduce_engine_names[]; /* "verbs", "nccl"; NULL-terminated */
 
 enum {
 	REDUCE_OPS_MAX = 1000000,
@@ -53,6 +59,7 @@ struct reduce_message {
 	char *node;   /* hello; owned */
 	char **nodes; /* plan; owned */
 	uint64_t rank, ranks, rails, bytes;
+	int engine;	    /* hello, plan: enum reduce_engine */
 	uint64_t size, qps; /* plan */
 	uint64_t now_ns;    /* pong */
 	uint64_t rail;	    /* open, result */
@@ -72,6 +79,7 @@ struct reduce_message {
 	uint64_t resends;    /* done: of its port since the rail was opened */
 	struct jreals again; /* whose: those of all, by rank */
 	struct jreals behind; /* result, by rank, then window: behind the first, before the last, s */
+	char *id;	      /* unite: of NCCL, base64; owned */
 	char *foreign;	      /* result: whose port had traffic of others; owned */
 	struct jreals rates, late; /* result, by rank: of its link, bytes/s; behind the first, s */
 };

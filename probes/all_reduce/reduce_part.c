@@ -7,6 +7,7 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "probes/all_reduce/reduce.h"
+#include "probes/all_reduce/reduce_nccl.h"
 #include "probes/coll/coll_data.h"
 #include "probes/memory/numa.h"
 #include "probes/rnic_pair/pair_gpu.h"
@@ -48,10 +49,20 @@ void reduce_shut(struct reduce_session *s)
 
 struct coll_op reduce_op(const struct reduce_session *s)
 {
-	const int memory = s->sides[s->rail].options->memory;
+	const bool sums = s->engine == REDUCE_NCCL ||
+			  s->sides[s->rail].options->memory != PAIR_MEMORY_GPU;
 
-	return (struct coll_op){ .kind = memory == PAIR_MEMORY_GPU ? COLL_PASS_ON : COLL_ALL_REDUCE,
-				 .bytes = s->bytes };
+	return (struct coll_op){ .kind = sums ? COLL_ALL_REDUCE : COLL_PASS_ON, .bytes = s->bytes };
+}
+
+/* What has gone through the port, as far as it is this rank's. */
+static struct coll_ring_flows flows_of(const struct reduce_session *s)
+{
+	struct coll_ring_flows flows = { .out = s->moved, .in = s->moved };
+
+	if (s->engine == REDUCE_VERBS)
+		coll_ring_flows(s->ring, &flows);
+	return flows;
 }
 
 static char *why_of(const struct reduce_session *s, const struct err *err)
@@ -78,17 +89,35 @@ void reduce_open(struct reduce_session *s, uint64_t rail, struct reduce_message 
 	s->n_windows = 0;
 	s->sent_bytes = s->checks = s->wrong = 0;
 	s->sent_s = 0;
+	s->moved = (struct rdma_posted){ .bytes = 0 };
 	s->guard = (struct reduce_guard){ .begun = false };
 	if (s->host)
 		numa_go_near(s->host, side->port->numa_node);
-	if (r == 0)
+	if (r == 0 && s->no_nccl.code)
+		r = err_set(&err, s->no_nccl.code, "%s", s->no_nccl.msg);
+	if (r == 0 && s->engine == REDUCE_VERBS)
 		r = coll_ring_open(side, &want, &s->ring, &err);
-	*ret = reduce_message_init(r < 0 ? REDUCE_READY : REDUCE_OFFER);
+	*ret = reduce_message_init(s->ring ? REDUCE_OFFER : REDUCE_READY);
 	ret->busy = r == -EBUSY;
-	if (r < 0)
-		ret->why = why_of(s, &err);
-	else
+	if (s->ring)
 		coll_ring_offer(s->ring, &ret->offer);
+	else
+		ret->why = r < 0 ? why_of(s, &err) : xstrdup("");
+}
+
+void reduce_unite(struct reduce_session *s, const char *id, const struct coll_watch *watch,
+		  struct reduce_message *ret)
+{
+	const struct pair_side *side = &s->sides[s->rail];
+	struct err err = ERR_INIT;
+	int r;
+
+	reduce_shut(s);
+	r = s->engine == REDUCE_NCCL && !side->err.code && !s->no_nccl.code && side->gpu
+		    ? reduce_nccl_unite(s, id, watch, &err)
+		    : err_set(&err, EPROTO, "asked to join a group of NCCL that is not open");
+	*ret = reduce_message_init(REDUCE_READY);
+	ret->why = r < 0 ? why_of(s, &err) : xstrdup("");
 }
 
 void reduce_join(struct reduce_session *s, const struct coll_offer *of_neighbours,
@@ -103,14 +132,18 @@ void reduce_join(struct reduce_session *s, const struct coll_offer *of_neighbour
 	ret->why = r < 0 ? why_of(s, &err) : xstrdup("");
 }
 
-/* Add one operation to the answer. */
-static void count(const struct coll *c, struct reduce_message *ret)
+/* Add so many operations, which took one time after another, to the answer. */
+static void count(struct reduce_session *s, uint64_t ops, struct reduce_message *ret)
 {
-	const struct coll_rank *rank = &c->result.ranks[0];
+	const struct coll_rank *rank = &s->ring->result.ranks[0];
+	const struct rdma_posted moved = reduce_nccl_moves(s->bytes, s->n);
+
+	s->moved.requests += ops * moved.requests;
+	s->moved.bytes += ops * moved.bytes;
 
 	if (ret->arrived_ns == 0)
 		ret->arrived_ns = rank->arrived_ns;
-	ret->ended_ns = rank->ended_ns;
+	ret->ended_ns = rank->arrived_ns + ops * (rank->ended_ns - rank->arrived_ns);
 	ret->sent_bytes += rank->sent_bytes;
 	ret->sent_s += rank->sent_s;
 }
@@ -141,21 +174,28 @@ static void keep(struct reduce_session *s, const struct reduce_message *go,
 	s->sent_s += done->sent_s;
 }
 
-/* One after the other, until one does not end. Errors of coll_run(). */
+/*
+ * One after the other, until one does not end. NCCL is given several at once, so that its GPUs do
+ * not wait for the host between them. Errors of coll_run().
+ */
 static int run_all(struct reduce_session *s, const struct reduce_message *go,
 		   const struct coll_watch *watch, struct reduce_message *ret, struct err *err)
 {
 	const struct coll_op op = reduce_op(s);
 	struct coll *c = s->ring;
 	const uint64_t deadline_us = c->ops->now_ns(c) / NSEC_PER_USEC + go->within_us;
-	uint64_t i;
+	uint64_t done, some = 1;
 	int r = go->check ? coll_fill(c, &op, s->seed, err) : 0;
 
-	for (i = 0; r == 0 && i < go->ops; i++) {
+	for (done = 0; r == 0 && done < go->ops; done += some) {
+		if (s->engine == REDUCE_NCCL) {
+			some = MIN(go->ops - done, (uint64_t)COLL_REPEAT_MAX);
+			coll_repeat(c, (unsigned)some);
+		}
 		r = coll_run(c, &op, deadline_us, watch, err);
 		if (r < 0 || c->result.state != COLL_DONE)
 			break;
-		count(c, ret);
+		count(s, some, ret);
 	}
 	return r;
 }
@@ -164,6 +204,7 @@ void reduce_go(struct reduce_session *s, const struct reduce_message *go,
 	       const struct coll_watch *watch, struct reduce_message *ret)
 {
 	const struct coll_op op = reduce_op(s);
+	struct coll_ring_flows flows;
 	struct err err = ERR_INIT;
 	struct coll *c = s->ring;
 	int r;
@@ -182,8 +223,10 @@ void reduce_go(struct reduce_session *s, const struct reduce_message *go,
 	else if (ret->state == COLL_DONE)
 		keep(s, go, ret);
 	/* Between operations, when nothing of the ring goes through the port. */
-	if (ret->state == COLL_DONE && (go->timed || !s->guard.begun))
-		reduce_guard_look(&s->guard, &s->sides[s->rail], c);
+	if (ret->state == COLL_DONE && (go->timed || !s->guard.begun)) {
+		flows = flows_of(s);
+		reduce_guard_look(&s->guard, &s->sides[s->rail], &flows);
+	}
 	ret->resends = reduce_guard_resends(&s->guard);
 	ret->suspect = c->result.suspect < 0 ? REDUCE_NOBODY : (uint64_t)c->result.suspect;
 	ret->why = xstrdup(c->result.why);
@@ -198,7 +241,8 @@ void reduce_see(struct reduce_session *s, const struct reduce_message *whose,
 
 	*ret = reduce_message_init(REDUCE_SEEN);
 	if (s->ring) {
-		out.mtu = coll_ring_mtu(s->ring);
+		out.mtu = s->engine == REDUCE_VERBS ? coll_ring_mtu(s->ring)
+						    : s->sides[s->rail].port->mtu;
 		in = out;
 		in.resends = (uint64_t)whose->again.v[before];
 		words = reduce_guard_words(&s->guard, &s->sides[s->rail], &out, &in);

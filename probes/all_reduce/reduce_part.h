@@ -26,6 +26,9 @@ struct coll_op reduce_op(const struct reduce_session *s);
 void reduce_open(struct reduce_session *s, uint64_t rail, struct reduce_message *ret);
 void reduce_join(struct reduce_session *s, const struct coll_offer *of_neighbours,
 		 struct reduce_message *ret);
+/* By NCCL instead, in the group of this id, until `watch` gives it up. */
+void reduce_unite(struct reduce_session *s, const char *id, const struct coll_watch *watch,
+		  struct reduce_message *ret);
 void reduce_go(struct reduce_session *s, const struct reduce_message *go,
 	       const struct coll_watch *watch, struct reduce_message *ret);
 void reduce_shut(struct reduce_session *s);

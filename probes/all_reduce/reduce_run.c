@@ -13,6 +13,7 @@
 #include "probes/all_reduce/reduce_follow.h"
 #include "probes/all_reduce/reduce_lead.h"
 #include "probes/all_reduce/reduce_meet.h"
+#include "probes/all_reduce/reduce_nccl.h"
 #include "probes/all_reduce/reduce_part.h"
 #include "probes/all_reduce/reduce_permit.h"
 #include "probes/rnic_pair/pair_plan.h"
@@ -100,8 +101,12 @@ void reduce_session_take(struct reduce_session *s, const struct pair_plan *plan)
 	s->qps = pair_side_queues(plan->sides, plan->n_sides);
 	s->size = o->pair.size;
 	s->seed = plan->probe->seed;
-	/* Not of any one side, which may have no memory: its GPU is in use, or lost. */
-	s->bytes = plan->bytes / 2;
+	s->engine = o->engine;
+	/*
+	 * Not of any one side, which may have no memory: its GPU is in use, or lost. The ring of
+	 * verbs is written to in half of it.
+	 */
+	s->bytes = s->engine == REDUCE_NCCL ? plan->bytes : plan->bytes / 2;
 	s->deadline_us = plan->probe->deadline_us - RESERVE_US;
 }
 
@@ -122,6 +127,9 @@ static int run_on(struct pair_plan *plan, char **peers, const char *token, struc
 	s->grace_us = GRACE_US;
 	s->emit = probe_emit;
 	reduce_session_init(s);
+	/* Who has none says so to the others. */
+	if (s->engine == REDUCE_NCCL)
+		(void)reduce_nccl_start(plan->sides, plan->n_sides, &s->nccl, &s->no_nccl);
 	r = run_session(s, &why);
 	reduce_session_release(s);
 	if (r == 0)

@@ -80,6 +80,6 @@ struct reduce_message reduce_tally_result(const struct reduce_session *s, uint64
 		m.rates.v[rank] =
 			t->sent_s[rank] > 0 ? (double)t->sent_bytes[rank] / t->sent_s[rank] : 0;
 	}
-	m.why = blame_words(s, m.rates.v);
+	m.why = s->engine == REDUCE_VERBS ? blame_words(s, m.rates.v) : xstrdup("");
 	return m;
 }

@@ -31,14 +31,14 @@ static int nccl_put(struct coll *c, unsigned rank, uint64_t offset, const void *
 {
 	struct nccl_group *g = nccl_group_of(c);
 
-	return g->ops->upload(&g->ranks[rank].out, offset, from, bytes, err);
+	return g->ops->upload(&g->ranks[rank - c->first].out, offset, from, bytes, err);
 }
 
 static int nccl_get(struct coll *c, unsigned rank, uint64_t offset, void *to, uint64_t bytes,
 		    struct err *err)
 {
 	struct nccl_group *g = nccl_group_of(c);
-	struct nccl_rank *r = &g->ranks[rank];
+	struct nccl_rank *r = &g->ranks[rank - c->first];
 	bool in_place = g->op.kind == COLL_ALL_REDUCE && !g->apart;
 
 	return g->ops->download(to, in_place ? &r->out : &r->in, offset, bytes, err);
@@ -113,13 +113,13 @@ static void fail(struct nccl_group *g, int error, int rank, const struct err *wh
 
 	g->error = error;
 	result->state = COLL_FAILED;
-	result->suspect = rank;
+	result->suspect = rank < 0 ? COLL_NOBODY : (int)g->coll.first + rank;
 	(void)snprintf(result->why, sizeof(result->why), "%.*s", COLL_WHY_SIZE - 1, why->msg);
 }
 
 static int check_op(const struct coll *c, const struct coll_op *op, struct err *err)
 {
-	if (op->kind != COLL_ALL_TO_ALL && op->kind != COLL_ALL_REDUCE)
+	if (op->kind != COLL_ALL_REDUCE && !(op->kind == COLL_ALL_TO_ALL && c->ops->whole))
 		return err_set(err, EOPNOTSUPP, "no operation %d with NCCL", op->kind);
 	if (op->bytes == 0 || op->bytes > c->bytes || op->bytes % (sizeof(float) * c->n))
 		return err_set(err, EINVAL, "%llu bytes: not a multiple of %zu up to %llu",
@@ -141,14 +141,14 @@ static int nccl_start(struct coll *c, const struct coll_op *op, struct err *err)
 	g->launching = g->marked = false;
 	g->stepped = 0;
 	g->held = 0;
-	for (i = 0; i < c->n; i++) {
+	for (i = 0; i < c->n_here; i++) {
 		g->ranks[i].in_it = c->n_moves == 0;
 		g->ranks[i].seconds = (double)NAN;
 	}
 	for (i = 0; i < c->n_moves; i++)
 		g->ranks[c->moves[i].from].in_it = g->ranks[c->moves[i].to].in_it = true;
 	g->begun_ns = nccl_now_ns(c);
-	for (i = 0; r == 0 && i < c->n; i++) {
+	for (i = 0; r == 0 && i < c->n_here; i++) {
 		if (g->ranks[i].in_it)
 			r = g->ops->event_record(g->ranks[i].from, g->ranks[i].stream, err);
 	}
@@ -160,7 +160,7 @@ static int mark(struct nccl_group *g, struct err *err)
 	unsigned i;
 	int r = 0;
 
-	for (i = 0; r == 0 && i < g->coll.n; i++) {
+	for (i = 0; r == 0 && i < g->coll.n_here; i++) {
 		if (g->ranks[i].in_it)
 			r = g->ops->event_record(g->ranks[i].to, g->ranks[i].stream, err);
 	}
@@ -174,7 +174,7 @@ static int step(struct nccl_group *g, struct err *err)
 	unsigned i;
 	int r = 0;
 
-	for (i = 0; r == 0 && i < g->coll.n; i++) {
+	for (i = 0; r == 0 && i < g->coll.n_here; i++) {
 		struct nccl_rank *rank = &g->ranks[i];
 
 		if (rank->in_it)
@@ -239,7 +239,7 @@ static int nccl_turn(struct coll *c, struct err *err)
 	unsigned i, n_ended = 0;
 
 	(void)err;
-	for (i = 0; r >= 0 && i < c->n; i++) {
+	for (i = 0; r >= 0 && i < c->n_here; i++) {
 		r = look(g, i, &why);
 		rank = (int)i;
 		news |= r > 0;
@@ -247,7 +247,7 @@ static int nccl_turn(struct coll *c, struct err *err)
 	}
 	if (r < 0)
 		fail(g, r, rank, &why);
-	else if (n_ended == c->n)
+	else if (n_ended == c->n_here)
 		c->result.state = COLL_DONE;
 	return r < 0 || news;
 }
@@ -262,16 +262,29 @@ static int nccl_wait(struct coll *c, uint64_t deadline_us, struct err *err)
 
 /* --- its end --- */
 
+/* Of one rank it can be told that its own GPU never came to it; all else may be of the others. */
+static void look_here(struct nccl_group *g)
+{
+	struct coll_result *result = &g->coll.result;
+
+	if (result->ranks[0].arrived)
+		return;
+	result->suspect = (int)g->coll.first;
+	(void)snprintf(result->why, sizeof(result->why), "%s did not arrive", g->ranks[0].subject);
+}
+
 static void nccl_abort(struct coll *c)
 {
 	struct nccl_group *g = nccl_group_of(c);
 
 	const bool late = c->result.state == COLL_LATE;
 
-	if (late)
+	if (late && c->ops->whole)
 		nccl_hang_look(g);
+	else if (late)
+		look_here(g);
 	nccl_comms_abort(g);
-	if (late)
+	if (late && c->ops->whole)
 		nccl_hang_conclude(g);
 }
 
@@ -281,7 +294,7 @@ static void nccl_close(struct coll *c)
 	unsigned i, step;
 
 	nccl_comms_close(g);
-	for (i = 0; i < c->n; i++) {
+	for (i = 0; i < c->n_here; i++) {
 		struct nccl_rank *rank = &g->ranks[i];
 
 		g->ops->stream_free(rank->stream);
@@ -289,9 +302,9 @@ static void nccl_close(struct coll *c)
 		g->ops->event_free(rank->to);
 		for (step = 0; step < COLL_REPEAT_MAX; step++)
 			g->ops->event_free(rank->steps[step]);
-		if (rank->out.ptr)
+		if (rank->out.ptr && !g->borrowed)
 			g->ops->region_free(&rank->out);
-		if (rank->in.ptr)
+		if (rank->in.ptr && !g->borrowed)
 			g->ops->region_free(&rank->in);
 	}
 	free(g);
@@ -317,32 +330,100 @@ static const struct coll_ops nccl_ops = {
 	.whole = &nccl_whole,
 };
 
+/* Of one rank of several processes. */
+static const struct coll_ops nccl_host_ops = {
+	.name = "nccl",
+	.put = nccl_put,
+	.get = nccl_get,
+	.start = nccl_start,
+	.turn = nccl_turn,
+	.wait = nccl_wait,
+	.abort = nccl_abort,
+	.close = nccl_close,
+	.now_ns = nccl_now_ns,
+};
+
 /* --- its beginning --- */
 
-static int open_rank(struct nccl_group *g, unsigned i, struct err *err)
+/* All but its buffers. */
+static int open_rank(struct nccl_group *g, struct nccl_rank *rank, unsigned device, struct err *err)
 {
-	const struct accel_memory memory = { ACCEL_DEVICE, -1, g->coll.bytes };
-	struct nccl_rank *rank = &g->ranks[i];
 	struct accel_device_info info;
 	unsigned step;
-	int r = g->ops->device_info(g->accel, i, &info, err);
+	int r = g->ops->device_info(g->accel, device, &info, err);
 
 	if (r < 0)
 		return r;
+	rank->device = device;
 	(void)snprintf(rank->subject, sizeof(rank->subject), "%s", info.subject);
 	(void)snprintf(rank->pci, sizeof(rank->pci), "%s", info.pci);
-	r = g->ops->stream_new(g->accel, i, &rank->stream, err);
+	r = g->ops->stream_new(g->accel, device, &rank->stream, err);
 	if (r == 0)
-		r = g->ops->event_new(g->accel, i, &rank->from, err);
+		r = g->ops->event_new(g->accel, device, &rank->from, err);
 	if (r == 0)
-		r = g->ops->event_new(g->accel, i, &rank->to, err);
+		r = g->ops->event_new(g->accel, device, &rank->to, err);
 	for (step = 0; r == 0 && step < COLL_REPEAT_MAX; step++)
-		r = g->ops->event_new(g->accel, i, &rank->steps[step], err);
-	if (r == 0)
-		r = g->ops->region_new(g->accel, i, &memory, &rank->out, err);
-	if (r == 0)
-		r = g->ops->region_new(g->accel, i, &memory, &rank->in, err);
+		r = g->ops->event_new(g->accel, device, &rank->steps[step], err);
 	return r;
+}
+
+static int take_buffers(struct nccl_group *g, struct nccl_rank *rank, struct err *err)
+{
+	const struct accel_memory memory = { ACCEL_DEVICE, -1, g->coll.bytes };
+	int r = g->ops->region_new(g->accel, rank->device, &memory, &rank->out, err);
+
+	return r < 0 ? r : g->ops->region_new(g->accel, rank->device, &memory, &rank->in, err);
+}
+
+/* With its communicators, or, after a failure so far (`r`), away with it. */
+static int finish(struct nccl_group *g, int r, uint64_t deadline_us, const struct coll_watch *watch,
+		  struct coll **ret, struct err *err)
+{
+	if (r == 0)
+		r = nccl_comms_open(g, deadline_us, watch, err);
+	if (r < 0) {
+		nccl_comms_abort(g);
+		nccl_close(&g->coll);
+	} else {
+		*ret = &g->coll;
+	}
+	return r;
+}
+
+int nccl_id_new(const struct nccl_library *library, nccl_id *ret, struct err *err)
+{
+	const unsigned result = library->call.get_id(ret);
+
+	return result == NCCL_OK ? 0
+				 : err_set(err, EPROTO, "NCCL cannot begin: %s",
+					   library->call.error_string(result));
+}
+
+int nccl_host_new(const struct nccl_host *host, struct coll **ret, struct err *err)
+{
+	struct nccl_group *g;
+
+	if (host->n < 2 || host->n > COLL_RANKS_MAX || host->rank >= host->n || host->bytes == 0 ||
+	    host->bytes % (sizeof(float) * host->n) ||
+	    host->bytes > MIN(host->out->size, host->in->size))
+		return err_set(err, EINVAL, "%llu bytes for rank %u of %u",
+			       (unsigned long long)host->bytes, host->rank, host->n);
+	g = xcalloc(1, sizeof(*g));
+	g->coll = (struct coll){ .ops = &nccl_host_ops,
+				 .n = host->n,
+				 .first = host->rank,
+				 .n_here = 1,
+				 .bytes = host->bytes,
+				 .times = 1 };
+	g->call = host->library->call;
+	g->accel = host->out->accel;
+	g->ops = g->accel->ops;
+	g->id = *host->id;
+	g->apart = g->borrowed = true;
+	g->ranks[0].out = *host->out;
+	g->ranks[0].in = *host->in;
+	return finish(g, open_rank(g, &g->ranks[0], host->out->device, err), host->deadline_us,
+		      host->watch, ret, err);
 }
 
 int nccl_coll_new(const struct nccl_setup *setup, struct coll **ret, struct err *err)
@@ -363,15 +444,11 @@ int nccl_coll_new(const struct nccl_setup *setup, struct coll **ret, struct err 
 	g->call = setup->library->call;
 	g->ops = setup->accel->ops;
 	g->accel = setup->accel;
-	for (i = 0; r == 0 && i < setup->n; i++)
-		r = open_rank(g, i, err);
-	if (r == 0)
-		r = nccl_comms_open(g, setup->deadline_us, err);
-	if (r < 0) {
-		nccl_comms_abort(g);
-		nccl_close(&g->coll);
-	} else {
-		*ret = &g->coll;
+	r = nccl_id_new(setup->library, &g->id, err);
+	for (i = 0; r == 0 && i < setup->n; i++) {
+		r = open_rank(g, &g->ranks[i], i, err);
+		if (r == 0)
+			r = take_buffers(g, &g->ranks[i], err);
 	}
-	return r;
+	return finish(g, r, setup->deadline_us, NULL, ret, err);
 }

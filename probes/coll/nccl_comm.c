@@ -90,17 +90,17 @@ static uint64_t abort_all(struct nccl_group *g)
 
 	(void)pthread_mutex_init(&all->lock, NULL);
 	(void)pthread_cond_init(&all->changed, NULL);
-	for (i = 0; i < g->coll.n; i++) {
+	for (i = 0; i < g->coll.n_here; i++) {
 		all->one[i] = (struct abort){ all, g->call.abort, g->ranks[i].comm };
 		all->left += g->ranks[i].comm != NULL;
 		g->ranks[i].comm = NULL;
 	}
-	for (i = 0; i < g->coll.n; i++) {
+	for (i = 0; i < g->coll.n_here; i++) {
 		if (all->one[i].comm)
 			begin(&all->one[i]);
 	}
 	held = wait_for(all, clock_mono_us() + NCCL_ABORT_US);
-	for (i = 0; !held && i < g->coll.n; i++) {
+	for (i = 0; !held && i < g->coll.n_here; i++) {
 		if (all->one[i].threaded)
 			(void)pthread_join(all->one[i].thread, NULL);
 	}
@@ -120,13 +120,13 @@ void nccl_comms_abort(struct nccl_group *g)
 	bool any = false;
 	unsigned i;
 
-	for (i = 0; i < g->coll.n; i++)
+	for (i = 0; i < g->coll.n_here; i++)
 		any |= g->ranks[i].comm != NULL;
 	if (!any)
 		return;
 	g->held = abort_all(g);
 	deadline_us = g->ops->now_us(g->accel) + NCCL_DRAIN_US;
-	for (i = 0; i < g->coll.n; i++) {
+	for (i = 0; i < g->coll.n_here; i++) {
 		struct nccl_rank *rank = &g->ranks[i];
 
 		if (rank->stream && !(g->held & COLL_RANK_BIT(i)) &&
@@ -168,7 +168,7 @@ int nccl_comms_ready(struct nccl_group *g, int *ret_rank, struct err *err)
 	unsigned i;
 
 	*ret_rank = COLL_NOBODY;
-	for (i = 0; i < g->coll.n; i++) {
+	for (i = 0; i < g->coll.n_here; i++) {
 		struct nccl_rank *rank = &g->ranks[i];
 		unsigned state = NCCL_OK, result = g->call.async_error(rank->comm, &state);
 
@@ -190,13 +190,27 @@ int nccl_comms_ready(struct nccl_group *g, int *ret_rank, struct err *err)
 	return pending ? 0 : 1;
 }
 
-static int wait_ready(struct nccl_group *g, uint64_t deadline_us, struct err *err)
+/* -ECANCELED with the reason when somebody else gives it up. */
+static int look_about(const struct coll_watch *watch, struct err *err)
+{
+	char why[COLL_WHY_SIZE] = "";
+	int suspect;
+
+	return watch && watch->look(watch->context, &suspect, why)
+		       ? err_set(err, ECANCELED, "%s", why)
+		       : 0;
+}
+
+static int wait_ready(struct nccl_group *g, uint64_t deadline_us, const struct coll_watch *watch,
+		      struct err *err)
 {
 	int rank, r = nccl_comms_ready(g, &rank, err);
 
 	while (r == 0 && g->ops->now_us(g->accel) < deadline_us) {
 		nccl_pause(g, deadline_us, NCCL_POLL_US);
-		r = nccl_comms_ready(g, &rank, err);
+		r = look_about(watch, err);
+		if (r == 0)
+			r = nccl_comms_ready(g, &rank, err);
 	}
 	return r;
 }
@@ -208,7 +222,7 @@ static void name_pending(struct nccl_group *g, char *ret, size_t size)
 	unsigned i;
 
 	ret[0] = '\0';
-	for (i = 0; i < g->coll.n && used < size; i++) {
+	for (i = 0; i < g->coll.n_here && used < size; i++) {
 		unsigned state = NCCL_OK;
 
 		(void)g->call.async_error(g->ranks[i].comm, &state);
@@ -221,30 +235,28 @@ static void name_pending(struct nccl_group *g, char *ret, size_t size)
 static int init_ranks(struct nccl_group *g, nccl_config *config, struct err *err)
 {
 	struct nccl_rank *first = &g->ranks[0];
-	nccl_id id = { { 0 } };
 	unsigned result;
 	unsigned i;
-	int r = nccl_check(g, first, g->call.get_id(&id), "cannot begin", err);
+	int r = nccl_check(g, first, g->call.group_start(), "cannot begin a group", err);
 
-	if (r == 0)
-		r = nccl_check(g, first, g->call.group_start(), "cannot begin a group", err);
 	if (r < 0)
 		return r;
-	for (i = 0; r == 0 && i < g->coll.n; i++) {
+	for (i = 0; r == 0 && i < g->coll.n_here; i++) {
 		struct nccl_rank *rank = &g->ranks[i];
 
-		r = g->ops->device_enter(g->accel, i, err);
+		r = g->ops->device_enter(g->accel, rank->device, err);
 		if (r == 0)
-			r = nccl_check(
-				g, rank,
-				g->call.init_rank(&rank->comm, (int)g->coll.n, id, (int)i, config),
-				"cannot create its communicator", err);
+			r = nccl_check(g, rank,
+				       g->call.init_rank(&rank->comm, (int)g->coll.n, g->id,
+							 (int)(g->coll.first + i), config),
+				       "cannot create its communicator", err);
 	}
 	result = g->call.group_end();
 	return r < 0 ? r : nccl_check(g, first, result, "cannot make communicators", err);
 }
 
-int nccl_comms_open(struct nccl_group *g, uint64_t deadline_us, struct err *err)
+int nccl_comms_open(struct nccl_group *g, uint64_t deadline_us, const struct coll_watch *watch,
+		    struct err *err)
 {
 	nccl_config config = {
 		.size = sizeof(config),
@@ -257,7 +269,7 @@ int nccl_comms_open(struct nccl_group *g, uint64_t deadline_us, struct err *err)
 	int r = init_ranks(g, &config, err);
 
 	if (r == 0)
-		r = wait_ready(g, deadline_us, err);
+		r = wait_ready(g, deadline_us, watch, err);
 	if (r != 0)
 		return MIN(r, 0);
 	name_pending(g, names, sizeof(names));
@@ -271,23 +283,23 @@ void nccl_comms_close(struct nccl_group *g)
 	bool failed = false;
 	unsigned i;
 
-	for (i = 0; i < g->coll.n && !failed; i++)
+	for (i = 0; i < g->coll.n_here && !failed; i++)
 		failed = !g->ranks[i].comm;
 	if (failed) {
 		nccl_comms_abort(g);
 		return;
 	}
 	failed = g->call.group_start() != NCCL_OK;
-	for (i = 0; i < g->coll.n && !failed; i++)
+	for (i = 0; i < g->coll.n_here && !failed; i++)
 		failed = nccl_check(g, &g->ranks[i], g->call.finalize(g->ranks[i].comm), "", NULL) <
 			 0;
 	if (!failed)
 		failed = nccl_check(g, &g->ranks[0], g->call.group_end(), "", NULL) < 0;
-	if (failed || wait_ready(g, deadline_us, NULL) != 1) {
+	if (failed || wait_ready(g, deadline_us, NULL, NULL) != 1) {
 		nccl_comms_abort(g);
 		return;
 	}
-	for (i = 0; i < g->coll.n; i++) {
+	for (i = 0; i < g->coll.n_here; i++) {
 		(void)g->call.destroy(g->ranks[i].comm);
 		g->ranks[i].comm = NULL;
 	}
@@ -349,8 +361,8 @@ static int put_ranks(struct nccl_group *g, struct err *err)
 	unsigned i;
 	int r = 0;
 
-	for (i = 0; r == 0 && i < g->coll.n; i++) {
-		r = g->ops->device_enter(g->accel, i, err);
+	for (i = 0; r == 0 && i < g->coll.n_here; i++) {
+		r = g->ops->device_enter(g->accel, g->ranks[i].device, err);
 		if (r == 0)
 			r = nccl_check(g, &g->ranks[i], put_rank(g, &g->ranks[i]),
 				       "cannot start the operation", err);

@@ -11,6 +11,7 @@
 
 struct nccl_rank {
 	struct ncclComm *comm;
+	unsigned device; /* of the engine */
 	struct accel_stream *stream;
 	struct accel_event *from, *to;		    /* around the operation */
 	struct accel_event *steps[COLL_REPEAT_MAX]; /* after each repetition */
@@ -22,13 +23,15 @@ struct nccl_rank {
 };
 
 struct nccl_group {
-	struct coll coll; /* first */
+	struct coll coll; /* first; `ranks` are those of this process */
 	struct nccl call;
 	const struct accel_ops *ops;
 	struct accel *accel;
 	struct nccl_rank ranks[COLL_RANKS_MAX];
-	bool apart; /* an all-reduce is not in place */
-	int error;  /* negative errno of an operation that failed, 0 */
+	nccl_id id;    /* of the group, before its communicators are made */
+	bool apart;    /* an all-reduce is not in place */
+	bool borrowed; /* the buffers are another's */
+	int error;     /* negative errno of an operation that failed, 0 */
 
 	/* Of the operation under way. */
 	struct coll_op op;
@@ -45,8 +48,12 @@ static inline struct nccl_group *nccl_group_of(struct coll *c)
 	return (struct nccl_group *)c;
 }
 
-/* Communicators of all ranks, ready by the deadline. */
-int nccl_comms_open(struct nccl_group *g, uint64_t deadline_us, struct err *err);
+/*
+ * Communicators of all ranks of this process, ready by the deadline; -ECANCELED with the reason
+ * when `watch`, which may be NULL, gives it up.
+ */
+int nccl_comms_open(struct nccl_group *g, uint64_t deadline_us, const struct coll_watch *watch,
+		    struct err *err);
 
 /* In good order when nothing failed, within COLL_ABORT_US; else by force. */
 void nccl_comms_close(struct nccl_group *g);

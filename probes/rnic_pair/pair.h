@@ -33,6 +33,7 @@ struct pair_options {
 	struct rdma_service service;
 	int memory;		      /* enum pair_memory: pair_gpu.h */
 	const struct accel_ops *gpus; /* of this host; NULL: it has none */
+	bool ports_only; /* another moves the data: no address is chosen, no memory registered */
 	bool connect_only;
 	bool send, bidirectional;  /* measured besides: pair_ways.h */
 	const char *listen, *peer; /* HOST:PORT of a pair of two hosts; at most one of them */

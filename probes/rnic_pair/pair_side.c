@@ -69,6 +69,8 @@ static int add_gpu_memory(struct pair_side *s)
 	if (s->gpu->broken)
 		return err_set(&s->err, -s->gpu->failed, "%s", s->gpu->broken);
 	s->node = (int)s->gpu->node;
+	if (s->options->ports_only)
+		return 0;
 	r = region_add_accel(ops, s->device, &s->gpu->gpu[GPU_SOURCE], &s->source, &s->via, &s->err);
 	if (r == 0)
 		r = region_add_accel(ops, s->device, &s->gpu->gpu[GPU_TARGET], &s->target, &s->via,
@@ -145,7 +147,7 @@ void pair_side_open(struct pair_side *s, const struct numa_host *host, uint64_t 
 			    s->port->state);
 	if (r == 0)
 		r = ops->open(s->engine, s->port->device, &s->device, &s->err);
-	if (r == 0)
+	if (r == 0 && !s->options->ports_only)
 		r = choose_gid(s);
 	if (r == 0)
 		r = add_memory(s, host, bytes);

@@ -149,6 +149,8 @@
  *	damage=IJ     one element that GPU I sends to J arrives wrong
  *	damage1=IJ    the same in the first operation only
  *	late=I        this GPU takes no further work after 40, and the others wait
+ *	wrongsum=1    of several hosts: this one's sums have a wrong element
+ *	leaves=N      ... its process is gone at its operation N
  *	frozen=I      this GPU begins the next operation after 40, does not end it, and does
  *	              not look at an abort either
  *	behind=I      this GPU does not end the next operation after 40, which the others do;

@@ -2,7 +2,8 @@
 /*
  * The fake NCCL: communicators that do not block, all of one process. What is
  * put in a group is done when it ends: data at once, time on the streams, from
- * the moment that the last of those who have a part in it is free.
+ * the moment that the last of those who have a part in it is free. Or one of each of
+ * several processes (gpu_fake_hosts.h), whose all-reduces are in progress until all have come.
  */
 #include <math.h>
 #include <pthread.h>
@@ -14,12 +15,15 @@
 #include "lib/base/macro.h"
 #include "probes/coll/nccl_abi.h"
 #include "tests/fakes/gpu_fake.h"
+#include "tests/fakes/gpu_fake_hosts.h"
 #include "tests/unit/random.h"
 
 #define DECLARE(needed, result, member, symbol, parameters) result symbol parameters;
 NCCL_FUNCTIONS(DECLARE)
 
-enum { READY_NS = 300000000, PUT_MAX = 1024 };
+enum { READY_NS = 300000000, PUT_MAX = 1024, ID_BYTE = 7, OF_HOSTS = 8 };
+
+#define HOSTS_BYTES_PER_NS 50.0 /* 400 Gb/s */
 
 static const double spread = 0.002, launch_ns = 5000;
 
@@ -28,6 +32,9 @@ struct ncclComm {
 	double ready_ns;
 	unsigned state;		    /* what was told of it asynchronously */
 	struct CUstream_st *stream; /* of its newest operation */
+	struct fake_hosts *hosts;   /* NULL: all ranks are of this process */
+	bool meeting, reducing;	    /* of hosts: not all are here; its operation is not over */
+	double bytes;		    /* of that */
 };
 
 enum kind { SEND, RECEIVE, ALL_TO_ALL, ALL_REDUCE };
@@ -57,13 +64,17 @@ unsigned ncclGetVersion(int *version)
 /* What it was told in the environment, for a test that asks. */
 static void tell_environment(void)
 {
-	static const char *const names[] = { "NCCL_IB_TIMEOUT", "NCCL_RAS_ENABLE" };
+	static const char *const names[] = { "NCCL_IB_TIMEOUT", "NCCL_RAS_ENABLE",   "NCCL_IB_HCA",
+					     "NCCL_IB_TC",	"NCCL_IB_GID_INDEX", "NCCL_ALGO",
+					     "NCCL_PROTO",	"NCCL_NET" };
 	const char *path = getenv("ASSAY_FAKE_NCCL_TOLD");
 	FILE *out = path ? fopen(path, "we") : NULL;
 	size_t i;
 
-	for (i = 0; out && i < ARRAY_SIZE(names); i++)
-		(void)fprintf(out, "%s=%s\n", names[i], getenv(names[i]) ? getenv(names[i]) : "");
+	for (i = 0; out && i < ARRAY_SIZE(names); i++) {
+		if (getenv(names[i]))
+			(void)fprintf(out, "%s=%s\n", names[i], getenv(names[i]));
+	}
 	if (out)
 		(void)fclose(out);
 }
@@ -71,7 +82,9 @@ static void tell_environment(void)
 unsigned ncclGetUniqueId(nccl_id *id)
 {
 	tell_environment();
-	memset(id, 7, sizeof(*id));
+	memset(id, ID_BYTE, sizeof(*id));
+	if (fake_hosts_begin(&id->bytes[1], sizeof(*id) - 1))
+		id->bytes[0] = OF_HOSTS;
 	return NCCL_OK;
 }
 
@@ -87,17 +100,29 @@ const char *ncclGetLastError(struct ncclComm *comm)
 	return comm && comm->state == NCCL_CUDA_ERROR ? "the fake was told to\nfile.cc:1" : "";
 }
 
+/* The ranks of one process are its GPUs; of hosts each has one, of any number. */
 unsigned ncclCommInitRankConfig(struct ncclComm **comm, int n, nccl_id id, int rank,
 				nccl_config *config)
 {
+	const bool of_hosts = id.bytes[0] == OF_HOSTS;
+	struct fake_hosts *hosts = NULL;
 	unsigned gpu = 0;
 
 	if (config->magic != NCCL_CONFIG_MAGIC || config->size != sizeof(*config) ||
-	    config->blocking != 0 || id.bytes[0] != 7 || fake_enter(&gpu) != CUDA_OK ||
-	    gpu != (unsigned)rank || !depth || n > FAKE_GPUS_MAX)
+	    config->blocking != 0 || (!of_hosts && id.bytes[0] != ID_BYTE) ||
+	    fake_enter(&gpu) != CUDA_OK || (!of_hosts && gpu != (unsigned)rank) || !depth ||
+	    n > FAKE_GPUS_MAX)
 		return NCCL_INVALID_ARGUMENT;
+	if (of_hosts)
+		hosts = fake_hosts_join(&id.bytes[1], n, rank);
+	if (of_hosts && !hosts)
+		return NCCL_SYSTEM_ERROR;
 	*comm = calloc(1, sizeof(**comm));
-	**comm = (struct ncclComm){ .rank = rank, .n = n, .ready_ns = (double)INFINITY };
+	**comm = (struct ncclComm){ .rank = rank,
+				    .n = n,
+				    .ready_ns = (double)INFINITY,
+				    .hosts = hosts,
+				    .meeting = of_hosts };
 	comms[rank] = *comm;
 	fake_alive++;
 	n_inits++;
@@ -110,8 +135,24 @@ unsigned ncclGroupStart(void)
 	return NCCL_OK;
 }
 
+/* Of several processes it is here that anything goes on. */
+static void turn_hosts(struct ncclComm *comm)
+{
+	if (comm->meeting && fake_hosts_all_here(comm->hosts)) {
+		comm->meeting = false;
+		comm->ready_ns = fake_now_ns() + READY_NS;
+	}
+	if (!comm->reducing || !fake_hosts_turn(comm->hosts, fake_setting("wrongsum", 0)))
+		return;
+	comm->reducing = false;
+	comm->ready_ns = fake_now_ns() + launch_ns;
+	fake_stream_set_end_ns(comm->stream, comm->ready_ns + comm->bytes / HOSTS_BYTES_PER_NS);
+}
+
 unsigned ncclCommGetAsyncError(struct ncclComm *comm, unsigned *result)
 {
+	if (comm->hosts)
+		turn_hosts(comm);
 	*result = comm->ready_ns > fake_now_ns() ? (unsigned)NCCL_IN_PROGRESS : comm->state;
 	return NCCL_OK;
 }
@@ -125,6 +166,8 @@ unsigned ncclCommFinalize(struct ncclComm *comm)
 unsigned ncclCommDestroy(struct ncclComm *comm)
 {
 	comms[comm->rank] = NULL;
+	if (comm->hosts)
+		fake_hosts_leave(comm->hosts);
 	free(comm);
 	fake_alive--;
 	return NCCL_OK;
@@ -338,6 +381,20 @@ static void fall_behind(void)
 	}
 }
 
+/* With leaves=N the process of this host is gone at its operation N. */
+static void begin_of_hosts(struct put *p)
+{
+	struct ncclComm *comm = p->comm;
+
+	if (++n_operations == fake_setting("leaves", -1))
+		_exit(1);
+	fake_hosts_put(comm->hosts, p->from, p->to, p->bytes);
+	comm->stream = p->stream;
+	comm->bytes = 2.0 * (double)p->bytes * (comm->n - 1) / comm->n;
+	comm->ready_ns = (double)INFINITY;
+	comm->reducing = true;
+}
+
 static void do_works(void)
 {
 	static struct random random;
@@ -373,12 +430,17 @@ unsigned ncclGroupEnd(void)
 	if (--depth)
 		return NCCL_OK;
 	for (i = 0; n_inits && i < FAKE_GPUS_MAX; i++) {
-		if (comms[i] && ready)
+		if (comms[i] && ready && !comms[i]->hosts)
 			comms[i]->ready_ns = fake_now_ns() + READY_NS;
 	}
 	n_inits = 0;
 	if (!n_works)
 		return NCCL_IN_PROGRESS;
+	if (works[0].comm->hosts) {
+		begin_of_hosts(&works[0]);
+		n_works = 0;
+		return NCCL_IN_PROGRESS;
+	}
 	do_works();
 	for (i = 0; i < n_works; i++)
 		works[i].comm->ready_ns = fake_now_ns() + launch_ns;

@@ -25,7 +25,7 @@ tests/fakes/random_late.so: tests/fakes/random_late.c
 
 EXTRA_DIST += $(GPU_FAKE_CUDA) $(GPU_FAKE_NVML) tests/fakes/clock_calls.c tests/fakes/clock_fake.c \
 	tests/fakes/clock_leap.c tests/fakes/clock_scale.c tests/fakes/clock_shift.c tests/fakes/disk_log.c \
-	tests/fakes/gpu_fake.h tests/fakes/gpu_fake_lt.c tests/fakes/gpu_fake_nccl.c tests/fakes/gpu_fake_nvml.h \
+	tests/fakes/gpu_fake.h tests/fakes/gpu_fake_hosts.c tests/fakes/gpu_fake_hosts.h tests/fakes/gpu_fake_lt.c tests/fakes/gpu_fake_nccl.c tests/fakes/gpu_fake_nvml.h \
 	tests/fakes/random_late.c
 CLEANFILES += $(FAKES)
 
@@ -51,8 +51,9 @@ tests/fakes/gpu/libnvidia-ml.so.1: $(GPU_FAKE_NVML) $(GPU_FAKE_H) tests/fakes/gp
 	$(GPU_FAKE_LINK) $(srcdir)/tests/fakes/gpu_fake_firmware.c $(srcdir)/tests/fakes/gpu_fake_health.c $(srcdir)/tests/fakes/gpu_fake_nvml.c \
 	tests/fakes/gpu/libcuda.so.1 -lm
 
-tests/fakes/gpu/libnccl.so.2: tests/fakes/gpu_fake_nccl.c probes/coll/nccl_abi.h $(GPU_FAKE_H) tests/fakes/gpu/libcuda.so.1
-	$(GPU_FAKE_LINK) $(srcdir)/tests/fakes/gpu_fake_nccl.c tests/fakes/gpu/libcuda.so.1 -lm
+tests/fakes/gpu/libnccl.so.2: tests/fakes/gpu_fake_nccl.c tests/fakes/gpu_fake_hosts.c tests/fakes/gpu_fake_hosts.h probes/coll/nccl_abi.h \
+		$(GPU_FAKE_H) tests/fakes/gpu/libcuda.so.1
+	$(GPU_FAKE_LINK) $(srcdir)/tests/fakes/gpu_fake_nccl.c $(srcdir)/tests/fakes/gpu_fake_hosts.c tests/fakes/gpu/libcuda.so.1 -lm
 
 # RDMA devices of kinds that no guest emulates, through LD_LIBRARY_PATH=tests/fakes/verbs.
 EXTRA_DIST += tests/fakes/verbs_fake.c

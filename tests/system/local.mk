@@ -8,7 +8,7 @@ EXTRA_DIST += tests/system/abuse.py tests/system/alertmanager_stub.py tests/syst
 	tests/system/openapi.py tests/system/processes.py tests/system/promtool.py tests/system/stub_jobs.py tests/system/stub_lists.py \
 	tests/system/tutorials.py tests/system/waiting.py tests/system/watch_fixtures.py tests/system/test_abi.py tests/system/test_actor_driver.py \
 	tests/system/test_admit.py tests/system/test_admit_believed.py tests/system/test_alerts.py tests/system/test_alerts_jobs.py \
-	tests/system/test_alerts_real.py tests/system/test_alerts_stopped.py tests/system/test_all_reduce.py tests/system/test_all_to_all.py \
+	tests/system/test_alerts_real.py tests/system/test_alerts_stopped.py tests/system/test_all_reduce.py tests/system/test_all_reduce_nccl.py tests/system/test_all_to_all.py \
 	tests/system/test_all_to_all_rnics.py tests/system/test_assay_plan.py tests/system/test_assay_plan_brute.py tests/system/test_remedy_random.py tests/system/test_attribute_hotspa.py tests/system/test_hotspa_random.py tests/system/test_assayctl.py tests/system/test_assayctl_act.py tests/system/test_assayctl_act_words.py \
 	tests/system/test_assayctl_campaign.py tests/system/test_assayctl_daily.py tests/system/test_assayctl_diagnose.py \
 	tests/system/test_assayctl_doctor.py tests/system/test_assayctl_hosts.py tests/system/test_assayctl_investigations.py \

@@ -54,7 +54,7 @@ def test_without_a_device_it_does_not_apply(run, probe, token):
 
 def test_it_describes_itself(run, probe):
     done = run(probe, "--describe")
-    assert [c["check"] for c in json.loads(done.stdout)["checks"]] == CHECKS + [c.replace(".", ".gpu_") for c in CHECKS]
+    assert [c["check"] for c in json.loads(done.stdout)["checks"]] == CHECKS + [c.replace(".", ".gpu_") for c in CHECKS] + [c.replace(".", ".nccl_") for c in CHECKS if "link" not in c]
 
 
 def rounds_of(build, samples):

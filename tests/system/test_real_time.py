@@ -31,6 +31,11 @@ def test_sick_gpus_are_named_and_good_ones_are_not_and_nothing_is_played_twice(p
     assert status == 0 and again == rows and not re.search(r"^fan +1:", printed, re.M) and "fan        throttled after 95 s of load: 1 of 1 right" in printed
 
 
+def test_a_host_that_launches_late_is_named_by_the_judge_of_the_fleet(play):
+    status, printed, rows = play("--only", "launches", "--rate", "6")
+    assert status == 0 and rows[0]["outcome"] == "named" and "launches take 10 % longer on one of eight hosts: 1 of 1 right" in printed, printed
+
+
 def test_what_a_burn_is_too_short_for_is_missed(play):
     status, printed, rows = play("--only", "fan", "--burn-s", "60")
     assert status == 1 and "0 of 1 right; 1 missed" in printed and [row["outcome"] for row in rows] == ["missed"]
