@@ -74,6 +74,12 @@ struct gpu_pages {
 	char why[ERR_MSG_SIZE];
 };
 
+/* A PCIe link: how it runs, and what it can. */
+struct gpu_pcie {
+	double gts, max_gts, width, max_width;
+	bool sure; /* the most is that of both ends */
+};
+
 struct gpu_device {
 	struct gpu_plan *plan;
 	unsigned index;
@@ -83,7 +89,7 @@ struct gpu_device {
 	struct accel_region memory[2]; /* from and to, of GPU_OWN_FACTOR copies */
 	struct gpu_pages pages[GPU_PLACES];
 	bool sent;		  /* its memory has what the host's sources have */
-	char link[GPU_NOTE_SIZE]; /* how its PCIe link was below its best under load; "" it was not */
+	struct gpu_pcie pcie;	  /* as it was under load; zeroes: not known */
 	char busy[GPU_NOTE_SIZE]; /* who else computes on it, a sentence; "" nobody */
 	int failed;		  /* 0, or the negative errno that took it out */
 	char why[ERR_MSG_SIZE];

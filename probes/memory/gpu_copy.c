@@ -114,6 +114,12 @@ static bool put_windows(struct round *round, struct gpu_lane *l)
 	return false;
 }
 
+/* Only what goes to or from the host keeps its PCIe link awake. */
+static bool is_on_pcie(const struct gpu_lane *l)
+{
+	return l->from->place != ACCEL_DEVICE || l->to->place != ACCEL_DEVICE;
+}
+
 /* Take at most one window. True when one was in flight. */
 static bool take_windows(struct round *round, struct gpu_lane *l)
 {
@@ -127,7 +133,7 @@ static bool take_windows(struct round *round, struct gpu_lane *l)
 	r = take_window(l, MIN(now_us(round) + slice_us, round->last_us), &err);
 	if (r < 0 && r != -ETIMEDOUT)
 		gpu_fail(l->device, r, &err);
-	else if (r == 0 && l->n_taken == COLD + 1)
+	else if (r == 0 && l->n_taken == COLD + 1 && is_on_pcie(l))
 		gpu_link_look(l->device);
 	return true;
 }

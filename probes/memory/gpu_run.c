@@ -8,6 +8,7 @@
 #include "probes/accel/watch.h"
 #include "probes/memory/gpu_copy.h"
 #include "probes/memory/gpu_device.h"
+#include "probes/memory/gpu_link.h"
 #include "probes/memory/gpu_pattern.h"
 #include "probes/memory/gpu_sample.h"
 
@@ -240,6 +241,8 @@ int gpu_run(struct gpu_plan *plan, struct err *err)
 		run.rounds_left += steps[i].at_once ? 1 : n;
 	for (i = 0; r == 0 && i < ARRAY_SIZE(steps); i++)
 		r = run_step(&run, &steps[i]);
+	for (i = 0; r == 0 && i < run.n; i++)
+		r = gpu_link_emit(&run.devices[i]);
 	if (r == 0)
 		r = run_pairs(&run);
 	if (r == 0)

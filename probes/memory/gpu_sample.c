@@ -8,6 +8,7 @@
 #include "lib/topology/topology.h"
 #include "probes/accel/watch.h"
 #include "probes/memory/gpu_device.h"
+#include "probes/memory/gpu_link.h"
 
 static const char *const checks[GPU_KINDS] = {
 	[GPU_H2D] = "memory.h2d_bw",	 [GPU_D2H] = "memory.d2h_bw",
@@ -170,8 +171,8 @@ static void set_outcome(const struct gpu_job *job, bool late, struct sample *s)
 		check_data(job, s);
 		if (d->busy[0] && !s->note)
 			s->note = xasprintf("measured although %s", d->busy);
-		if (d->link[0] && gpu_kind_needs_host(job->kind) && !s->note)
-			s->note = xstrdup(d->link);
+		if (gpu_link_part(d) < 1 && gpu_kind_needs_host(job->kind) && !s->note)
+			s->note = gpu_link_words(d);
 	}
 }
 

@@ -151,6 +151,8 @@ static const struct probe_check checks[] = {
 	  "a slow PCIe link, switch, root port or socket link between a GPU and the host" },
 	{ "memory.d2h_bw", "B/s", BETTER_HIGHER, "the same, from the GPU to the host" },
 	{ "memory.bidir_bw", "B/s", BETTER_HIGHER, "the same, in both directions at once" },
+	{ "memory.pcie_link", "1", BETTER_NONE,
+	  "a PCIe link of a GPU that is narrower or slower under load than both ends can" },
 	{ "memory.device_bw", "B/s", BETTER_HIGHER,
 	  "slow GPU memory: its clock, ECC, remapped rows, another process" },
 	{ "memory.p2p_bw", "B/s", BETTER_HIGHER,

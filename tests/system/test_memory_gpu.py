@@ -153,20 +153,50 @@ def test_a_slow_pair_is_that_pair_alone(judged, memory):
     assert low == [(P2P, f"{gpu(1)}>{gpu(3)}")], found["items"]
 
 
-def test_a_link_that_is_trained_down_under_load_is_told_as_the_cause(memory, tmp_path):
-    def link(i, speed, width):
-        for name, value in (("current_link_speed", speed), ("max_link_speed", "32.0 GT/s PCIe"), ("current_link_width", width),
-                            ("max_link_width", 16)):
-            (tmp_path / f"gpu-host/sys/bus/pci/devices/{PCI[i]}/{name}").write_text(f"{value}\n")
+@pytest.fixture
+def link(memory, tmp_path):
+    """link(i, speed, width, above="32.0 GT/s PCIe") is what sysfs shows of GPU i, which can do x16 at 32 GT/s; above: what the port above it can."""
 
-    memory("count=2")  # makes the host
-    link(0, "32.0 GT/s PCIe", 16)
-    link(1, "16.0 GT/s PCIe", 8)
-    done, samples = memory("count=2 slowcopy=1")
+    def write(i, speed, width, above=None):
+        device = tmp_path / f"gpu-host/sys/bus/pci/devices/{PCI[i]}"
+        where = tmp_path / f"gpu-host/sys/devices/pci{i}/{PCI[i]}"
+        if not device.is_symlink():  # as in sysfs, where the port lies around it
+            where.parent.mkdir(parents=True)
+            device.rename(where)
+            device.symlink_to(where)
+        files = {"current_link_speed": speed, "max_link_speed": "32.0 GT/s PCIe", "current_link_width": width, "max_link_width": 16}
+        if above:
+            files.update({"../max_link_speed": above, "../max_link_width": 16})
+        for name, value in files.items():
+            (where / name).write_text(f"{value}\n")
+
+    memory("count=3")  # makes the host
+    return write
+
+
+def test_a_link_that_is_trained_down_under_load_is_told_as_the_cause(memory, link):
+    link(0, "32.0 GT/s PCIe", 16, "32.0 GT/s PCIe")
+    link(1, "16.0 GT/s PCIe", 8, "32.0 GT/s PCIe")
+    link(2, "16.0 GT/s PCIe", 16, "32.0 GT/s PCIe")
+    done, samples = memory("count=3 slowcopy=1")
     check_clean(done)
-    assert samples[H2D, f"numa:0>{gpu(1)}"]["note"] == ("its PCIe link ran at 16.0 GT/s PCIe x8 during the test, but can run at "
-                                                        "32.0 GT/s PCIe x16")
+    words = "its PCIe link ran at 16 GT/s x8 during the test, but can run at 32 GT/s x16"
+    assert samples[H2D, f"numa:0>{gpu(1)}"]["note"] == words
     assert "note" not in samples[H2D, f"numa:0>{gpu(0)}"] and "note" not in samples[OWN, gpu(1)]
+    links = [samples["memory.pcie_link", gpu(i)] for i in range(3)]
+    assert [(s["value"], s["ok"], s.get("code"), s.get("severity")) for s in links] == [
+        (1, True, None, None), (0.25, False, "pcie-width", "warn"), (0.5, False, "pcie-speed", "warn")]
+    assert links[1]["note"] == words and links[1]["params"] == {"max_gts": 32, "max_width": 16}
+
+
+def test_a_link_is_held_against_the_slower_end_and_not_judged_without_it(memory, link):
+    link(0, "16.0 GT/s PCIe", 16, "16.0 GT/s PCIe")
+    link(1, "16.0 GT/s PCIe", 16)
+    done, samples = memory("count=3")
+    check_clean(done)
+    of = [samples.get(("memory.pcie_link", gpu(i))) for i in range(3)]
+    assert (of[0]["value"], of[0]["ok"]) == (1, True) and of[2] is None
+    assert (of[1]["value"], of[1]["ok"]) == (0.5, None) and "can run at 32 GT/s x16" in of[1]["note"]
 
 
 def test_a_slow_gpu_is_the_only_slow_one(memory):

@@ -49,6 +49,13 @@ size_t test_times(size_t full, size_t usual)
 	return SANITIZED ? (usual + PART - 1) / PART : usual;
 }
 
+uint64_t test_seed(uint64_t usual)
+{
+	const char *further = getenv("ASSAY_SEEDS");
+
+	return usual + (further ? strtoull(further, NULL, 10) : 0);
+}
+
 static void check(bool ok, const char *text, const char *file, unsigned line)
 {
 	(void)CU_assertImplementation(ok, line, text, file, "", CU_FALSE);

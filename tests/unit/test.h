@@ -16,6 +16,7 @@
 #include <CUnit/CUnit.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/macro.h"
 
@@ -44,6 +45,10 @@ bool test_full(void);
  * ten times as long; the counts are those of the other builds.
  */
 size_t test_times(size_t full, size_t usual);
+
+/* Where random numbers begin: `usual`, or with ASSAY_SEEDS=N so many further on, for numbers that
+ * nothing was fitted to. */
+uint64_t test_seed(uint64_t usual);
 
 /* Assertions that print both values. They go on after a failure. */
 #define CHECK(condition) \

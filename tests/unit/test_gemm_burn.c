@@ -194,7 +194,7 @@ static void a_gpu_throttled_after_90_s_is_named(void)
 {
 	unsigned right, any;
 
-	count(THROTTLED, FIRST_SEED, FAULTS, &right, &any);
+	count(THROTTLED, test_seed(FIRST_SEED), FAULTS, &right, &any);
 	printf("throttled after 80 to 100 s: the right GPU alone named in %u of %d\n", right,
 	       FAULTS);
 	CHECK(right >= 98);
@@ -204,7 +204,7 @@ static void memory_at_its_limit_is_named(void)
 {
 	unsigned right, any;
 
-	count(HOT_MEMORY, FIRST_SEED + 10000, FAULTS, &right, &any);
+	count(HOT_MEMORY, test_seed(FIRST_SEED + 10000), FAULTS, &right, &any);
 	printf("HBM at 95 C: the right GPU alone named in %u of %d\n", right, FAULTS);
 	CHECK(right >= 98);
 }
@@ -213,7 +213,7 @@ static void no_good_host_is_named(void)
 {
 	unsigned right, any;
 
-	count(WELL, FIRST_SEED + 20000, CLEAN, &right, &any);
+	count(WELL, test_seed(FIRST_SEED + 20000), CLEAN, &right, &any);
 	printf("good hosts: %u of %d named\n", any, CLEAN);
 	CHECK_EQ(any, 0);
 }
@@ -223,7 +223,7 @@ static void a_hot_aisle_names_no_gpu(void)
 {
 	unsigned right, any;
 
-	count(HOT_AISLE, FIRST_SEED + 30000, FAULTS, &right, &any);
+	count(HOT_AISLE, test_seed(FIRST_SEED + 30000), FAULTS, &right, &any);
 	printf("hot aisle, HBM at 92 to 95 C in all: %u of %d named\n", any, FAULTS);
 	CHECK_EQ(any, 0);
 }
@@ -233,7 +233,7 @@ static void a_host_without_air_is_told_of(void)
 {
 	unsigned right, any;
 
-	count(NO_FAN_AT_ALL, FIRST_SEED + 40000, FAULTS, &right, &any);
+	count(NO_FAN_AT_ALL, test_seed(FIRST_SEED + 40000), FAULTS, &right, &any);
 	CHECK(any >= 90);
 }
 

@@ -213,13 +213,6 @@ static void count_fleets(uint64_t seed, double late, bool born, struct count *si
 	judged_done();
 }
 
-static uint64_t first_seed(void)
-{
-	const char *text = getenv("ASSAY_LAUNCH_SEED");
-
-	return text ? strtoull(text, NULL, 10) : JUDGED_SEED;
-}
-
 static void tell(const char *what, const struct count *c)
 {
 	(void)printf("%s: %u of %u named (%u of %u runs), tail of %u\n", what, c->named, c->hosts,
@@ -230,7 +223,7 @@ static void a_host_born_with_late_launches_is_named_and_no_other(void)
 {
 	struct count sick = { 0 }, clean = { 0 };
 
-	count_fleets(first_seed(), 0.10, true, &sick, &clean);
+	count_fleets(test_seed(JUDGED_SEED), 0.10, true, &sick, &clean);
 	tell("born 10 % late", &sick);
 	tell("clean", &clean);
 	CHECK(sick.named * 100 >= sick.hosts * 98);
@@ -242,7 +235,7 @@ static void a_host_whose_launches_become_late_is_named_and_no_other(void)
 {
 	struct count sick = { 0 }, clean = { 0 };
 
-	count_fleets(first_seed() + 1000, 0.10, false, &sick, &clean);
+	count_fleets(test_seed(JUDGED_SEED + 1000), 0.10, false, &sick, &clean);
 	tell("10 % late since", &sick);
 	tell("clean", &clean);
 	CHECK(sick.named * 100 >= sick.hosts * 98);

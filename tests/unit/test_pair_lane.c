@@ -169,7 +169,7 @@ static struct fit fit_to_runs(unsigned qps, const struct noise *noise)
 	struct fit fit;
 
 	for (run = 0; run < FITS; run++) {
-		struct lab *l = lab_new(FIT_SEED + run, run, qps, noise);
+		struct lab *l = lab_new(test_seed(FIT_SEED) + run, run, qps, noise);
 
 		for (i = 0; i < l->n_jobs; i++) {
 			const struct pair_job *job = &l->jobs[i];
@@ -271,8 +271,8 @@ static void check_counts(const struct noise *noise, const char *words, struct co
 {
 	const struct fit fit = fit_to_runs(0, noise);
 	const size_t n_faulty = test_times(FAULTS, FAULTS), n_clean = test_times(CLEAN, CLEAN);
-	const struct counts faulty = count(&fit, n_faulty, true, SEED);
-	const struct counts clean = count(&fit, n_clean, false, SEED + FAULTS);
+	const struct counts faulty = count(&fit, n_faulty, true, test_seed(SEED));
+	const struct counts clean = count(&fit, n_clean, false, test_seed(SEED + FAULTS));
 
 	printf("  4 queue pairs, noise of %s: %.1f GB/s, %.1f with a lane lost, spread %.2f %%; "
 	       "named "
@@ -305,7 +305,7 @@ static void paths_that_differ_by_as_much_for_good_are_not_blamed(void)
 static void with_one_queue_pair_nobody_sees_it(void)
 {
 	const struct fit fit = fit_to_runs(1, &moving);
-	const struct counts faulty = count(&fit, FAULTS, true, SEED);
+	const struct counts faulty = count(&fit, FAULTS, true, test_seed(SEED));
 
 	printf("  1 queue pair: %.1f GB/s, %.1f with a lane lost, spread %.2f %%; named %zu of "
 	       "%d\n",
