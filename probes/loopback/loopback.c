@@ -73,6 +73,8 @@ static int add_endpoint(struct plan *p, const struct numa_node *node, uint64_t b
 	p->n_ends++;
 	data_fill(end->buffer->arrays[0], bytes, p->probe->seed);
 	memset(end->buffer->arrays[1], 0, bytes);
+	/* Two arrays were touched. */
+	end->pages = buffer_pages(end->buffer, 2 * bytes / BUFFER_ARRAYS);
 	return 0;
 }
 

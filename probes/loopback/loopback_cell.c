@@ -50,6 +50,8 @@ static json_t *params_of(const struct session *s, bool latency)
 				    json_integer((json_int_t)port_payload(s->cell->port, s->mtu)));
 	port_params(s->cell->port, params);
 	rdma_service_params(&o->service, s->pkey, params);
+	if (s->cell->end->pages)
+		json_object_set_new(params, "pages", json_string(s->cell->end->pages));
 	if (s->via.how) {
 		json_object_set_new(params, "via", json_string(s->via.how));
 		json_object_set_new(params, "via_why", json_string(s->via.why));

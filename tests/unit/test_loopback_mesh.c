@@ -320,6 +320,32 @@ static void a_port_speaks_to_itself_as_a_full_member(void)
 	fabric_free(f);
 }
 
+/* A device that translates small pages is slower for it: such cells are compared with their like. */
+static void what_memory_is_made_of_is_said_of_nodes_alone(void)
+{
+	struct fabric *f = fabric_new();
+	struct report r;
+	size_t i, n[2] = { 0 };
+
+	f->ends[0].pages = "2M";
+	f->ends[1].pages = "4k";
+	fabric_run(f, SET_QUICK, QUICK_US, &r);
+	for (i = 0; i < r.n_samples; i++) {
+		const json_t *pages = json_object_get(r.samples[i].params, "pages");
+		const bool small = streq(r.samples[i].to, f->ends[1].id);
+
+		if (!small && !streq(r.samples[i].to, f->ends[0].id)) {
+			CHECK(!pages);
+			continue;
+		}
+		CHECK_STR(json_string_value(pages), small ? "4k" : "2M");
+		n[small]++;
+	}
+	CHECK(n[0] > 0 && n[1] > 0);
+	report_release(&r);
+	fabric_free(f);
+}
+
 /* A port for storage is held to its own rate, and is no peer of those of the jobs. */
 static void a_port_of_another_rate_is_compared_with_none_of_the_others(void)
 {
@@ -343,6 +369,7 @@ static void a_port_of_another_rate_is_compared_with_none_of_the_others(void)
 
 static const struct test tests[] = {
 	TEST(a_port_speaks_to_itself_as_a_full_member),
+	TEST(what_memory_is_made_of_is_said_of_nodes_alone),
 	TEST(a_port_of_another_rate_is_compared_with_none_of_the_others),
 	TEST(a_good_host_takes_its_quick_set),
 	TEST(the_whole_mesh_and_its_groups_take_75_s),
