@@ -56,6 +56,8 @@ int reduce_nccl_start(const struct pair_side *sides, size_t n, struct nccl_libra
 	set_number("NCCL_IB_TC", o->service.tclass);
 	/* Not by TCP where it finds no RDMA; a plug-in of the site goes by a name of its own. */
 	(void)setenv("NCCL_NET", "IB", 0);
+	/* Nor by NVLink, which joins the hosts of a rack of GB200. */
+	(void)setenv("NCCL_MNNVL_ENABLE", "0", 1);
 	(void)setenv("NCCL_ALGO", "Ring", 1);
 	(void)setenv("NCCL_PROTO", "Simple", 1);
 	return nccl_load(ret, err);

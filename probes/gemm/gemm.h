@@ -78,8 +78,9 @@ struct gemm_job {
 
 /* What a device's clock did while it was measured. */
 struct gemm_clock {
-	double sum_hz, min_hz, max_w, max_c, max_memory_c;
+	double sum_hz, min_hz, sum_w, max_w, max_c, max_memory_c;
 	unsigned n;		/* looks; 0: unknown */
+	unsigned n_w;		/* those that told the power */
 	uint64_t reasons;	/* NVML bits of all looks */
 	char why[ERR_MSG_SIZE]; /* why the latest look failed; "" it did not */
 };

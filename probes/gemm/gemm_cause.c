@@ -134,10 +134,27 @@ static const struct gemm_device *find_slowest(const struct gemm_run *run)
 	return slowest;
 }
 
+/* What all drew together, which a supply or a rack may not give; 0: of some it is not known. */
+static double watts_of_all(const struct gemm_run *run)
+{
+	double sum = 0;
+	unsigned i;
+
+	for (i = 0; i < run->n; i++) {
+		const struct gemm_clock *c = &run->devices[i].clock;
+
+		if (!c->n_w)
+			return 0;
+		sum += c->sum_w / c->n_w;
+	}
+	return sum;
+}
+
 bool gemm_host_sample(const struct gemm_run *run, struct sample *ret)
 {
 	const struct gemm_device *d = run->plan->gpu ? find_slowest(run) : NULL;
 	struct sample s;
+	double watts;
 
 	if (!d)
 		return false;
@@ -146,7 +163,10 @@ bool gemm_host_sample(const struct gemm_run *run, struct sample *ret)
 	s.subject = xstrdup(GEMM_ALL_SUBJECT);
 	s.unit = xstrdup("FLOP/s");
 	s.better = BETTER_HIGHER;
-	s.note = xasprintf("%s, the slowest of %u", d->info.subject, run->n);
+	watts = watts_of_all(run);
+	s.note = watts > 0 ? xasprintf("%s, the slowest of %u, which drew %.0f W together",
+				       d->info.subject, run->n, watts)
+			   : xasprintf("%s, the slowest of %u", d->info.subject, run->n);
 	(void)json_object_set_new(s.params, "gpus", json_integer(run->n));
 	sample_set_windows(&s, d->rates, d->n_rates);
 	*ret = s;

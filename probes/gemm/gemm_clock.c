@@ -41,6 +41,10 @@ static void look(struct gemm_device *d)
 	c->max_w = c->n ? fmax(c->max_w, now.power_w) : now.power_w;
 	c->max_c = c->n ? fmax(c->max_c, now.temperature_c) : now.temperature_c;
 	c->max_memory_c = c->n ? fmax(c->max_memory_c, now.memory_c) : now.memory_c;
+	if (now.power_w > 0) {
+		c->sum_w += now.power_w;
+		c->n_w++;
+	}
 	c->reasons |= now.throttle_reasons;
 	c->n++;
 }

@@ -64,9 +64,11 @@ unsigned ncclGetVersion(int *version)
 /* What it was told in the environment, for a test that asks. */
 static void tell_environment(void)
 {
-	static const char *const names[] = { "NCCL_IB_TIMEOUT", "NCCL_RAS_ENABLE",   "NCCL_IB_HCA",
-					     "NCCL_IB_TC",	"NCCL_IB_GID_INDEX", "NCCL_ALGO",
-					     "NCCL_PROTO",	"NCCL_NET" };
+	static const char *const names[] = { "NCCL_IB_TIMEOUT",	  "NCCL_RAS_ENABLE",
+					     "NCCL_IB_HCA",	  "NCCL_IB_TC",
+					     "NCCL_IB_GID_INDEX", "NCCL_ALGO",
+					     "NCCL_PROTO",	  "NCCL_NET",
+					     "NCCL_MNNVL_ENABLE" };
 	const char *path = getenv("ASSAY_FAKE_NCCL_TOLD");
 	FILE *out = path ? fopen(path, "we") : NULL;
 	size_t i;

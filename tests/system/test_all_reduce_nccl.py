@@ -84,7 +84,8 @@ def test_each_rail_is_a_group_of_one_gpu_of_each_host(hosts, tmp_path):
         assert all((s["value"], s["ok"], s["n"]) == (1, True, 2) for s in samples if s["check"] == CHECKS[2])
         assert all(s["value"] > 0 and len(s["w"]) == 8 for s in samples if s["check"] == CHECKS[0])
     told = (tmp_path / "host0/told").read_text().splitlines()
-    assert {"NCCL_IB_HCA==mlx5_0:1,mlx5_1:1", "NCCL_IB_TC=106", "NCCL_IB_GID_INDEX=3", "NCCL_ALGO=Ring", "NCCL_PROTO=Simple", "NCCL_NET=IB"} <= set(told)
+    assert {"NCCL_IB_HCA==mlx5_0:1,mlx5_1:1", "NCCL_IB_TC=106", "NCCL_IB_GID_INDEX=3", "NCCL_ALGO=Ring", "NCCL_PROTO=Simple", "NCCL_NET=IB",
+            "NCCL_MNNVL_ENABLE=0"} <= set(told)
 
 
 def test_a_wrong_sum_is_told_by_who_has_it(hosts):

@@ -102,7 +102,7 @@ def test_a_host_is_as_good_as_its_slowest_gpu(gemm):
     check_clean(done)
     host = samples[HOST, "gpus"]
     assert host["value"] == samples[RATE, gpu(5)]["value"] == pytest.approx(0.9 * RATE_OF_FAKES, rel=0.02)
-    assert host["note"] == f"{gpu(5)}, the slowest of 8" and host["params"]["gpus"] == 8
+    assert host["note"] == f"{gpu(5)}, the slowest of 8, which drew 5200 W together" and host["params"]["gpus"] == 8
     done, samples = gemm("count=3 busy=1 pid=4242424")  # not of them all
     assert done.returncode == 0 and (HOST, "gpus") not in samples
 
