@@ -62,15 +62,15 @@ static double middle(const struct burn_series *series, size_t from, size_t n, en
 	return median(values, known);
 }
 
-/* Its best slot in the first part: who is throttled after half a minute had been faster before. */
-static double best(const struct burn_series *series, size_t n)
+/* The most in a slot from `from` to `end`. */
+static double most_of(const struct burn_series *series, size_t from, size_t end, enum burn_what what)
 {
 	double most = (double)NAN;
 	size_t i;
 
 	/* Of a NAN and a number it is the number. */
-	for (i = 0; i < n; i++)
-		most = fmax(most, series->slots[i].is[BURN_RATE]);
+	for (i = from; i < end; i++)
+		most = fmax(most, series->slots[i].is[what]);
 	return most;
 }
 
@@ -95,6 +95,7 @@ void gemm_burn_sum(const struct burn_series *series, struct burn_sum *ret)
 				.onset_s = NAN,
 				.part_s = (double)part * series->slot_s,
 				.clock_kept = NAN,
+				.memory_c = NAN,
 				.memory_limit_c = series->memory_limit_c };
 	size_t i;
 
@@ -103,7 +104,9 @@ void gemm_burn_sum(const struct burn_series *series, struct burn_sum *ret)
 	*ret = sum;
 	if (!series->measured)
 		return;
-	sum.first = best(series, part);
+	/* Who is throttled after half a minute had been faster before. */
+	sum.first = most_of(series, 0, part, BURN_RATE);
+	sum.memory_c = most_of(series, end, BURN_SLOTS, BURN_MEMORY_C);
 	for (i = 0; i < BURN_WHATS; i++)
 		sum.last[i] = middle(series, end, part, (enum burn_what)i);
 	sum.kept = sum.last[BURN_RATE] / sum.first;
@@ -173,7 +176,7 @@ bool gemm_burn_hot(const struct burn_sum *all, size_t n, size_t i, char **ret_wo
 	const double limit = sum->memory_limit_c ? sum->memory_limit_c
 						 : (double)ACCEL_MEMORY_LIMIT_C;
 	const double above = sum->last[BURN_MEMORY_C] - others_median(all, n, i, true);
-	const bool at_limit = sum->last[BURN_MEMORY_C] > limit - sensor_c - 0.5;
+	const bool at_limit = sum->memory_c > limit - sensor_c - 0.5;
 
 	if (!(at_limit && above >= BURN_ABOVE_C) && !(above >= BURN_APART_C))
 		return false;

@@ -10,7 +10,9 @@
  * chip reaches its power limit at a lower clock, and all of a host lose about the same, so 5 % more
  * than the others is no good GPU, and a tenth is none whatever the others do. Heat sinks in the
  * warm air of others are some 5 C warmer than those in front, so memory at its limit is told only
- * where it is hotter than the others' by more than that: in a hot aisle all are.
+ * where it is hotter than the others' by more than that: in a hot aisle all are. What counts for the
+ * limit is the hottest slot, because the driver slows a GPU down as soon as it is reached, and after
+ * five minutes memory is still a degree below where it ends.
  */
 #pragma once
 
@@ -48,6 +50,7 @@ struct burn_series {
 struct burn_sum {
 	double first;		 /* FLOP/s: the best slot of the first part */
 	double last[BURN_WHATS]; /* medians of the last part */
+	double memory_c;	 /* of its memory: the most in a slot of the last part */
 	double kept;		 /* rate: last of first */
 	double onset_s; /* from then on it had lost half of what it lost; NAN: it lost nothing */
 	double part_s;

@@ -338,7 +338,7 @@ static void what_was_lost_and_when_is_found(void)
 	CHECK_NEAR(sum.part_s, 60, 1e-9);
 	s.measured = false;
 	gemm_burn_sum(&s, &sum);
-	CHECK(isnan(sum.kept) && isnan(sum.last[BURN_MEMORY_C]));
+	CHECK(isnan(sum.kept) && isnan(sum.last[BURN_MEMORY_C]) && isnan(sum.memory_c));
 }
 
 /* What is not known is neither slow nor hot, and nobody is held against it. */
@@ -402,19 +402,22 @@ static void each_cause_has_its_word(void)
 static void memory_is_hot_beside_others_only(void)
 {
 	static const struct {
-		double own, others;
+		double own, most, others;
 		unsigned limit;
 		bool hot;
 	} cases[] = {
-		{ 95, 80, 95, true },	{ 94, 80, 95, true },	{ 93, 80, 95, false },
-		{ 95, 90, 95, false },	{ 95, 89, 0, true },	{ 90, 75, 95, true },
-		{ 85, 79, 95, false },	{ 105, 80, 105, true }, { 95, 82, 105, false },
-		{ NAN, 80, 95, false },
+		{ 95, 95, 80, 95, true },   { 94, 94, 80, 95, true },
+		{ 93, 93, 80, 95, false },  { 93, 94, 80, 95, true },
+		{ 92, 95, 88, 95, false },  { 95, 95, 90, 95, false },
+		{ 95, 95, 89, 0, true },    { 90, 90, 75, 95, true },
+		{ 85, 85, 79, 95, false },  { 105, 105, 80, 105, true },
+		{ 95, 95, 82, 105, false }, { NAN, NAN, 80, 95, false },
 	};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct burn_sum sums[3] = { { .last[BURN_MEMORY_C] = cases[i].own,
+					      .memory_c = cases[i].most,
 					      .memory_limit_c = cases[i].limit },
 					    { .last[BURN_MEMORY_C] = cases[i].others },
 					    { .last[BURN_MEMORY_C] = cases[i].others } };
