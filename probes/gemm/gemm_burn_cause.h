@@ -10,9 +10,9 @@
  * chip reaches its power limit at a lower clock, and all of a host lose about the same, so 5 % more
  * than the others is no good GPU, and a tenth is none whatever the others do. Heat sinks in the
  * warm air of others are some 5 C warmer than those in front, so memory at its limit is told only
- * where it is hotter than the others' by more than that: in a hot aisle all are. What counts for the
- * limit is the hottest slot, because the driver slows a GPU down as soon as it is reached, and after
- * five minutes memory is still a degree below where it ends.
+ * where it is hotter than the others' by more than that: in a hot aisle all are. What counts for
+ * the limit is the hottest slot, because the driver slows a GPU down as soon as it is reached, and
+ * after five minutes memory is still a degree below where it ends.
  */
 #pragma once
 

@@ -39,11 +39,11 @@ struct loopback_options {
 
 /* An endpoint: memory of one NUMA node or of a GPU, source in one half, target in the other. */
 struct endpoint {
-	char *id;		  /* of the topology, "numa:0", "gpu:0000:1b:00.0"; owned */
-	char *subject;		  /* in samples, "gpu:GPU-..."; NULL: the id; owned */
-	unsigned node;		  /* that it is nearest to */
-	struct buffer *buffer;	  /* of a NUMA node, else NULL; owned */
-	const char *pages;	  /* what that is made of, for params: buffer_pages(); NULL: a GPU's */
+	char *id;	       /* of the topology, "numa:0", "gpu:0000:1b:00.0"; owned */
+	char *subject;	       /* in samples, "gpu:GPU-..."; NULL: the id; owned */
+	unsigned node;	       /* that it is nearest to */
+	struct buffer *buffer; /* of a NUMA node, else NULL; owned */
+	const char *pages;     /* what that is made of, for params: buffer_pages(); NULL: a GPU's */
 	struct accel_region *gpu; /* two, of a GPU, else NULL; owned: loopback_gpu.h */
 	char *broken;		  /* why its memory cannot be had; NULL: it can; owned */
 	int failed;		  /* the same as a negative errno; -EBUSY: others compute on it */

@@ -17,7 +17,7 @@ def play(top, build, gpu_libraries, tmp_path):  # noqa: F811
 
     def start(*args):
         results = tmp_path / "results.jsonl"
-        done = subprocess.run([top / "tests/gpu/real_time", build, "--results", results, *FAST, *args], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([top / "tests/gpu/real_time", build, "--results", results, *FAST, *args], capture_output=True, text=True, timeout=300)
         return done.returncode, done.stdout, [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
 
     return start
@@ -31,8 +31,9 @@ def test_sick_gpus_are_named_and_good_ones_are_not_and_nothing_is_played_twice(p
     assert status == 0 and again == rows and not re.search(r"^fan +1:", printed, re.M) and "fan        throttled after 95 s of load: 1 of 1 right" in printed
 
 
+@pytest.mark.long  # forty runs of a probe
 def test_a_host_that_launches_late_is_named_by_the_judge_of_the_fleet(play):
-    status, printed, rows = play("--only", "launches", "--rate", "6")
+    status, printed, rows = play("--only", "launches", "--rate", "3")
     assert status == 0 and rows[0]["outcome"] == "named" and "launches take 10 % longer on one of eight hosts: 1 of 1 right" in printed, printed
 
 
