@@ -227,10 +227,12 @@ static void show_table(const struct options *o, const struct admit *a)
 		     a->admit ? "admitted" : "refused");
 	if (a->fleet)
 		(void)printf(" by the controller");
-	if (a->profile)
-		(void)printf(a->fleet ? "; the last run was %s, %.0f s ago"
-				      : ", by a %s run %.0f s ago",
-			     a->profile, a->age_s);
+	if (a->profile && a->fleet)
+		(void)printf("; the last run was %s, %.0f s ago", a->profile, a->age_s);
+	else if (a->profile && streq(a->profile, "probes"))
+		(void)printf(", by a run of chosen probes %.0f s ago", a->age_s);
+	else if (a->profile)
+		(void)printf(", by a %s run %.0f s ago", a->profile, a->age_s);
 	(void)printf("\n");
 	for (i = 0; i < a->n_reasons;
 	     i++) { /* of the controller, and of what hosts name as they like */

@@ -13,7 +13,7 @@ import booted
 from waiting import wait_for
 
 NETWORK = "10.77.0."
-COMMAND_S, ASK_S, START_S = 120, 5, 60
+COMMAND_S, ASK_S, START_S = 120, 5, 180
 TOOLS = ("unshare", "nsenter", "ip", "systemctl", "hostname", "systemd-sysusers")
 
 # $1 OUT, $2 the installed tree or nothing, $3 the unit path, $4 the name, $5 the folder of a Debian system or /

@@ -106,6 +106,14 @@ def test_no_sentence_drives_the_terminal(admit, build, environ, fleet, shown):
     assert shown in out.stdout and not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", out.stdout)
 
 
+@pytest.mark.parametrize("profile, words", [("quick", "by a quick run "), ("probes", "by a run of chosen probes ")])
+def test_the_table_says_which_run_it_goes_by(run, environ, profile, words):
+    with open(os.path.join(environ["ASSAY_STATE_DIR"], "verdict.json"), "w", encoding="utf-8") as f:
+        json.dump(verdict(profile=profile), f)
+    done = run("assay", "admit", env={"ASSAY_NODE": "n1"})
+    assert done.returncode == 0 and done.stdout.startswith(f"ok: admitted, {words}")
+
+
 def test_strict_and_fail_closed_refuse_more(admit):
     assert admit(verdict("warn", [item("warn")]), "--strict")[0] == 1
     assert admit(verdict(), "--strict", "--fail-closed")[0] == 0
