@@ -237,7 +237,4 @@ static const struct test tests[] = {
 	TEST(a_host_whose_launches_become_late_is_named_and_no_other),
 };
 
-int main(void)
-{
-	return TEST_MAIN("launch_fleet", tests);
-}
+TEST_SUITE(tests);
