@@ -30,7 +30,7 @@ sys.dont_write_bytecode = True
 import areas  # noqa: E402
 from again import second_try  # noqa: E402
 from running import CACHE, LAST, SOON, SPENT, TOP, Spent, beside, environment, run  # noqa: E402
-from tally import COUNT, Tally, failed_tally, read_junit, read_unit_logs, seconds_by_file, tail  # noqa: E402
+from tally import COUNT, Tally, failed_tally, read_junit, read_unit_log, read_unit_logs, seconds_by_file, tail  # noqa: E402
 
 WORK = os.path.join(TOP, "build-test")
 JOBS = os.environ.get("ASSAY_JOBS") or str(len(os.sched_getaffinity(0)))
@@ -103,12 +103,14 @@ def unit(build, full):
     return t
 
 
-def unit_again(build, full, path):
-    """The Tally of one unit program."""
-    program = os.path.relpath(path, build.dir)
-    run(["make", "check", "SUBDIRS=.", "TESTS=" + program, "check_PROGRAMS=" + program], path + ".again", LIMIT_S["unit"], build.dir,
-        environment(build.dir, full))
-    return read_unit_logs(os.path.dirname(path), os.path.basename(path))
+def unit_again(build, full, name):
+    """The Tally of one suite of a unit program, PROGRAM:SUITE, or of a program that has none."""
+    path, _, suite = name.partition(":")
+    log = path + ".again"
+    env = dict(environment(build.dir, full), srcdir=TOP)  # as make check sets it
+    status = run([path, *filter(None, [suite])], log, LIMIT_S["unit"], build.dir, env)
+    with open(log, errors="replace") as f:
+        return read_unit_log(path, f.read(), status == 0)
 
 
 def fuzz_seed(full):

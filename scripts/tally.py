@@ -9,6 +9,7 @@ import typing
 import xml.etree.ElementTree
 
 COUNT = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.M)
+SUITE = re.compile(r"^(\w+): (\d+) passed, (\d+) failed, (\d+) skipped(?:, crashed: (.*))?$", re.M)  # tests/unit/run.c
 MESSAGE = 1000
 TAIL = 40
 NAMES = 60
@@ -16,7 +17,7 @@ NAMES = 60
 
 class Case(typing.NamedTuple):
     """Something that failed and can be run by itself."""
-    name: str  # a test of pytest, or a unit program
+    name: str  # a test of pytest, PROGRAM:SUITE of a unit program, or a program without suites
     failed: int  # what it counts for in Tally.failed
     words: str  # of Tally.words
 
@@ -49,12 +50,17 @@ class Tally:
         return "%d passed, %d failed, %d skipped" % (self.passed, self.failed, self.skipped)
 
 
+def end_of(text):
+    """The errors of what was written, then its end."""
+    lines = text.splitlines(True)
+    errors = [line for line in lines[:-TAIL] if re.search(r": (fatal )?error: |ERROR: \w+Sanitizer", line)]
+    return "".join("    " + line for line in errors[:TAIL] + lines[-TAIL:])
+
+
 def tail(path):
-    """The errors of a log, then its end."""
+    """The same of a log."""
     with contextlib.suppress(OSError), open(path, errors="replace") as f:
-        lines = f.read().splitlines(True)
-        errors = [line for line in lines[:-TAIL] if re.search(r": (fatal )?error: |ERROR: \w+Sanitizer", line)]
-        return "".join("    " + line for line in errors[:TAIL] + lines[-TAIL:])
+        return end_of(f.read())
     return ""
 
 
@@ -64,27 +70,42 @@ def failed_tally(sentence, log):
     return t
 
 
+def read_suite(name, path, counts, text, crashed):
+    """The Tally of a suite of a unit program, or of a program without suites; `path` names it for a second try."""
+    t = Tally(*(int(n) for n in counts))
+    t.words += ["skipped %s: %s" % (name, why) for why in re.findall(r"^SKIP (.*)$", text, re.M)]
+    bad = re.findall(r"^  Test: (\w+) \.\.\.FAILED$", text, re.M)
+    if crashed:
+        t.words.append("FAILED in %s: %s (crashed?): %s\n%s" % (name, crashed, " ".join(bad), end_of(text)))
+    elif t.failed:
+        t.words.append("FAILED in %s: %s\n%s" % (name, " ".join(bad), end_of(text)))
+    if t.failed:
+        t.cases.append(Case(path, t.failed, t.words[-1]))
+    return t
+
+
+def read_unit_log(path, text, passed):
+    """What a unit program says: a closing line for each of its suites, then the sum; `passed`: it ended so."""
+    name, start, t = os.path.basename(path), 0, Tally()
+    for end in SUITE.finditer(text):
+        suite, *counts, crashed = end.groups()
+        t.add(read_suite("%s %s" % (name, suite), path + ":" + suite, counts, text[start:end.end()], crashed))
+        start = end.end()
+    sums = COUNT.findall(text[start:])
+    if sums and not start:
+        t = read_suite(name, path, sums[-1], text, None)
+    if not sums or passed == bool(int(sums[-1][1])) or str(t) != "%s passed, %s failed, %s skipped" % sums[-1]:
+        t.fail("%s did not end as its closing line says (crashed?):\n%s" % (name, end_of(text)))
+    return t
+
+
 def read_unit_logs(directory, only="*"):
     """The closing lines of the unit programs; one without (a crash) is a failure."""
     t = Tally()
     for path in sorted(glob.glob(os.path.join(glob.escape(directory), only + ".trs"))):
-        name = os.path.basename(path)
-        log = path[:-4] + ".log"
-        with open(log, errors="replace") as f:
-            text = f.read()
-        with open(path) as f:
-            result = re.search(r":test-result: (\w+)", f.read())
-        counts = COUNT.findall(text)
-        if counts:
-            one = Tally(*(int(n) for n in counts[-1]))
-            t.add(one)
-            t.words += ["skipped %s: %s" % (name[:-4], why) for why in re.findall(r"^SKIP (.*)$", text, re.M)]
-        if not counts or result is None or (result.group(1) not in ("PASS", "SKIP")) != bool(int(counts[-1][1])):
-            t.fail("%s did not end as its closing line says (crashed?):\n%s" % (name[:-4], tail(log)))
-        elif int(counts[-1][1]):
-            bad = re.findall(r"^  Test: (\w+) \.\.\.FAILED$", text, re.M)
-            t.words.append("FAILED in %s: %s\n%s" % (name[:-4], " ".join(bad), tail(log)))
-            t.cases.append(Case(path[:-4], int(counts[-1][1]), t.words[-1]))
+        with open(path[:-4] + ".log", errors="replace") as log, open(path) as trs:
+            result = re.search(r":test-result: (\w+)", trs.read())
+            t.add(read_unit_log(path[:-4], log.read(), result is not None and result.group(1) in ("PASS", "SKIP")))
     return t
 
 

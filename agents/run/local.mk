@@ -5,7 +5,6 @@ libagent_a_SOURCES = agents/run/err_tail.c agents/run/err_tail.h agents/run/job.
 	agents/run/probe_output.c agents/run/probe_output.h agents/run/probe_problem.c agents/run/probe_problem.h \
 	agents/run/process_tree.c agents/run/process_tree.h agents/run/runner.c agents/run/runner.h agents/run/supervisor.c \
 	agents/run/supervisor.h
-RUNNER_TESTS = libagent.a $(LDADD)
 noinst_LIBRARIES += libkeep.a
 libkeep_a_SOURCES = agents/run/device_users.c agents/run/device_users.h agents/run/history.c agents/run/history.h \
 	agents/run/sku_host.c agents/run/sku_host.h agents/run/spool.c agents/run/spool.h agents/run/yield.c \

@@ -88,7 +88,7 @@ static bool classify(const struct reader *reader, hwloc_obj_t dev, struct topo_n
 	char address[PCI_ADDRESS_SIZE];
 
 	write_address(dev, address);
-	if (pci_is_gpu(dev->attr->pcidev.class_id, dev->attr->pcidev.vendor_id)) {
+	if (topology_pci_is_gpu(dev->attr->pcidev.class_id, dev->attr->pcidev.vendor_id)) {
 		*ret = (struct topo_node){ .type = TOPO_GPU, .id = xasprintf("gpu:%s", address) };
 	} else {
 		verbs = verbs_name(reader, dev);

@@ -36,7 +36,7 @@ enum {
  * (0300) of another vendor is that of a management controller; AMD's compute
  * cards without a display are processing accelerators.
  */
-bool pci_is_gpu(unsigned class, unsigned vendor)
+bool topology_pci_is_gpu(unsigned class, unsigned vendor)
 {
 	bool maker = vendor == VENDOR_NVIDIA || vendor == VENDOR_AMD;
 

@@ -9,7 +9,7 @@
 enum { PCI_ADDRESS_SIZE = 24, PORT_FILES = 4, PCI_CLASS_INFINIBAND = 0x0207 };
 
 /* True for a GPU, by class code (base and sub class) and vendor. */
-bool pci_is_gpu(unsigned class, unsigned vendor);
+bool topology_pci_is_gpu(unsigned class, unsigned vendor);
 
 /* 0 is unknown. */
 struct port {

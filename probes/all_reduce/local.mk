@@ -13,4 +13,3 @@ probes_PROGRAMS += assay-probe-all-reduce
 assay_probe_all_reduce_SOURCES = probes/all_reduce/all_reduce_main.c
 assay_probe_all_reduce_LDADD = liball_reduce.a libcollnccl.a libcoll.a $(PAIR_LIBS) $(TOPOLOGY_LIBS) $(PROBE_LIBS)
 endif
-COLL_TEST_LIBS = liball_reduce.a libcollnccl.a libcoll.a librnic_pair.a libaccelcuda.a $(PAIR_TEST_LIBS)

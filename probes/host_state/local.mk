@@ -9,4 +9,3 @@ libhost_state_a_SOURCES = probes/host_state/cpu.c probes/host_state/cpu_idle.c p
 probes_PROGRAMS += assay-probe-host-state
 assay_probe_host_state_SOURCES = probes/host_state/main.c
 assay_probe_host_state_LDADD = libhost_state.a $(PROBE_LIBS)
-HOST_STATE_TEST_LIBS = libhost_state.a libprobe.a $(LDADD)

@@ -23,6 +23,4 @@ assay_probe_rnic_pair_SOURCES = probes/rnic_pair/pair_main.c
 assay_probe_rnic_pair_LDADD = $(PAIR_LIBS) $(TOPOLOGY_LIBS) \
 	$(PROBE_LIBS)
 endif
-PAIR_TEST_LIBS = librnic_pair.a libloopback.a librdma.a librnic_state.a libmemory.a libaccel.a $(TOPOLOGY_LIBS) libprobe.a \
-	$(LDADD)
 EXTRA_DIST += probes/rnic_pair/pair_main.c

@@ -49,7 +49,7 @@ EXTRA_DIST += tests/system/abuse.py tests/system/alertmanager_stub.py tests/syst
 	tests/system/test_run_words.py tests/system/test_same_code.py tests/system/test_scripts.py tests/system/test_settings.py tests/system/test_sim.py tests/system/test_slurm.py \
 	tests/system/test_slurm_real.py tests/system/test_start.py tests/system/test_statements.py tests/system/test_store_backup.py \
 	tests/system/test_store_damage.py tests/system/test_systemd.py tests/system/test_systemd_run.py tests/system/test_tables_filled.py \
-	tests/system/test_topology.py tests/system/test_trace_directory.py tests/system/test_tutorials.py tests/system/test_usage.py \
+	tests/system/test_topology.py tests/system/test_trace_directory.py tests/system/test_tutorials.py tests/system/test_unit_programs.py tests/system/test_usage.py \
 	tests/system/test_verbs_missing.py tests/system/test_watch.py tests/system/test_watch_links.py
 
 EXTRA_DIST += tests/system/test_nccl_plugin.py

@@ -50,6 +50,29 @@ def test_a_unit_program_counts_by_its_closing_line_and_status(unit_logs, result,
     assert word is None or any(word in w for w in tally.words)
 
 
+SUITES = "  Test: it_adds ...%s\na: " + LINE[:-1] + "%s\nSKIP it_waits: no device\nb: " + LINE + LINE
+
+
+@pytest.mark.parametrize("result,words,counts,word,names", [
+    ("PASS", ("passed", 2, 0, 0, "", 1, 0, 1, 3, 0, 1), (3, 0, 1), "skipped area b: it_waits: no device", []),
+    ("FAIL", ("FAILED", 1, 1, 0, "", 1, 0, 1, 2, 1, 1), (2, 1, 1), "FAILED in area a: it_adds", ["area:a"]),
+    ("FAIL", ("passed", 0, 1, 0, ", crashed: ended by signal 11 (Segmentation fault)", 1, 0, 1, 1, 1, 1), (1, 1, 1),
+     "FAILED in area a: ended by signal 11 (Segmentation fault) (crashed?)", ["area:a"]),
+    ("FAIL", ("passed", 2, 0, 0, "", 1, 0, 1, 3, 0, 1), (3, 1, 1), "FAILED area did not end as its closing line says (crashed?)", []),  # after it
+    ("PASS", ("passed", 2, 0, 0, "", 1, 0, 1, 4, 0, 1), (3, 1, 1), "FAILED area did not end as its closing line says (crashed?)", []),  # another sum
+])
+def test_each_suite_of_a_unit_program_counts(unit_logs, result, words, counts, word, names):
+    tally = unit_logs({"area": (result, SUITES % words)})
+    assert (tally.passed, tally.failed, tally.skipped) == counts
+    assert any(w.startswith(word) for w in tally.words)
+    assert [os.path.basename(case.name) for case in tally.cases] == names
+
+
+def test_a_unit_program_that_ends_within_a_suite_has_failed(unit_logs):
+    tally = unit_logs({"area": ("FAIL", "a: " + LINE % (2, 0, 0) + "  Test: it_adds ...")})
+    assert str(tally) == "2 passed, 1 failed, 0 skipped" and "crashed?" in tally.words[0]
+
+
 def test_unit_programs_add_up(unit_logs):
     tally = unit_logs({"test_a": ("PASS", LINE % (3, 0, 1)), "test_b": ("FAIL", LINE % (1, 2, 0)), "test_c": ("FAIL", "")})
     assert str(tally) == "4 passed, 3 failed, 1 skipped"
@@ -304,15 +327,21 @@ def test_what_could_not_be_built_is_not_tried_again(parts, tmp_path):
     assert t.failed == 2
 
 
-def test_a_unit_program_is_tried_again_by_itself(parts, tmp_path):
-    """By a makefile whose one program passes once `made` is there."""
+@pytest.mark.parametrize("suites", [False, True])
+def test_what_failed_of_a_unit_program_is_tried_again_by_itself(parts, tmp_path, suites):
+    """By a program of which two tests pass once `made` is there: all of the suite `late`, if it has suites."""
     (tmp_path / "Makefile").write_text(
-        "check:\n\tfor t in $(TESTS); do if [ -e made ]; then n=0 r=PASS; else n=2 r=FAIL; fi; "
-        "echo \"$$((4 - n)) passed, $$n failed, 0 skipped\" >$$t.log; echo \":test-result: $$r\" >$$t.trs; done\n"
-        "TESTS = tests/unit/test_a\n")
+        "check:\n\tif tests/unit/a >tests/unit/a.log; then r=PASS; else r=FAIL; fi; echo \":test-result: $$r\" >tests/unit/a.trs\n")
     (tmp_path / "tests/unit").mkdir(parents=True)
+    program = tmp_path / "tests/unit/a"
+    lines = ("echo late: $p passed, $f failed, 0 skipped\n[ $# -gt 0 ] || { echo b: 3 passed, 0 failed, 0 skipped; p=$((p + 3)); }\n"
+             if suites else "p=$((p + 3))\n")
+    program.write_text("#!/bin/sh\nif [ -e made ]; then f=0 p=2; else f=2 p=0; fi\n%s"
+                       "echo $* >>asked\necho $p passed, $f failed, 0 skipped\n[ $f -eq 0 ]\n" % lines)
+    program.chmod(0o755)
     t = parts.unit(parts.Build(str(tmp_path)), False)
-    assert (t.passed, t.failed) == (2, 2)
+    assert (t.passed, t.failed) == (3, 2)
     (tmp_path / "made").touch()
     parts.second_try(t)
-    assert (t.passed, t.failed) == (4, 0)
+    assert (t.passed, t.failed) == (5, 0)
+    assert (tmp_path / "asked").read_text() == ("\nlate\n" if suites else "\n\n")

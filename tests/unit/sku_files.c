@@ -24,7 +24,7 @@ static bool is_yaml(const char *name)
 
 void sku_files_read(void)
 {
-	CLEANUP(freep) char *dir = xasprintf("%s/policies/sku", getenv("srcdir"));
+	CLEANUP(freep) char *dir = test_source("policies/sku");
 	DIR *d = n_files > 0 ? NULL : opendir(dir);
 	const struct dirent *entry;
 

@@ -14,6 +14,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/sys/file.h"
 
+static struct test_suite *suites;
 static unsigned skipped;
 static char dir[64];
 
@@ -126,22 +127,49 @@ char *test_file(const char *name, const char *text)
 	return path;
 }
 
-int test_main(const char *suite, const struct test *tests, size_t n)
+void test_add_suite(struct test_suite *suite)
 {
+	static struct test_suite **end = &suites;
+	const char *slash = strrchr(suite->file, '/'), *name = slash ? slash + 1 : suite->file;
+
+	if (!suite->name) {
+		name += starts_with(name, "test_") ? strlen("test_") : 0;
+		suite->name = xasprintf("%.*s", (int)strcspn(name, "."), name);
+	}
+	*end = suite;
+	end = &suite->next;
+}
+
+const struct test_suite *test_suites(void)
+{
+	return suites;
+}
+
+char *test_source(const char *path)
+{
+	return xasprintf("%s/%s", getenv("srcdir"), path);
+}
+
+struct test_counts test_run_suite(const struct test_suite *suite)
+{
+	struct test_counts counts = { 0 };
 	CU_pSuite s;
-	unsigned failed;
 	size_t i;
 
-	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (CU_initialize_registry() != CUE_SUCCESS)
-		return 1;
-	s = CU_add_suite(suite, NULL, NULL);
-	for (i = 0; i < n; i++)
-		(void)CU_add_test(s, tests[i].name, tests[i].run);
+		abort();
+	s = CU_add_suite(suite->name, NULL, NULL);
+	for (i = 0; i < suite->n; i++)
+		(void)CU_add_test(s, suite->tests[i].name, suite->tests[i].run);
+	if (suite->begin)
+		suite->begin();
 	CU_basic_set_mode(CU_BRM_VERBOSE);
 	(void)CU_basic_run_tests();
-	failed = CU_get_number_of_tests_failed();
-	(void)printf("%zu passed, %u failed, %u skipped\n", n - failed - skipped, failed, skipped);
+	if (suite->end)
+		suite->end();
+	counts.failed = CU_get_number_of_tests_failed();
+	counts.skipped = skipped;
+	counts.passed = (unsigned)suite->n - counts.failed - skipped;
 	CU_cleanup_registry();
-	return failed != 0;
+	return counts;
 }

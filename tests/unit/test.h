@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unit tests: one CUnit program a module. A test file holds functions, a table
- * and test_main():
+ * Unit tests: a CUnit suite a module, a program an area (local.mk). A test file holds functions, a
+ * table and TEST_SUITE():
  *
  *	static void a_number_is_read(void) { CHECK_EQ(parse("7"), 7); }
  *	static const struct test tests[] = { TEST(a_number_is_read) };
- *	int main(void) { return TEST_MAIN("parse", tests); }
+ *	TEST_SUITE(tests);
  *
- * Names of tests are sentences. The last line printed is
- * "N passed, N failed, N skipped"; the exit status is 1 after any failure
- * (CU_basic_run_tests() alone exits 0).
+ * Names of tests are sentences. A suite has the name of its file without "test_". The program (run.c)
+ * runs each suite in a process of its own, so that none sees what another left, nor ends with it.
  */
 #pragma once
 
@@ -29,9 +28,45 @@ struct test {
 	{                           \
 #function, function \
 	}
-#define TEST_MAIN(suite, tests) test_main(suite, tests, ARRAY_SIZE(tests))
 
-int test_main(const char *suite, const struct test *tests, size_t n);
+/* The fields from `name` on may be given to TEST_SUITE(), as `.end = reports_done`. */
+struct test_suite {
+	const char *file;
+	const struct test *tests;
+	size_t n;
+	const char *name;		     /* or NULL: that of the file */
+	void (*begin)(void);		     /* before its first test, in its process */
+	void (*end)(void);		     /* after the last */
+	int (*child)(int argc, char **argv); /* what "PROGRAM --child SUITE ARG..." does */
+	bool by_name;			     /* run only if it is asked for */
+	struct test_suite *next;
+};
+
+#define TEST_SUITE(table, ...)                                                        \
+	static struct test_suite suite_of_##table = {                                 \
+		.file = __FILE__, .tests = table, .n = ARRAY_SIZE(table), __VA_ARGS__ \
+	};                                                                            \
+	__attribute__((constructor)) static void add_suite_of_##table(void)           \
+	{                                                                             \
+		test_add_suite(&suite_of_##table);                                    \
+	}                                                                             \
+	struct test_suite
+
+/* Before main(), in the order in which the files are linked. */
+void test_add_suite(struct test_suite *suite);
+
+/* The first of all; its `name` is set. */
+const struct test_suite *test_suites(void);
+
+struct test_counts {
+	unsigned passed, failed, skipped;
+};
+
+/* Run it in this process, and say each result. */
+struct test_counts test_run_suite(const struct test_suite *suite);
+
+/* The path of a file of the sources; free it. */
+char *test_source(const char *path);
 
 /* Say why and end the test that calls it as skipped. */
 void test_skip(const char *why);
@@ -68,7 +103,7 @@ void test_check_near(double a, double b, double tolerance, const char *what, con
 void test_check_has(const char *text, const char *part, const char *what, const char *file,
 		    unsigned line);
 
-/* A fresh directory that goes when the program ends. Borrowed. */
+/* A fresh directory that goes when the suite ends. Borrowed. */
 const char *test_dir(void);
 
 /* Write a file below test_dir() (making directories) and return its path; free it. */

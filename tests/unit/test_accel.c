@@ -191,7 +191,4 @@ static const struct test tests[] = {
 	TEST(auto_never_falls_back_from_a_gpu_to_the_cpu),
 };
 
-int main(void)
-{
-	return TEST_MAIN("accel", tests);
-}
+TEST_SUITE(tests);

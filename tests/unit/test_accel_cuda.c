@@ -188,7 +188,4 @@ static const struct test tests[] = {
 	TEST(a_product_that_the_library_has_not_is_refused),
 };
 
-int main(void)
-{
-	return TEST_MAIN("accel_cuda", tests);
-}
+TEST_SUITE(tests);

@@ -385,7 +385,4 @@ static const struct test tests[] = {
 	TEST(streams_of_a_core_are_bounded_and_condition_counts),
 };
 
-int main(void)
-{
-	return TEST_MAIN("accel_host", tests);
-}
+TEST_SUITE(tests);

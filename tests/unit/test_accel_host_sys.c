@@ -108,7 +108,4 @@ static const struct test tests[] = {
 	TEST(others_are_named_from_one_question_to_the_next),
 };
 
-int main(void)
-{
-	return TEST_MAIN("accel_host_sys", tests);
-}
+TEST_SUITE(tests);

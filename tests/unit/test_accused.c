@@ -101,7 +101,4 @@ static const struct test tests[] = {
 	TEST(others_are_counted_that_accuse_a_host_lately),
 };
 
-int main(void)
-{
-	return TEST_MAIN("accused", tests);
-}
+TEST_SUITE(tests);

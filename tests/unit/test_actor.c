@@ -554,7 +554,4 @@ static const struct test tests[] = {
 	TEST(what_comes_right_after_a_decision_waits_for_no_tick),
 };
 
-int main(void)
-{
-	return TEST_MAIN("actor", tests);
-}
+TEST_SUITE(tests);

@@ -283,7 +283,4 @@ static const struct test tests[] = {
 	TEST(when_a_host_was_tested_is_known_after_a_restart),
 };
 
-int main(void)
-{
-	return TEST_MAIN("actor_again", tests);
-}
+TEST_SUITE(tests);

@@ -213,7 +213,4 @@ static const struct test tests[] = {
 	TEST(conflicts_and_refusals_are_tried_again_ever_more_rarely),
 };
 
-int main(void)
-{
-	return TEST_MAIN("actor_confirm", tests);
-}
+TEST_SUITE(tests);

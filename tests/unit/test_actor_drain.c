@@ -481,7 +481,4 @@ static const struct test tests[] = {
 	TEST(an_answer_for_an_earlier_start_is_nobodys),
 };
 
-int main(void)
-{
-	return TEST_MAIN("actor_drain", tests);
-}
+TEST_SUITE(tests);

@@ -255,7 +255,4 @@ static const struct test tests[] = {
 	TEST(what_a_decision_left_out_is_looked_at_within_a_second),
 };
 
-int main(void)
-{
-	return TEST_MAIN("actor_hands", tests);
-}
+TEST_SUITE(tests);

@@ -210,7 +210,4 @@ static const struct test tests[] = {
 	TEST(a_host_that_is_no_node_has_its_incident_and_nothing_more),
 };
 
-int main(void)
-{
-	return TEST_MAIN("actor paired", tests);
-}
+TEST_SUITE(tests);

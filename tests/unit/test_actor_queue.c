@@ -159,7 +159,4 @@ static const struct test tests[] = {
 	TEST(an_answer_to_what_was_asked_before_a_restart_is_dropped),
 };
 
-int main(void)
-{
-	return TEST_MAIN("actor_queue", tests);
-}
+TEST_SUITE(tests);

@@ -429,7 +429,4 @@ static const struct test tests[] = {
 	TEST(killed_anywhere_none_is_lost_none_done_twice_none_over_budget),
 };
 
-int main(void)
-{
-	return TEST_MAIN("actor_random", tests);
-}
+TEST_SUITE(tests);

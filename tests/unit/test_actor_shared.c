@@ -256,7 +256,4 @@ static const struct test tests[] = {
 	TEST(a_file_that_half_of_the_hosts_contradict_opens_the_breaker),
 };
 
-int main(void)
-{
-	return TEST_MAIN("actor_shared", tests);
-}
+TEST_SUITE(tests);

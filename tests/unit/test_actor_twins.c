@@ -393,7 +393,4 @@ static void the_budget_holds_whoever_acts(void)
 
 static const struct test tests[] = { TEST(the_budget_holds_whoever_acts) };
 
-int main(void)
-{
-	return TEST_MAIN("actor_twins", tests);
-}
+TEST_SUITE(tests);

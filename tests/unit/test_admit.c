@@ -435,7 +435,4 @@ static const struct test tests[] = {
 	TEST(the_answer_is_encoded_as_the_contract_says),
 };
 
-int main(void)
-{
-	return TEST_MAIN("admit", tests);
-}
+TEST_SUITE(tests);

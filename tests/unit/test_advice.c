@@ -177,7 +177,4 @@ static const struct test tests[] = {
 	TEST(whatever_happens_a_stopped_job_is_told_to_resume),
 };
 
-int main(void)
-{
-	return TEST_MAIN("advice", tests);
-}
+TEST_SUITE(tests);

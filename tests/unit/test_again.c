@@ -98,10 +98,4 @@ static const struct test tests[] = {
 	TEST(a_repeat_that_crashes_is_told_and_one_that_did_not_run_is_not),
 };
 
-int main(void)
-{
-	int r = TEST_MAIN("again", tests);
-
-	judged_done();
-	return r;
-}
+TEST_SUITE(tests, .end = judged_done);

@@ -216,7 +216,4 @@ static const struct test tests[] = {
 	TEST(the_kind_is_known_by_its_labels),
 };
 
-int main(void)
-{
-	return TEST_MAIN("alert", tests);
-}
+TEST_SUITE(tests);

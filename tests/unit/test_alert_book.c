@@ -456,7 +456,4 @@ static const struct test tests[] = {
 	TEST(whatever_happens_all_that_begins_ends_once),
 };
 
-int main(void)
-{
-	return TEST_MAIN("alert_book", tests);
-}
+TEST_SUITE(tests);

@@ -402,7 +402,4 @@ static const struct test tests[] = {
 	TEST(ranks_that_never_come_are_named),
 };
 
-int main(void)
-{
-	return TEST_MAIN("all_reduce", tests);
-}
+TEST_SUITE(tests);

@@ -86,7 +86,4 @@ static const struct test tests[] = {
 	TEST(messages_are_checked),
 };
 
-int main(void)
-{
-	return TEST_MAIN("all_reduce_words", tests);
-}
+TEST_SUITE(tests);

@@ -91,7 +91,4 @@ static const struct test tests[] = {
 	TEST(of_two_it_cannot_be_told),
 };
 
-int main(void)
-{
-	return TEST_MAIN("all_to_all", tests);
-}
+TEST_SUITE(tests);

@@ -281,7 +281,4 @@ static const struct test tests[] = {
 	TEST(wrong_data_is_told_though_it_cannot_be_tried_again),
 };
 
-int main(void)
-{
-	return TEST_MAIN("all_to_all_rnics", tests);
-}
+TEST_SUITE(tests);

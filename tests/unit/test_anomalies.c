@@ -269,7 +269,4 @@ static const struct test tests[] = {
 	TEST(who_fails_in_thousands_of_checks_takes_room_from_itself),
 };
 
-int main(void)
-{
-	return TEST_MAIN("anomalies", tests);
-}
+TEST_SUITE(tests);

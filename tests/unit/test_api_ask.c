@@ -423,7 +423,4 @@ static const struct test tests[] = {
 	TEST(who_waits_when_the_api_closes_is_refused),
 };
 
-int main(void)
-{
-	return TEST_MAIN("api_ask", tests);
-}
+TEST_SUITE(tests);

@@ -265,7 +265,4 @@ static const struct test tests[] = {
 	TEST(what_cannot_be_said_is_null),
 };
 
-int main(void)
-{
-	return TEST_MAIN("attribution", tests);
-}
+TEST_SUITE(tests);

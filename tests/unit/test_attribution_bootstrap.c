@@ -172,7 +172,4 @@ static const struct test tests[] = {
 	TEST(what_cannot_be_said_of_a_draw_cannot_be_said),
 };
 
-int main(void)
-{
-	return TEST_MAIN("attribution_bootstrap", tests);
-}
+TEST_SUITE(tests);

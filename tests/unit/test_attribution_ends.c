@@ -205,7 +205,4 @@ static const struct test tests[] = {
 	TEST(collectives_of_a_stage_are_no_slow_link),
 };
 
-int main(void)
-{
-	return TEST_MAIN("attribution_ends", tests);
-}
+TEST_SUITE(tests);

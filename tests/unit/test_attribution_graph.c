@@ -358,7 +358,4 @@ static const struct test tests[] = {
 	TEST(a_transfer_begins_when_all_have_started),
 };
 
-int main(void)
-{
-	return TEST_MAIN("attribution_graph", tests);
-}
+TEST_SUITE(tests);

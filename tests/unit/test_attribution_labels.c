@@ -177,7 +177,4 @@ static const struct test tests[] = {
 	TEST(a_seed_gives_the_same_job),
 };
 
-int main(void)
-{
-	return TEST_MAIN("attribution_labels", tests);
-}
+TEST_SUITE(tests);

@@ -235,7 +235,4 @@ static const struct test tests[] = {
 	TEST(times_and_tests_that_agree_say_more_than_times),
 };
 
-int main(void)
-{
-	return TEST_MAIN("attribution_lottery", tests);
-}
+TEST_SUITE(tests);

@@ -291,7 +291,4 @@ static const struct test tests[] = {
 	TEST(one_stage_and_one_rank_are_jobs_too),
 };
 
-int main(void)
-{
-	return TEST_MAIN("attribution_simulate", tests);
-}
+TEST_SUITE(tests);

@@ -104,7 +104,4 @@ static const struct test tests[] = {
 	TEST(what_is_none_is_refused_with_its_place),
 };
 
-int main(void)
-{
-	return TEST_MAIN("attribution_speeds", tests);
-}
+TEST_SUITE(tests);

@@ -250,7 +250,4 @@ static const struct test tests[] = {
 	TEST(what_is_not_known_is_null),
 };
 
-int main(void)
-{
-	return TEST_MAIN("attribution_summary", tests);
-}
+TEST_SUITE(tests);

@@ -382,7 +382,4 @@ static const struct test tests[] = {
 	TEST(the_order_of_replicas_does_not_matter),
 };
 
-int main(void)
-{
-	return TEST_MAIN("attribution_suspects", tests);
-}
+TEST_SUITE(tests);

@@ -353,7 +353,4 @@ static const struct test tests[] = {
 	TEST(every_type_is_found_by_its_name),
 };
 
-int main(void)
-{
-	return TEST_MAIN("attribution_trace", tests);
-}
+TEST_SUITE(tests);

@@ -169,7 +169,4 @@ static const struct test tests[] = {
 	TEST(a_service_account_has_two_parts),
 };
 
-int main(void)
-{
-	return TEST_MAIN("authz", tests);
-}
+TEST_SUITE(tests);

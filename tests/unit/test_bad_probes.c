@@ -244,7 +244,4 @@ static const struct test tests[] = {
 	TEST(a_probe_that_stops_its_supervisor_is_still_ended),
 };
 
-int main(void)
-{
-	return TEST_MAIN("bad_probes", tests);
-}
+TEST_SUITE(tests);

@@ -181,7 +181,4 @@ static const struct test tests[] = {
 	TEST(what_may_be_a_disturbance_or_was_always_so_takes_more_runs),
 };
 
-int main(void)
-{
-	return TEST_MAIN("bad_run", tests);
-}
+TEST_SUITE(tests);

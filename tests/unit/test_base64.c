@@ -88,7 +88,4 @@ static const struct test tests[] = {
 	TEST(what_is_encoded_is_read_as_it_was),
 };
 
-int main(void)
-{
-	return TEST_MAIN("base64", tests);
-}
+TEST_SUITE(tests);

@@ -419,10 +419,4 @@ static const struct test tests[] = {
 	TEST(a_large_fleet_is_asked_as_well),
 };
 
-int main(void)
-{
-	int r = TEST_MAIN("baseline", tests);
-
-	judged_done();
-	return r;
-}
+TEST_SUITE(tests, .end = judged_done);

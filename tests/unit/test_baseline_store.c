@@ -255,10 +255,4 @@ static const struct test tests[] = {
 	TEST(rows_that_are_broken_are_left_out),
 };
 
-int main(void)
-{
-	int r = TEST_MAIN("baseline_store", tests);
-
-	judged_done();
-	return r;
-}
+TEST_SUITE(tests, .end = judged_done);

@@ -103,7 +103,4 @@ static const struct test tests[] = {
 	TEST(it_is_kept_again_for_what_must_not_be_lost_alone),
 };
 
-int main(void)
-{
-	return TEST_MAIN("beats_kept", tests);
-}
+TEST_SUITE(tests);

@@ -403,7 +403,4 @@ static const struct test tests[] = {
 	TEST(what_clears_of_a_class_shows_it),
 };
 
-int main(void)
-{
-	return TEST_MAIN("blame", tests);
-}
+TEST_SUITE(tests);

@@ -243,7 +243,4 @@ static const struct test tests[] = {
 	TEST(a_stored_breaker_that_is_broken_is_refused),
 };
 
-int main(void)
-{
-	return TEST_MAIN("breaker", tests);
-}
+TEST_SUITE(tests);

@@ -96,7 +96,4 @@ static const struct test tests[] = {
 	TEST(there_is_room_for_so_many_and_who_is_gone_makes_some),
 };
 
-int main(void)
-{
-	return TEST_MAIN("burn_queue", tests);
-}
+TEST_SUITE(tests);

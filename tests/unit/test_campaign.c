@@ -321,7 +321,4 @@ static const struct test tests[] = {
 	TEST(a_secret_that_comes_in_time_is_waited_for),
 };
 
-int main(void)
-{
-	return TEST_MAIN("campaign", tests);
-}
+TEST_SUITE(tests);

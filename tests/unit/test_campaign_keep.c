@@ -304,7 +304,4 @@ static const struct test tests[] = {
 	TEST(what_is_not_whole_is_refused_and_breaks_nothing),
 };
 
-int main(void)
-{
-	return TEST_MAIN("campaign_keep", tests);
-}
+TEST_SUITE(tests);

@@ -75,7 +75,4 @@ static const struct test tests[] = {
 	TEST(no_good_host_is_named_and_every_campaign_ends),
 };
 
-int main(void)
-{
-	return TEST_MAIN("campaign random", tests);
-}
+TEST_SUITE(tests);

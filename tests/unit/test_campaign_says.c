@@ -424,7 +424,4 @@ static const struct test tests[] = {
 	TEST(it_is_shown_with_rounds_groups_and_blames),
 };
 
-int main(void)
-{
-	return TEST_MAIN("campaign says", tests);
-}
+TEST_SUITE(tests);

@@ -55,7 +55,4 @@ static const struct test tests[] = {
 	TEST(nobody_meets_nobody),
 };
 
-int main(void)
-{
-	return TEST_MAIN("circle", tests);
-}
+TEST_SUITE(tests);

@@ -262,7 +262,4 @@ static const struct test tests[] = {
 	TEST(time_left_is_rounded_up_and_never_negative),
 };
 
-int main(void)
-{
-	return TEST_MAIN("clock", tests);
-}
+TEST_SUITE(tests);

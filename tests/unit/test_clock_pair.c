@@ -79,7 +79,4 @@ static const struct test tests[] = {
 	TEST(without_clocks_nothing_can_be_told),
 };
 
-int main(void)
-{
-	return TEST_MAIN("clock_pair", tests);
-}
+TEST_SUITE(tests);

@@ -242,8 +242,9 @@ static const struct test tests[] = {
 	TEST(who_is_out_of_service_can_be_asked_for),
 };
 
-int main(void)
+static void log_errors(void)
 {
 	log_init("test_cluster_kube", LOG_ERR);
-	return TEST_MAIN("cluster_kube", tests);
 }
+
+TEST_SUITE(tests, .begin = log_errors);

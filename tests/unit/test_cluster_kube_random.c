@@ -189,8 +189,9 @@ static const struct test tests[] = {
 	TEST(in_any_order_no_other_hand_is_undone),
 };
 
-int main(void)
+static void log_errors(void)
 {
 	log_init("test_cluster_kube_random", LOG_ERR);
-	return TEST_MAIN("cluster_kube_random", tests);
 }
+
+TEST_SUITE(tests, .begin = log_errors);

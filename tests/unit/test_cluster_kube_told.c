@@ -168,8 +168,9 @@ static const struct test tests[] = {
 	TEST(events_of_a_node_are_few),
 };
 
-int main(void)
+static void log_errors(void)
 {
 	log_init("test_cluster_kube_told", LOG_ERR);
-	return TEST_MAIN("cluster_kube_told", tests);
 }
+
+TEST_SUITE(tests, .begin = log_errors);

@@ -132,7 +132,4 @@ static const struct test tests[] = {
 	TEST(a_prefix_is_a_domain_of_ones_own),
 };
 
-int main(void)
-{
-	return TEST_MAIN("cluster_names", tests);
-}
+TEST_SUITE(tests);

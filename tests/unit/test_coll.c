@@ -464,7 +464,4 @@ static const struct test tests[] = {
 	TEST(blocks_of_an_all_to_all_come_from_their_senders),
 };
 
-int main(void)
-{
-	return TEST_MAIN("coll", tests);
-}
+TEST_SUITE(tests);

@@ -39,7 +39,4 @@ static const struct test tests[] = {
 	TEST(a_rank_between_two_slow_links_is_named),
 };
 
-int main(void)
-{
-	return TEST_MAIN("coll_blame", tests);
-}
+TEST_SUITE(tests);

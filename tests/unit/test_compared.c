@@ -158,10 +158,4 @@ static const struct test tests[] = {
 	TEST(a_value_in_an_unknown_unit_is_no_reason_for_a_verdict),
 };
 
-int main(void)
-{
-	int r = TEST_MAIN("compared", tests);
-
-	judged_done();
-	return r;
-}
+TEST_SUITE(tests, .end = judged_done);

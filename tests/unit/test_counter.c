@@ -90,7 +90,4 @@ static const struct test tests[] = {
 	TEST(a_spoilt_state_counts_as_none),
 };
 
-int main(void)
-{
-	return TEST_MAIN("counter", tests);
-}
+TEST_SUITE(tests);

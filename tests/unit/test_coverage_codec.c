@@ -88,7 +88,4 @@ static const struct test tests[] = {
 	TEST(broken_lines_end_the_list),
 };
 
-int main(void)
-{
-	return TEST_MAIN("coverage_codec", tests);
-}
+TEST_SUITE(tests);

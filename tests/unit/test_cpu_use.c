@@ -255,7 +255,4 @@ static const struct test tests[] = {
 	TEST(a_real_process_that_spins_is_found),
 };
 
-int main(void)
-{
-	return TEST_MAIN("cpu_use", tests);
-}
+TEST_SUITE(tests);

@@ -69,7 +69,4 @@ static const struct test tests[] = {
 	TEST(a_value_is_that_of_its_own_key),
 };
 
-int main(void)
-{
-	return TEST_MAIN("cpuinfo", tests);
-}
+TEST_SUITE(tests);

@@ -354,7 +354,4 @@ static const struct test tests[] = {
 	TEST(every_command_is_whole),
 };
 
-int main(void)
-{
-	return TEST_MAIN("ctl", tests);
-}
+TEST_SUITE(tests);

@@ -113,7 +113,4 @@ static void was_compiled_against_the_headers(void)
 
 static const struct test tests[] = { TEST(was_compiled_against_the_headers) };
 
-int main(void)
-{
-	return TEST_MAIN("cuda_abi", tests);
-}
+TEST_SUITE(tests);

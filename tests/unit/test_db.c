@@ -158,7 +158,4 @@ static const struct test tests[] = {
 	TEST(what_a_statement_gives_is_its_row),
 };
 
-int main(void)
-{
-	return TEST_MAIN("db", tests);
-}
+TEST_SUITE(tests);

@@ -782,7 +782,4 @@ static const struct test tests[] = {
 	TEST(a_person_s_uncordon_holds_over_a_restart),
 };
 
-int main(void)
-{
-	return TEST_MAIN("decide", tests);
-}
+TEST_SUITE(tests);

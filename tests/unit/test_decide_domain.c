@@ -116,7 +116,4 @@ static const struct test tests[] = {
 	TEST(as_many_all_over_the_fleet_are_one_notice_of_the_fleet),
 };
 
-int main(void)
-{
-	return TEST_MAIN("decide_domain", tests);
-}
+TEST_SUITE(tests);

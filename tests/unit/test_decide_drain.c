@@ -405,7 +405,4 @@ static const struct test tests[] = {
 	TEST(a_sticky_node_stays_sticky_when_it_is_drained),
 };
 
-int main(void)
-{
-	return TEST_MAIN("decide_drain", tests);
-}
+TEST_SUITE(tests);

@@ -354,7 +354,4 @@ static const struct test tests[] = {
 	TEST(nobody_without_a_plan_waits_longer_for_those_with_one),
 };
 
-int main(void)
-{
-	return TEST_MAIN("decide gain", tests);
-}
+TEST_SUITE(tests);

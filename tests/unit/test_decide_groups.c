@@ -305,7 +305,4 @@ static const struct test tests[] = {
 	TEST(what_lies_between_the_hosts_shows_what_the_group_suffers_from),
 };
 
-int main(void)
-{
-	return TEST_MAIN("decide groups", tests);
-}
+TEST_SUITE(tests);

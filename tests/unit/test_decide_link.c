@@ -88,7 +88,4 @@ static const struct test tests[] = {
 	TEST(what_pairs_found_asks_for_no_test_of_the_host_alone),
 };
 
-int main(void)
-{
-	return TEST_MAIN("decide link", tests);
-}
+TEST_SUITE(tests);

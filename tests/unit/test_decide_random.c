@@ -403,7 +403,4 @@ static const struct test tests[] = {
 	TEST(no_storm_breaks_a_budget_or_lifts_what_is_not_ours),
 };
 
-int main(void)
-{
-	return TEST_MAIN("decide_random", tests);
-}
+TEST_SUITE(tests);

@@ -241,7 +241,4 @@ static const struct test tests[] = {
 	TEST(a_good_run_since_the_proof_puts_the_cordon_off),
 };
 
-int main(void)
-{
-	return TEST_MAIN("decide rungs", tests);
-}
+TEST_SUITE(tests);

@@ -116,7 +116,4 @@ static const struct test tests[] = {
 	TEST(a_run_of_the_hosts_own_plan_proves_no_more_than_a_test),
 };
 
-int main(void)
-{
-	return TEST_MAIN("decide_runs", tests);
-}
+TEST_SUITE(tests);

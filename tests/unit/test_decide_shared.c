@@ -709,7 +709,4 @@ static const struct test tests[] = {
 	TEST(three_of_a_large_domain_are_not_the_domain),
 };
 
-int main(void)
-{
-	return TEST_MAIN("decide_shared", tests);
-}
+TEST_SUITE(tests);

@@ -376,7 +376,4 @@ static const struct test tests[] = {
 	TEST(who_is_bad_is_left_out_or_it_is_said_what_would_tell),
 };
 
-int main(void)
-{
-	return TEST_MAIN("diagnosis", tests);
-}
+TEST_SUITE(tests);

@@ -61,7 +61,4 @@ static const struct test tests[] = {
 	TEST(it_is_said_with_both_figures),
 };
 
-int main(void)
-{
-	return TEST_MAIN("diagnosis_rerun", tests);
-}
+TEST_SUITE(tests);

@@ -67,7 +67,4 @@ static void who_differs_from_most_is_named(void)
 
 static const struct test tests[] = { TEST(who_differs_from_most_is_named) };
 
-int main(void)
-{
-	return TEST_MAIN("drift", tests);
-}
+TEST_SUITE(tests);

@@ -107,7 +107,4 @@ static const struct test tests[] = {
 	TEST(a_cut_inside_a_character_leaves_no_half_of_it),
 };
 
-int main(void)
-{
-	return TEST_MAIN("err", tests);
-}
+TEST_SUITE(tests);

@@ -415,7 +415,4 @@ static const struct test tests[] = {
 	TEST(what_an_exchange_cannot_do_is_refused),
 };
 
-int main(void)
-{
-	return TEST_MAIN("exchange", tests);
-}
+TEST_SUITE(tests);

@@ -326,7 +326,4 @@ static const struct test tests[] = {
 	TEST(directories_are_made_with_their_parents),
 };
 
-int main(void)
-{
-	return TEST_MAIN("file", tests);
-}
+TEST_SUITE(tests);

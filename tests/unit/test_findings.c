@@ -442,10 +442,4 @@ static const struct test tests[] = {
 	TEST(a_warn_that_the_fleet_does_not_share_is_no_bad_run),
 };
 
-int main(void)
-{
-	int r = TEST_MAIN("findings", tests);
-
-	judged_done();
-	return r;
-}
+TEST_SUITE(tests, .end = judged_done);

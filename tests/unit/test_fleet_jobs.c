@@ -197,7 +197,4 @@ static const struct test tests[] = {
 	TEST(a_job_is_forgotten_after_a_day_and_the_one_that_left_first_makes_room),
 };
 
-int main(void)
-{
-	return TEST_MAIN("fleet_jobs", tests);
-}
+TEST_SUITE(tests);

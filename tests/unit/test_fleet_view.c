@@ -244,7 +244,4 @@ static const struct test tests[] = {
 	TEST(news_is_by_number_and_says_when_it_knows_no_more),
 };
 
-int main(void)
-{
-	return TEST_MAIN("fleet_view", tests);
-}
+TEST_SUITE(tests);

@@ -171,7 +171,4 @@ static const struct test tests[] = {
 	TEST(the_element_and_both_values_are_told_of_any_two_versions),
 };
 
-int main(void)
-{
-	return TEST_MAIN("gemm_ballot", tests);
-}
+TEST_SUITE(tests);

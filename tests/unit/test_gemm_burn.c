@@ -528,7 +528,4 @@ static const struct test tests[] = {
 	TEST(a_host_without_air_is_told_of),
 };
 
-int main(void)
-{
-	return TEST_MAIN("gemm_burn", tests);
-}
+TEST_SUITE(tests);

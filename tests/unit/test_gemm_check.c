@@ -254,7 +254,4 @@ static const struct test tests[] = {
 	TEST(a_reader_that_is_gone_ends_the_run),
 };
 
-int main(void)
-{
-	return TEST_MAIN("gemm_check", tests);
-}
+TEST_SUITE(tests);

@@ -213,7 +213,4 @@ static const struct test tests[] = {
 	TEST(fp8_data_is_the_nearest_there_is),
 };
 
-int main(void)
-{
-	return TEST_MAIN("gemm_launch", tests);
-}
+TEST_SUITE(tests);

@@ -358,7 +358,4 @@ static const struct test tests[] = {
 	TEST(the_judge_names_the_slow_core_and_no_other),
 };
 
-int main(void)
-{
-	return TEST_MAIN("gemm_rate", tests);
-}
+TEST_SUITE(tests);

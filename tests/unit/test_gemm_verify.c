@@ -382,7 +382,4 @@ static const struct test tests[] = {
 	TEST(random_data_is_seeded_spread_and_never_zeros),
 };
 
-int main(void)
-{
-	return TEST_MAIN("gemm_verify", tests);
-}
+TEST_SUITE(tests);

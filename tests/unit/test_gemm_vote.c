@@ -243,7 +243,4 @@ static const struct test tests[] = {
 	TEST(a_device_that_hangs_in_the_vote_is_a_timeout_and_the_others_agree),
 };
 
-int main(void)
-{
-	return TEST_MAIN("gemm_vote", tests);
-}
+TEST_SUITE(tests);

@@ -173,7 +173,4 @@ static const struct test tests[] = {
 	TEST(no_pattern_takes_longer_than_the_text),
 };
 
-int main(void)
-{
-	return TEST_MAIN("glob", tests);
-}
+TEST_SUITE(tests);

@@ -265,7 +265,4 @@ static const struct test tests[] = {
 	TEST(each_memory_error_is_told_once_by_one_of_its_two_counters),
 };
 
-int main(void)
-{
-	return TEST_MAIN("gpu_state", tests);
-}
+TEST_SUITE(tests);

@@ -17,8 +17,7 @@ static int take(const char *yaml, struct gpu_users *ret, struct err *err)
 
 static void the_shipped_file_is_read_and_says_where_each_row_is_from(void)
 {
-	const char *srcdir = getenv("srcdir"); /* set by make check; else run from build/ */
-	CLEANUP(freep) char *dir = xasprintf("%s/policies", srcdir ? srcdir : "..");
+	CLEANUP(freep) char *dir = test_source("policies");
 	CLEANUP(gpu_users_release) struct gpu_users users = { 0 };
 	struct err err = ERR_INIT;
 	size_t i;
@@ -116,7 +115,4 @@ static const struct test tests[] = {
 	TEST(without_a_file_nobody_is_allowed),
 };
 
-int main(void)
-{
-	return TEST_MAIN("gpu_users", tests);
-}
+TEST_SUITE(tests);

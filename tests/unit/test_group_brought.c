@@ -97,7 +97,4 @@ static const struct test tests[] = {
 	TEST(it_says_whose_fault_it_is_in_one_sentence),
 };
 
-int main(void)
-{
-	return TEST_MAIN("group brought", tests);
-}
+TEST_SUITE(tests);

@@ -750,7 +750,4 @@ static const struct test tests[] = {
 	TEST(starts_and_proxies_tell_a_gpu_from_the_network),
 };
 
-int main(void)
-{
-	return TEST_MAIN("hang", tests);
-}
+TEST_SUITE(tests);

@@ -59,8 +59,8 @@ static void on_answer(void *context, const char *text, size_t size, const char *
 
 static bool serve(struct server *s, const char *answer, const char *how, bool json)
 {
-	char python[] = "python3", script[] = FAKES "/ras_server.py", flag[] = "--how",
-	     old[] = "--no-json";
+	char python[] = "python3", flag[] = "--how", old[] = "--no-json";
+	CLEANUP(freep) char *script = test_source("tests/fakes/ras_server.py");
 	CLEANUP(freep) char *file = xstrdup(answer);
 	CLEANUP(freep) char *manner = xstrdup(how);
 	char *argv[] = { python, script, file, flag, manner, json ? NULL : old, NULL };
@@ -292,12 +292,13 @@ static void on_seen(void *context, pid_t pid, const struct hang_stack *stack, co
 /* The fake, as a file of its own beside its mode; new memory. */
 static char *install(const char *mode)
 {
+	CLEANUP(freep) char *fake = test_source("tests/fakes/py-spy");
 	CLEANUP(freep) char *script = NULL;
 	CLEANUP(freep) char *told = test_file("spy/py-spy.mode", mode);
 	struct err err = ERR_INIT;
 	char *path;
 
-	CHECK_EQ(file_read(AT_FDCWD, FAKES "/py-spy", SCRIPT_MAX, &script, NULL, &err), 0);
+	CHECK_EQ(file_read(AT_FDCWD, fake, SCRIPT_MAX, &script, NULL, &err), 0);
 	path = test_file("spy/py-spy", script);
 	CHECK_EQ(chmod(path, MODE_EXECUTE), 0);
 	return path;
@@ -471,7 +472,4 @@ static const struct test tests[] = {
 	TEST(the_names_of_files_tell_which_nccl_a_process_has),
 };
 
-int main(void)
-{
-	return TEST_MAIN("hang_asked", tests);
-}
+TEST_SUITE(tests);

@@ -90,13 +90,10 @@ static void what_does_not_fit_is_left_out_and_named(void)
 	CHECK(!nothing);
 }
 
-int main(void)
-{
-	static const struct test tests[] = {
-		TEST(what_sources_say_is_put_together_by_rank_and_group),
-		TEST(a_rank_is_made_once),
-		TEST(what_does_not_fit_is_left_out_and_named),
-	};
+static const struct test tests[] = {
+	TEST(what_sources_say_is_put_together_by_rank_and_group),
+	TEST(a_rank_is_made_once),
+	TEST(what_does_not_fit_is_left_out_and_named),
+};
 
-	return test_main("hang_document", tests, ARRAY_SIZE(tests));
-}
+TEST_SUITE(tests);

@@ -109,7 +109,4 @@ static const struct test tests[] = {
 	TEST(what_processes_do_proves_no_more_than_it_does),
 };
 
-int main(void)
-{
-	return TEST_MAIN("hang_hosts", tests);
-}
+TEST_SUITE(tests);

@@ -197,7 +197,4 @@ static const struct test tests[] = {
 	TEST(who_waits_at_one_number_waits_for_the_same),
 };
 
-int main(void)
-{
-	return TEST_MAIN("hang_part", tests);
-}
+TEST_SUITE(tests);

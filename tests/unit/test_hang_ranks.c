@@ -258,16 +258,13 @@ static void who_loads_another_profiler_is_said(void)
 		end(entries[i].pid);
 }
 
-int main(void)
-{
-	static const struct test tests[] = {
-		TEST(one_that_is_stopped_stands_after_a_minute_and_no_longer_when_it_goes_on),
-		TEST(one_that_has_ended_is_remembered_and_stands_while_another_lives),
-		TEST(a_run_that_is_started_again_takes_the_place_of_the_one_before),
-		TEST(who_was_gone_before_anybody_looked_is_told_for_its_time),
-		TEST(who_does_not_say_a_job_is_nobody_and_there_is_a_limit),
-		TEST(who_loads_another_profiler_is_said),
-	};
+static const struct test tests[] = {
+	TEST(one_that_is_stopped_stands_after_a_minute_and_no_longer_when_it_goes_on),
+	TEST(one_that_has_ended_is_remembered_and_stands_while_another_lives),
+	TEST(a_run_that_is_started_again_takes_the_place_of_the_one_before),
+	TEST(who_was_gone_before_anybody_looked_is_told_for_its_time),
+	TEST(who_does_not_say_a_job_is_nobody_and_there_is_a_limit),
+	TEST(who_loads_another_profiler_is_said),
+};
 
-	return test_main("hang_ranks", tests, ARRAY_SIZE(tests));
-}
+TEST_SUITE(tests);

@@ -628,7 +628,4 @@ static const struct test tests[] = {
 	TEST(only_versions_that_are_listed_are_asked),
 };
 
-int main(void)
-{
-	return TEST_MAIN("hang_ras", tests);
-}
+TEST_SUITE(tests);

@@ -414,16 +414,13 @@ static void calls_have_names(void)
 	CHECK(!hang_call_is_futex(99999));
 }
 
-int main(void)
-{
-	static const struct test tests[] = {
-		TEST(what_processes_do_is_told_apart),
-		TEST(one_that_is_stopped_is_so_at_first_sight_and_goes_on),
-		TEST(who_has_ended_is_a_zombie_then_gone_and_never_somebody_else),
-		TEST(what_moved_between_two_sights_does_not_stand),
-		TEST(calls_have_names),
-		TEST(who_waits_for_a_file_system_is_in_disk),
-	};
+static const struct test tests[] = {
+	TEST(what_processes_do_is_told_apart),
+	TEST(one_that_is_stopped_is_so_at_first_sight_and_goes_on),
+	TEST(who_has_ended_is_a_zombie_then_gone_and_never_somebody_else),
+	TEST(what_moved_between_two_sights_does_not_stand),
+	TEST(calls_have_names),
+	TEST(who_waits_for_a_file_system_is_in_disk),
+};
 
-	return test_main("hang_sight", tests, ARRAY_SIZE(tests));
-}
+TEST_SUITE(tests);

@@ -181,7 +181,4 @@ static const struct test tests[] = {
 	TEST(a_rank_that_was_killed_is_suspected_at_most),
 };
 
-int main(void)
-{
-	return TEST_MAIN("hang_sim", tests);
-}
+TEST_SUITE(tests);

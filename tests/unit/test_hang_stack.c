@@ -137,7 +137,4 @@ static const struct test tests[] = {
 	TEST(what_py_spy_never_prints_is_refused_in_a_sentence),
 };
 
-int main(void)
-{
-	return TEST_MAIN("hang_stack", tests);
-}
+TEST_SUITE(tests);

@@ -212,7 +212,4 @@ static const struct test tests[] = {
 	TEST(ras_is_asked_only_of_a_job_that_stands_still_past_its_start),
 };
 
-int main(void)
-{
-	return TEST_MAIN("hang_touch", tests);
-}
+TEST_SUITE(tests);

@@ -227,7 +227,4 @@ static const struct test tests[] = {
 	TEST(series_of_other_params_do_not_mix),
 };
 
-int main(void)
-{
-	return TEST_MAIN("history", tests);
-}
+TEST_SUITE(tests);

@@ -251,7 +251,4 @@ static const struct test tests[] = {
 	TEST(denials_of_one_signature_end_at_their_budget),
 };
 
-int main(void)
-{
-	return TEST_MAIN("hold", tests);
-}
+TEST_SUITE(tests);

@@ -179,7 +179,4 @@ static const struct test tests[] = {
 	TEST(the_sentences_name_the_host_and_what_to_do),
 };
 
-int main(void)
-{
-	return TEST_MAIN("host_identity", tests);
-}
+TEST_SUITE(tests);

@@ -271,7 +271,4 @@ static const struct test tests[] = {
 	TEST(a_person_may_say_a_part_in_many_ways),
 };
 
-int main(void)
-{
-	return TEST_MAIN("host_parts", tests);
-}
+TEST_SUITE(tests);

@@ -151,7 +151,4 @@ static const struct test tests[] = {
 	TEST(what_slows_a_quarter_of_the_hosts_hides_nobody),
 };
 
-int main(void)
-{
-	return TEST_MAIN("host_speeds", tests);
-}
+TEST_SUITE(tests);

@@ -251,7 +251,4 @@ static const struct test tests[] = {
 	TEST(lists_of_cpus_are_read),
 };
 
-int main(void)
-{
-	return TEST_MAIN("host_state_known", tests);
-}
+TEST_SUITE(tests);

@@ -224,7 +224,4 @@ static const struct test tests[] = {
 	TEST(the_kernel_command_line_tells_the_mode),
 };
 
-int main(void)
-{
-	return TEST_MAIN("host_state_pci", tests);
-}
+TEST_SUITE(tests);

@@ -350,7 +350,4 @@ static const struct test tests[] = {
 	TEST(a_switch_takes_what_its_busiest_receiver_needs),
 };
 
-int main(void)
-{
-	return TEST_MAIN("hotspa_plan", tests);
-}
+TEST_SUITE(tests);

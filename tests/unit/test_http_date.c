@@ -46,7 +46,4 @@ static const struct test tests[] = {
 	TEST(what_is_no_date_says_nothing),
 };
 
-int main(void)
-{
-	return TEST_MAIN("http_date", tests);
-}
+TEST_SUITE(tests);

@@ -136,7 +136,4 @@ static const struct test tests[] = {
 	TEST(a_clock_that_goes_back_does_no_harm),
 };
 
-int main(void)
-{
-	return TEST_MAIN("hung", tests);
-}
+TEST_SUITE(tests);

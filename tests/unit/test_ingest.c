@@ -172,7 +172,4 @@ static const struct test tests[] = {
 	TEST(the_longest_name_of_a_profile_is_taken),
 };
 
-int main(void)
-{
-	return TEST_MAIN("ingest", tests);
-}
+TEST_SUITE(tests);

@@ -697,7 +697,4 @@ static const struct test tests[] = {
 	TEST(a_diagnosis_keeps_how_far_it_is_and_has_more_hosts),
 };
 
-int main(void)
-{
-	return TEST_MAIN("investigation", tests);
-}
+TEST_SUITE(tests);

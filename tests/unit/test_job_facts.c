@@ -784,7 +784,4 @@ static const struct test tests[] = {
 	TEST(its_last_test_is_known_whatever_came_of_it),
 };
 
-int main(void)
-{
-	return TEST_MAIN("job_facts", tests);
-}
+TEST_SUITE(tests);

@@ -184,7 +184,4 @@ static const struct test tests[] = {
 	TEST(what_lies_between_its_hosts_shows_one_of_them_to_be_bad),
 };
 
-int main(void)
-{
-	return TEST_MAIN("job groups", tests);
-}
+TEST_SUITE(tests);

@@ -407,7 +407,4 @@ static const struct test tests[] = {
 	TEST(two_thousand_ranks_are_judged),
 };
 
-int main(void)
-{
-	return TEST_MAIN("job_hang", tests);
-}
+TEST_SUITE(tests);

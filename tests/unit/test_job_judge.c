@@ -680,7 +680,4 @@ static const struct test tests[] = {
 	TEST(who_waits_for_the_tests_of_others_is_kept),
 };
 
-int main(void)
-{
-	return TEST_MAIN("job_judge", tests);
-}
+TEST_SUITE(tests);

@@ -80,7 +80,4 @@ static const struct test tests[] = {
 	TEST(a_test_that_no_job_asked_for_loads_as_well),
 };
 
-int main(void)
-{
-	return TEST_MAIN("job_loads", tests);
-}
+TEST_SUITE(tests);

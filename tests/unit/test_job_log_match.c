@@ -104,7 +104,4 @@ static const struct test tests[] = {
 	TEST(a_file_of_patterns_is_read_strictly),
 };
 
-int main(void)
-{
-	return TEST_MAIN("job_log_match", tests);
-}
+TEST_SUITE(tests);

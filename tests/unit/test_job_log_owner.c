@@ -62,13 +62,10 @@ static void logs_of_a_pod_are_those_of_its_ranks_alone(void)
 	CHECK(!job_log_owner_has(&user, 1001, ""));
 }
 
-int main(void)
-{
-	static const struct test tests[] = {
-		TEST(a_file_is_that_of_the_pod_in_its_path_or_of_its_user),
-		TEST(a_rank_of_root_on_the_host_itself_owns_files_of_root),
-		TEST(logs_of_a_pod_are_those_of_its_ranks_alone),
-	};
+static const struct test tests[] = {
+	TEST(a_file_is_that_of_the_pod_in_its_path_or_of_its_user),
+	TEST(a_rank_of_root_on_the_host_itself_owns_files_of_root),
+	TEST(logs_of_a_pod_are_those_of_its_ranks_alone),
+};
 
-	return test_main("job_log_owner", tests, ARRAY_SIZE(tests));
-}
+TEST_SUITE(tests);

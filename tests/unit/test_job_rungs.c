@@ -263,7 +263,4 @@ static const struct test tests[] = {
 	TEST(a_rung_says_nothing_of_what_it_does_not_measure),
 };
 
-int main(void)
-{
-	return TEST_MAIN("job rungs", tests);
-}
+TEST_SUITE(tests);

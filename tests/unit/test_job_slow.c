@@ -108,7 +108,4 @@ static const struct test tests[] = {
 	TEST(who_is_known_to_be_slow_is_told_of_no_other_ground),
 };
 
-int main(void)
-{
-	return TEST_MAIN("job slow", tests);
-}
+TEST_SUITE(tests);

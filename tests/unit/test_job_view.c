@@ -345,7 +345,4 @@ static const struct test tests[] = {
 	TEST(a_suspect_that_was_shown_as_kept_lapses_later),
 };
 
-int main(void)
-{
-	return TEST_MAIN("job_view", tests);
-}
+TEST_SUITE(tests);

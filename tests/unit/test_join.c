@@ -180,7 +180,4 @@ static const struct test tests[] = {
 	TEST(the_sum_of_a_certificate_is_that_of_its_bytes),
 };
 
-int main(void)
-{
-	return TEST_MAIN("join", tests);
-}
+TEST_SUITE(tests);

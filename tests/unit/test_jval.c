@@ -286,7 +286,4 @@ static const struct test tests[] = {
 	TEST(any_json_is_a_copy),
 };
 
-int main(void)
-{
-	return TEST_MAIN("jval", tests);
-}
+TEST_SUITE(tests);

@@ -12,9 +12,7 @@
 
 static char *shipped_dir(void)
 {
-	const char *srcdir = getenv("srcdir"); /* set by make check; else run from build/ */
-
-	return xasprintf("%s/policies", srcdir ? srcdir : "..");
+	return test_source("policies");
 }
 
 static void load_shipped(struct kernel_rules *rules)
@@ -376,7 +374,4 @@ static const struct test tests[] = {
 	TEST(long_captures_are_cut),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kernel_rules", tests);
-}
+TEST_SUITE(tests);

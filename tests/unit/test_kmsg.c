@@ -243,7 +243,4 @@ static const struct test tests[] = {
 	TEST(a_log_without_end_ends),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kmsg", tests);
-}
+TEST_SUITE(tests);

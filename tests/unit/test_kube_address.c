@@ -71,7 +71,4 @@ static const struct test tests[] = {
 	TEST(the_first_internal_address_is_that_of_the_node),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kube_address", tests);
-}
+TEST_SUITE(tests);

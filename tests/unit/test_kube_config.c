@@ -253,7 +253,4 @@ static const struct test tests[] = {
 	TEST(what_is_no_pod_is_told_of_the_option),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kube_config", tests);
-}
+TEST_SUITE(tests);

@@ -180,7 +180,4 @@ static const struct test tests[] = {
 	TEST(what_is_not_there_at_first_is_named),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kube_credentials", tests);
-}
+TEST_SUITE(tests);

@@ -440,7 +440,4 @@ static const struct test tests[] = {
 	TEST(the_jobs_of_a_node_are_named_once_each),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kube_drain", tests);
-}
+TEST_SUITE(tests);

@@ -240,7 +240,4 @@ static const struct test tests[] = {
 	TEST(no_answer_is_to_be_tried_again_unless_it_is_ours_to_mend),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kube_error", tests);
-}
+TEST_SUITE(tests);

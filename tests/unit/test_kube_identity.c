@@ -370,7 +370,4 @@ static const struct test tests[] = {
 	TEST(who_waits_is_answered_when_it_closes),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kube_identity", tests);
-}
+TEST_SUITE(tests);

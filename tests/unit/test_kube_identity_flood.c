@@ -160,7 +160,4 @@ static const struct test tests[] = {
 	TEST(strangers_push_out_nobody_who_is_known),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kube_identity_flood", tests);
-}
+TEST_SUITE(tests);

@@ -360,7 +360,4 @@ static const struct test tests[] = {
 	TEST(only_what_a_node_less_would_hurt_counts_as_a_job),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kube_jobs", tests);
-}
+TEST_SUITE(tests);

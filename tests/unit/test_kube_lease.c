@@ -233,7 +233,4 @@ static const struct test tests[] = {
 	TEST(after_it_was_given_back_nothing_holds),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kube_lease", tests);
-}
+TEST_SUITE(tests);

@@ -434,7 +434,4 @@ static const struct test tests[] = {
 	TEST(who_still_waits_at_the_end_is_answered),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kube_ledger", tests);
-}
+TEST_SUITE(tests);

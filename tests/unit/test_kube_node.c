@@ -437,7 +437,4 @@ static const struct test tests[] = {
 	TEST(only_the_version_makes_no_news),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kube_node", tests);
-}
+TEST_SUITE(tests);

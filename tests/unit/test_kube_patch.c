@@ -415,7 +415,4 @@ static const struct test tests[] = {
 	TEST(being_told_to_leave_ends_with_the_cordon),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kube_patch", tests);
-}
+TEST_SUITE(tests);

@@ -112,7 +112,4 @@ static const struct test tests[] = {
 	TEST(a_query_is_encoded),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kube_path", tests);
-}
+TEST_SUITE(tests);

@@ -142,7 +142,4 @@ static const struct test tests[] = {
 	TEST(labels_that_number_pods_are_asked_for_each_once),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kube_places", tests);
-}
+TEST_SUITE(tests);

@@ -177,7 +177,4 @@ static const struct test tests[] = {
 	TEST(more_pods_than_a_node_can_have_are_refused),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kube_pods", tests);
-}
+TEST_SUITE(tests);

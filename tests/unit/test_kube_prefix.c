@@ -77,7 +77,4 @@ static const struct test tests[] = {
 	TEST(all_that_is_written_is_behind_the_prefix),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kube_prefix", tests);
-}
+TEST_SUITE(tests);

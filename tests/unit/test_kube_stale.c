@@ -253,7 +253,4 @@ static const struct test tests[] = {
 	TEST(a_young_node_is_left_alone_until_it_has_grown_up),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kube_stale", tests);
-}
+TEST_SUITE(tests);

@@ -265,7 +265,4 @@ static const struct test tests[] = {
 	TEST(the_pod_says_where_it_is),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kube_token", tests);
-}
+TEST_SUITE(tests);

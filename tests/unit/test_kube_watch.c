@@ -387,7 +387,4 @@ static const struct test tests[] = {
 	TEST(a_list_is_answered_once_whatever_becomes_of_it),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kube_watch", tests);
-}
+TEST_SUITE(tests);

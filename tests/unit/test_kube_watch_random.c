@@ -168,7 +168,4 @@ static const struct test tests[] = {
 	TEST(whatever_happens_the_picture_is_the_servers_in_the_end),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kube_watch_random", tests);
-}
+TEST_SUITE(tests);

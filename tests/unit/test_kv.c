@@ -51,7 +51,4 @@ static const struct test tests[] = {
 	TEST(nothing_quoted_breaks_a_line),
 };
 
-int main(void)
-{
-	return TEST_MAIN("kv", tests);
-}
+TEST_SUITE(tests);

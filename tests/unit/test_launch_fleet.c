@@ -298,8 +298,5 @@ static const struct test tests[] = {
 	TEST(a_host_whose_launches_become_late_is_named_and_no_other),
 };
 
-int main(void)
-{
-	return getenv("ASSAY_LAUNCHES") ? TEST_MAIN("launch_fleet", measured)
-					: TEST_MAIN("launch_fleet", tests);
-}
+TEST_SUITE(measured, .name = "launch_fleet_real", .by_name = true);
+TEST_SUITE(tests);

@@ -268,7 +268,4 @@ static void never_two_hold_it(void)
 
 static const struct test tests[] = { TEST(never_two_hold_it) };
 
-int main(void)
-{
-	return TEST_MAIN("lease_random", tests);
-}
+TEST_SUITE(tests);

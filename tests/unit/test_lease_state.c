@@ -308,7 +308,4 @@ static const struct test tests[] = {
 	TEST(garbage_is_no_lease),
 };
 
-int main(void)
-{
-	return TEST_MAIN("lease_state", tests);
-}
+TEST_SUITE(tests);

@@ -167,7 +167,4 @@ static const struct test tests[] = {
 	TEST(an_event_of_an_rdma_device_is_known),
 };
 
-int main(void)
-{
-	return TEST_MAIN("link_message", tests);
-}
+TEST_SUITE(tests);

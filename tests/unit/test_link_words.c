@@ -110,7 +110,4 @@ static const struct test tests[] = {
 	TEST(training_is_told_where_it_is_known),
 };
 
-int main(void)
-{
-	return TEST_MAIN("names of links", tests);
-}
+TEST_SUITE(tests);

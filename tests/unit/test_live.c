@@ -66,7 +66,4 @@ static const struct test tests[] = {
 	TEST(a_second_call_keeps_it_alive_when_the_first_is_cut),
 };
 
-int main(void)
-{
-	return TEST_MAIN("live", tests);
-}
+TEST_SUITE(tests);

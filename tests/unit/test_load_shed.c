@@ -69,7 +69,4 @@ static const struct test tests[] = {
 	TEST(another_crowd_begins_anew),
 };
 
-int main(void)
-{
-	return TEST_MAIN("load_shed", tests);
-}
+TEST_SUITE(tests);

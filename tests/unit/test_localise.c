@@ -331,7 +331,4 @@ static const struct test tests[] = {
 	TEST(nothing_in_gives_nothing_out),
 };
 
-int main(void)
-{
-	return TEST_MAIN("localise", tests);
-}
+TEST_SUITE(tests);

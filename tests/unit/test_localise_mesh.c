@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How often the right link is named on a simulated host with 2 % noise. All that is promised:
- * ASSAY_FULL=1 ASSAY_SEEDS=200 tests/unit/test_localise_mesh, some minutes.
+ * ASSAY_FULL=1 ASSAY_SEEDS=200 tests/unit/judge localise_mesh, some minutes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -259,7 +259,4 @@ static const struct test tests[] = {
 	TEST(a_clean_host_has_no_slow_link),
 };
 
-int main(void)
-{
-	return TEST_MAIN("localise on a host", tests);
-}
+TEST_SUITE(tests);

@@ -200,7 +200,4 @@ static const struct test tests[] = {
 	TEST(a_good_host_has_no_slow_link),
 };
 
-int main(void)
-{
-	return TEST_MAIN("localise on a small host", tests);
-}
+TEST_SUITE(tests);

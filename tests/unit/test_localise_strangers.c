@@ -267,7 +267,4 @@ static const struct test tests[] = {
 	TEST(a_cell_measured_again_is_no_second_witness),
 };
 
-int main(void)
-{
-	return TEST_MAIN("localise for strangers", tests);
-}
+TEST_SUITE(tests);

@@ -239,7 +239,4 @@ static const struct test tests[] = {
 	TEST(who_started_us_may_hold_it_for_us),
 };
 
-int main(void)
-{
-	return TEST_MAIN("lock", tests);
-}
+TEST_SUITE(tests);

@@ -34,7 +34,4 @@ static const struct test tests[] = {
 	TEST(a_period_without_a_flood_says_nothing_more),
 };
 
-int main(void)
-{
-	return TEST_MAIN("notice", tests);
-}
+TEST_SUITE(tests);

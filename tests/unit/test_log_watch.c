@@ -308,7 +308,4 @@ static const struct test tests[] = {
 	TEST(a_spoilt_state_is_left_out),
 };
 
-int main(void)
-{
-	return TEST_MAIN("log_watch", tests);
-}
+TEST_SUITE(tests);

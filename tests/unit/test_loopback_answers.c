@@ -231,7 +231,4 @@ static const struct test tests[] = {
 	TEST(a_port_that_answered_before_is_sick),
 };
 
-int main(void)
-{
-	return TEST_MAIN("loopback answers", tests);
-}
+TEST_SUITE(tests);

@@ -61,7 +61,4 @@ static const struct test tests[] = {
 	TEST(seeds_differ),
 };
 
-int main(void)
-{
-	return TEST_MAIN("loopback data", tests);
-}
+TEST_SUITE(tests);

@@ -349,7 +349,4 @@ static const struct test tests[] = {
 	TEST(a_driver_that_never_starts_ends_too),
 };
 
-int main(void)
-{
-	return TEST_MAIN("loopback gpu", tests);
-}
+TEST_SUITE(tests);

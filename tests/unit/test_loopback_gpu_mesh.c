@@ -189,7 +189,4 @@ static const struct test tests[] = {
 	TEST(the_slow_link_of_one_gpu_is_named),
 };
 
-int main(void)
-{
-	return TEST_MAIN("loopback gpu mesh", tests);
-}
+TEST_SUITE(tests);

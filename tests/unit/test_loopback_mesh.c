@@ -382,7 +382,4 @@ static const struct test tests[] = {
 	TEST(a_port_that_is_down_is_told_of_when_it_is_asked_for),
 };
 
-int main(void)
-{
-	return TEST_MAIN("loopback mesh", tests);
-}
+TEST_SUITE(tests);

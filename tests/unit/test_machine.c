@@ -60,7 +60,4 @@ static const struct test tests[] = {
 	TEST(machines_differ_only_by_numbers_of_one_kind),
 };
 
-int main(void)
-{
-	return TEST_MAIN("machine", tests);
-}
+TEST_SUITE(tests);

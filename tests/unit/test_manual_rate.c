@@ -89,7 +89,4 @@ static const struct test tests[] = {
 	TEST(no_limit_is_beyond_what_is_remembered_and_none_is_none),
 };
 
-int main(void)
-{
-	return TEST_MAIN("manual_rate", tests);
-}
+TEST_SUITE(tests);

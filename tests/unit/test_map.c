@@ -94,7 +94,4 @@ static const struct test tests[] = {
 	TEST(each_is_seen_once_in_the_order_of_names),
 };
 
-int main(void)
-{
-	return TEST_MAIN("map", tests);
-}
+TEST_SUITE(tests);

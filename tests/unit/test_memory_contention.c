@@ -98,7 +98,4 @@ static const struct test tests[] = {
 	TEST(without_proc_nobody_is_busy),
 };
 
-int main(void)
-{
-	return TEST_MAIN("memory_contention", tests);
-}
+TEST_SUITE(tests);

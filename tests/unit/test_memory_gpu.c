@@ -409,7 +409,4 @@ static const struct test tests[] = {
 	TEST(an_address_line_that_does_not_work_is_found),
 };
 
-int main(void)
-{
-	return TEST_MAIN("memory gpu", tests);
-}
+TEST_SUITE(tests);

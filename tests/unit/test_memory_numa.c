@@ -390,7 +390,4 @@ static const struct test tests[] = {
 	TEST(a_thread_goes_near_a_node),
 };
 
-int main(void)
-{
-	return TEST_MAIN("memory_numa", tests);
-}
+TEST_SUITE(tests);

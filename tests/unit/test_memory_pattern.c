@@ -251,7 +251,4 @@ static const struct test tests[] = {
 	TEST(little_time_checks_a_part_and_none_is_said),
 };
 
-int main(void)
-{
-	return TEST_MAIN("memory_pattern", tests);
-}
+TEST_SUITE(tests);

@@ -412,7 +412,4 @@ static const struct test tests[] = {
 	TEST(a_sweep_goes_round_or_says_that_it_did_not),
 };
 
-int main(void)
-{
-	return TEST_MAIN("memory_rate", tests);
-}
+TEST_SUITE(tests);

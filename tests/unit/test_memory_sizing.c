@@ -235,7 +235,4 @@ static const struct test tests[] = {
 	TEST(failures_end_the_search),
 };
 
-int main(void)
-{
-	return TEST_MAIN("memory_sizing", tests);
-}
+TEST_SUITE(tests);

@@ -117,7 +117,4 @@ static const struct test tests[] = {
 	TEST(labels_end_neither_their_quotes_nor_their_line),
 };
 
-int main(void)
-{
-	return TEST_MAIN("metric_series", tests);
-}
+TEST_SUITE(tests);

@@ -92,10 +92,4 @@ static const struct test tests[] = {
 	TEST(it_is_told_once),
 };
 
-int main(void)
-{
-	int r = TEST_MAIN("missing", tests);
-
-	judged_done();
-	return r;
-}
+TEST_SUITE(tests, .end = judged_done);

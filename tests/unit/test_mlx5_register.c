@@ -224,7 +224,4 @@ static const struct test tests[] = {
 	TEST(without_fwctl_there_is_no_such_device),
 };
 
-int main(void)
-{
-	return TEST_MAIN("mlx5 register", tests);
-}
+TEST_SUITE(tests);

@@ -46,7 +46,4 @@ static void was_compiled_against_the_header(void)
 
 static const struct test tests[] = { TEST(was_compiled_against_the_header) };
 
-int main(void)
-{
-	return TEST_MAIN("nccl_abi", tests);
-}
+TEST_SUITE(tests);

@@ -201,15 +201,12 @@ static void a_record_that_cannot_be_read_is_named(void)
 	close_world(&w);
 }
 
-int main(void)
-{
-	static const struct test tests[] = {
-		TEST(a_record_comes_back_as_it_was),
-		TEST(only_what_has_changed_is_written),
-		TEST(a_finding_that_was_exonerated_is_remembered),
-		TEST(cordons_count_for_the_part),
-		TEST(a_record_that_cannot_be_read_is_named),
-	};
+static const struct test tests[] = {
+	TEST(a_record_comes_back_as_it_was),
+	TEST(only_what_has_changed_is_written),
+	TEST(a_finding_that_was_exonerated_is_remembered),
+	TEST(cordons_count_for_the_part),
+	TEST(a_record_that_cannot_be_read_is_named),
+};
 
-	return TEST_MAIN("node_record", tests);
-}
+TEST_SUITE(tests);

@@ -183,16 +183,13 @@ static void the_cluster_is_told_once_how_it_is(void)
 	policy_release(&policy);
 }
 
-int main(void)
-{
-	static const struct test tests[] = {
-		TEST(what_the_record_does_not_know_is_observed),
-		TEST(a_younger_mark_is_another_cordon),
-		TEST(an_override_counts_when_it_is_longer),
-		TEST(cordons_of_others_are_told_from_ours),
-		TEST(facts_replace_those_of_before),
-		TEST(the_cluster_is_told_once_how_it_is),
-	};
+static const struct test tests[] = {
+	TEST(what_the_record_does_not_know_is_observed),
+	TEST(a_younger_mark_is_another_cordon),
+	TEST(an_override_counts_when_it_is_longer),
+	TEST(cordons_of_others_are_told_from_ours),
+	TEST(facts_replace_those_of_before),
+	TEST(the_cluster_is_told_once_how_it_is),
+};
 
-	return TEST_MAIN("node_view", tests);
-}
+TEST_SUITE(tests);

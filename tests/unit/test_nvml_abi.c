@@ -228,7 +228,4 @@ static void every_counter_is_the_field_of_its_name(void)
 
 static const struct test tests[] = { TEST(every_counter_is_the_field_of_its_name) };
 
-int main(void)
-{
-	return TEST_MAIN("nvml_abi", tests);
-}
+TEST_SUITE(tests);

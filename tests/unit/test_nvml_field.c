@@ -30,7 +30,4 @@ static const struct test tests[] = {
 	TEST(each_type_is_read_by_its_own_member),
 };
 
-int main(void)
-{
-	return TEST_MAIN("nvml_field", tests);
-}
+TEST_SUITE(tests);

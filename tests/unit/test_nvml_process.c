@@ -36,7 +36,4 @@ static const struct test tests[] = {
 	TEST(each_number_is_read_in_its_place),
 };
 
-int main(void)
-{
-	return TEST_MAIN("nvml_process", tests);
-}
+TEST_SUITE(tests);

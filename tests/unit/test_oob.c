@@ -434,7 +434,4 @@ static const struct test tests[] = {
 	TEST(nobody_there_is_told_at_the_deadline),
 };
 
-int main(void)
-{
-	return TEST_MAIN("oob", tests);
-}
+TEST_SUITE(tests);

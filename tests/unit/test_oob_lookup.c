@@ -218,7 +218,4 @@ static const struct test tests[] = {
 	TEST(such_a_name_is_listened_on_at_all_addresses),
 };
 
-int main(void)
-{
-	return TEST_MAIN("oob lookup", tests);
-}
+TEST_SUITE(tests);

@@ -198,7 +198,4 @@ static const struct test tests[] = {
 	TEST(a_host_is_told_when_it_changes_and_before_it_expires),
 };
 
-int main(void)
-{
-	return TEST_MAIN("opinion", tests);
-}
+TEST_SUITE(tests);

@@ -254,7 +254,4 @@ static const struct test tests[] = {
 	TEST(the_head_of_a_bad_order_is_known),
 };
 
-int main(void)
-{
-	return TEST_MAIN("order_meeting", tests);
-}
+TEST_SUITE(tests);

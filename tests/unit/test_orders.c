@@ -222,7 +222,4 @@ static const struct test tests[] = {
 	TEST(an_order_is_seen_once_and_remembered_for_long),
 };
 
-int main(void)
-{
-	return TEST_MAIN("orders", tests);
-}
+TEST_SUITE(tests);

@@ -98,7 +98,4 @@ static const struct test tests[] = {
 	TEST(broken_bytes_are_refused),
 };
 
-int main(void)
-{
-	return TEST_MAIN("pack", tests);
-}
+TEST_SUITE(tests);

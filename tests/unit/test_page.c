@@ -222,7 +222,4 @@ static const struct test tests[] = {
 	TEST(the_version_is_of_all_names_and_bytes),
 };
 
-int main(void)
-{
-	return TEST_MAIN("page", tests);
-}
+TEST_SUITE(tests);

@@ -535,7 +535,4 @@ static const struct test tests[] = {
 	TEST(a_path_lost_under_load_is_sick_and_a_refusal_is_not),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rnic pair", tests);
-}
+TEST_SUITE(tests);

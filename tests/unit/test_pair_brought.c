@@ -135,7 +135,4 @@ static const struct test tests[] = {
 	TEST(names_are_told_as_people_say_them),
 };
 
-int main(void)
-{
-	return TEST_MAIN("pair brought", tests);
-}
+TEST_SUITE(tests);

@@ -381,7 +381,4 @@ static const struct test tests[] = {
 	TEST(a_host_without_one_says_so_on_both),
 };
 
-int main(void)
-{
-	return TEST_MAIN("pair gpu", tests);
-}
+TEST_SUITE(tests);

@@ -265,7 +265,4 @@ static const struct test tests[] = {
 	TEST(a_value_of_what_is_gone_is_none),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rnic pair guard", tests);
-}
+TEST_SUITE(tests);

@@ -5,8 +5,9 @@
  * paths get is measured on the simulated fabric, whose RNICs do so many packets a second for one
  * queue pair; the judge then has reports drawn with the spread that those runs had.
  *
- * Runs to fit to and reports to count have seeds of their own. With ASSAY_LANE="SEED PORT" it is one
- * run in real time instead of all this, for tests/gpu/real_time; a PORT of 8: none lost its lane.
+ * Runs to fit to and reports to count have seeds of their own. The suite pair_lane_real is one
+ * run in real time, of ASSAY_LANE="SEED PORT", for tests/gpu/real_time; a PORT of 8: none lost its
+ * lane.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -385,13 +386,12 @@ static void in_real_time(void)
 
 static const struct test real[] = { TEST(in_real_time) };
 
+TEST_SUITE(real, .name = "pair_lane_real", .by_name = true);
+
 static const struct test tests[] = {
 	TEST(a_link_that_lost_a_lane_is_named_and_no_good_one),
 	TEST(paths_that_differ_by_as_much_for_good_are_not_blamed),
 	TEST(with_one_queue_pair_nobody_sees_it),
 };
 
-int main(void)
-{
-	return getenv("ASSAY_LANE") ? TEST_MAIN("pair lane", real) : TEST_MAIN("pair lane", tests);
-}
+TEST_SUITE(tests);

@@ -430,7 +430,4 @@ static const struct test tests[] = {
 	TEST(a_path_that_is_lost_within_a_network_stays_sick),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rnic pair plan", tests);
-}
+TEST_SUITE(tests);

@@ -203,7 +203,4 @@ static const struct test tests[] = {
 	TEST(the_counters_are_held_against_what_was_written),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rnic pair: the end that is written to", tests);
-}
+TEST_SUITE(tests);

@@ -268,7 +268,4 @@ static const struct test tests[] = {
 	TEST(addresses_of_one_card_are_known),
 };
 
-int main(void)
-{
-	return TEST_MAIN("pair rounds", tests);
-}
+TEST_SUITE(tests);

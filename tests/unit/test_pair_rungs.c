@@ -299,7 +299,4 @@ static const struct test tests[] = {
 	TEST(pairs_between_switches_are_held_against_such),
 };
 
-int main(void)
-{
-	return TEST_MAIN("pair rungs", tests);
-}
+TEST_SUITE(tests);

@@ -19,7 +19,4 @@ static const struct test tests[] = {
 	TEST(patience_ends_before_the_budget),
 };
 
-int main(void)
-{
-	return TEST_MAIN("pair schedule", tests);
-}
+TEST_SUITE(tests);

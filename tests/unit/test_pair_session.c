@@ -355,7 +355,4 @@ static const struct test tests[] = {
 	TEST(names_that_would_make_other_subjects_are_refused),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rnic pair of two hosts", tests);
-}
+TEST_SUITE(tests);

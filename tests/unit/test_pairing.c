@@ -441,7 +441,4 @@ static const struct test tests[] = {
 	TEST(limits_are_said),
 };
 
-int main(void)
-{
-	return TEST_MAIN("pairing", tests);
-}
+TEST_SUITE(tests);

@@ -125,7 +125,4 @@ static const struct test tests[] = {
 	TEST(the_largest_problem_is_answered),
 };
 
-int main(void)
-{
-	return TEST_MAIN("pairing at random", tests);
-}
+TEST_SUITE(tests);

@@ -164,7 +164,4 @@ static const struct test tests[] = {
 	TEST(seventy_percent_of_a_rate_is_found),
 };
 
-int main(void)
-{
-	return TEST_MAIN("pairing in simulation", tests);
-}
+TEST_SUITE(tests);

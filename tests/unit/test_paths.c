@@ -121,7 +121,4 @@ static const struct test tests[] = {
 	TEST(a_host_that_says_nothing_is_no_failure),
 };
 
-int main(void)
-{
-	return TEST_MAIN("paths", tests);
-}
+TEST_SUITE(tests);

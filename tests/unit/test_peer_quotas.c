@@ -72,7 +72,4 @@ static const struct test tests[] = {
 	TEST(a_site_is_one_origin),
 };
 
-int main(void)
-{
-	return TEST_MAIN("peer_quotas", tests);
-}
+TEST_SUITE(tests);

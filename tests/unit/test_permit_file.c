@@ -129,7 +129,4 @@ static const struct test tests[] = {
 	TEST(a_directory_that_is_another_is_not_followed),
 };
 
-int main(void)
-{
-	return TEST_MAIN("permit_file", tests);
-}
+TEST_SUITE(tests);

@@ -286,7 +286,4 @@ static const struct test tests[] = {
 	TEST(what_is_out_of_bounds_is_told),
 };
 
-int main(void)
-{
-	return TEST_MAIN("pipe_schedule", tests);
-}
+TEST_SUITE(tests);

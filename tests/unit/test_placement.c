@@ -304,7 +304,4 @@ static const struct test tests[] = {
 	TEST(each_doubt_has_its_words),
 };
 
-int main(void)
-{
-	return TEST_MAIN("placement", tests);
-}
+TEST_SUITE(tests);

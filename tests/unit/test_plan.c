@@ -366,7 +366,4 @@ static const struct test tests[] = {
 	TEST(a_report_past_its_limit_loses_windows_first_and_says_what_else),
 };
 
-int main(void)
-{
-	return TEST_MAIN("plan", tests);
-}
+TEST_SUITE(tests);

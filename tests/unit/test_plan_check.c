@@ -185,7 +185,4 @@ static const struct test tests[] = {
 	TEST(nothing_is_checked_where_somebody_is_not_known),
 };
 
-int main(void)
-{
-	return TEST_MAIN("plan check", tests);
-}
+TEST_SUITE(tests);

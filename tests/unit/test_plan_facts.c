@@ -181,7 +181,4 @@ static const struct test tests[] = {
 	TEST(a_shape_that_cannot_be_is_left_out),
 };
 
-int main(void)
-{
-	return TEST_MAIN("plan_facts", tests);
-}
+TEST_SUITE(tests);

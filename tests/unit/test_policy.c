@@ -52,7 +52,7 @@ static void check_built_in(const struct policy *p)
 
 static void the_shipped_policy_observes_and_ends_with_a_rule_for_all(void)
 {
-	CLEANUP(freep) char *path = xasprintf("%s/policies/default.yaml", getenv("srcdir"));
+	CLEANUP(freep) char *path = test_source("policies/default.yaml");
 	struct policy_subject any = { .check = "host.pcie_link" };
 	struct policy p = policy_init();
 	CLEANUP(json_freep) json_t *doc = NULL;
@@ -262,7 +262,4 @@ static const struct test tests[] = {
 	TEST(more_rules_than_the_limit_are_refused),
 };
 
-int main(void)
-{
-	return TEST_MAIN("policy", tests);
-}
+TEST_SUITE(tests);

@@ -81,7 +81,7 @@ static void check_same(const struct policy_jobs *a, const struct policy_jobs *b)
 
 static void the_shipped_policy_says_what_holds_without_it(void)
 {
-	CLEANUP(freep) char *path = xasprintf("%s/policies/default.yaml", getenv("srcdir"));
+	CLEANUP(freep) char *path = test_source("policies/default.yaml");
 	const struct policy_jobs usual = policy_jobs_init();
 	struct policy p = policy_init();
 	CLEANUP(json_freep) json_t *doc = NULL;
@@ -228,7 +228,4 @@ static const struct test tests[] = {
 	TEST(the_more_cautious_mode_holds),
 };
 
-int main(void)
-{
-	return TEST_MAIN("policy_jobs", tests);
-}
+TEST_SUITE(tests);

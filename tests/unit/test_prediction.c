@@ -233,7 +233,4 @@ static const struct test tests[] = {
 	TEST(nine_of_ten_predictions_come_within_three_in_a_hundred),
 };
 
-int main(void)
-{
-	return TEST_MAIN("prediction", tests);
-}
+TEST_SUITE(tests);

@@ -313,7 +313,4 @@ static const struct test tests[] = {
 	TEST(the_last_line_is_the_last_with_words),
 };
 
-int main(void)
-{
-	return TEST_MAIN("probe_output", tests);
-}
+TEST_SUITE(tests);

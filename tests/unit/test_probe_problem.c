@@ -174,7 +174,4 @@ static const struct test tests[] = {
 	TEST(too_much_outweighs_how_it_died_of_it),
 };
 
-int main(void)
-{
-	return TEST_MAIN("probe_problem", tests);
-}
+TEST_SUITE(tests);

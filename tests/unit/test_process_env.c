@@ -246,7 +246,4 @@ static const struct test tests[] = {
 	TEST(a_pod_is_known_by_its_control_group),
 };
 
-int main(void)
-{
-	return TEST_MAIN("process_env", tests);
-}
+TEST_SUITE(tests);

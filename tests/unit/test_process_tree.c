@@ -123,7 +123,4 @@ static const struct test tests[] = {
 	TEST(all_are_gone_in_the_end_and_the_status_is_that_of_the_first),
 };
 
-int main(void)
-{
-	return TEST_MAIN("process_tree", tests);
-}
+TEST_SUITE(tests);

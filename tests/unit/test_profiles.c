@@ -195,7 +195,4 @@ static const struct test tests[] = {
 	TEST(a_directory_and_an_absent_file_are_named),
 };
 
-int main(void)
-{
-	return TEST_MAIN("profiles", tests);
-}
+TEST_SUITE(tests);

@@ -193,7 +193,4 @@ static const struct test tests[] = {
 	TEST(a_file_that_is_not_there_is_an_error),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rail_map", tests);
-}
+TEST_SUITE(tests);

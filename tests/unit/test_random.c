@@ -135,7 +135,4 @@ static const struct test tests[] = {
 	TEST(jitter_never_waits),
 };
 
-int main(void)
-{
-	return TEST_MAIN("random", tests);
-}
+TEST_SUITE(tests);

@@ -287,7 +287,4 @@ static const struct test tests[] = {
 	TEST(a_send_that_finds_no_room_is_told),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rdma flow", tests);
-}
+TEST_SUITE(tests);

@@ -108,7 +108,4 @@ static const struct test tests[] = {
 	TEST(infiniband_that_is_reached_by_gid_has_one),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rdma gid", tests);
-}
+TEST_SUITE(tests);

@@ -108,7 +108,4 @@ static void the_first_way_that_goes_is_taken(void)
 
 static const struct test tests[] = { TEST(the_first_way_that_goes_is_taken) };
 
-int main(void)
-{
-	return TEST_MAIN("rdma gpu", tests);
-}
+TEST_SUITE(tests);

@@ -155,7 +155,4 @@ static const struct test tests[] = {
 	TEST(a_low_cell_draws_those_that_explain_it),
 };
 
-int main(void)
-{
-	return TEST_MAIN("groups of a mesh", tests);
-}
+TEST_SUITE(tests);

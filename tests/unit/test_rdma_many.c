@@ -204,7 +204,4 @@ static const struct test tests[] = {
 	TEST(silence_ends_at_the_deadline), TEST(stable_is_half_a_percent_of_the_mean),
 };
 
-int main(void)
-{
-	return TEST_MAIN("flows at once", tests);
-}
+TEST_SUITE(tests);

@@ -414,7 +414,4 @@ static const struct test tests[] = {
 	TEST(the_quick_set_of_hidden_paths_covers_rows_and_columns),
 };
 
-int main(void)
-{
-	return TEST_MAIN("schedules of a mesh", tests);
-}
+TEST_SUITE(tests);

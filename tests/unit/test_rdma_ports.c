@@ -350,7 +350,4 @@ static const struct test tests[] = {
 	TEST(only_what_is_not_usual_is_in_the_params),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rdma_ports", tests);
-}
+TEST_SUITE(tests);

@@ -296,7 +296,4 @@ static const struct test tests[] = {
 	TEST(the_rate_before_needs_time_to_tell),     TEST(counters_are_read_where_they_are),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rdma traffic", tests);
-}
+TEST_SUITE(tests);

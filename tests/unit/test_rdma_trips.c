@@ -98,7 +98,4 @@ static const struct test tests[] = {
 	TEST(a_trip_whose_request_fails_says_so),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rdma trips", tests);
-}
+TEST_SUITE(tests);

@@ -196,7 +196,4 @@ static const struct test tests[] = {
 	TEST(broken_answers_are_refused),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rdma users", tests);
-}
+TEST_SUITE(tests);

@@ -144,7 +144,4 @@ static const struct test tests[] = {
 	TEST(a_mark_of_before_is_not_taken_for_one_of_now),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rdma watch", tests);
-}
+TEST_SUITE(tests);

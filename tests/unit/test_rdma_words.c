@@ -160,7 +160,4 @@ static const struct test tests[] = {
 	TEST(what_went_well_is_left_alone),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rdma words", tests);
-}
+TEST_SUITE(tests);

@@ -282,7 +282,4 @@ static const struct test tests[] = {
 	TEST(nothing_is_worse_than_now),       TEST(jobs_that_cannot_be_are_refused),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rearrange", tests);
-}
+TEST_SUITE(tests);

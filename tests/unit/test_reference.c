@@ -467,7 +467,4 @@ static const struct test tests[] = {
 	TEST(equal_params_have_one_key_whatever_their_order),
 };
 
-int main(void)
-{
-	return TEST_MAIN("reference", tests);
-}
+TEST_SUITE(tests);

@@ -520,7 +520,4 @@ static const struct test tests[] = {
 	TEST(what_is_too_good_to_be_true_is_cordoned_for_no_job),
 };
 
-int main(void)
-{
-	return TEST_MAIN("refusal", tests);
-}
+TEST_SUITE(tests);

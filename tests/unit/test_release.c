@@ -416,7 +416,4 @@ static const struct test tests[] = {
 	TEST(a_replaced_machine_begins_anew),
 };
 
-int main(void)
-{
-	return TEST_MAIN("release", tests);
-}
+TEST_SUITE(tests);

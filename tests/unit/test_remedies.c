@@ -634,7 +634,4 @@ static const struct test tests[] = {
 	TEST(hosts_that_go_stop_their_replicas),
 };
 
-int main(void)
-{
-	return TEST_MAIN("remedies", tests);
-}
+TEST_SUITE(tests);

@@ -255,7 +255,4 @@ static const struct test tests[] = {
 	TEST(what_is_predicted_comes_so_in_nine_of_ten),
 };
 
-int main(void)
-{
-	return TEST_MAIN("remedies_noise", tests);
-}
+TEST_SUITE(tests);

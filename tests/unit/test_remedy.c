@@ -165,7 +165,4 @@ static const struct test tests[] = {
 	TEST(a_single_plan_is_its_own_order),
 };
 
-int main(void)
-{
-	return TEST_MAIN("remedy", tests);
-}
+TEST_SUITE(tests);

@@ -388,7 +388,4 @@ static const struct test tests[] = {
 	TEST(counts_agree_and_the_same_history_gives_the_same_answer),
 };
 
-int main(void)
-{
-	return TEST_MAIN("replay", tests);
-}
+TEST_SUITE(tests);

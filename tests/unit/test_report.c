@@ -337,7 +337,4 @@ static const struct test tests[] = {
 	TEST(the_environment_of_a_rank_says_its_job_and_run),
 };
 
-int main(void)
-{
-	return TEST_MAIN("report", tests);
-}
+TEST_SUITE(tests);

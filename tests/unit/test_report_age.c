@@ -46,7 +46,4 @@ static const struct test tests[] = {
 	TEST(the_clock_of_the_host_is_told),
 };
 
-int main(void)
-{
-	return TEST_MAIN("report_age", tests);
-}
+TEST_SUITE(tests);

@@ -86,7 +86,4 @@ static const struct test tests[] = {
 	TEST(a_clock_that_is_off_is_told_in_words),
 };
 
-int main(void)
-{
-	return TEST_MAIN("report_clock", tests);
-}
+TEST_SUITE(tests);

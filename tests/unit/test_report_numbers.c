@@ -130,7 +130,4 @@ static const struct test tests[] = {
 	TEST(an_exponent_that_is_too_long_to_count_is_not_cut_short),
 };
 
-int main(void)
-{
-	return TEST_MAIN("report_numbers", tests);
-}
+TEST_SUITE(tests);

@@ -332,7 +332,4 @@ static const struct test tests[] = {
 	TEST(who_is_refused_reads_why_and_where),
 };
 
-int main(void)
-{
-	return TEST_MAIN("report_read", tests);
-}
+TEST_SUITE(tests);

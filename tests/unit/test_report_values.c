@@ -332,7 +332,4 @@ static const struct test tests[] = {
 	TEST(any_report_is_taken_or_refused_as_by_the_careful_one),
 };
 
-int main(void)
-{
-	return TEST_MAIN("report_values", tests);
-}
+TEST_SUITE(tests);

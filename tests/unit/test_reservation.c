@@ -291,21 +291,18 @@ static void one_question_stands_for_all_that_wait(void)
 	CHECK(!reservation_confirmed(&r, &late));
 }
 
-int main(void)
-{
-	static const struct test tests[] = {
-		TEST(a_place_stands_when_it_is_written),
-		TEST(what_changed_while_it_was_written_is_written_next),
-		TEST(a_full_ledger_has_no_place),
-		TEST(what_cannot_be_written_waits),
-		TEST(whoever_finds_a_higher_epoch_is_fenced),
-		TEST(a_place_of_another_stands_for_a_while),
-		TEST(what_nodes_carry_is_in_it),
-		TEST(a_place_is_renewed_when_it_is_half_as_old),
-		TEST(a_ledger_that_was_removed_is_written_anew),
-		TEST(nobody_acts_on_a_ledger_that_is_none),
-		TEST(one_question_stands_for_all_that_wait),
-	};
+static const struct test tests[] = {
+	TEST(a_place_stands_when_it_is_written),
+	TEST(what_changed_while_it_was_written_is_written_next),
+	TEST(a_full_ledger_has_no_place),
+	TEST(what_cannot_be_written_waits),
+	TEST(whoever_finds_a_higher_epoch_is_fenced),
+	TEST(a_place_of_another_stands_for_a_while),
+	TEST(what_nodes_carry_is_in_it),
+	TEST(a_place_is_renewed_when_it_is_half_as_old),
+	TEST(a_ledger_that_was_removed_is_written_anew),
+	TEST(nobody_acts_on_a_ledger_that_is_none),
+	TEST(one_question_stands_for_all_that_wait),
+};
 
-	return TEST_MAIN("reservation", tests);
-}
+TEST_SUITE(tests);

@@ -680,7 +680,4 @@ static const struct test tests[] = {
 	TEST(a_host_that_kills_its_jobs_is_named),
 };
 
-int main(void)
-{
-	return TEST_MAIN("restarts", tests);
-}
+TEST_SUITE(tests);

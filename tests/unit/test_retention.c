@@ -211,7 +211,4 @@ static const struct test tests[] = {
 	TEST(a_store_that_is_too_large_keeps_less_and_bad_ones_longer),
 };
 
-int main(void)
-{
-	return TEST_MAIN("retention", tests);
-}
+TEST_SUITE(tests);

@@ -280,7 +280,4 @@ static const struct test tests[] = {
 	TEST(what_is_no_series_is_refused),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rhythm", tests);
-}
+TEST_SUITE(tests);

@@ -209,7 +209,4 @@ static const struct test tests[] = {
 	TEST(the_host_hears_of_no_end_before_it),
 };
 
-int main(void)
-{
-	return TEST_MAIN("ring_clock", tests);
-}
+TEST_SUITE(tests);

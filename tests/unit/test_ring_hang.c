@@ -262,7 +262,4 @@ static const struct test tests[] = {
 	TEST(it_stands_since_the_last_that_moved),
 };
 
-int main(void)
-{
-	return TEST_MAIN("ring_hang", tests);
-}
+TEST_SUITE(tests);

@@ -295,7 +295,4 @@ static const struct test tests[] = {
 	TEST(a_job_of_another_size_is_refused),
 };
 
-int main(void)
-{
-	return TEST_MAIN("ring_late", tests);
-}
+TEST_SUITE(tests);

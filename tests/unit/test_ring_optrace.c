@@ -419,7 +419,4 @@ static const struct test tests[] = {
 	TEST(rings_of_anybody_do_no_harm),
 };
 
-int main(void)
-{
-	return TEST_MAIN("ring_optrace", tests);
-}
+TEST_SUITE(tests);

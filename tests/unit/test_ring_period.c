@@ -133,7 +133,4 @@ static const struct test tests[] = {
 	TEST(where_nothing_repeats_it_is_said),
 };
 
-int main(void)
-{
-	return TEST_MAIN("ring_period", tests);
-}
+TEST_SUITE(tests);

@@ -380,7 +380,4 @@ static const struct test tests[] = {
 	TEST(functions_have_names),
 };
 
-int main(void)
-{
-	return TEST_MAIN("ring_read", tests);
-}
+TEST_SUITE(tests);

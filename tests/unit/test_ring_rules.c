@@ -92,7 +92,4 @@ static const struct test tests[] = {
 	TEST(every_reason_has_its_words),
 };
 
-int main(void)
-{
-	return TEST_MAIN("ring_rules", tests);
-}
+TEST_SUITE(tests);

@@ -231,7 +231,4 @@ static const struct test tests[] = {
 	TEST(what_cannot_be_written_is_read_all_the_same),
 };
 
-int main(void)
-{
-	return TEST_MAIN("ring_store", tests);
-}
+TEST_SUITE(tests);

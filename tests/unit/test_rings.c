@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rings of two jobs, by processes of theirs: this program itself, started as `test_rings child`,
+ * Rings of two jobs, by processes of theirs: this program itself, started with --child,
  * not as our descendant, for those count as ours.
  */
 #include "agents/assayd/rings.h"
@@ -205,7 +205,8 @@ static void end(struct world *w)
 static void exec_child(const struct world *w, int in, int out, const char *name)
 {
 	char job[LINE], path[LINE];
-	char *const argv[] = { (char[]){ "test_rings" }, (char[]){ "child" }, path, NULL };
+	char *const argv[] = { (char[]){ "rings" }, (char[]){ "--child" }, (char[]){ "rings" },
+			       path, NULL };
 	char *const env[] = { job, (char[]){ "RANK=3" }, (char[]){ "WORLD_SIZE=8" }, NULL };
 
 	(void)snprintf(job, sizeof(job), "ASSAY_JOB=%s", name);
@@ -374,9 +375,9 @@ static const struct test tests[] = {
 	TEST(processes_that_have_ended_make_room),
 };
 
-int main(int argc, char **argv)
+static int child(int argc, char **argv)
 {
-	if (argc == 3 && streq(argv[1], "child"))
-		return be_a_job(argv[2]);
-	return TEST_MAIN("rings", tests);
+	return argc == 1 ? be_a_job(argv[0]) : 1;
 }
+
+TEST_SUITE(tests, .child = child);

@@ -243,7 +243,4 @@ static const struct test tests[] = {
 	TEST(without_a_topology_there_is_nothing_to_do),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rnic_lldp", tests);
-}
+TEST_SUITE(tests);

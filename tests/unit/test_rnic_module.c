@@ -361,7 +361,4 @@ static const struct test tests[] = {
 	TEST(places_are_found_in_the_flat_image),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rnic_module", tests);
-}
+TEST_SUITE(tests);

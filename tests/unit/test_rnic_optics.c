@@ -194,7 +194,4 @@ static const struct test tests[] = {
 	TEST(a_network_device_that_is_not_there_is_an_error),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rnic_optics", tests);
-}
+TEST_SUITE(tests);

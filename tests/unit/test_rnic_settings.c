@@ -399,7 +399,4 @@ static const struct test tests[] = {
 	TEST(more_settings_than_anybody_has_are_cut),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rnic_settings", tests);
-}
+TEST_SUITE(tests);

@@ -318,7 +318,4 @@ static const struct test tests[] = {
 	TEST(more_counters_than_anybody_has_are_cut),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rnic_state", tests);
-}
+TEST_SUITE(tests);

@@ -162,7 +162,4 @@ static const struct test tests[] = {
 	TEST(the_last_rung_measures_all_that_clears_the_class),
 };
 
-int main(void)
-{
-	return TEST_MAIN("rungs", tests);
-}
+TEST_SUITE(tests);

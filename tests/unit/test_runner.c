@@ -347,7 +347,4 @@ static const struct test tests[] = {
 	TEST(a_job_that_is_there_already_starts_no_active_probe),
 };
 
-int main(void)
-{
-	return TEST_MAIN("runner", tests);
-}
+TEST_SUITE(tests);

@@ -225,7 +225,4 @@ static const struct test tests[] = {
 	TEST(a_runner_that_is_killed_leaves_no_orphan_and_no_lock),
 };
 
-int main(void)
-{
-	return TEST_MAIN("runner_process", tests);
-}
+TEST_SUITE(tests);

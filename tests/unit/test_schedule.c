@@ -82,7 +82,4 @@ static const struct test tests[] = {
 	TEST(profiles_of_one_host_have_moments_of_their_own),
 };
 
-int main(void)
-{
-	return TEST_MAIN("schedule", tests);
-}
+TEST_SUITE(tests);

@@ -104,7 +104,4 @@ static const struct test tests[] = {
 	TEST(what_is_no_selector_is_refused_with_its_term),
 };
 
-int main(void)
-{
-	return TEST_MAIN("selector", tests);
-}
+TEST_SUITE(tests);

@@ -522,7 +522,4 @@ static const struct test tests[] = {
 	TEST(what_always_was_slow_is_so_in_a_low_run_too),
 };
 
-int main(void)
-{
-	return TEST_MAIN("self_baseline", tests);
-}
+TEST_SUITE(tests);

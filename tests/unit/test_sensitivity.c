@@ -433,7 +433,4 @@ static const struct test tests[] = {
 	TEST(an_empty_report_has_no_rows),
 };
 
-int main(void)
-{
-	return TEST_MAIN("sensitivity", tests);
-}
+TEST_SUITE(tests);

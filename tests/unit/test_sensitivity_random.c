@@ -253,10 +253,4 @@ static const struct test tests[] = {
 	TEST(the_judge_keeps_what_the_sensitivity_says),
 };
 
-int main(void)
-{
-	int r = TEST_MAIN("sensitivity, random", tests);
-
-	judged_done();
-	return r;
-}
+TEST_SUITE(tests, .end = judged_done);

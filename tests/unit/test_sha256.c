@@ -123,7 +123,4 @@ static const struct test tests[] = {
 	TEST(where_texts_are_cut_matters),
 };
 
-int main(void)
-{
-	return TEST_MAIN("sha256", tests);
-}
+TEST_SUITE(tests);

@@ -307,7 +307,4 @@ static const struct test tests[] = {
 	TEST(the_live_line_is_silent_where_there_is_no_terminal),
 };
 
-int main(void)
-{
-	return TEST_MAIN("show_run", tests);
-}
+TEST_SUITE(tests);

@@ -126,7 +126,4 @@ static const struct test tests[] = {
 	TEST(no_checks_give_no_row),
 };
 
-int main(void)
-{
-	return TEST_MAIN("show sensitivity", tests);
-}
+TEST_SUITE(tests);

@@ -30,7 +30,4 @@ static const struct test tests[] = {
 	TEST(the_middle_says_how_far_hosts_spread),
 };
 
-int main(void)
-{
-	return TEST_MAIN("silicon", tests);
-}
+TEST_SUITE(tests);

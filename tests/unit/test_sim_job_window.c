@@ -164,7 +164,4 @@ static const struct test tests[] = {
 	TEST(a_plan_is_read_and_a_bad_one_names_the_place),
 };
 
-int main(void)
-{
-	return TEST_MAIN("sim_job_window", tests);
-}
+TEST_SUITE(tests);

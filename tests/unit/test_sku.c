@@ -334,7 +334,7 @@ static bool is_yaml(const char *name)
 
 static void every_shipped_file_decodes_and_sources_each_number(void)
 {
-	CLEANUP(freep) char *dir = xasprintf("%s/policies/sku", getenv("srcdir"));
+	CLEANUP(freep) char *dir = test_source("policies/sku");
 	DIR *d = opendir(dir);
 	const struct dirent *entry;
 	int files = 0;
@@ -385,7 +385,4 @@ static const struct test tests[] = {
 	TEST(the_pinned_text_names_models_only),
 };
 
-int main(void)
-{
-	return TEST_MAIN("sku", tests);
-}
+TEST_SUITE(tests);

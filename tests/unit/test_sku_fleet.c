@@ -456,7 +456,4 @@ static const struct test tests[] = {
 	TEST(a_broken_part_of_any_model_is_a_finding),
 };
 
-int main(void)
-{
-	return TEST_MAIN("sku_fleet", tests);
-}
+TEST_SUITE(tests);

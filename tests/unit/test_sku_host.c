@@ -257,7 +257,4 @@ static const struct test tests[] = {
 	TEST(no_match_and_a_bad_file_are_told_apart),
 };
 
-int main(void)
-{
-	return TEST_MAIN("sku_host", tests);
-}
+TEST_SUITE(tests);

@@ -22,7 +22,7 @@ enum { LINE_BYTES = 64 * 1024 };
 /* What gemm, memory and all-to-all print of eight GPUs (the fakes of tests/fakes). */
 static void add_recorded(struct report *r)
 {
-	CLEANUP(freep) char *path = xasprintf("%s/tests/fixtures/run-8gpu.jsonl", getenv("srcdir"));
+	CLEANUP(freep) char *path = test_source("tests/fixtures/run-8gpu.jsonl");
 	CLEANUP(freep) char *line = xcalloc(LINE_BYTES, 1);
 	FILE *in = fopen(path, "re");
 
@@ -377,7 +377,4 @@ static const struct test tests[] = {
 	TEST(four_gpus_that_are_missing_are_a_finding),
 };
 
-int main(void)
-{
-	return TEST_MAIN("sku_rows", tests);
-}
+TEST_SUITE(tests);

@@ -271,7 +271,4 @@ static const struct test tests[] = {
 	TEST(two_writers_at_once_lose_nothing),
 };
 
-int main(void)
-{
-	return TEST_MAIN("spool", tests);
-}
+TEST_SUITE(tests);

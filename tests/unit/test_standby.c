@@ -71,7 +71,4 @@ static const struct test tests[] = {
 	TEST(what_is_out_of_bounds_is_told),
 };
 
-int main(void)
-{
-	return TEST_MAIN("standby", tests);
-}
+TEST_SUITE(tests);

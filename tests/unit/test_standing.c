@@ -181,7 +181,4 @@ static const struct test tests[] = {
 	TEST(what_was_not_picked_this_time_stands),
 };
 
-int main(void)
-{
-	return TEST_MAIN("standing", tests);
-}
+TEST_SUITE(tests);

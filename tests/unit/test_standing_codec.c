@@ -86,7 +86,4 @@ static const struct test tests[] = {
 	TEST(broken_ones_are_left_out),
 };
 
-int main(void)
-{
-	return TEST_MAIN("standing_codec", tests);
-}
+TEST_SUITE(tests);

@@ -548,7 +548,4 @@ static const struct test tests[] = {
 	TEST(a_thousand_jobs_cost_little),
 };
 
-int main(void)
-{
-	return TEST_MAIN("standstill", tests);
-}
+TEST_SUITE(tests);

@@ -108,7 +108,4 @@ static const struct test tests[] = {
 	TEST(a_file_too_large_is_an_error_and_not_the_end),
 };
 
-int main(void)
-{
-	return TEST_MAIN("start", tests);
-}
+TEST_SUITE(tests);

@@ -108,7 +108,4 @@ static const struct test tests[] = {
 	TEST(what_too_many_lack_is_let_in),
 };
 
-int main(void)
-{
-	return TEST_MAIN("startup", tests);
-}
+TEST_SUITE(tests);

@@ -226,7 +226,4 @@ static const struct test tests[] = {
 	TEST(saving_below_a_file_says_why),
 };
 
-int main(void)
-{
-	return TEST_MAIN("state", tests);
-}
+TEST_SUITE(tests);

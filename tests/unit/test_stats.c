@@ -308,7 +308,4 @@ static const struct test tests[] = {
 	TEST(a_sample_five_percent_lower_is_similar_by_095),
 };
 
-int main(void)
-{
-	return TEST_MAIN("stats", tests);
-}
+TEST_SUITE(tests);

@@ -387,10 +387,4 @@ static const struct test tests[] = {
 	TEST(what_stands_stays_open_and_other_checks_too),
 };
 
-int main(void)
-{
-	int r = TEST_MAIN("store", tests);
-
-	judged_done();
-	return r;
-}
+TEST_SUITE(tests, .end = judged_done);

@@ -112,7 +112,4 @@ static const struct test tests[] = {
 	TEST(open_incidents_that_ask_for_something_are_found),
 };
 
-int main(void)
-{
-	return TEST_MAIN("store_alerts", tests);
-}
+TEST_SUITE(tests);

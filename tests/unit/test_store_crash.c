@@ -341,13 +341,10 @@ static const struct test tests[] = {
 	TEST(a_careless_store_is_found_out),
 };
 
-int main(void)
+/* Pages of the WAL: so that it is often copied to the file. */
+static void copy_often(void)
 {
-	int r;
-
-	/* Pages of the WAL: so that it is often copied to the file. */
 	crash_vfs_force("wal_autocheckpoint", "30");
-	r = TEST_MAIN("store_crash", tests);
-	judged_done();
-	return r;
 }
+
+TEST_SUITE(tests, .begin = copy_often, .end = judged_done);

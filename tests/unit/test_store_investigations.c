@@ -152,7 +152,4 @@ static const struct test tests[] = {
 	TEST(what_is_old_goes_but_none_that_goes_on),
 };
 
-int main(void)
-{
-	return TEST_MAIN("store_investigations", tests);
-}
+TEST_SUITE(tests);

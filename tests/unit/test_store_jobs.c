@@ -416,7 +416,4 @@ static const struct test tests[] = {
 	TEST(the_window_before_a_run_is_the_newest_of_an_earlier_one),
 };
 
-int main(void)
-{
-	return TEST_MAIN("store_jobs", tests);
-}
+TEST_SUITE(tests);

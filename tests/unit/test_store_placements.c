@@ -416,7 +416,4 @@ static const struct test tests[] = {
 	TEST(who_says_nothing_any_more_is_believed_for_a_while),
 };
 
-int main(void)
-{
-	return TEST_MAIN("store_placements", tests);
-}
+TEST_SUITE(tests);

@@ -173,7 +173,4 @@ static const struct test tests[] = {
 	TEST(what_an_older_version_left_is_read_when_there_is_time),
 };
 
-int main(void)
-{
-	return TEST_MAIN("store_places", tests);
-}
+TEST_SUITE(tests);

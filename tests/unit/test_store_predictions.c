@@ -249,7 +249,4 @@ static const struct test tests[] = {
 	TEST(a_job_that_is_forgotten_leaves_its_predictions_and_no_advice),
 };
 
-int main(void)
-{
-	return TEST_MAIN("store_predictions", tests);
-}
+TEST_SUITE(tests);

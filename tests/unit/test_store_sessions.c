@@ -115,7 +115,4 @@ static const struct test tests[] = {
 	TEST(no_token_takes_the_room_of_others),
 };
 
-int main(void)
-{
-	return TEST_MAIN("store_sessions", tests);
-}
+TEST_SUITE(tests);

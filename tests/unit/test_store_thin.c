@@ -466,7 +466,4 @@ static const struct test tests[] = {
 	TEST(a_store_that_is_full_of_free_pages_uses_them_again),
 };
 
-int main(void)
-{
-	return TEST_MAIN("store_thin", tests);
-}
+TEST_SUITE(tests);

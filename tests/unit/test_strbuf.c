@@ -94,7 +94,4 @@ static const struct test tests[] = {
 	TEST(it_grows_through_many_small_pieces),
 };
 
-int main(void)
-{
-	return TEST_MAIN("strbuf", tests);
-}
+TEST_SUITE(tests);

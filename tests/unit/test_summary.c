@@ -336,7 +336,4 @@ static const struct test tests[] = {
 	TEST(what_cannot_be_is_refused_with_its_place),
 };
 
-int main(void)
-{
-	return TEST_MAIN("summary", tests);
-}
+TEST_SUITE(tests);

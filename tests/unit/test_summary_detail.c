@@ -221,7 +221,4 @@ static const struct test tests[] = {
 	TEST(hosts_of_the_trace_stay_only_of_who_is_believed),
 };
 
-int main(void)
-{
-	return TEST_MAIN("summary_detail", tests);
-}
+TEST_SUITE(tests);

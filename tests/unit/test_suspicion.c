@@ -493,7 +493,4 @@ static const struct test tests[] = {
 	TEST(who_lapsed_and_became_one_again_stays_one_as_long_as_he_is_kept),
 };
 
-int main(void)
-{
-	return TEST_MAIN("suspicion", tests);
-}
+TEST_SUITE(tests);

@@ -155,7 +155,4 @@ static const struct test tests[] = {
 	TEST(text_is_wrapped_at_blanks),
 };
 
-int main(void)
-{
-	return TEST_MAIN("table", tests);
-}
+TEST_SUITE(tests);

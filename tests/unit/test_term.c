@@ -179,7 +179,4 @@ static const struct test tests[] = {
 	TEST(a_table_in_one_unit_has_the_scale_of_its_largest),
 };
 
-int main(void)
-{
-	return TEST_MAIN("term", tests);
-}
+TEST_SUITE(tests);

@@ -64,7 +64,4 @@ static const struct test tests[] = {
 	TEST(what_is_given_back_can_be_taken_again),
 };
 
-int main(void)
-{
-	return TEST_MAIN("token_buckets", tests);
-}
+TEST_SUITE(tests);

@@ -103,7 +103,4 @@ static const struct test tests[] = {
 	TEST(bad_files_are_refused_with_the_place),
 };
 
-int main(void)
-{
-	return TEST_MAIN("tokens", tests);
-}
+TEST_SUITE(tests);

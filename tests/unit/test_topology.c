@@ -366,7 +366,4 @@ static const struct test tests[] = {
 	TEST(sysfs_knows_better_than_the_file),
 };
 
-int main(void)
-{
-	return TEST_MAIN("topology", tests);
-}
+TEST_SUITE(tests);

@@ -177,7 +177,4 @@ static const struct test tests[] = {
 	TEST(nothing_is_drawn_as_nothing),
 };
 
-int main(void)
-{
-	return TEST_MAIN("topology_draw", tests);
-}
+TEST_SUITE(tests);

@@ -132,7 +132,4 @@ static const struct test tests[] = {
 	TEST(a_huge_one_is_refused),
 };
 
-int main(void)
-{
-	return TEST_MAIN("topology_file", tests);
-}
+TEST_SUITE(tests);

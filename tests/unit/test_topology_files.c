@@ -130,7 +130,4 @@ static const struct test tests[] = {
 	TEST(the_environment_names_another_host),
 };
 
-int main(void)
-{
-	return TEST_MAIN("topology_files", tests);
-}
+TEST_SUITE(tests);

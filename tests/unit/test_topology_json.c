@@ -243,7 +243,4 @@ static const struct test tests[] = {
 	TEST(a_chain_too_long_to_be_a_host_has_no_path),
 };
 
-int main(void)
-{
-	return TEST_MAIN("topology_json", tests);
-}
+TEST_SUITE(tests);

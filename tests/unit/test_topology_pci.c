@@ -27,7 +27,7 @@ static void only_gpus_are_gpus(void)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		CHECK_EQ(pci_is_gpu(rows[i].class, rows[i].vendor), rows[i].gpu);
+		CHECK_EQ(topology_pci_is_gpu(rows[i].class, rows[i].vendor), rows[i].gpu);
 }
 
 static void the_words_of_sysfs_are_read(void)
@@ -138,7 +138,4 @@ static const struct test tests[] = {
 	TEST(without_a_tree_nothing_is_known),
 };
 
-int main(void)
-{
-	return TEST_MAIN("topology_pci", tests);
-}
+TEST_SUITE(tests);

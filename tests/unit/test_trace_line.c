@@ -435,7 +435,4 @@ static const struct test tests[] = {
 	TEST(a_line_has_a_limit),
 };
 
-int main(void)
-{
-	return TEST_MAIN("trace_line", tests);
-}
+TEST_SUITE(tests);

@@ -113,7 +113,4 @@ static const struct test tests[] = {
 	TEST(there_is_an_end_of_parts_and_an_empty_queue_holds_nothing),
 };
 
-int main(void)
-{
-	return TEST_MAIN("trace_queue", tests);
-}
+TEST_SUITE(tests);

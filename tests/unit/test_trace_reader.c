@@ -301,11 +301,12 @@ static void published_traces_are_read_whole(void)
 		{ "SE", 78, 43, 1376 },
 		{ "AR", 666, 44, 176 },
 	};
+	CLEANUP(freep) char *beside = test_source("../shared/traces");
 	const char *dir = secure_getenv("ASSAY_TRACES");
 	size_t i;
 
 	if (!dir)
-		dir = TRACES_BESIDE;
+		dir = beside;
 	if (access(dir, R_OK) < 0) {
 		test_skip("no published traces: ASSAY_TRACES names no directory of them");
 		return;
@@ -350,8 +351,9 @@ static const struct test tests[] = {
 	TEST(published_traces_are_read_whole), TEST(the_bar_fits_the_terminal),
 };
 
-int main(void)
+static void ignore_sigpipe(void)
 {
 	(void)signal(SIGPIPE, SIG_IGN); /* a writer whose reader has gone is told by write() */
-	return TEST_MAIN("trace_reader", tests);
 }
+
+TEST_SUITE(tests, .begin = ignore_sigpipe);

@@ -201,7 +201,4 @@ static const struct test tests[] = {
 	TEST(each_reason_has_a_name_and_words),
 };
 
-int main(void)
-{
-	return TEST_MAIN("trace_rules", tests);
-}
+TEST_SUITE(tests);

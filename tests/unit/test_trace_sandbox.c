@@ -116,7 +116,4 @@ static const struct test tests[] = {
 	TEST(it_can_do_none_of_these),
 };
 
-int main(void)
-{
-	return TEST_MAIN("trace_sandbox", tests);
-}
+TEST_SUITE(tests);

@@ -235,7 +235,4 @@ static const struct test tests[] = {
 	TEST(two_parts_that_stand_out_are_not_the_host),
 };
 
-int main(void)
-{
-	return TEST_MAIN("trend", tests);
-}
+TEST_SUITE(tests);

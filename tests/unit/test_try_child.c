@@ -60,7 +60,4 @@ static const struct test tests[] = {
 	TEST(a_hang_ends_though_the_alarm_is_blocked),
 };
 
-int main(void)
-{
-	return TEST_MAIN("try_child", tests);
-}
+TEST_SUITE(tests);

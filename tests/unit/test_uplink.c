@@ -329,7 +329,4 @@ static const struct test tests[] = {
 	TEST(a_bad_configuration_is_refused_with_its_place),
 };
 
-int main(void)
-{
-	return TEST_MAIN("uplink", tests);
-}
+TEST_SUITE(tests);

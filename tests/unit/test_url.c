@@ -33,7 +33,4 @@ static void others_read_along_beyond_this_host_without_tls(void)
 
 static const struct test tests[] = { TEST(others_read_along_beyond_this_host_without_tls) };
 
-int main(void)
-{
-	return TEST_MAIN("url", tests);
-}
+TEST_SUITE(tests);

@@ -86,7 +86,4 @@ static const struct test tests[] = {
 	TEST(every_point_is_either_unsafe_or_has_a_width),
 };
 
-int main(void)
-{
-	return TEST_MAIN("utf8", tests);
-}
+TEST_SUITE(tests);

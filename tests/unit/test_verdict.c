@@ -443,10 +443,4 @@ static const struct test tests[] = {
 	TEST(what_the_run_before_had_is_missed),
 };
 
-int main(void)
-{
-	int r = TEST_MAIN("verdict", tests);
-
-	judged_done();
-	return r;
-}
+TEST_SUITE(tests, .end = judged_done);

@@ -380,7 +380,4 @@ static const struct test tests[] = {
 	TEST(no_run_gives_an_empty_inconclusive_verdict),
 };
 
-int main(void)
-{
-	return TEST_MAIN("verdict, JSON and merge", tests);
-}
+TEST_SUITE(tests);

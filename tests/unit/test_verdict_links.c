@@ -342,10 +342,4 @@ static const struct test tests[] = {
 	TEST(what_too_many_links_would_explain_is_not_named),
 };
 
-int main(void)
-{
-	int failed = TEST_MAIN("links in a verdict", tests);
-
-	judged_done();
-	return failed;
-}
+TEST_SUITE(tests, .end = judged_done);

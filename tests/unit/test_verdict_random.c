@@ -286,10 +286,4 @@ static const struct test tests[] = {
 	TEST(any_report_gets_a_verdict),
 };
 
-int main(void)
-{
-	int r = TEST_MAIN("verdict, random", tests);
-
-	judged_done();
-	return r;
-}
+TEST_SUITE(tests, .end = judged_done);

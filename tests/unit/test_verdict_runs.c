@@ -119,10 +119,4 @@ static const struct test tests[] = {
 	TEST(a_part_of_the_mesh_stands_for_the_whole),
 };
 
-int main(void)
-{
-	int failed = TEST_MAIN("a mesh from run to run", tests);
-
-	judged_done();
-	return failed;
-}
+TEST_SUITE(tests, .end = judged_done);

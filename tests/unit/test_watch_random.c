@@ -220,7 +220,4 @@ static const struct test tests[] = {
 	TEST(nothing_is_told_twice_or_lost_by_a_restart),
 };
 
-int main(void)
-{
-	return TEST_MAIN("watch_random", tests);
-}
+TEST_SUITE(tests);

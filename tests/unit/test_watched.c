@@ -144,7 +144,4 @@ static const struct test tests[] = {
 	TEST(what_does_not_end_is_left_behind),
 };
 
-int main(void)
-{
-	return TEST_MAIN("watched", tests);
-}
+TEST_SUITE(tests);

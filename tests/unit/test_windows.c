@@ -59,7 +59,4 @@ static const struct test tests[] = {
 	TEST(many_runs_are_no_more_than_64),
 };
 
-int main(void)
-{
-	return TEST_MAIN("windows", tests);
-}
+TEST_SUITE(tests);

@@ -236,7 +236,4 @@ static const struct test tests[] = {
 	TEST(a_long_note_is_cut_between_characters),
 };
 
-int main(void)
-{
-	return TEST_MAIN("words", tests);
-}
+TEST_SUITE(tests);

@@ -154,7 +154,4 @@ static const struct test tests[] = {
 	TEST(quick_steps_end_with_the_time_of_all),
 };
 
-int main(void)
-{
-	return TEST_MAIN("worker", tests);
-}
+TEST_SUITE(tests);

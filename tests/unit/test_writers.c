@@ -113,7 +113,4 @@ static const struct test tests[] = {
 	TEST(one_that_is_not_there_is_an_error_of_its_own),
 };
 
-int main(void)
-{
-	return TEST_MAIN("writers", tests);
-}
+TEST_SUITE(tests);

@@ -180,7 +180,4 @@ static const struct test tests[] = {
 	TEST(a_file_has_a_limit),
 };
 
-int main(void)
-{
-	return TEST_MAIN("yaml", tests);
-}
+TEST_SUITE(tests);

@@ -15,9 +15,8 @@ enum { FIXTURE_MAX = 1024 * 1024 };
 
 char *fixture_text(const char *name)
 {
-	const char *srcdir = getenv("srcdir"); /* set by make check; else run from build/ */
-	CLEANUP(freep)
-	char *path = xasprintf("%s/tests/fixtures/%s", srcdir ? srcdir : "..", name);
+	CLEANUP(freep) char *file = xasprintf("tests/fixtures/%s", name);
+	CLEANUP(freep) char *path = test_source(file);
 	struct err err = ERR_INIT;
 	char *text = NULL;
 
