@@ -29,7 +29,7 @@ enum { RANKS = 3, ADDRESS_SIZE = 32, OTHER_RUN = 7 };
 struct job {
 	struct hang_here all[RANKS];
 	struct hang_ranks ranks;
-	enum assayd_config_switch ras;
+	int ras; /* enum assayd_config_switch */
 	const char *nccl;
 };
 
