@@ -488,7 +488,7 @@ static void add_owed(const struct job_judging_input *in, const struct investigat
 			.blame = { .class = host->class,
 				   .reach = BLAME_TO_EVICT,
 				   .job = (char *)(uintptr_t)in->job,
-				   .check = host->proof,
+				   .check = (char *)(uintptr_t)host->proof,
 				   .since_us = host->from_us,
 				   .until_us = host->proven_us + INVESTIGATION_PROVEN_US,
 				   .group = is_of_group(open, host->name) },

@@ -29,7 +29,6 @@ static void host_release(struct investigation_host *host)
 {
 	free(host->name);
 	free(host->boot);
-	free(host->proof);
 	free(host->sentence);
 	free(host->by);
 }
@@ -262,7 +261,7 @@ static char *why_withdrawn(const struct investigation *inv, const struct investi
 static void follow(const struct investigation *inv, struct investigation_host *host,
 		   const struct investigation_fact *fact, const struct investigation_now *now)
 {
-	say(&host->proof, fact->proof);
+	host->proof = fact->proof;
 	if (stays_proven(inv, host, fact, now)) {
 		free(host->sentence);
 		host->sentence =

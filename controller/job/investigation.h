@@ -87,7 +87,8 @@ struct investigation_host {
 	uint64_t proven_us;
 	uint64_t since_us; /* it was a suspect since then: tests count that were ordered later */
 	uint64_t from_us;  /* the first window that blamed it began */
-	char *proof; /* the check that shows it as of the last step; NULL: not known. Not kept */
+	/* The check that shows it as of this step, borrowed with its fact; NULL: not known. Not kept. */
+	const char *proof;
 };
 
 /* Stamps are of the real clock, whole milliseconds; 0: not yet. All owned. */

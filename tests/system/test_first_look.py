@@ -107,7 +107,7 @@ def test_checks_that_nobody_measured_are_one_row_of_a_reason(run, script):
     rows = run("assay", "list", "--sensitivity").stdout.splitlines()
     assert len(rows) < 80
     ring = next(r for r in rows if r.startswith("all_reduce."))
-    assert "8 not measured here yet" in ring and "other hosts: the controller orders such a test" in ring
+    assert "11 not measured here yet" in ring and "other hosts: the controller orders such a test" in ring
 
 
 def test_the_check_of_assayd_says_what_the_environment_says(run, tmp_path):
