@@ -281,7 +281,6 @@ int job_judging_proves(const struct job_judging_input *in, const char *name, int
 	if (r < 0)
 		return r;
 	source.actions = actions;
-	source.speed = job_speeds_host(in->speeds, in->baselines, source.node->name);
 	if (class == BLAME_LINK || in->policy->jobs.over_evict_hosts > 0)
 		r = store_investigations_of(in->store, in->id, since_us, &pairs, err);
 	if (r < 0)

@@ -181,12 +181,6 @@ static void drop_settings(struct fleet *f, struct fleet_node *node)
 		names_drop(&f->settings, node->settings[--node->n_settings]);
 }
 
-static void drop_blame(struct fleet_node *node)
-{
-	free(node->blame.job);
-	free(node->blame.check);
-}
-
 static void node_free(struct fleet *f, struct fleet_node *node)
 {
 	fleet_drop_findings(node);
@@ -199,7 +193,7 @@ static void node_free(struct fleet *f, struct fleet_node *node)
 	free(node->settings);
 	free(node->parts);
 	free(node->hands_off);
-	drop_blame(node);
+	blame_release(&node->blame);
 	free(node->name);
 	free(node);
 }
@@ -236,11 +230,9 @@ void fleet_release(struct fleet *f)
 
 void fleet_set_blame(struct fleet_node *node, const struct blame *blame)
 {
-	struct blame next = blame ? *blame : (struct blame){ 0 };
+	struct blame next = blame ? blame_copy(blame) : (struct blame){ 0 };
 
-	next.job = xstrdup(next.job);
-	next.check = xstrdup(next.check);
-	drop_blame(node);
+	blame_release(&node->blame);
 	node->blame = next;
 }
 
