@@ -75,6 +75,8 @@ static json_t *body_of(const struct request *request)
 	put_text(body, "until", s->until);
 	put_text(body, "domain", s->domain);
 	put_text(body, "kind", s->kind);
+	put_text(body, "memory", s->memory);
+	put_text(body, "engine", s->engine);
 	put_text(body, "plan", s->plan);
 	if (s->nodes)
 		(void)json_object_set_new(body, "nodes", split(s->nodes));

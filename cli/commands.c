@@ -426,7 +426,8 @@ const struct command commands[] = {
 	  .view = &view_investigation },
 	{ .words = { "campaign", "start" },
 	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_REASON) | OPTION_BIT(OPTION_DOMAIN) |
-		     OPTION_BIT(OPTION_NODES) | OPTION_BIT(OPTION_KIND) | OPTION_BIT(OPTION_PLAN),
+		     OPTION_BIT(OPTION_NODES) | OPTION_BIT(OPTION_KIND) |
+		     OPTION_BIT(OPTION_MEMORY) | OPTION_BIT(OPTION_ENGINE) | OPTION_BIT(OPTION_PLAN),
 	  .needs = OPTION_BIT(OPTION_REASON),
 	  .summary = "test hosts with each other, to find what slows collectives down",
 	  .description =
@@ -438,7 +439,9 @@ const struct command commands[] = {
 	  .examples = { { "assayctl campaign start --domain leaf-3 -r 'job 812 is slow'",
 			  "all below a switch" },
 			{ "assayctl campaign start --nodes gpu-1,gpu-2,gpu-3 -r 'new cable'",
-			  "these hosts" } },
+			  "these hosts" },
+			{ "assayctl campaign start --domain leaf-3 --memory gpu -r 'GPUDirect'",
+			  "between the memories of GPUs" } },
 	  .view = &view_act,
 	  .post = "/v1/campaigns" },
 	{ .words = { "campaign", "list" },

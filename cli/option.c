@@ -22,6 +22,8 @@ enum { LIMIT_MOST = 1000000, PARTS_MOST = 16384 };
 
 static const char *const outputs[] = { "table", "wide", "json", "kv", NULL };
 static const char *const kinds[] = { "allreduce", "pair", NULL };
+static const char *const memories[] = { "host", "gpu", NULL };
+static const char *const engines[] = { "verbs", "nccl", NULL };
 static const char *const plans[] = { "two-pass", "tournament", "bisect", "every-two", NULL };
 static const char *const verdicts[] = { "pass", "warn", "fail", "inconclusive", NULL };
 
@@ -76,6 +78,11 @@ const struct option_row option_rows[N_OPTIONS] = {
 			   "these hosts, 2 to 256" },
 	[OPTION_KIND] = { "kind", 0, OPTION_IS_CHOICE, "KIND", kinds, 0, AT(kind), NULL,
 			  "allreduce (default), or pair: writes from host to host" },
+	[OPTION_MEMORY] = { "memory", 0, OPTION_IS_CHOICE, "MEMORY", memories, 0, AT(memory), NULL,
+			    "host, or gpu: from the memory of a GPU, as jobs do (default: "
+			    "collectives.memory of the controller)" },
+	[OPTION_ENGINE] = { "engine", 0, OPTION_IS_CHOICE, "ENGINE", engines, 0, AT(engine), NULL,
+			    "verbs (default), or nccl: an allreduce by NCCL, with --memory gpu" },
 	[OPTION_PLAN] = { "plan", 0, OPTION_IS_CHOICE, "PLAN", plans, 0, AT(plan), NULL,
 			  "two-pass (default), tournament (all pairs below a switch), bisect "
 			  "(halves of large groups) or every-two (each pair once, at most 64 "

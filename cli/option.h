@@ -33,6 +33,8 @@ enum option_id {
 	OPTION_DOMAIN,
 	OPTION_NODES,
 	OPTION_KIND,
+	OPTION_MEMORY,
+	OPTION_ENGINE,
 	OPTION_PLAN,
 	OPTION_HELP,
 	OPTION_VERSION,
@@ -128,9 +130,10 @@ struct settings {
 	uint64_t for_us;	    /* SPAN_NOT_SAID: not said; 0: what stands ends */
 	uint64_t since_us;	    /* 0: not said */
 	bool break_glass;
-	const char *domain, *nodes, *kind, *plan; /* of a campaign; NULL: not said */
-	const char *job, *meta_file;		  /* of a trace; NULL: not said */
-	uint64_t run;				  /* 0: not said */
+	const char *domain, *nodes, *kind, *memory, *engine,
+		*plan;		     /* of a campaign; NULL: not said */
+	const char *job, *meta_file; /* of a trace; NULL: not said */
+	uint64_t run;		     /* 0: not said */
 	struct submit_part part;
 	struct submit_ages ages;
 	uint64_t wait_us; /* 0: not */

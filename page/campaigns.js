@@ -31,7 +31,7 @@ function Campaign({ id }) {
 		return html`<${Lead} crumb=${crumb} title="Campaign" />${problem && html`<${Trouble} problem=${problem} />`}`;
 	const groups = c.rounds.flatMap((r) => r.groups.map((g, k) => ({ ...g, round: r.round, k })));
 	return html`<${Lead} crumb=${crumb} glyph=${c.blames.some((b) => b.kind !== 'undecided') ? 'fail' : c.state === 'running' ? 'wait' : 'pass'} name=${`Campaign ${id}`} title=${html`<${Said}>${told(c)}<//>`}
-		prose=${html`<${Said}>${`${c.kind}, ${c.plan}, ${many(c.nodes.length, 'host')}${c.domain ? ` of ${c.domain}` : ''}, by ${text(c.who)}: ${sentence(c.reason)}`}<//>`} tools=${html`<${Command} words=${['campaign', 'show', id]} />`} />
+		prose=${html`<${Said}>${`${c.kind}${c.memory === 'gpu' ? ` in GPU memory${c.engine === 'nccl' ? ' by NCCL' : ''}` : ''}, ${c.plan}, ${many(c.nodes.length, 'host')}${c.domain ? ` of ${c.domain}` : ''}, by ${text(c.who)}: ${sentence(c.reason)}`}<//>`} tools=${html`<${Command} words=${['campaign', 'show', id]} />`} />
 	<${Section} title="Blamed" say="seen with this many partners"><${Table} label="Blamed" columns=${BLAME} rows=${c.blames} keyOf=${(b, i) => i} empty="Nobody." /><//>
 	<${Section} title="Rounds"><${Table} label="Rounds" columns=${GROUP} rows=${groups} keyOf=${(g) => `${g.round} ${g.k}`} shown=${50} empty="No rounds yet." /><//>`;
 }

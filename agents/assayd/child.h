@@ -16,7 +16,7 @@ struct sd_event;
 
 #define CHILD_GRACE_US UINT64_C(2000000)
 
-enum { CHILD_ARGUMENTS_MAX = 16 };
+enum { CHILD_ARGUMENTS_MAX = 24 };
 
 /* `name` is for the log; `exited` is called once for each that was started. Both are kept. */
 struct child *child_new(struct sd_event *event, const char *name,

@@ -178,6 +178,19 @@ static void add_all_reduce(struct words *w, const struct order_meeting *m, const
 	add(w, w->rank);
 }
 
+/* An older probe that does not know them ends with a usage error, and says so. */
+static void add_memory(struct words *w, const struct order_meeting *m)
+{
+	if (m->memory != ORDER_HOST_MEMORY) {
+		add(w, "--memory");
+		add(w, order_memory_names[m->memory]);
+	}
+	if (m->engine != ORDER_VERBS) {
+		add(w, "--engine");
+		add(w, order_engine_names[m->engine]);
+	}
+}
+
 static void join_peers(const struct order_meeting *m, struct strbuf *ret)
 {
 	size_t i;
@@ -209,6 +222,7 @@ static int start(struct collective *c, const struct order *order, uint64_t left_
 		add_pair(&w, &order->meeting);
 	else
 		add_all_reduce(&w, &order->meeting, strbuf_text(&peers));
+	add_memory(&w, &order->meeting);
 	add(&w, "--token-file");
 	add(&w, permit);
 	r = permit_file_write(&order->meeting, err);

@@ -7,6 +7,9 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
+const char *const order_memory_names[] = { "host", "gpu", NULL };
+const char *const order_engine_names[] = { "verbs", "nccl", NULL };
+
 enum { PORT_MAX = 65535, PORT_DIGITS_MAX = 5, DECIMAL = 10 };
 
 #define DIGITS "0123456789"
@@ -129,6 +132,8 @@ static const struct jfield fields[] = {
 	{ "passed", J_CUSTOM, AT(passed), 0, .decode = decode_peers },
 	{ "rank", J_U64, AT(rank), J_REQUIRED, .max = ORDER_PEERS_MAX - 1 },
 	{ "token", J_CUSTOM, AT(token), J_REQUIRED, .decode = decode_token },
+	{ "memory", J_ENUM, AT(memory), 0, .names = order_memory_names },
+	{ "engine", J_ENUM, AT(engine), 0, .names = order_engine_names },
 };
 #undef AT
 
@@ -147,7 +152,8 @@ static int check_passed(const struct jval *v, const struct order_meeting *m, str
 
 static int check(const struct jval *v, bool is_pair, const struct order_meeting *m, struct err *err)
 {
-	const struct jval peers = jval_get(v, "peers"), rank = jval_get(v, "rank");
+	const struct jval peers = jval_get(v, "peers"), rank = jval_get(v, "rank"),
+			  engine = jval_get(v, "engine");
 	const size_t n = strv_len(m->peers);
 
 	if (is_pair && n != 2)
@@ -156,6 +162,8 @@ static int check(const struct jval *v, bool is_pair, const struct order_meeting 
 		return jval_fail(&peers, err, "expected 2 to %d hosts, not %zu", ORDER_PEERS_MAX, n);
 	if (m->rank >= n)
 		return jval_fail(&rank, err, "expected 0 to %zu", n - 1);
+	if (m->engine == ORDER_NCCL && (is_pair || m->memory != ORDER_GPU_MEMORY))
+		return jval_fail(&engine, err, "nccl: only for an allreduce in memory gpu");
 	return is_pair ? 0 : check_passed(v, m, err);
 }
 
@@ -183,6 +191,8 @@ struct order_meeting order_meeting_copy(const struct order_meeting *m)
 		.passed = strv_copy(m->passed),
 		.rank = m->rank,
 		.token = xstrdup(m->token),
+		.memory = m->memory,
+		.engine = m->engine,
 	};
 }
 

@@ -21,11 +21,19 @@ enum {
 	ORDER_TOKEN_MAX = 128,
 };
 
+enum order_memory { ORDER_HOST_MEMORY, ORDER_GPU_MEMORY };
+enum order_engine { ORDER_VERBS, ORDER_NCCL };
+/* "host" "gpu", "verbs" "nccl": values of --memory and --engine of the probes. NULL-terminated. */
+extern const char *const order_memory_names[];
+extern const char *const order_engine_names[];
+
 struct order_meeting {
 	char **peers;  /* HOST:PORT by rank, none twice; the first one listens. Owned */
 	char **passed; /* of those whose own tests passed; owned, never NULL */
 	uint64_t rank; /* of this host among them */
 	char *token;   /* that all know; owned */
+	int memory;    /* enum order_memory: where the data is */
+	int engine;    /* enum order_engine: what moves it */
 };
 
 /*

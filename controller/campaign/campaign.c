@@ -18,7 +18,6 @@
 
 /* How a campaign begins and ends. */
 
-const char *const campaign_kind_names[] = { "allreduce", "pair", NULL };
 const char *const campaign_plan_names[] = { "two-pass", "tournament", "bisect", "every-two", NULL };
 const char *const campaign_state_names[] = { "running", "done", "abandoned", NULL };
 const char *const campaign_phase_names[] = { "waiting", "running", "over", NULL };
@@ -29,13 +28,16 @@ const char *const campaign_outcome_names[] = { "not-run", "measured", "failed", 
 static int check(const struct campaign_ask *ask, struct err *err)
 {
 	size_t here = 0, i;
+	int r = campaign_measure_check(&ask->measure, err);
 
+	if (r < 0)
+		return r;
 	for (i = 0; i < ask->n_hosts; i++)
 		here += ask->hosts[i].state != PAIRING_GONE;
 	if (ask->n_hosts > CAMPAIGN_HOSTS_MAX)
 		return err_set(err, EINVAL, "%zu hosts: at most %d in one campaign", ask->n_hosts,
 			       CAMPAIGN_HOSTS_MAX);
-	if (ask->plan == PAIRING_BISECT && ask->kind == CAMPAIGN_PAIR)
+	if (ask->plan == PAIRING_BISECT && ask->measure.kind == CAMPAIGN_PAIR)
 		return err_set(err, EINVAL, "plan bisect does not work with pairs");
 	if (ask->plan == PAIRING_BISECT && ask->n_hosts > CAMPAIGN_GROUP_MAX)
 		return err_set(err, EINVAL, "%zu hosts: at most %d in one collective", ask->n_hosts,
@@ -77,7 +79,7 @@ int campaign_new(const struct campaign_ask *ask, struct campaign **ret, struct e
 	c = xcalloc(1, sizeof(*c));
 	*c = (struct campaign){
 		.id = ask->id,
-		.kind = ask->kind,
+		.measure = ask->measure,
 		.plan = ask->plan,
 		.domain = xstrdup(ask->domain),
 		.reason = xstrdup(ask->reason),
@@ -230,9 +232,12 @@ json_t *campaign_order(struct campaign *c, const char *node, const struct campai
 	clock_stamp(now->real_us + c->timeout_us - (now->mono_us - g->since_us), deadline);
 	peers = addresses(c, g);
 	/* Whoever did not pass its own tests is gone, and in no group. */
-	return json_pack("{s:s, s:s, s:s, s:s, s:O, s:o, s:i, s:s}", "id", id, "kind",
-			 campaign_kind_names[c->kind], "now", stamp, "deadline", deadline, "peers",
-			 peers, "passed", peers, "rank", (int)seat, "token", g->token);
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:O, s:o, s:i, s:s}", "id", id, "kind",
+			 campaign_kind_names[c->measure.kind], "memory",
+			 campaign_memory_names[c->measure.memory], "engine",
+			 campaign_engine_names[c->measure.engine], "now", stamp, "deadline",
+			 deadline, "peers", peers, "passed", peers, "rank", (int)seat, "token",
+			 g->token);
 }
 
 /* --- what is shown --- */
@@ -329,15 +334,17 @@ json_t *campaign_json(const struct campaign *c)
 	for (i = 0; i < c->n_blames; i++)
 		(void)json_array_append_new(blames, blame_json(c, &c->blames[i]));
 	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:s, s:o, s:o, "
-		"s:o, s:o}",
+		"{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:s, "
+		"s:o, s:o, s:o, s:o}",
 		"id", id, "state", campaign_state_names[c->state], "kind",
-		campaign_kind_names[c->kind], "plan", campaign_plan_names[c->plan], "domain",
-		json_text(c->domain), "check", campaign_check(c), "reason", c->reason, "who",
-		c->who, "started", json_stamp(c->started_us), "ended", json_stamp(c->ended_us),
-		"rounds_made", (int)c->rounds, "rounds_max", (int)c->rounds_max, "resumed",
-		(int)c->resumed, "unit", "B/s", "nodes", hosts, "rounds", rounds_json(c), "blames",
-		blames, "sentence", json_text(c->sentence));
+		campaign_kind_names[c->measure.kind], "memory",
+		campaign_memory_names[c->measure.memory], "engine",
+		campaign_engine_names[c->measure.engine], "plan", campaign_plan_names[c->plan],
+		"domain", json_text(c->domain), "check", campaign_check(c), "reason", c->reason,
+		"who", c->who, "started", json_stamp(c->started_us), "ended",
+		json_stamp(c->ended_us), "rounds_made", (int)c->rounds, "rounds_max",
+		(int)c->rounds_max, "resumed", (int)c->resumed, "unit", "B/s", "nodes", hosts,
+		"rounds", rounds_json(c), "blames", blames, "sentence", json_text(c->sentence));
 }
 
 /* --- what the pairing is told --- */

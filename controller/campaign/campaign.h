@@ -24,6 +24,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "controller/campaign/campaign_measure.h"
 #include "lib/base/duration.h"
 #include "lib/base/macro.h"
 #include "lib/pairing/pairing.h"
@@ -52,8 +53,6 @@ enum {
 /* A host that has its order is told again: a call may break before its answer is read. */
 #define CAMPAIGN_AGAIN_US (20 * USEC_PER_SEC)
 
-enum campaign_kind { CAMPAIGN_ALLREDUCE, CAMPAIGN_PAIR };
-extern const char *const campaign_kind_names[]; /* of orders: "allreduce" "pair" */
 extern const char *const campaign_plan_names[]; /* by enum pairing_plan: "two-pass" ... */
 
 enum campaign_state { CAMPAIGN_RUNNING, CAMPAIGN_DONE, CAMPAIGN_ABANDONED };
@@ -108,8 +107,9 @@ struct campaign_group {
 
 struct campaign {
 	int64_t id;
-	int kind, plan; /* enum campaign_kind, enum pairing_plan */
-	char *domain;	/* or NULL */
+	struct campaign_measure measure;
+	int plan;     /* enum pairing_plan */
+	char *domain; /* or NULL */
 	char *reason, *who;
 	struct campaign_host *hosts;
 	size_t n_hosts;
@@ -138,7 +138,8 @@ struct campaign_guest {
 
 struct campaign_ask {
 	int64_t id;
-	int kind, plan;
+	struct campaign_measure measure;
+	int plan;
 	const char *domain, *reason, *who;
 	const struct campaign_guest *hosts;
 	size_t n_hosts;
@@ -234,7 +235,7 @@ const char *campaign_place(const struct campaign *c);
 /* The check that is measured. */
 static inline const char *campaign_check(const struct campaign *c)
 {
-	return c->kind == CAMPAIGN_PAIR ? "rnic_pair.write_bw" : "all_reduce.busbw";
+	return campaign_measure_name(&c->measure);
 }
 
 /* --- for the files of this room --- */

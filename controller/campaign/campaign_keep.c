@@ -12,7 +12,13 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-enum { KEPT_VERSION = 1, SMALL_MAX = 1 << 20 };
+/*
+ * A campaign in host memory is still written as version 1. An older controller would resume any
+ * other one in host memory too, so it gets a version that it refuses.
+ */
+enum { KEPT_VERSION_HOST = 1, KEPT_VERSION = 2 };
+
+enum { SMALL_MAX = 1 << 20 };
 
 static const char *const state_names[] = { "unknown", "known-good", "suspect", "gone", NULL };
 
@@ -121,7 +127,10 @@ static json_t *encode_leaves(const void *member)
 
 #define CAMPAIGN(member) offsetof(struct campaign, member)
 static const struct jfield campaign_fields[] = {
-	{ "kind", J_ENUM, CAMPAIGN(kind), J_REQUIRED, .names = campaign_kind_names },
+	{ "kind", J_ENUM, CAMPAIGN(measure.kind), J_REQUIRED, .names = campaign_kind_names },
+	/* Absent in version 1, which knew only host memory and verbs. */
+	{ "memory", J_ENUM, CAMPAIGN(measure.memory), 0, .names = campaign_memory_names },
+	{ "engine", J_ENUM, CAMPAIGN(measure.engine), 0, .names = campaign_engine_names },
 	{ "plan", J_ENUM, CAMPAIGN(plan), J_REQUIRED, .names = campaign_plan_names },
 	{ "domain", J_STRING, CAMPAIGN(domain), 0 },
 	{ "reason", J_STRING, CAMPAIGN(reason), J_REQUIRED },
@@ -192,6 +201,7 @@ json_t *campaign_keep(const struct campaign *c, const struct campaign_moment *no
 {
 	json_t *kept = jval_encode(campaign_fields, ARRAY_SIZE(campaign_fields), c);
 	json_t *hosts = json_array(), *groups = json_array();
+	const bool is_plain = c->measure.memory == CAMPAIGN_HOST_MEMORY;
 	size_t i;
 
 	for (i = 0; i < c->n_hosts; i++)
@@ -199,7 +209,8 @@ json_t *campaign_keep(const struct campaign *c, const struct campaign_moment *no
 			hosts, jval_encode(host_fields, ARRAY_SIZE(host_fields), &c->hosts[i]));
 	for (i = 0; i < c->n_groups; i++)
 		(void)json_array_append_new(groups, keep_group(&c->groups[i], now));
-	(void)json_object_set_new(kept, "v", json_integer(KEPT_VERSION));
+	(void)json_object_set_new(kept, "v",
+				  json_integer(is_plain ? KEPT_VERSION_HOST : KEPT_VERSION));
 	(void)json_object_set_new(kept, "at_us", json_integer((json_int_t)now->real_us));
 	(void)json_object_set_new(kept, "hosts", hosts);
 	(void)json_object_set_new(kept, "groups", groups);
@@ -322,10 +333,12 @@ int campaign_recall(int64_t id, const json_t *kept, const struct campaign_moment
 	const struct jval hosts = jval_get(&root, "hosts"), groups = jval_get(&root, "groups"),
 			  version = jval_get(&root, "v");
 	json_int_t v = 0;
-	int r = whole(&version, KEPT_VERSION, KEPT_VERSION, &v, err);
+	int r = whole(&version, KEPT_VERSION_HOST, KEPT_VERSION, &v, err);
 
 	if (r == 0)
 		r = jval_decode(&root, campaign_fields, ARRAY_SIZE(campaign_fields), 0, c, err);
+	if (r == 0)
+		r = campaign_measure_check(&c->measure, err);
 	if (r == 0 && (!c->reason || !c->who))
 		r = jval_fail(&root, err, "expected a reason and who asked");
 	if (r == 0)

@@ -490,7 +490,7 @@ int64_t campaigns_begin(struct service *s, const struct campaigns_ask *ask, stru
 	const struct settings_collectives *settings = &s->settings->collectives;
 	struct campaign_ask whole = {
 		.id = all->last_id + 1,
-		.kind = ask->kind,
+		.measure = ask->measure,
 		.plan = ask->plan,
 		.domain = ask->domain,
 		.reason = ask->reason,
@@ -585,7 +585,7 @@ static int64_t begin_retest(struct service *s, const struct actor_wanted *want, 
 	char *reason = xasprintf("%s of %s: retested with other hosts", want->check, want->node);
 	const struct campaigns_ask ask = {
 		.nodes = names,
-		.kind = starts_with(want->check, "all_reduce.") ? CAMPAIGN_ALLREDUCE : CAMPAIGN_PAIR,
+		.measure = campaign_measure_for(want->check),
 		.plan = PAIRING_TWO_PASS,
 		.reason = reason,
 		.who = WHO_AUTOMATIC,

@@ -14,6 +14,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "controller/campaign/campaign_measure.h"
 #include "lib/base/macro.h"
 
 struct controller_part;
@@ -36,7 +37,8 @@ struct campaigns_counts {
 struct campaigns_ask {
 	const char *domain;  /* or NULL */
 	const json_t *nodes; /* names, or NULL */
-	int kind, plan;	     /* enum campaign_kind, enum pairing_plan */
+	struct campaign_measure measure;
+	int plan; /* enum pairing_plan */
 	const char *reason, *who;
 	const char *tested; /* a host of which the policy wants to know; NULL: none */
 	size_t rounds_max;  /* 0: as many as the hosts may need */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "controller/campaign/campaign_measure.h"
 #include "controller/cluster/cluster_names.h"
 #include "controller/http/api.h"
 #include "controller/http/listen_address.h"
@@ -40,6 +41,7 @@ static const struct jfield collectives_fields[] = {
 	{ "label", J_STRING, COLLECTIVES(label), 0 },
 	{ "timeout", J_DURATION, COLLECTIVES(timeout_us), 0 },
 	{ "at-once", J_U64, COLLECTIVES(at_once), 0, 2, AT_ONCE_MOST },
+	{ "memory", J_ENUM, COLLECTIVES(memory), 0, .names = campaign_memory_names },
 };
 
 /* The same for the section `collectives`. */

@@ -47,6 +47,7 @@ struct settings_collectives {
 	char *label;	     /* of a node: its leaf switch; NULL: those that are well known */
 	uint64_t timeout_us; /* of one order */
 	uint64_t at_once;    /* hosts under test at a time */
+	int memory;	     /* enum campaign_memory, where a request or a check does not say */
 };
 
 struct settings {

@@ -124,7 +124,8 @@ int diagnosis_groups_begin(const struct diagnosis_groups_of *w, const struct dia
 	json_t *diagnosis = w->inv->diagnosis;
 	CLEANUP(json_freep) json_t *names = NULL;
 	CLEANUP(freep) char *reason = NULL;
-	struct campaigns_ask ask = { .kind = CAMPAIGN_ALLREDUCE,
+	const int memory = w->s->settings->collectives.memory;
+	struct campaigns_ask ask = { .measure = { CAMPAIGN_ALLREDUCE, memory, CAMPAIGN_VERBS },
 				     .plan = PAIRING_BISECT,
 				     .who = diagnosis_record_text(diagnosis, "who"),
 				     .rounds_max = diagnosis_rounds(w->inv->n_hosts) };

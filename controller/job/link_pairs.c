@@ -197,6 +197,13 @@ static uint64_t waits_us(const json_t *entry)
 	return MAX(stamp_of(entry, "since"), last_done_us(entry));
 }
 
+/* The two ends of a link, or hosts of a group two by two: in the memory that jobs here use. */
+static struct campaign_measure pair_measure(const struct link_pairs_of *w)
+{
+	return (struct campaign_measure){ CAMPAIGN_PAIR, w->s->settings->collectives.memory,
+					  CAMPAIGN_VERBS };
+}
+
 static int start(const struct link_pairs_of *w, json_t *entry, const json_t *run, json_t *thirds)
 {
 	const bool group = pair_record_kind(entry) == PAIR_RECORD_GROUP;
@@ -204,7 +211,7 @@ static int start(const struct link_pairs_of *w, json_t *entry, const json_t *run
 	CLEANUP(freep) char *reason = NULL;
 	CLEANUP(freep) char *ends = pair_record_names(run);
 	CLEANUP(freep) char *others = pair_record_names(thirds);
-	struct campaigns_ask ask = { .kind = CAMPAIGN_PAIR,
+	struct campaigns_ask ask = { .measure = pair_measure(w),
 				     .plan = PAIRING_EVERY_TWO,
 				     .who = WHO_AUTOMATIC };
 	struct err why = ERR_INIT;
@@ -214,7 +221,7 @@ static int start(const struct link_pairs_of *w, json_t *entry, const json_t *run
 	if (group) {
 		reason = xasprintf("%s is slow because of %s: which one is at fault?",
 				   w->inv->job_name, ends);
-		ask.kind = CAMPAIGN_ALLREDUCE;
+		ask.measure.kind = CAMPAIGN_ALLREDUCE;
 		ask.plan = PAIRING_BISECT;
 	} else {
 		reason = xasprintf("%s has slow transfers: which end of the link is at fault?",
@@ -367,9 +374,10 @@ static int tell_between(const struct link_pairs_of *w, const json_t *entry,
 	CLEANUP(freep)
 	char *place = xasprintf("domain:%s--%s", name_at(ends, 0),
 				name_at(ends, json_array_size(ends) - 1));
+	const struct campaign_measure measure = pair_measure(w);
 	const struct store_incident incident = {
 		.node = place,
-		.check = "rnic_pair.write_bw",
+		.check = campaign_measure_name(&measure),
 		.subject = names,
 		.level = VERDICT_WARN,
 		.action = policy_action_names[ACTION_ALERT],

@@ -28,7 +28,8 @@ enum {
 struct body {
 	char *domain, *reason, *by;
 	json_t *nodes;
-	int kind, plan;
+	struct campaign_measure measure;
+	int plan;
 };
 
 static void body_release(struct body *b)
@@ -63,7 +64,9 @@ static int decode_nodes(const struct jval *v, void *member, struct err *err)
 static const struct jfield fields[] = {
 	{ "domain", J_STRING, AT(domain), 0 },
 	{ "nodes", J_CUSTOM, AT(nodes), 0, .decode = decode_nodes },
-	{ "kind", J_ENUM, AT(kind), 0, .names = campaign_kind_names },
+	{ "kind", J_ENUM, AT(measure.kind), 0, .names = campaign_kind_names },
+	{ "memory", J_ENUM, AT(measure.memory), 0, .names = campaign_memory_names },
+	{ "engine", J_ENUM, AT(measure.engine), 0, .names = campaign_engine_names },
 	{ "plan", J_ENUM, AT(plan), 0, .names = campaign_plan_names },
 	{ "reason", J_STRING, AT(reason), J_REQUIRED },
 	{ "by", J_STRING, AT(by), 0 },
@@ -123,7 +126,8 @@ static void begun(struct service *s, struct call *call, int64_t id)
 void post_campaign(void *context, struct call *call)
 {
 	struct service *s = context;
-	CLEANUP(body_release) struct body body = { 0 };
+	CLEANUP(body_release)
+	struct body body = { .measure.memory = s->settings->collectives.memory };
 	CLEANUP(freep) char *who = NULL;
 	CLEANUP(freep) char *reason = NULL;
 	struct campaigns_ask ask;
@@ -140,7 +144,12 @@ void post_campaign(void *context, struct call *call)
 	}
 	who = operator_name(call_identity(call), body.by);
 	reason = utf8_clean(body.reason);
-	ask = (struct campaigns_ask){ body.domain, body.nodes, body.kind, body.plan, reason, who };
+	ask = (struct campaigns_ask){ .domain = body.domain,
+				      .nodes = body.nodes,
+				      .measure = body.measure,
+				      .plan = body.plan,
+				      .reason = reason,
+				      .who = who };
 	id = campaigns_begin(s, &ask, &err);
 	if (id < 0)
 		call_refuse(call, status_of((int)id), "%s", err.msg);

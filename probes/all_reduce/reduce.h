@@ -70,6 +70,7 @@ struct reduce_session {
 	/* The rail that is measured. */
 	struct coll *ring;
 	uint64_t rail;
+	bool connects;			 /* every rank has what it needs for this rail */
 	double window_s[REDUCE_WINDOWS]; /* from when this rank came to when it was through */
 	uint64_t window_ops;		 /* of each */
 	size_t n_windows;

@@ -86,6 +86,7 @@ void reduce_open(struct reduce_session *s, uint64_t rail, struct reduce_message 
 
 	reduce_shut(s);
 	s->rail = rail;
+	s->connects = false;
 	s->n_windows = 0;
 	s->sent_bytes = s->checks = s->wrong = 0;
 	s->sent_s = 0;
@@ -113,6 +114,7 @@ void reduce_unite(struct reduce_session *s, const char *id, const struct coll_wa
 	int r;
 
 	reduce_shut(s);
+	s->connects = true;
 	r = s->engine == REDUCE_NCCL && !side->err.code && !s->no_nccl.code && side->gpu
 		    ? reduce_nccl_unite(s, id, watch, &err)
 		    : err_set(&err, EPROTO, "asked to join a group of NCCL that is not open");
@@ -124,9 +126,11 @@ void reduce_join(struct reduce_session *s, const struct coll_offer *of_neighbour
 		 struct reduce_message *ret)
 {
 	struct err err = ERR_INIT;
-	int r = s->ring ? coll_ring_connect(s->ring, &of_neighbours->before, &of_neighbours->next,
-					    &err)
-			: err_set(&err, EPROTO, "asked to join a test that is not open");
+	int r;
+
+	s->connects = true;
+	r = s->ring ? coll_ring_connect(s->ring, &of_neighbours->before, &of_neighbours->next, &err)
+		    : err_set(&err, EPROTO, "asked to join a test that is not open");
 
 	*ret = reduce_message_init(REDUCE_READY);
 	ret->why = r < 0 ? why_of(s, &err) : xstrdup("");

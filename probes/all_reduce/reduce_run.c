@@ -37,17 +37,26 @@ void reduce_session_init(struct reduce_session *s)
 	}
 }
 
+/*
+ * A host whose GPUs cannot take part (no GPU, no dmabuf, no NCCL, confidential computing) lacks
+ * something, but no link has failed: "set-up" makes a campaign blame nobody.
+ */
+static enum sample_state state_of_failure(const struct reduce_session *s)
+{
+	const bool is_gpu = s->sides[0].options->memory == PAIR_MEMORY_GPU;
+
+	if (s->busy)
+		return SAMPLE_BUSY;
+	return s->nodes && (s->connects || !is_gpu) ? SAMPLE_ABORTED : SAMPLE_SET_UP;
+}
+
 int reduce_session_run(struct reduce_session *s, struct err *err)
 {
 	int r = s->rank == 0 ? reduce_lead(s, err) : reduce_follow(s, err);
 
 	reduce_shut(s);
 	if (r < 0)
-		(void)reduce_emit_rest(s,
-				       s->busy	  ? SAMPLE_BUSY
-				       : s->nodes ? SAMPLE_ABORTED
-						  : SAMPLE_SET_UP,
-				       s->why[0] ? s->why : err->msg);
+		(void)reduce_emit_rest(s, state_of_failure(s), s->why[0] ? s->why : err->msg);
 	return r;
 }
 

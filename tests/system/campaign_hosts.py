@@ -26,6 +26,11 @@ rules:
 """
 
 
+CHECKS = {("allreduce", "host", "verbs"): "all_reduce.busbw", ("pair", "host", "verbs"): "rnic_pair.write_bw",
+          ("allreduce", "gpu", "verbs"): "all_reduce.gpu_busbw", ("pair", "gpu", "verbs"): "rnic_pair.gpu_write_bw",
+          ("allreduce", "gpu", "nccl"): "all_reduce.nccl_busbw"}
+
+
 class Host:
     """`part` of the line rate; `way`: obeys, silent (takes orders, and answers none), busy; `hold`: seconds of a call for orders."""
     KINDS = ("allreduce", "pair")  # of the orders that it takes
@@ -49,7 +54,7 @@ class Host:
     def answer(self, order):
         peers = [self.fabric.hosts[p.rpartition(":")[0]] for p in order["peers"]]
         rate = RATE * min(p.part for p in peers) * (1 + 0.002 * (self.seq % 3))
-        check = {"allreduce": "all_reduce.busbw", "pair": "rnic_pair.write_bw"}[order["kind"]]
+        check = CHECKS[order["kind"], order["memory"], order["engine"]]
         values = [sample(check, "mlx5_0:1", rate, "B/s", code="rail:0", **{"with": [p.name for p in peers if p is not self]})]
         problems = [{"probe": "all-reduce", "code": "busy", "detail": "a job runs here", "stderr": ""}]
         busy = self.way == "busy"

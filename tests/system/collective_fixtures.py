@@ -20,7 +20,7 @@ import argparse, json, os, select, signal, socket, stat, sys, time
 from pathlib import Path
 
 p = argparse.ArgumentParser()
-for name in ("peers", "listen", "peer", "token-file", "budget", "busy"):
+for name in ("peers", "listen", "peer", "token-file", "budget", "busy", "memory", "engine"):
     p.add_argument("--" + name)
 p.add_argument("--rank", type=int)
 o = p.parse_args()

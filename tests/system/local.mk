@@ -5,7 +5,7 @@ EXTRA_DIST += tests/system/abuse.py tests/system/alertmanager_stub.py tests/syst
 	tests/system/collective_fixtures.py tests/system/conftest.py tests/system/controller_stub.py tests/system/cpu_groups.py tests/system/disk.py tests/system/fake_host.py \
 	tests/system/fake_rnic.py tests/system/fixtures_controller.py tests/system/fixtures_programs.py tests/system/gpu_fixtures.py \
 	tests/system/guest_steps.py tests/system/kube_fake.py tests/system/kustomized.py tests/system/localise_hosts.py tests/system/machines.py \
-	tests/system/openapi.py tests/system/processes.py tests/system/promtool.py tests/system/stub_jobs.py tests/system/stub_lists.py \
+	tests/system/nccl_hosts.py tests/system/openapi.py tests/system/processes.py tests/system/promtool.py tests/system/stub_jobs.py tests/system/stub_lists.py \
 	tests/system/tutorials.py tests/system/waiting.py tests/system/watch_fixtures.py tests/system/test_abi.py tests/system/test_actor_driver.py \
 	tests/system/test_admit.py tests/system/test_admit_believed.py tests/system/test_alerts.py tests/system/test_alerts_jobs.py \
 	tests/system/test_alerts_real.py tests/system/test_alerts_stopped.py tests/system/test_all_reduce.py tests/system/test_all_reduce_nccl.py tests/system/test_all_to_all.py \

@@ -3,64 +3,33 @@
 import json
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 from collective_fixtures import free_port
 from gpu_fixtures import gpu_libraries  # noqa: F401
 from guest_steps import needs
+from nccl_hosts import PORTS, nccl_host, write  # noqa: F401
 
 pytestmark = pytest.mark.once  # several processes that meet, each with its own fakes
-VERBS = "tests/fakes/verbs/libibverbs.so.1"
 CHECKS = ["all_reduce.nccl_busbw", "all_reduce.nccl_skew", "all_reduce.nccl_correct"]
-GPUS, PORTS = 2, ["mlx5_0", "mlx5_1"]
 BUDGET_S = 30
 
 
-def write(path, text):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"{text}\n")
-
-
-def make_host(root, counters):
-    """GPUs and RNICs on one node; ports that count what is sent are of the first RNIC."""
-    for i in range(GPUS):
-        for name, text in (("vendor", "0x10de"), ("class", "0x030200"), ("numa_node", 0), ("local_cpulist", "0-1")):
-            write(root / f"sys/bus/pci/devices/0000:{0x17 + i:02x}:00.0/{name}", text)
-    node = root / "sys/devices/system/node"
-    write(node / "online", "0")
-    write(node / "node0/cpulist", "0-1")
-    write(node / "node0/meminfo", "Node 0 MemTotal: 4194304 kB\nNode 0 MemFree: 2097152 kB")
-    write(root / "proc/4242424/comm", "python3")
-    for port in PORTS:
-        (root / f"sys/class/infiniband/{port}/ports/1").mkdir(parents=True)
-        for name in ("port_xmit_data", "port_rcv_data") if counters else ():
-            write(root / f"sys/class/infiniband/{port}/ports/1/counters/{name}", 0)
-    for name in ("run", "state"):
-        (root / name).mkdir()
-
-
 @pytest.fixture
-def hosts(build, gpu_libraries, configured, tmp_path):  # noqa: F811
+def hosts(build, nccl_host):  # noqa: F811
     """hosts("", "busy=1 pid=4242424") runs a rank for each, whose fakes are told so: [(exit status, samples, stderr)].
 
     options: more arguments of rank n; settings: more of the environment of all; counters: ports count, and the first RNIC's what NCCL sends."""
     needs(build, "assay-probe-all-reduce")
-    subprocess.run(["make", "-s", "-C", str(build), VERBS], check=True, capture_output=True)
 
     def start(*fakes, options=(), counters=False, **settings):
         peers = ",".join(f"127.0.0.1:{free_port()}" for _ in fakes)
         started = []
         for rank, words in enumerate(fakes):
-            root = tmp_path / f"host{rank}"
-            make_host(root, counters)
+            env = {**os.environ, **nccl_host(f"node-{rank}", words, counters), **settings}
+            root = Path(env["ASSAY_SYSROOT"])
             write(root / "token", "word")
-            env = {**os.environ, "ASSAY_SYSROOT": str(root), "ASSAY_RUN_DIR": str(root / "run"), "ASSAY_STATE_DIR": str(root / "state"),
-                   "ASSAY_FAKE_GPUS": f"count={GPUS} {words}", "ASSAY_FAKE_VERBS": " ".join(f"{port}=roce" for port in PORTS),
-                   "LD_LIBRARY_PATH": f"{gpu_libraries}:{(build / VERBS).parent}", "ASSAY_FAKE_NCCL_HOSTS": str(tmp_path),
-                   "ASSAY_FAKE_NCCL_TOLD": str(root / "told"), "ASSAY_NODE": f"node-{rank}",
-                   "ASSAY_FAKE_NCCL_COUNTERS": str(root / "sys/class/infiniband/mlx5_0/ports/1/counters") if counters else "", **settings}
-            if configured("enable-sanitizers"):
-                env["ASAN_OPTIONS"] = "verify_asan_link_order=0:" + os.environ.get("ASAN_OPTIONS", "")
             args = ["--peers", peers, "--rank", str(rank), "--force", "--token-file", str(root / "token"), "--memory", "gpu",
                     "--budget", f"{BUDGET_S}s", *(options[rank] if options else ["--engine", "nccl"])]
             started.append(subprocess.Popen([build / "assay-probe-all-reduce", *args], env=env, text=True, stdin=subprocess.DEVNULL,
@@ -83,7 +52,7 @@ def test_each_rail_is_a_group_of_one_gpu_of_each_host(hosts, tmp_path):
         assert all(s["params"].items() >= {"engine": "nccl", "version": "nccl 2.28.9", "memory": "gpu", "ranks": 3}.items() for s in samples)
         assert all((s["value"], s["ok"], s["n"]) == (1, True, 2) for s in samples if s["check"] == CHECKS[2])
         assert all(s["value"] > 0 and len(s["w"]) == 8 for s in samples if s["check"] == CHECKS[0])
-    told = (tmp_path / "host0/told").read_text().splitlines()
+    told = (tmp_path / "gpus-node-0/told").read_text().splitlines()
     assert {"NCCL_IB_HCA==mlx5_0:1,mlx5_1:1", "NCCL_IB_TC=106", "NCCL_IB_GID_INDEX=3", "NCCL_ALGO=Ring", "NCCL_PROTO=Simple", "NCCL_NET=IB",
             "NCCL_MNNVL_ENABLE=0"} <= set(told)
 
@@ -104,9 +73,9 @@ def test_a_host_that_dies_is_named_to_the_others(hosts):
 
 @pytest.mark.parametrize("words, state, note", [
     ("busy=0 pid=4242424", "busy", "pid 4242424 (python3) computes on gpu:"),
-    ("nccl=21300", "aborted", "libnccl.so.2 is version 21300; at least 21400 (2.14) is needed"),
-    ("init=100", "aborted", "the GPU driver failed to start: CUDA error 100"),
-    ("cc=1", "aborted", "confidential computing is on, and keeps RNICs out"),
+    ("nccl=21300", "set-up", "libnccl.so.2 is version 21300; at least 21400 (2.14) is needed"),
+    ("init=100", "set-up", "the GPU driver failed to start: CUDA error 100"),
+    ("cc=1", "set-up", "confidential computing is on, and keeps RNICs out"),
 ])
 def test_what_a_host_lacks_is_told_by_all_and_blames_nobody(hosts, words, state, note):
     for status, samples, err in hosts("", words):

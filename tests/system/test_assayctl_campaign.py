@@ -18,6 +18,7 @@ NAMES = [f"gpu-{i}" for i in range(6)]
     ("--nodes gpu-1,gpu-2 -r slow", {"nodes": ["gpu-1", "gpu-2"], "reason": "slow"}),
     ("--nodes ,gpu-1,,gpu-2, -r slow --kind pair --plan tournament",
      {"nodes": ["gpu-1", "gpu-2"], "reason": "slow", "kind": "pair", "plan": "tournament"}),
+    ("--nodes gpu-1,gpu-2 -r slow --memory gpu --engine nccl", {"nodes": ["gpu-1", "gpu-2"], "reason": "slow", "memory": "gpu", "engine": "nccl"}),
     ("--nodes gpu-1,gpu-2,gpu-3 -r slow --plan every-two", {"nodes": ["gpu-1", "gpu-2", "gpu-3"], "reason": "slow", "plan": "every-two"}),
 ])
 def test_what_is_asked_for_is_sent(run, stub, words, body):
@@ -32,6 +33,7 @@ def test_what_is_asked_for_is_sent(run, stub, words, body):
     ("campaign", "is incomplete"),
     ("campaign start --domain x", "campaign start requires --reason"),
     ("campaign start -r x --plan luck", "--plan: 'luck' is not one of two-pass, tournament, bisect, every-two"),
+    ("campaign start -r x --memory disk", "--memory: 'disk' is not one of host, gpu"),
     ("campaign start -r x --kind all", "--kind: 'all' is not one of allreduce, pair"),
     ("campaign show", "campaign show: no ID given"),
     ("campaign list --domain x", "campaign list has no --domain"),

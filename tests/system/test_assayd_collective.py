@@ -42,6 +42,18 @@ def test_what_the_probe_is_given(host, wait_until):
     assert TOKEN not in a.log()
 
 
+@pytest.mark.parametrize("kind, memory, engine", [("allreduce", "gpu", "nccl"), ("allreduce", "gpu", "verbs"), ("pair", "gpu", None)])
+def test_the_probe_is_told_which_memory_and_engine(host, wait_until, kind, memory, engine):
+    a = host("a")
+    a.stub.orders = [order(kind, memory=memory, engine=engine, seconds=20)]
+    probe = {"allreduce": "all-reduce", "pair": "rnic-pair"}[kind]
+    wait_until(lambda: a.saw(probe))
+    argv = a.saw(probe)["argv"]
+    told = {name: argv[argv.index(name) + 1] for name in ("--memory", "--engine") if name in argv}
+    assert told == {"--memory": memory, **({"--engine": "nccl"} if engine == "nccl" else {})}, argv
+    assert argv[argv.index("--token-file") + 1] == str(a.permit)
+
+
 def test_a_pair_meets_and_is_measured_in_full(host, wait_until):
     port, hosts = free_port(), [host("a"), host("b")]
     for rank, h in enumerate(hosts):

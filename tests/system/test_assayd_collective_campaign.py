@@ -9,6 +9,8 @@ import pytest
 from collective_fixtures import fake_probes, host  # noqa: F401
 from conftest import sample
 from fixtures_controller import controller  # noqa: F401
+from gpu_fixtures import gpu_libraries  # noqa: F401
+from nccl_hosts import nccl_host  # noqa: F401
 
 NAMES = ["gpu-0", "gpu-1", "gpu-2", "gpu-3"]
 
@@ -22,10 +24,12 @@ def addresses():
 
 @pytest.fixture
 def fleet(controller, host, addresses, run, says, profiles, wait_until, tmp_path):
-    """fleet(timeout) has four hosts below one switch that passed their own tests; .play(c) is a campaign of them at its end."""
+    """fleet(timeout) has four hosts below one switch that passed their own tests; .play(c) is a campaign of them at its end.
+
+    dress(name): the environment of a host whose probes are the real ones."""
     hosts = {}
 
-    def start(timeout="1m"):
+    def start(timeout="1m", dress=None):
         (tmp_path / "neighbors.yaml").write_text(json.dumps(
             {"v": 1, "switches": [{"name": "leaf-1", "nodes": ["gpu-*"]}], "addresses": addresses}))
         (tmp_path / "controller.yaml").write_text(json.dumps(
@@ -33,14 +37,15 @@ def fleet(controller, host, addresses, run, says, profiles, wait_until, tmp_path
         c = controller("--config", tmp_path / "controller.yaml")
         url, quick = f"http://127.0.0.1:{c.port}", profiles(quick=[{"name": "p", "exec": says("p", sample())}])
         for name in NAMES:
-            one = hosts[name] = host(name, controller=url, collectives={})
+            more = {"env": dress(name), "probes": None} if dress else {}
+            one = hosts[name] = host(name, controller=url, collectives={}, **more)
             run("assay", "run", "--profiles", quick, "--report", env=one.env)
         wait_until(lambda: all(c.get(f"/v1/nodes/{n}").json.get("connection") == "connected" for n in NAMES))
         wait_until(lambda: all(c.get(f"/v1/nodes/{n}").json["profile"] == "quick" for n in NAMES))
         return c
 
-    def play(c):
-        answer = c.call("POST", "/v1/campaigns", json.dumps({"reason": "a job was slow", "domain": "leaf-1"}).encode())
+    def play(c, **more):
+        answer = c.call("POST", "/v1/campaigns", json.dumps({"reason": "a job was slow", "domain": "leaf-1", **more}).encode())
         assert answer.status == 202, answer.body
         path = f"/v1/campaigns/{answer.json['id']}"
         wait_until(lambda: c.get(path).json["state"] != "running", what="the end of the campaign")
@@ -71,3 +76,21 @@ def test_a_host_that_is_busy_is_left_out_and_blames_nobody(fleet):
     # Each of the others was measured with somebody.
     measured = {n for g in groups_of(done) if g["state"] == "measured" for n in g["nodes"]}
     assert measured == {"gpu-0", "gpu-2", "gpu-3"}, done
+
+
+def test_gpus_of_the_hosts_are_measured_by_nccl_and_one_without_it_blames_nobody(fleet, nccl_host, wait_until):  # noqa: F811
+    """The real probe, on fakes of GPUs, RNICs and NCCL."""
+    def dress(name):
+        env = nccl_host(name, "nccl=21300" if name == "gpu-2" else "")
+        return {k: v for k, v in env.items() if k not in ("ASSAY_RUN_DIR", "ASSAY_STATE_DIR", "ASSAY_NODE")}  # assayd has its own
+
+    c = fleet(dress=dress)
+    done = fleet.play(c, memory="gpu", engine="nccl")
+    assert done["state"] == "done" and done["check"] == "all_reduce.nccl_busbw" and not [b for b in done["blames"] if b["kind"] != "undecided"], done
+    for group in groups_of(done):
+        if "gpu-2" in group["nodes"]:
+            assert group["state"] == "not-run" and "libnccl.so.2 is version 21300; at least 21400 (2.14) is needed" in group["why"], group
+        else:
+            assert group["state"] == "measured" and len(group["rails"]) == 2 and group["value"] > 0, group
+    measured = {n for g in groups_of(done) if g["state"] == "measured" for n in g["nodes"]}
+    assert measured >= {"gpu-0", "gpu-1", "gpu-3"}, done

@@ -210,6 +210,34 @@ def test_addresses_may_come_from_the_file_alone(fabric, tmp_path):
                      "gpu-2": ("gpu-2:7400", "the neighbors file has no address for this host")}
 
 
+def test_what_gpu_memory_shows_is_not_cleared_by_host_memory(fabric):
+    f = fabric("collectives: {memory: gpu}")
+    f.add(*NAMES)
+    f.hosts["gpu-3"].part = 0.5
+    done = f.play(nodes=NAMES)
+    assert (done["memory"], done["engine"], done["check"]) == ("gpu", "verbs", "all_reduce.gpu_busbw") and [b["node"] for b in done["blames"]] == ["gpu-3"]
+    assert wait_for(lambda: cordoned(f.c) == ["gpu-3"])
+    f.hosts["gpu-3"].part = 1.0
+    host = f.play(nodes=NAMES, memory="host")
+    assert (host["check"], host["blames"]) == ("all_reduce.busbw", []) and ("gpu-3", "all_reduce.gpu_busbw") in open_incidents(f.c)
+    assert f.play(nodes=NAMES, engine="nccl")["check"] == "all_reduce.nccl_busbw"
+    assert ("gpu-3", "all_reduce.gpu_busbw") in open_incidents(f.c), "NCCL is not verbs"
+    assert f.play(nodes=NAMES)["blames"] == []
+    assert wait_for(lambda: ("gpu-3", "all_reduce.gpu_busbw") not in open_incidents(f.c))
+
+
+def test_a_pair_that_is_slow_from_gpu_memory_is_tried_again_there(fabric):
+    f = fabric("labels: [{nodes: 'gpu-*', labels: {fabric.topograph.run/tier-0: leaf-1}}]")
+    f.add(*NAMES)
+    low = sample("rnic_pair.gpu_connect", "mlx5_0:1>mlx5_1:1", 0, "1", better="none", ok=False)
+    for _ in range(2):
+        assert f.hosts["gpu-2"].report(samples=[low]).status == 202
+    assert wait_for(lambda: [c for c in f.c.get("/v1/campaigns").json["items"] if c["state"] != "running"])
+    done = f.show("1")
+    assert (done["kind"], done["memory"], done["check"]) == ("pair", "gpu", "rnic_pair.gpu_write_bw"), done
+    assert {o["memory"] for h in f.hosts.values() for o in h.orders} == {"gpu"}
+
+
 @pytest.mark.parametrize("part", [0.5, 1.0])
 def test_a_link_that_flaps_is_tried_with_others_by_itself(fabric, part):
     """The policy's retest of what takes two hosts becomes a campaign: it is reproduced, or over."""

@@ -34,6 +34,9 @@ BODIES = [
     ({"reason": "x", "nodes": NAMES, "kind": "all"}, 422, "kind"),
     ({"reason": "x", "nodes": NAMES, "plan": "luck"}, 422, "plan"),
     ({"reason": "x", "nodes": NAMES, "kind": "pair", "plan": "bisect"}, 422, "bisect"),
+    ({"reason": "x", "nodes": NAMES, "memory": "disk"}, 422, "memory"),
+    ({"reason": "x", "nodes": NAMES, "engine": "nccl"}, 422, "engine nccl needs memory gpu"),
+    ({"reason": "x", "nodes": NAMES, "kind": "pair", "memory": "gpu", "engine": "nccl"}, 422, "use kind allreduce"),
     ({"reason": "x", "nodes": NAMES, "passed": NAMES}, 422, "passed"),
     (b" " * 200000, 413, ""),
 ]

@@ -107,7 +107,8 @@ static double rate_of(const struct lab *lab, const json_t *peers, size_t rail, b
 static void put(struct lab *lab, struct report *report, size_t rail, double rate)
 {
 	CLEANUP(freep) char *subject = xasprintf("mlx5_%zu:1", rail);
-	struct sample *s = report_put(report, campaign_check(lab->campaign), subject, rate);
+	const char *check = lab->check ? lab->check : campaign_check(lab->campaign);
+	struct sample *s = report_put(report, check, subject, rate);
 
 	s->code = xasprintf("rail:%zu", rail);
 }

@@ -19,6 +19,7 @@ enum lab_way {
 
 struct lab {
 	struct campaign *campaign;
+	const char *check; /* that hosts report; NULL: the one that is asked for */
 	size_t n, n_rails;
 	enum lab_way ways[LAB_HOSTS_MAX];
 	double part[LAB_HOSTS_MAX];		      /* of the line rate: 1 is good */

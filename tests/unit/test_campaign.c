@@ -224,24 +224,108 @@ static void what_is_no_campaign_is_refused_in_words(void)
 {
 	static const struct {
 		size_t n;
-		int kind, plan;
+		struct campaign_measure measure;
+		int plan;
 		const char *words;
 	} rows[] = {
-		{ 1, CAMPAIGN_ALLREDUCE, PAIRING_TWO_PASS, "fewer than two hosts" },
-		{ 2, CAMPAIGN_PAIR, PAIRING_BISECT, "does not work with pairs" },
-		{ 65, CAMPAIGN_ALLREDUCE, PAIRING_BISECT, "at most 64 in one collective" },
-		{ 65, CAMPAIGN_PAIR, PAIRING_EVERY_TWO, "plan every-two takes at most 64" },
+		{ 1, { CAMPAIGN_ALLREDUCE }, PAIRING_TWO_PASS, "fewer than two hosts" },
+		{ 2, { CAMPAIGN_PAIR }, PAIRING_BISECT, "does not work with pairs" },
+		{ 65, { CAMPAIGN_ALLREDUCE }, PAIRING_BISECT, "at most 64 in one collective" },
+		{ 65, { CAMPAIGN_PAIR }, PAIRING_EVERY_TWO, "plan every-two takes at most 64" },
+		{ 2,
+		  { CAMPAIGN_ALLREDUCE, CAMPAIGN_HOST_MEMORY, CAMPAIGN_NCCL },
+		  PAIRING_TWO_PASS,
+		  "engine nccl needs memory gpu" },
+		{ 2,
+		  { CAMPAIGN_PAIR, CAMPAIGN_GPU_MEMORY, CAMPAIGN_NCCL },
+		  PAIRING_TWO_PASS,
+		  "engine nccl does not work with pairs" },
 	};
 	struct err err = ERR_INIT;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP(lab_freep) struct lab *lab = lab_new(rows[i].n, 1, 8);
-		const struct campaign_ask ask = { .kind = rows[i].kind, .plan = rows[i].plan };
+		const struct campaign_ask ask = { .measure = rows[i].measure, .plan = rows[i].plan };
 
 		CHECK_EQ(lab_begin(lab, &ask, &err), -EINVAL);
 		CHECK_HAS(err.msg, rows[i].words);
 	}
+}
+
+static void an_order_says_which_memory_and_engine(void)
+{
+	static const struct {
+		struct campaign_measure measure;
+		const char *memory, *engine, *check;
+	} rows[] = {
+		{ { CAMPAIGN_ALLREDUCE }, "host", "verbs", "all_reduce.busbw" },
+		{ { CAMPAIGN_PAIR }, "host", "verbs", "rnic_pair.write_bw" },
+		{ { CAMPAIGN_PAIR, CAMPAIGN_GPU_MEMORY }, "gpu", "verbs", "rnic_pair.gpu_write_bw" },
+		{ { CAMPAIGN_ALLREDUCE, CAMPAIGN_GPU_MEMORY },
+		  "gpu",
+		  "verbs",
+		  "all_reduce.gpu_busbw" },
+		{ { CAMPAIGN_ALLREDUCE, CAMPAIGN_GPU_MEMORY, CAMPAIGN_NCCL },
+		  "gpu",
+		  "nccl",
+		  "all_reduce.nccl_busbw" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(lab_freep) struct lab *lab = lab_new(4, 2, 4);
+		const struct campaign_ask ask = { .measure = rows[i].measure };
+		CLEANUP(json_freep) json_t *order = NULL;
+
+		CHECK_EQ(lab_begin(lab, &ask, NULL), 0);
+		CHECK_STR(campaign_check(lab->campaign), rows[i].check);
+		CHECK(campaign_advance(lab->campaign, &lab->now, &lab->around));
+		order = campaign_order(lab->campaign, lab->name[0], &lab->now);
+		CHECK_STR(text(order, "memory"), rows[i].memory);
+		CHECK_STR(text(order, "engine"), rows[i].engine);
+	}
+}
+
+static void what_a_check_is_about_is_measured_again(void)
+{
+	static const struct {
+		const char *check, *name;
+	} rows[] = {
+		{ "all_reduce.busbw", "all_reduce.busbw" },
+		{ "all_reduce.link_bw", "all_reduce.busbw" },
+		{ "all_reduce.gpu_skew", "all_reduce.gpu_busbw" },
+		{ "all_reduce.nccl_correct", "all_reduce.nccl_busbw" },
+		{ "rnic_pair.connect", "rnic_pair.write_bw" },
+		{ "rnic_pair.gpu_write_lat", "rnic_pair.gpu_write_bw" },
+		{ "rnic.flapping", "rnic_pair.write_bw" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct campaign_measure measure = campaign_measure_for(rows[i].check);
+
+		CHECK_STR(campaign_measure_name(&measure), rows[i].name);
+	}
+}
+
+static void rates_in_host_memory_say_nothing_of_gpu_memory(void)
+{
+	CLEANUP(lab_freep) struct lab *lab = lab_new(4, 1, 4);
+	const struct campaign_ask ask = {
+		.measure = { CAMPAIGN_ALLREDUCE, CAMPAIGN_GPU_MEMORY, CAMPAIGN_VERBS },
+	};
+	size_t i;
+
+	/* As agents that do not know the key `memory` answer. */
+	lab->check = "all_reduce.busbw";
+	CHECK_EQ(lab_begin(lab, &ask, NULL), 0);
+	lab_play(lab);
+	for (i = 0; i < lab->campaign->n_groups; i++) {
+		CHECK_EQ(lab->campaign->groups[i].outcome, PAIRING_NOT_RUN);
+		CHECK_HAS(lab->campaign->groups[i].words, "no rate for any rail");
+	}
+	CHECK(lab->campaign->n_groups > 0);
 }
 
 static void hosts_that_are_gone_from_the_start_do_not_count(void)
@@ -315,6 +399,9 @@ static const struct test tests[] = {
 	TEST(nobody_answers_and_it_ends_all_the_same),
 	TEST(whoever_asks_may_want_fewer_rounds),
 	TEST(what_is_no_campaign_is_refused_in_words),
+	TEST(an_order_says_which_memory_and_engine),
+	TEST(what_a_check_is_about_is_measured_again),
+	TEST(rates_in_host_memory_say_nothing_of_gpu_memory),
 	TEST(hosts_that_are_gone_from_the_start_do_not_count),
 	TEST(one_that_is_abandoned_says_why_and_goes_on_no_more),
 	TEST(without_a_secret_nobody_is_asked_and_it_does_not_wait_for_ever),

@@ -79,6 +79,28 @@ static void all_that_is_kept_comes_back_and_no_secret_is_in_it(void)
 	CHECK_STR(written, text);
 }
 
+/* An older controller would go on in host memory: it must refuse the row. */
+static void a_campaign_in_gpu_memory_goes_on_there_and_not_in_an_older_controller(void)
+{
+	CLEANUP(lab_freep) struct lab *lab = lab_new(4, 2, 4);
+	CLEANUP(lab_freep) struct lab *plain = begun(4);
+	const struct campaign_ask ask = {
+		.measure = { CAMPAIGN_ALLREDUCE, CAMPAIGN_GPU_MEMORY, CAMPAIGN_NCCL },
+	};
+	CLEANUP(json_freep) json_t *kept = NULL, *of_plain = NULL;
+
+	CHECK_EQ(lab_begin(lab, &ask, NULL), 0);
+	kept = campaign_keep(lab->campaign, &lab->now);
+	of_plain = campaign_keep(plain->campaign, &plain->now);
+	CHECK_EQ(json_integer_value(json_object_get(kept, "v")), 2);
+	CHECK_EQ(json_integer_value(json_object_get(of_plain, "v")), 1);
+	CHECK(lab_turn(lab));
+	CHECK_EQ(restart(lab, NULL), 0);
+	CHECK_STR(campaign_check(lab->campaign), "all_reduce.nccl_busbw");
+	lab_play(lab);
+	CHECK_EQ(lab->campaign->n_blames, 0);
+}
+
 static void a_restart_after_each_turn_changes_no_verdict(void)
 {
 	size_t bad, i, turns;
@@ -254,7 +276,9 @@ static void what_is_not_whole_is_refused_and_breaks_nothing(void)
 	static const struct {
 		const char *key, *value, *words;
 	} rows[] = {
-		{ "v", "2", "v: expected 1 to 1" },
+		{ "v", "3", "v: expected 1 to 2" },
+		{ "memory", "\"disk\"", "memory" },
+		{ "engine", "\"nccl\"", "engine nccl needs memory gpu" },
 		{ "kind", "\"dance\"", "kind" },
 		{ "hosts", "[]", "hosts: expected 2 to 256" },
 		{ "hosts", "[{}, {}]", "hosts[0]" },
@@ -294,6 +318,7 @@ static void what_is_not_whole_is_refused_and_breaks_nothing(void)
 
 static const struct test tests[] = {
 	TEST(all_that_is_kept_comes_back_and_no_secret_is_in_it),
+	TEST(a_campaign_in_gpu_memory_goes_on_there_and_not_in_an_older_controller),
 	TEST(a_restart_after_each_turn_changes_no_verdict),
 	TEST(an_answer_from_before_a_restart_and_one_from_after_it_make_a_group),
 	TEST(a_group_without_all_answers_runs_anew_when_the_old_order_is_over),

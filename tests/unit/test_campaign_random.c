@@ -15,7 +15,7 @@ static struct lab *drawn(struct random *chance, size_t *ret_bad)
 	static const enum lab_way ways[] = { LAB_SILENT, LAB_AWAY, LAB_BUSY };
 	const size_t n = HOSTS_LEAST + random_below(chance, HOSTS_MOST - HOSTS_LEAST + 1);
 	struct lab *lab = lab_new(n, 1 + random_below(chance, 3), 1 + random_below(chance, n));
-	const struct campaign_ask ask = { .kind = (int)random_below(chance, 2),
+	const struct campaign_ask ask = { .measure.kind = (int)random_below(chance, 2),
 					  .at_once = 2 + random_below(chance, n) };
 	size_t i, most = (n - 1) / 2, bad = random_below(chance, MIN(most, (size_t)3) + 1);
 

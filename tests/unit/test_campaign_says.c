@@ -215,7 +215,7 @@ static void nothing_is_clear_where_nothing_was_measured(void)
 static void pairs_are_measured_likewise(void)
 {
 	CLEANUP(lab_freep) struct lab *lab = lab_new(6, 2, 6);
-	const struct campaign_ask ask = { .kind = CAMPAIGN_PAIR };
+	const struct campaign_ask ask = { .measure.kind = CAMPAIGN_PAIR };
 
 	lab->part[0] = 0.4;
 	CHECK_EQ(lab_begin(lab, &ask, NULL), 0);

@@ -110,12 +110,15 @@ static void a_meeting_has_its_hosts_rank_and_token(void)
 	CHECK_EQ(strv_len(o.meeting.passed), 4);
 	CHECK_EQ(o.meeting.rank, 2);
 	CHECK_STR(o.meeting.token, TOKEN);
+	CHECK_EQ(o.meeting.memory, ORDER_HOST_MEMORY);
+	CHECK_EQ(o.meeting.engine, ORDER_VERBS);
 	/* One of a pair is suspected: what passed is not asked for. */
 	CHECK_EQ(decode("{\"id\":\"p1\",\"kind\":\"pair\",\"peers\":[\"a:1\",\"b:1\"],\"rank\":0,"
-			"\"token\":\"" TOKEN "\"}",
+			"\"memory\":\"gpu\",\"token\":\"" TOKEN "\"}",
 			&pair, &err),
 		 0);
 	CHECK_EQ(strv_len(pair.meeting.passed), 0);
+	CHECK_EQ(pair.meeting.memory, ORDER_GPU_MEMORY);
 	CHECK(pair.meeting.passed != NULL);
 	order_release(&pair);
 	CHECK(!pair.meeting.peers && !pair.meeting.passed && !pair.meeting.token);
@@ -151,6 +154,11 @@ static const struct {
 	{ ALL(TWO, "[]", "0"), "o: passed: without 'a:1', which takes part" },
 	{ ALL(TWO, "[\"a:1\",\"b:2\"]", "0"), "o: passed: without 'b:1', which takes part" },
 	{ ALL(TWO, "[\"a:1\",\"b:1\",\"x\"]", "0"), "o: passed[2]: 'x': expected HOST:PORT" },
+	{ PAIR(TWO, "0,\"memory\":\"disk\""), "o: memory: 'disk'" },
+	{ PAIR(TWO, "0,\"memory\":\"gpu\",\"engine\":\"nccl\""),
+	  "o: engine: nccl: only for an allreduce in memory gpu" },
+	{ ALL(TWO, TWO, "0,\"engine\":\"nccl\""),
+	  "o: engine: nccl: only for an allreduce in memory gpu" },
 	{ "{\"id\":\"a\",\"kind\":\"allreduce\",\"peers\":" TWO ",\"rank\":0" REST,
 	  "o: passed: without 'a:1'" },
 };
