@@ -142,13 +142,13 @@ class Lab(Fabric):
 
 @pytest.fixture
 def labs(controller, tmp_path):  # noqa: F811
-    """labs(Lab, "the policy", ...) is a controller in mode enforce with its hosts; all of them end with the test."""
+    """labs(Lab, "the policy", settings="more: of controller.yaml", ...) is a controller in mode enforce with its hosts; all of them end with the test."""
     made = []
 
-    def start(kind, text, **more):
+    def start(kind, text, settings="", **more):
         policy, config, tokens = tmp_path / "policy.yaml", tmp_path / "controller.yaml", tmp_path / "tokens.yaml"
         policy.write_text(text)
-        config.write_text(f"v: 1\npolicy: {policy}\nreport-burst: 1000\n")
+        config.write_text(f"v: 1\npolicy: {policy}\nreport-burst: 1000\n{settings}\n")
         roles = {ADMIN: "role: admin", SENDER: 'role: submit, jobs: "research/*"', READER: "role: read", OPERATOR: "role: operate, name: ada"}
         tokens.write_text("v: 1\ntokens:\n" + "".join(f"  - {{sha256: {hashlib.sha256(t.encode()).hexdigest()}, {r}}}\n" for t, r in roles.items()))
         made.append(kind(controller, ("--config", config, "--mode", "enforce", "--tokens", tokens), **more))

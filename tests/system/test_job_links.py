@@ -120,9 +120,9 @@ def lab(labs):  # noqa: F811
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("bad", ENDS)
-def test_the_end_that_is_slow_with_third_hosts_too_is_cordoned_and_the_other_acquitted(lab, bad):
-    f = lab()
+@pytest.mark.parametrize("bad, memory, check", [(ENDS[0], "host", "rnic_pair.write_bw"), (ENDS[1], "gpu", "rnic_pair.gpu_write_bw")])
+def test_the_end_that_is_slow_with_third_hosts_too_is_cordoned_and_the_other_acquitted(lab, bad, memory, check):
+    f = lab(settings="collectives: {memory: %s}" % memory)
     good = next(n for n in ENDS if n != bad)
     f.hosts[bad].part = 0.5
     assert wait_for(lambda: f.record().get("state") == "open", WAIT_S), f.c.log()
@@ -134,9 +134,9 @@ def test_the_end_that_is_slow_with_third_hosts_too_is_cordoned_and_the_other_acq
     assert pairs["ends"] == ENDS and pairs["thirds"] == THIRDS and pairs["verdicts"] == {bad: "bad", good: "good"}, pairs
     assert sorted(t["node"] for t in over["tests"]) == ENDS
     campaign = f.show(pairs["runs"][0]["campaign"])
-    assert (campaign["kind"], campaign["plan"]) == ("pair", "every-two") and {n["node"] for n in campaign["nodes"]} == {*ENDS, *THIRDS}
+    assert (campaign["kind"], campaign["plan"], campaign["memory"], campaign["check"]) == ("pair", "every-two", memory, check) and {n["node"] for n in campaign["nodes"]} == {*ENDS, *THIRDS}
     (cordon,) = [a for a in f.c.get("/v1/actions?limit=1000").json["items"] if a["action"] == "cordon"]
-    assert f"{JOB} is slow because of it" in cordon["reason"] and "rnic_pair.write_bw" in cordon["evidence"]["text"], cordon
+    assert f"{JOB} is slow because of it" in cordon["reason"] and check in cordon["evidence"]["text"], cordon
 
 
 @pytest.mark.once
