@@ -7,6 +7,7 @@
 
 #include "agents/assay/commands.h"
 #include "agents/assay/topology_draw.h"
+#include "agents/assay/topology_matrix.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
@@ -14,17 +15,20 @@
 #include "lib/sys/usage.h"
 #include "lib/topology/topology.h"
 
-enum { STATUS_USAGE = 2, STATUS_UNSURE = 3, OPT_FROM = 0x100 };
+enum { STATUS_USAGE = 2, STATUS_UNSURE = 3, OPT_FROM = 0x100, OPT_MATRIX };
 
 struct topology_options {
 	const char *from;
 	enum output output;
+	bool matrix;
 	struct err err;
 };
 
 static const struct argp_option option_table[] = {
 	{ "from", OPT_FROM, "FILE", 0, "hwloc XML, or topology/1 JSON (*.json), of another host",
 	  0 },
+	{ "matrix", OPT_MATRIX, NULL, 0,
+	  "How close GPUs and RNICs are to each other, as in nvidia-smi topo -m", 0 },
 	{ "output", 'o', "FORMAT", 0, "table (default), json or kv", 0 },
 	{ 0 },
 };
@@ -36,6 +40,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case OPT_FROM:
 		o->from = arg;
+		return 0;
+	case OPT_MATRIX:
+		o->matrix = true;
 		return 0;
 	case 'o':
 		return -output_option(arg, &o->output, &o->err);
@@ -58,15 +65,17 @@ static bool speaks_utf8(void)
 	return value && (strcasestr(value, "utf-8") || strcasestr(value, "utf8"));
 }
 
-static void show(const struct topology *t, enum output output)
+static void show(const struct topology *t, const struct topology_options *o)
 {
 	CLEANUP(json_freep) json_t *value = topology_encode(t);
 	struct topology_draw how = { .colour = term_wants_colour(stdout), .utf8 = speaks_utf8() };
 
-	if (output == OUTPUT_TABLE)
-		topology_draw(t, &how, stdout);
+	if (o->output != OUTPUT_TABLE)
+		command_print(value, o->output);
+	else if (o->matrix)
+		topology_matrix(t, how.colour, stdout);
 	else
-		command_print(value, output);
+		topology_draw(t, &how, stdout);
 }
 
 int cmd_topology(int argc, char **argv)
@@ -94,6 +103,6 @@ int cmd_topology(int argc, char **argv)
 		command_complain("assay topology", &o.err);
 		return r == -ENOTSUP ? STATUS_UNSURE : STATUS_USAGE;
 	}
-	show(&t, o.output);
+	show(&t, &o);
 	return command_written();
 }

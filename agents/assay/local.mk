@@ -3,7 +3,8 @@
 
 # `assay topology`.
 noinst_LIBRARIES += libtopologycommand.a
-libtopologycommand_a_SOURCES = agents/assay/cmd_topology.c agents/assay/topology_draw.c agents/assay/topology_draw.h
+libtopologycommand_a_SOURCES = agents/assay/cmd_topology.c agents/assay/topology_draw.c agents/assay/topology_draw.h \
+	agents/assay/topology_matrix.c agents/assay/topology_matrix.h
 bin_PROGRAMS += assay
 libcommands_a_SOURCES += agents/assay/cmd_admit.c agents/assay/cmd_completion.c agents/assay/cmd_config.c agents/assay/cmd_explain.c \
 	agents/assay/cmd_keep.c agents/assay/cmd_list.c agents/assay/cmd_localise.c agents/assay/cmd_run.c \

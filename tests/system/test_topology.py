@@ -81,6 +81,39 @@ def test_a_narrow_uplink_is_named(topology, host, run, switch):
     assert f"{link.split('^')[0]} at Gen5 x8, 31.5 GB/s instead of Gen5 x16, 63.0 GB/s" in last
 
 
+def matrix_of(run, path):
+    done = run("assay", "topology", "--matrix", "--from", path)
+    assert (done.returncode, done.stderr) == (0, "")
+    head, *lines = done.stdout.splitlines()
+    columns, words = head.split(), [line.split() for line in lines[:lines.index("")]]
+    return {(row[0], column): word for row in words for column, word in zip(columns, row[1:])}, lines[-1]
+
+
+def test_the_matrix_has_the_words_of_nvidia_smi(topology, host, run):
+    topology()  # skips without hwloc
+    matrix, sentence = matrix_of(run, host())
+    assert [matrix["GPU0", other] for other in ("GPU0", "GPU1", "GPU2", "GPU4", "mlx5_0", "mlx5_2", "mlx5_7", "NUMA", "PCI")] == [
+        "X", "PIX", "NODE", "SYS", "PIX", "NODE", "SYS", "0", "0000:1a:00.0"]
+    assert all(matrix[a, b] == matrix[b, a] for a, b in matrix if b not in ("NUMA", "PCI"))
+    assert sentence == "Each GPU has an RNIC below the same PCIe root port."
+
+
+def test_a_gpu_whose_socket_has_no_rnic_is_named(topology, host, run, tmp_path):
+    value = topology(host())
+    gone = {f"rnic:mlx5_{i}" for i in range(4, 8)}
+    path = tmp_path / "far.json"
+    path.write_text(json.dumps({**value, "nodes": [n for n in value["nodes"] if n["id"] not in gone],
+                                "links": [link for link in value["links"] if link["a"] not in gone]}))
+    assert matrix_of(run, path)[1] == "GPU4, GPU5, GPU6, GPU7 have no RNIC on the same socket: GPUDirect traffic crosses sockets."
+
+
+def test_the_matrix_of_a_guest_and_of_this_host_says_what_is_unknown(topology, host, run):
+    topology()
+    matrix, sentence = matrix_of(run, host("--hidden"))
+    assert {word for (a, b), word in matrix.items() if a != b and b not in ("NUMA", "PCI")} == {"-"} and "hides its PCIe bridges" in sentence
+    assert run("assay", "topology", "--matrix").returncode == 0
+
+
 def test_json_of_a_host_is_read_again(topology, host, tmp_path):
     value = topology(host())
     path = tmp_path / "host.json"
