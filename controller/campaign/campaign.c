@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rounds and their groups. */
+/* The rounds of a campaign and their groups. */
 #include "controller/campaign/campaign.h"
 
 #include <errno.h>
@@ -15,8 +15,6 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/report/report.h"
-
-/* How a campaign begins and ends. */
 
 const char *const campaign_plan_names[] = { "two-pass", "tournament", "bisect", "every-two", NULL };
 const char *const campaign_state_names[] = { "running", "done", "abandoned", NULL };
@@ -168,8 +166,6 @@ void campaign_order_id(const struct campaign *c, const struct campaign_group *g,
 		(void)snprintf(ret + n, CAMPAIGN_ID_SIZE - (size_t)n, "-%u", g->attempt + 1);
 }
 
-/* A campaign as the API shows it, and the orders of its groups. */
-
 /* --- orders --- */
 
 static const struct campaign_group *group_to_tell(const struct campaign *c, size_t host,
@@ -231,7 +227,7 @@ json_t *campaign_order(struct campaign *c, const char *node, const struct campai
 	clock_stamp(now->real_us, stamp);
 	clock_stamp(now->real_us + c->timeout_us - (now->mono_us - g->since_us), deadline);
 	peers = addresses(c, g);
-	/* Whoever did not pass its own tests is gone, and in no group. */
+	/* A host that did not pass its own tests is gone, and in no group. */
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:O, s:o, s:i, s:s}", "id", id, "kind",
 			 campaign_kind_names[c->measure.kind], "memory",
 			 campaign_memory_names[c->measure.memory], "engine",
@@ -240,7 +236,7 @@ json_t *campaign_order(struct campaign *c, const char *node, const struct campai
 			 g->token);
 }
 
-/* --- what is shown --- */
+/* --- JSON for the API --- */
 
 static json_t *host_json(const struct campaign_host *host)
 {
@@ -248,7 +244,7 @@ static json_t *host_json(const struct campaign_host *host)
 	size_t n = PAIRING_RAILS_MAX, rail;
 
 	while (n > 1 && streq(host->leaf[n - 1], host->leaf[0]))
-		n--; /* the same one for all */
+		n--; /* the same switch for all rails: list it once */
 	for (rail = 0; rail < n; rail++)
 		(void)json_array_append_new(leaves, json_text(host->leaf[rail]));
 	return json_pack("{s:s, s:s, s:o, s:b, s:o}", "node", host->name, "address", host->address,
@@ -347,15 +343,15 @@ json_t *campaign_json(const struct campaign *c)
 		"rounds", rounds_json(c), "blames", blames, "sentence", json_text(c->sentence));
 }
 
-/* --- what the pairing is told --- */
+/* --- the view for lib/pairing --- */
 
-/* As many as any host has a switch for, or any group has measured. */
+/* The highest rail that a host has a switch for or a group has measured, plus 1. */
 static size_t rails_of(const struct campaign *c)
 {
 	size_t n = 1, i, rail;
 
 	for (i = 0; i < c->n_hosts; i++) {
-		/* The same switch for all of them tells nothing of how many there are. */
+		/* The same switch on all rails does not tell how many rails there are. */
 		for (rail = 1; rail < PAIRING_RAILS_MAX; rail++) {
 			if (c->hosts[i].leaf[rail] &&
 			    !streq(c->hosts[i].leaf[rail], c->hosts[i].leaf[0]))
@@ -378,7 +374,7 @@ static struct pairing_result result_of(const struct campaign_group *g, size_t n_
 		.n = g->n,
 		.rail = g->rail,
 		.outcome = g->outcome,
-		/* All rails at once go as fast as the slowest of them lets them. */
+		/* With all rails at once, the slowest one limits the others. */
 		.value = g->rail < 0 ? g->least * (double)n_rails : g->least,
 	};
 
@@ -451,7 +447,7 @@ static void finish(struct campaign *c, const struct campaign_moment *now)
 	c->sentence = campaign_sentence(c);
 }
 
-/* The next round, or the end. */
+/* Begins the next round, or ends the campaign. */
 static void step(struct campaign *c, const struct campaign_moment *now)
 {
 	CLEANUP(freep) struct pairing_step *next = xcalloc(1, sizeof(*next));
@@ -490,7 +486,7 @@ uint64_t campaign_patience_us(const struct campaign *c)
 	return c->timeout_us + MIN(c->timeout_us, CAMPAIGN_LATE_US);
 }
 
-/* Not all of it came over a restart: as if it had never begun, under another name. */
+/* A restart lost part of the group: start over as if it had never begun, under a new id. */
 static void run_anew(struct campaign_group *g, uint64_t mono_us)
 {
 	size_t i;
@@ -526,7 +522,7 @@ static bool settle_due(struct campaign *c, uint64_t mono_us)
 	return any;
 }
 
-/* The first member that cannot be asked; SIZE_MAX: all can. */
+/* Returns the first member that cannot be asked, or SIZE_MAX if all can. */
 static size_t who_is_away(const struct campaign *c, const struct campaign_group *g,
 			  const struct campaign_around *around, const char **ret_why)
 {
@@ -543,7 +539,7 @@ static size_t who_is_away(const struct campaign *c, const struct campaign_group 
 	return SIZE_MAX;
 }
 
-/* It will not run: one of them cannot be asked. */
+/* The group will not run, because host `who` cannot be asked. */
 static void give_up(struct campaign *c, struct campaign_group *g, size_t who, const char *why)
 {
 	g->phase = GROUP_OVER;
@@ -552,7 +548,7 @@ static void give_up(struct campaign *c, struct campaign_group *g, size_t who, co
 	campaign_drop(&c->hosts[who], why);
 }
 
-/* True when it began, or never will. */
+/* Returns true if the group has started, or never will. */
 static bool start(struct campaign *c, struct campaign_group *g, const struct campaign_moment *now,
 		  const struct campaign_around *around)
 {
@@ -623,7 +619,7 @@ bool campaign_advance(struct campaign *c, const struct campaign_moment *now,
 {
 	bool any = false;
 
-	/* Rounds are bounded, and each turn ends a round or waits for one. */
+	/* Terminates: each pass ends a round or breaks, and the number of rounds is bounded. */
 	while (c->state == CAMPAIGN_RUNNING) {
 		any |= settle_due(c, now->mono_us);
 		any |= start_waiting(c, now, around);

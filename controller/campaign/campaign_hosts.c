@@ -17,11 +17,11 @@
 #include "lib/judge/verdict.h"
 #include "lib/report/report.h"
 
-/* Labels that name the leaf switch of a node: Topograph 1.0 and later, and before that. */
+/* Labels that name the leaf switch of a node: of Topograph 1.0 and later, and of older ones. */
 static const char *const usual_labels[] = { "fabric.topograph.run/tier-0",
 					    "network.topology.nvidia.com/leaf" };
 
-/* The check of these needs others: what they say of a host does not keep it from being tried again. */
+/* Checks that need other hosts: failing one does not keep a host from being tried again. */
 static const char *const shared_checks[] = { "all_reduce.", "rnic_pair.", "rnic.flapping" };
 
 static const char *keep(struct campaign_party *p, const char *text)
@@ -92,7 +92,7 @@ static bool is_shared(const char *check)
 	return i < ARRAY_SIZE(shared_checks);
 }
 
-/* What it failed by itself, new memory; NULL: nothing. */
+/* Returns which of its own tests the host failed, or NULL. The caller frees it. */
 static char *failed_alone(const struct verdict *runs, int n)
 {
 	int i;
@@ -120,7 +120,10 @@ static bool was_tested(const struct verdict *runs, int n)
 	return i < n;
 }
 
-/* Why it may not: collectives come after the tests of each host alone. New memory, or NULL. */
+/*
+ * Returns why the host may not take part, or NULL: it has to pass its own tests before it runs
+ * collectives. The caller frees it.
+ */
 static char *why_not(struct service *s, const json_t *node)
 {
 	const char *name = json_string_value(json_object_get(node, "node"));
@@ -145,7 +148,7 @@ static char *why_not(struct service *s, const json_t *node)
 	return why;
 }
 
-/* Where the others find it, without a port; NULL: it is not known. Borrowed. */
+/* Returns the address at which other hosts reach it, without a port, or NULL. Borrowed. */
 static const char *address_of(struct service *s, const char *node)
 {
 	const char *of_cluster = actor_address(s->act, node);
@@ -186,7 +189,7 @@ static int add(struct service *s, const json_t *node, struct campaign_party *p, 
 	return 0;
 }
 
-/* --- who --- */
+/* --- which hosts --- */
 
 static bool is_there(const struct campaign_party *p, const char *name)
 {
@@ -219,7 +222,7 @@ static int find_named(struct service *s, const json_t *nodes, struct campaign_pa
 struct seeking {
 	struct service *s;
 	const char *domain;
-	json_t *names; /* found; one more than there may be, at most */
+	json_t *names; /* found; at most CAMPAIGN_HOSTS_MAX + 1 */
 };
 
 static bool is_one(const struct switches *found, const char *domain)
@@ -231,7 +234,10 @@ static bool is_one(const struct switches *found, const char *domain)
 	return rail < PAIRING_RAILS_MAX;
 }
 
-/* Is the host below that switch, or of that domain of the budgets? `heard`: so its RNICs say. */
+/*
+ * Returns true if the host is below that switch or in that domain of the policy. `heard`: its RNICs
+ * received the switch's LLDP.
+ */
 static bool is_in(const struct seeking *seek, const char *name, bool heard)
 {
 	const char *label = seek->s->rules.policy.domain_label;

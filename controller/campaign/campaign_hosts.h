@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who may take part in a campaign, and where they are: switches by what the operator's file
- * says (rail_map.h), else a label of the node, else the switch that its RNICs heard of by LLDP;
- * addresses by the host's name or by the file.
+ * Which hosts may take part in a campaign, and where they are. The switches come from the
+ * operator's file (rail_map.h), else from a label of the node, else from what its RNICs received by
+ * LLDP. The address is the host's name, or comes from the cluster or the file, as the settings say.
  */
 #pragma once
 
@@ -15,24 +15,28 @@ struct err;
 struct service;
 
 struct campaign_party {
-	struct campaign_guest guests[CAMPAIGN_HOSTS_MAX]; /* texts in `pool` */
+	struct campaign_guest guests[CAMPAIGN_HOSTS_MAX]; /* strings in `pool` */
 	size_t n;
 	struct pool pool;
 };
 
 /*
- * Those that `nodes` (an array of names) names, or, when it is NULL, all of the switch or domain
- * `domain`. One that has not passed its own tests is PAIRING_GONE, with the reason. -ENOENT for a
- * host or domain that is not known, -E2BIG for more than CAMPAIGN_HOSTS_MAX, -EBUSY while switches
- * are still read from the topologies that an older version left; others of the store.
+ * Finds the hosts named in `nodes` (an array), or if that is NULL, all hosts of the switch or
+ * domain `domain`. A host that may not take part, as one that has not passed its own tests, is
+ * PAIRING_GONE, and its `why` says why. Returns -ENOENT for an unknown host or domain, -E2BIG for
+ * more than CAMPAIGN_HOSTS_MAX hosts, -EBUSY while switches are still being read from topologies
+ * stored by an older version, or an error of the store.
  */
 int campaign_party_find(struct service *s, const char *domain, const json_t *nodes,
 			struct campaign_party *ret, struct err *err);
 
-/* Where the host is: its switch (of rail 0), else its domain of the budgets. New memory, or NULL. */
+/*
+ * Returns where the host is: its switch of rail 0, else its domain by the policy's domain label,
+ * else NULL. The caller frees it.
+ */
 char *campaign_party_place(struct service *s, const char *node);
 
-/* -EBUSY with a sentence when it shares a host or a switch with one under way. */
+/* Returns -EBUSY with a sentence if `c` is running and has a host or a switch in common with it. */
 int campaign_party_apart(const struct campaign_party *party, const struct campaign *c,
 			 struct err *err);
 void campaign_party_release(struct campaign_party *p);

@@ -14,7 +14,7 @@
 
 /*
  * A campaign in host memory is still written as version 1. An older controller would resume any
- * other one in host memory too, so it gets a version that it refuses.
+ * other campaign in host memory, so those get a version that it refuses.
  */
 enum { KEPT_VERSION_HOST = 1, KEPT_VERSION = 2 };
 
@@ -22,7 +22,7 @@ enum { SMALL_MAX = 1 << 20 };
 
 static const char *const state_names[] = { "unknown", "known-good", "suspect", "gone", NULL };
 
-/* --- kinds of members that others do not have --- */
+/* --- member types that lib/json does not have --- */
 
 static int whole(const struct jval *v, json_int_t least, json_int_t most, json_int_t *ret,
 		 struct err *err)
@@ -177,7 +177,7 @@ static const struct jfield side_fields[] = {
 	{ "words", J_STRING, SIDE(words), 0 },
 };
 
-/* --- keeping --- */
+/* --- saving --- */
 
 static json_t *keep_group(const struct campaign_group *g, const struct campaign_moment *now)
 {
@@ -189,7 +189,7 @@ static json_t *keep_group(const struct campaign_group *g, const struct campaign_
 		(void)json_array_append_new(
 			sides, jval_encode(side_fields, ARRAY_SIZE(side_fields), &g->sides[i]));
 	(void)json_object_set_new(group, "sides", sides);
-	/* Its token is a secret of those who have it: nobody is told this order again. */
+	/* The token is a secret of its members and not saved, so this order is not sent again. */
 	if (g->phase == GROUP_RUNNING)
 		(void)json_object_set_new(
 			group, "ordered_us",
@@ -217,7 +217,7 @@ json_t *campaign_keep(const struct campaign *c, const struct campaign_moment *no
 	return kept;
 }
 
-/* --- recalling --- */
+/* --- restoring --- */
 
 static int recall_hosts(const struct jval *v, struct campaign *c, struct err *err)
 {
@@ -259,12 +259,12 @@ static int recall_sides(const struct jval *v, const struct campaign *c, struct c
 			r = jval_fail(&one, err, "not one of its hosts, or listed twice");
 		g->members[i] = side->host;
 		g->n = i + 1;
-		side->told_us = 1; /* it may have been told: its answer counts */
+		side->told_us = 1; /* it may have its order: its answer counts */
 	}
 	return r;
 }
 
-/* So long ago it was ordered; a clock that was set makes it no longer than a group waits. */
+/* Returns how long ago the group was ordered, bounded in case the clock was set. */
 static uint64_t age_of(const struct jval *group, const struct campaign *c,
 		       const struct campaign_moment *now)
 {
@@ -309,7 +309,7 @@ static int recall_groups(const struct jval *v, struct campaign *c,
 	return r;
 }
 
-/* Is it worth going on? */
+/* Returns -ECANCELED if the campaign is too old, or was resumed too often. */
 static int check_age(const struct jval *root, const struct campaign *c,
 		     const struct campaign_moment *now, struct err *err)
 {

@@ -11,7 +11,7 @@ const char *const campaign_kind_names[] = { "allreduce", "pair", NULL };
 const char *const campaign_memory_names[] = { "host", "gpu", NULL };
 const char *const campaign_engine_names[] = { "verbs", "nccl", NULL };
 
-/* The first prefix that a check has says what it is about: the longer ones come first. */
+/* The first prefix that matches a check counts, so longer ones come first. */
 static const struct {
 	struct campaign_measure measure;
 	const char *prefix, *name;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a campaign measures: which test, in which memory, by which engine. Each combination that
- * the probes know has a check of its own, so a good result in host memory never clears a
- * finding about GPU memory (docs/all-reduce.md, docs/collectives.md).
+ * What a campaign measures: which test, in which memory, with which engine. Each combination that
+ * the probes support has its own check, so a good result in host memory never clears a finding
+ * about GPU memory (docs/all-reduce.md, docs/collectives.md).
  */
 #pragma once
 
@@ -12,7 +12,7 @@ enum campaign_kind { CAMPAIGN_ALLREDUCE, CAMPAIGN_PAIR };
 enum campaign_memory { CAMPAIGN_HOST_MEMORY, CAMPAIGN_GPU_MEMORY };
 enum campaign_engine { CAMPAIGN_VERBS, CAMPAIGN_NCCL };
 
-/* By the enums above, NULL-terminated; also the values of an order (docs/formats.md). */
+/* Indexed by the enums above, NULL-terminated; also the values in an order (docs/formats.md). */
 extern const char *const campaign_kind_names[];	  /* "allreduce" "pair" */
 extern const char *const campaign_memory_names[]; /* "host" "gpu" */
 extern const char *const campaign_engine_names[]; /* "verbs" "nccl" */
@@ -21,14 +21,14 @@ struct campaign_measure {
 	int kind, memory, engine;
 };
 
-/* -EINVAL with a sentence if no probe measures this combination. */
+/* Returns -EINVAL with a sentence if no probe measures this combination. */
 int campaign_measure_check(const struct campaign_measure *m, struct err *err);
 
-/* The check that members report, such as "all_reduce.gpu_busbw"; NULL if there is none. */
+/* Returns the check that members report, such as "all_reduce.gpu_busbw", or NULL if none. */
 const char *campaign_measure_name(const struct campaign_measure *m);
 
 /*
- * What measures again what `check` is about: for "rnic_pair.gpu_write_lat" a pair in GPU
- * memory. Pairs in host memory for checks of other families.
+ * Returns the measurement that retests `check`: for "rnic_pair.gpu_write_lat", pairs in GPU memory.
+ * Pairs in host memory for checks of other families.
  */
 struct campaign_measure campaign_measure_for(const char *check);

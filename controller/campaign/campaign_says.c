@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a campaign that is done says of its hosts, and of what they share. */
+/* What a finished campaign says about its hosts, and about the switches and domain they share. */
 #include "controller/campaign/campaign_says.h"
 
 #include <math.h>
@@ -13,10 +13,10 @@
 
 enum { WORDS_MAX = 1024, SUBJECT_SIZE = 16 };
 
-/* Of hosts of which nobody knows where they are. */
+/* The place of hosts whose switch and domain are unknown. */
 #define NO_PLACE "no domain"
 
-/* --- who is named --- */
+/* --- which hosts are named --- */
 
 static bool is_certain(const struct pairing_blame *b)
 {
@@ -28,7 +28,7 @@ static bool is_of_host(const struct pairing_blame *b)
 	return is_certain(b) && b->kind != PAIRING_BLAME_LEAF;
 }
 
-/* Is anything said against it, certain or not? */
+/* Returns true if anything is said against the host, certain or not. */
 static bool is_named(const struct campaign *c, size_t host)
 {
 	size_t i;
@@ -49,7 +49,7 @@ static bool has_leaf(const struct campaign_host *host, const char *leaf)
 	return rail < PAIRING_RAILS_MAX;
 }
 
-/* Is something open that may be its fault too: a switch above it, or the whole? */
+/* Returns true if a switch above the host, or the whole, is blamed: the host may be the cause. */
 static bool is_clouded(const struct campaign *c, size_t host)
 {
 	size_t i;
@@ -65,7 +65,7 @@ static bool is_clouded(const struct campaign *c, size_t host)
 
 /* --- passes --- */
 
-/* The first other member that nothing is said against, or SIZE_MAX. */
+/* Returns the first other member that nothing is said against, or SIZE_MAX. */
 static size_t partner_in(const struct campaign *c, const struct campaign_group *g, size_t host)
 {
 	size_t i;
@@ -90,9 +90,9 @@ static int by_value(const void *a, const void *b)
 }
 
 /*
- * What good groups reach at least: the middle of the upper half of what hosts reach at best, as
- * fewer than half of them are taken to be bad, less what pairs differ by. Not of the groups: those
- * who are suspected run more often.
+ * Returns the least rate of a good group: the median of the upper half of the hosts' best rates, as
+ * fewer than half of them are assumed bad, less the spread between pairs. Taken over hosts and not
+ * over groups, because suspects run more often.
  */
 static double good_from(const struct campaign *c)
 {
@@ -116,8 +116,9 @@ static double good_from(const struct campaign *c)
 }
 
 /*
- * Did it run in a group that was as good as the good ones, and in which nothing is said against
- * anybody? That nobody names a host is not enough: two that explain a slow pair alike are not named.
+ * Returns true if the host was in a group that reached good_from() and whose members are all
+ * unnamed. Not being named is not enough: of two hosts that explain a slow pair equally well,
+ * neither is named.
  */
 static bool is_good_elsewhere(const struct campaign *c, size_t host)
 {
@@ -177,7 +178,7 @@ static void find_passes(const struct campaign *c, size_t host, struct campaign_s
 
 /* --- hosts --- */
 
-/* What a blame says without the name of the host that it begins with. */
+/* Returns the text of a blame without the host's name at its start. */
 static const char *without_name(const char *words, const char *name)
 {
 	const size_t n = strlen(name);
@@ -205,7 +206,7 @@ static void tell_bad(const struct campaign *c, const struct pairing_blame *b,
 	each(context, &says);
 }
 
-/* Nothing is said against it, nothing is open above it, and it was good with somebody. */
+/* Nothing is said against the host or what is above it, and it was good with another. */
 static bool is_clear(const struct campaign *c, size_t host)
 {
 	return !is_named(c, host) && !is_clouded(c, host) && is_good_elsewhere(c, host) &&
@@ -234,7 +235,7 @@ void campaign_each(const struct campaign *c,
 
 /* --- the whole --- */
 
-/* What was not measured accuses nobody, and is no incident. */
+/* What was not measured is no evidence, and no incident. */
 static bool is_shared(const struct pairing_blame *b)
 {
 	if (b->kind == PAIRING_BLAME_LEAF)
@@ -267,7 +268,7 @@ const char *campaign_place(const struct campaign *c)
 	return c->n_hosts && c->hosts[0].leaf[0] ? c->hosts[0].leaf[0] : NO_PLACE;
 }
 
-/* Does what is said of nobody's own concern those below `place`? */
+/* Returns true if the blame is for a shared fault and concerns `place`. */
 static bool is_said_of(const struct campaign *c, const struct pairing_blame *b, const char *place)
 {
 	if (!is_shared(b))
@@ -278,7 +279,7 @@ static bool is_said_of(const struct campaign *c, const struct pairing_blame *b, 
 	       has_leaf(&c->hosts[b->node], place);
 }
 
-/* Is nothing said of it, and were two of its hosts good at least? */
+/* Returns true if nothing is said against `place` and at least two of its hosts were good. */
 static bool is_place_clear(const struct campaign *c, const bool *good, const char *place)
 {
 	size_t n = 0, i;
@@ -293,7 +294,7 @@ static bool is_place_clear(const struct campaign *c, const bool *good, const cha
 	return n >= 2;
 }
 
-/* Was this switch there before: of a host before it, or of a rail before it? */
+/* Returns true if an earlier host or rail has this switch, or if it is also the domain. */
 static bool is_repeated(const struct campaign *c, size_t host, size_t rail)
 {
 	const char *leaf = c->hosts[host].leaf[rail];
@@ -356,7 +357,7 @@ char *campaign_sentence(const struct campaign *c)
 
 	if (n_ran == 0)
 		return xstrdup("nothing was measured: no group ran");
-	/* The certain ones come first. */
+	/* The certain blames come first. */
 	for (i = 0; i < c->n_blames && (i == 0 || is_certain(&c->blames[i])); i++)
 		(void)strbuf_printf(&words, "%s%s", i ? "; " : "", c->blames[i].words);
 	if (c->n_blames > i)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a campaign comes to, in words. */
+/* The result of a campaign in words. */
 #pragma once
 
 #include "controller/campaign/campaign.h"
 
-/* What came of it in one sentence, new memory. */
+/* Returns the result in one sentence. The caller frees it. */
 char *campaign_sentence(const struct campaign *c);

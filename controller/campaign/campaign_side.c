@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the reports of the members to what their group did. */
+/* From the reports of the members to the outcome of their group. */
 #include "controller/campaign/campaign_side.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 enum { WORDS_MAX = 240 };
 
-/* At most WORDS_MAX bytes of it, on one line. New memory. */
+/* Returns at most WORDS_MAX bytes of `text`, on one line. The caller frees it. */
 static char *short_text(const char *text)
 {
 	size_t n = strlen(text);
@@ -41,7 +41,7 @@ static const struct {
 	[SAMPLE_ABORTED] = { PAIRING_FAILED, false },
 };
 
-/* The rail of "rail:3"; -1: it is of none, or of two. */
+/* Returns the rail of "rail:3", or -1 if the code names none or two. */
 static int rail_of(const char *code)
 {
 	if (!code || !starts_with(code, "rail:") || code[5] < '0' ||
@@ -50,7 +50,7 @@ static int rail_of(const char *code)
 	return code[5] - '0';
 }
 
-/* Work that was not done weighs more than what failed, and that more than a value. */
+/* Not run outweighs failed, and failed outweighs measured. */
 static void weigh(struct campaign_side *side, enum pairing_outcome outcome, const char *words)
 {
 	static const int weights[] = {
@@ -94,7 +94,7 @@ static size_t read_samples(struct campaign_side *side, const char *check,
 	return n;
 }
 
-/* Beside samples only what says that the host was not free counts: they tell the rest better. */
+/* Beside samples, only problems that make the host unfit count: samples tell the rest better. */
 static void read_problems(struct campaign_side *side, const struct report *report, bool samples)
 {
 	size_t i;
@@ -166,8 +166,8 @@ static bool is_late(const struct campaign_side *side)
 }
 
 /*
- * The worst of the sides: work not done first, then what broke off. Who was only late does not
- * speak: it had no time, or it hangs, and then somebody else has seen it break off.
+ * The worst outcome of the members: not run first, then failed. A member that was only late counts
+ * last: it had no time, or it hangs, and then another member has seen the run break off.
  */
 static enum pairing_outcome outcome_of(const struct campaign *c, struct campaign_group *g)
 {
@@ -194,7 +194,7 @@ static enum pairing_outcome outcome_of(const struct campaign *c, struct campaign
 	return PAIRING_MEASURED;
 }
 
-/* Of each rail what the member with the least saw; one that a member does not have is left out. */
+/* Takes the lowest value of each rail over the members; leaves out rails that a member lacks. */
 static void take_values(struct campaign_group *g)
 {
 	size_t rail, s;

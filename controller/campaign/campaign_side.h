@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sides of a group of a campaign: what their reports say, and when the group is over. */
+/* The members of a campaign's group: reading their reports, and ending the group. */
 #pragma once
 
 #include "controller/campaign/campaign.h"
 
-/* What a report says of the check, as one side of its group. */
+/* Records what a member's report says about the check. */
 void campaign_side_read(struct campaign_side *side, const char *check, const struct report *report);
 
-/* All sides have answered, or nobody is waited for any more. */
+/* Ends the group once all members have answered or its time is up. */
 void campaign_settle(struct campaign *c, struct campaign_group *g);
 
-/* It is asked no more; the first reason counts. */
+/* Marks the host as gone: it gets no more orders. Keeps the first reason. */
 void campaign_drop(struct campaign_host *host, const char *why);
 
-/* The number of the member among the sides, or SIZE_MAX. */
+/* Returns the rank of the host in the group, or SIZE_MAX. */
 size_t campaign_seat(const struct campaign_group *g, size_t host);

@@ -23,16 +23,16 @@
 #include "lib/policy/life.h"
 #include "lib/report/report.h"
 
-/* A campaign under way, or one whose end is not durable yet. */
+/* A running campaign, or one whose end is not durable yet. */
 struct slot {
 	struct campaign *campaign;
-	bool dirty;	/* its row is behind */
-	bool heard;	/* only by answers, which go with the commit of their reports */
-	bool durable;	/* its row is what it is, and committed: no order is told before */
-	bool told;	/* that it cannot be written down, to who reads the log */
-	bool begun;	/* it was durable once: who asked was told so */
-	char *tested;	/* the host of which the policy wants to know, or NULL */
-	bool concluded; /* it has ended, and what it says of hosts is in the store */
+	bool dirty;	/* its row is out of date */
+	bool heard;	/* has answers to store in the same commit as their reports */
+	bool durable;	/* its row is current and committed; no order is sent before */
+	bool told;	/* a failure to store it was logged */
+	bool begun;	/* was durable once: its requester has the reply */
+	char *tested;	/* the host that the policy wants retested, or NULL */
+	bool concluded; /* has ended, and what it says about hosts is in the store */
 };
 
 struct campaigns {
@@ -41,17 +41,17 @@ struct campaigns {
 	int64_t last_id;
 	struct campaigns_counts counts;
 	bool stepping;
-	uint64_t look_us; /* monotonic: what the policy wants is looked at again then */
+	uint64_t look_us; /* monotonic: when to check again what the policy wants tested */
 };
 
-/* Campaigns and the store: their rows, and those of a controller that ended. */
+/* --- rows in the store, and resuming them after a restart --- */
 
 static struct campaign_moment campaigns_now(void)
 {
 	return (struct campaign_moment){ clock_mono_us(), clock_real_us() };
 }
 
-/* What the API shows; and, while it goes on, what a controller after this one needs. */
+/* Stores what the API shows and, while the campaign runs, what a restart needs to resume it. */
 static int campaigns_put(struct service *s, const struct slot *slot, struct err *err)
 {
 	const struct campaign *c = slot->campaign;
@@ -68,7 +68,7 @@ static int campaigns_put(struct service *s, const struct slot *slot, struct err 
 	return store_put_campaign(s->store, c->id, c->ended_us, body, err);
 }
 
-/* What nobody can go on with: its row says so from now on, and who wanted it begins it anew. */
+/* Marks the row of a campaign that cannot be resumed; whoever wanted it has to begin a new one. */
 static int abandon_row(struct service *s, int64_t id, json_t *body, const char *why, struct err *err)
 {
 	const uint64_t now_us = clock_real_us();
@@ -88,7 +88,7 @@ static int abandon_row(struct service *s, int64_t id, json_t *body, const char *
 	return store_put_campaign(s->store, id, now_us, body, err);
 }
 
-/* One that a controller left goes on where it was, or is abandoned with the reason. */
+/* Resumes a campaign that was running when the controller stopped, or abandons it with a reason. */
 static int resume_row(struct service *s, int64_t id, struct err *err)
 {
 	const struct campaign_moment now = campaigns_now();
@@ -116,7 +116,6 @@ static int resume_row(struct service *s, int64_t id, struct err *err)
 	return r;
 }
 
-/* Those that were under way when a controller ended go on (campaigns.c). */
 static int campaigns_open(struct service *s, struct err *err)
 {
 	CLEANUP(json_freep) json_t *open = NULL;
@@ -145,7 +144,7 @@ static void campaigns_close(struct service *s)
 	free(TAKE(s->campaigns));
 }
 
-/* Write down the answers that came with the reports of this commit (campaigns.c). */
+/* Stores the answers that came with the reports of this commit. */
 static void campaigns_keep(struct service *s)
 {
 	struct err err = ERR_INIT;
@@ -163,10 +162,9 @@ static void campaigns_keep(struct service *s)
 }
 
 enum {
-	RETEST_HOSTS = 8, /* of one, the host that is tested among them */
-	RETEST_LEAST = 3, /* with fewer nobody could be named */
-	/* Who is below a switch is asked of the whole fleet: for one part in so many of the loop's
-	   time. */
+	RETEST_HOSTS = 8, /* at most, including the tested host */
+	RETEST_LEAST = 3, /* fewer could not single out a host */
+	/* Finding the hosts below a switch scans the fleet: at most 1/20 of the loop's time. */
 	LOOK_SHARE = 20,
 };
 
@@ -179,13 +177,13 @@ static const char *away(void *context, const char *node)
 	return actor_in_use(s->act, node);
 }
 
-/* The loop is never held up: the campaign waits, and asks again. */
+/* Does not block the loop: without entropy the campaign waits and asks again. */
 static int make_token(void *context UNUSED, char *ret_token, struct err *err)
 {
 	return random_token(ret_token, CAMPAIGN_TOKEN_SIZE - 1, 0, err);
 }
 
-/* --- its end --- */
+/* --- results --- */
 
 struct concluding {
 	struct service *s;
@@ -218,7 +216,7 @@ static void tell_host(void *context, const struct campaign_says *says)
 	k->s->campaigns->counts.blamed += says->bad;
 }
 
-/* What stood of a switch or a domain is over when those below it were good. */
+/* Closes the incident of a switch or domain: its hosts were good. */
 static void close_place(void *context, const char *place)
 {
 	struct concluding *k = context;
@@ -228,7 +226,7 @@ static void close_place(void *context, const char *place)
 		k->r = store_close_incident(k->s->store, name, k->check, clock_real_us(), k->err);
 }
 
-/* What hosts share is one incident of where they are, and takes none of them out of service. */
+/* A shared fault is one incident of the place, and takes no host out of service. */
 static int tell_domain(struct service *s, const struct campaign *c, struct err *err)
 {
 	CLEANUP(freep) char *words = campaign_shared(c);
@@ -260,7 +258,7 @@ static void seek_outcome(void *context, const struct campaign_says *says)
 		seek->outcome = says->bad ? TEST_FAILED : TEST_PASSED;
 }
 
-/* Whoever wanted to know of one host learns it first: what it was tested for may be over. */
+/* Reports on the tested host first: that may end the finding it was tested for. */
 static void tell_tested(struct service *s, const struct slot *slot)
 {
 	struct seeking seek = { slot->tested, TEST_NOTHING };
@@ -271,7 +269,7 @@ static void tell_tested(struct service *s, const struct slot *slot)
 	actor_tested_with_others(s->act, slot->tested, seek.outcome);
 }
 
-/* Its row is written already, so that a transaction is open. */
+/* The campaign's row is written already, so a transaction is open. */
 static int conclude(struct service *s, struct slot *slot, struct err *err)
 {
 	struct concluding k = { s, campaign_check(slot->campaign), err, 0 };
@@ -297,7 +295,7 @@ static void count(struct service *s, const struct campaign *c)
 
 /* --- steps --- */
 
-/* Those who have an order and hold a call get it. */
+/* Answers the pending requests of hosts that have an order. */
 static void tell(struct service *s, const struct campaign *c)
 {
 	size_t i;
@@ -344,8 +342,9 @@ static void step(struct service *s, struct slot *slot)
 }
 
 /*
- * Until the actor knows the cluster it is not known who is free, nor what the policy wants: true.
- * While what it knows may no longer be so, what runs goes on, and nobody is given up.
+ * Returns true until the actor knows the cluster: before that, neither which hosts are free nor
+ * what the policy wants is known. While its knowledge is stale, running groups continue and no host
+ * is given up.
  */
 static bool hold_back(struct service *s)
 {
@@ -370,7 +369,7 @@ static void step_all(struct service *s)
 	all->stepping = false;
 }
 
-/* What is thought of them may be another now: those who hold a call are told. */
+/* The opinion of these hosts may have changed: answer their pending requests. */
 static void tell_opinions(struct service *s, const struct campaign *c)
 {
 	size_t i;
@@ -389,7 +388,7 @@ static void drop(struct campaigns *all, size_t i)
 	all->n--;
 }
 
-/* What has ended and is durable is not needed any more. */
+/* Drops campaigns whose end is durable. */
 static void drop_ended(struct service *s)
 {
 	struct campaigns *all = s->campaigns;
@@ -418,7 +417,10 @@ static void committed(struct service *s)
 	step_all(s);
 }
 
-/* What was written since the last commit is gone; one that never was in the store is not begun. */
+/*
+ * The commit failed: what was written since the last one is lost and has to be written again. A
+ * campaign that was never durable is dropped.
+ */
 static void failed(struct service *s)
 {
 	struct campaigns *all = s->campaigns;
@@ -436,7 +438,7 @@ static void failed(struct service *s)
 	}
 }
 
-/* --- what comes from others --- */
+/* --- reports and orders --- */
 
 void campaigns_report(struct service *s, const struct report *report)
 {
@@ -481,7 +483,7 @@ struct campaigns_counts campaigns_counts(const struct service *s)
 	return counts;
 }
 
-/* --- a new one --- */
+/* --- a new campaign --- */
 
 int64_t campaigns_begin(struct service *s, const struct campaigns_ask *ask, struct err *err)
 {
@@ -548,9 +550,9 @@ void campaigns_withdraw(struct service *s, int64_t id, const char *why)
 	}
 }
 
-/* --- tests with others that the policy wants: each becomes a campaign of a few neighbours --- */
+/* --- retests with other hosts that the policy wants: a campaign of a few neighbours each --- */
 
-/* Can it take part now, as far as we know? */
+/* Returns true if the host can take part now, as far as we know. */
 static bool is_free(struct service *s, const struct campaign_guest *guest)
 {
 	return guest->state != PAIRING_GONE &&
@@ -558,7 +560,7 @@ static bool is_free(struct service *s, const struct campaign_guest *guest)
 	       !actor_in_use(s->act, guest->name);
 }
 
-/* The host, its partner, and others of the place that are free; an array, new reference. */
+/* Returns the names of the host, its partner and free hosts of the same place. New reference. */
 static json_t *names_of(struct service *s, const struct actor_wanted *want)
 {
 	CLEANUP(campaign_party_release) struct campaign_party party = { .n = 0 };
@@ -598,7 +600,7 @@ static int64_t begin_retest(struct service *s, const struct actor_wanted *want, 
 	return campaigns_begin(s, &ask, err);
 }
 
-/* Begin the campaign of the next test that the actor wants, if there is one and it can be. */
+/* Begins a campaign for the next test that the actor wants, if there is one and it can run. */
 static void retest(struct service *s)
 {
 	const uint64_t start_us = clock_mono_us();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Campaigns of tests between hosts: to begin one, those that there are, and one of them. */
+/* Campaigns of tests between hosts: begin one, list them, show one. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,10 +20,10 @@
 enum {
 	DOMAIN_MAX = 253,
 	LIST_MAX =
-		100, /* on a page: the row of a large one has 300 KB, which are read for its line */
+		100, /* per page: the row of a large campaign has 300 KB, all read for its line */
 };
 
-/* --- to begin one --- */
+/* --- POST: begin a campaign --- */
 
 struct body {
 	char *domain, *reason, *by;
@@ -157,7 +157,7 @@ void post_campaign(void *context, struct call *call)
 		begun(s, call, id);
 }
 
-/* --- to look at them --- */
+/* --- GET: the list, and one campaign --- */
 
 void get_campaigns(void *context, struct call *call)
 {
