@@ -65,7 +65,7 @@ static bool class_of(const struct devices *d, size_t a, size_t b, enum locality 
 	return topology_class(d->t, d->v[a].node->id, d->v[b].node->id, ret) == 0;
 }
 
-/* "PIX"; "X" for a device and itself, "-" where no links join them or a VM hides them. */
+/* Writes "PIX" etc., "X" for a device and itself, "-" if no links join them or a VM hides them. */
 static void word_of(const struct devices *d, size_t a, size_t b, char ret[static WORD_SIZE])
 {
 	enum locality class;
@@ -80,7 +80,7 @@ static void word_of(const struct devices *d, size_t a, size_t b, char ret[static
 		ret[i] = (char)toupper((unsigned char)ret[i]);
 }
 
-/* The NUMA node that the device is below, or "-". */
+/* Returns the number of the device's NUMA node, or "-". */
 static const char *numa_of(const struct topology *t, const struct topo_node *node)
 {
 	enum locality class;
@@ -112,7 +112,7 @@ static void print_row(const struct devices *d, size_t row, int width, bool colou
 	(void)fprintf(out, "%-*s", width, d->v[row].label);
 	for (i = 0; i < d->n; i++) {
 		word_of(d, row, i, word);
-		/* GPU to RNIC is what GPUDirect uses: the near ones stand out. */
+		/* GPUDirect uses the path from GPU to RNIC: highlight the short ones. */
 		const bool is_near = (row < d->n_gpus) != (i < d->n_gpus) &&
 				     (streq(word, "PIX") || streq(word, "PXB"));
 
@@ -147,7 +147,7 @@ void topology_matrix(const struct topology *t, bool colour, FILE *out)
 
 /* --- the sentence --- */
 
-/* How close the nearest RNIC of this GPU is; LOCALITY_VIRTUAL: not known. */
+/* Returns how close the GPU's nearest RNIC is, or LOCALITY_VIRTUAL if unknown. */
 static enum locality nearest_of(const struct devices *d, size_t gpu)
 {
 	enum locality best = LOCALITY_VIRTUAL, class;

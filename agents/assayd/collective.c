@@ -19,10 +19,10 @@
 #include "lib/base/xalloc.h"
 #include "lib/report/report.h"
 
-/* Of the time that is left, for another run to end. The others wait for us half of theirs. */
+/* Share of the time left to wait for another run here; the other hosts wait half of theirs. */
 #define WAIT_SHARE 0.25
 
-/* Making a report of nothing; longer on a host that swaps. */
+/* Time to make a report without samples; generous, for a host that swaps. */
 #define ANSWER_US (30 * USEC_PER_SEC)
 
 #define TIMER_ACCURACY_US (50 * USEC_PER_MSEC)
@@ -44,11 +44,11 @@ struct answer {
 struct collective {
 	sd_event *event;
 	struct child *run, *answering;
-	char id[ORDER_ID_MAX + 1]; /* of the order that runs */
+	char id[ORDER_ID_MAX + 1]; /* of the running order */
 	int kind;
-	bool stopped; /* it was told to end, by us */
-	/* The one that waits for it to end. */
-	struct order next; /* owned; without an id: none */
+	bool stopped; /* we told it to end */
+	/* The order that waits for `run` to end. */
+	struct order next; /* owned; no id: none */
 	const struct assayd_config *config;
 	sd_event_source *patience;
 	struct answer answers[COLLECTIVE_ANSWERS_MAX];
@@ -74,7 +74,7 @@ static int send_answer(struct collective *c, const struct answer *a, struct err 
 	return child_start(c->answering, arguments, clock_mono_us() + ANSWER_US, err);
 }
 
-/* The next of those that wait, if there is one and none is being given. */
+/* Sends the next pending answer, unless one is being sent. */
 static void give_answer(struct collective *c)
 {
 	struct err err = ERR_INIT;
@@ -119,7 +119,7 @@ void collective_decline(struct collective *c, const struct order *order, int cod
 
 /* --- the run -------------------------------------------------------------------- */
 
-/* It made no report: the deadline, or a fault of ours. */
+/* The run died before it made a report: killed at the deadline, or a fault of ours. */
 static void answer_for_run(struct collective *c, int signal_number)
 {
 	const bool ended = signal_number == SIGTERM || signal_number == SIGKILL;
@@ -150,7 +150,7 @@ static void on_exit_of_run(void *context, const siginfo_t *info)
 	obey_next(c);
 }
 
-/* The arguments of the probe, behind those of assay run. */
+/* The arguments of assay run, followed by those of the probe. */
 struct words {
 	const char *list[CHILD_ARGUMENTS_MAX + 1];
 	size_t n;
@@ -178,7 +178,7 @@ static void add_all_reduce(struct words *w, const struct order_meeting *m, const
 	add(w, w->rank);
 }
 
-/* An older probe that does not know them ends with a usage error, and says so. */
+/* An older probe that does not know these options reports a usage error. */
 static void add_memory(struct words *w, const struct order_meeting *m)
 {
 	if (m->memory != ORDER_HOST_MEMORY) {
@@ -233,7 +233,7 @@ static int start(struct collective *c, const struct order *order, uint64_t left_
 	return r;
 }
 
-/* Does this host allow it? -EPERM. */
+/* Returns -EPERM if this host's configuration does not allow the test. */
 static int check(const struct order *order, const struct assayd_config *config, struct err *err)
 {
 	const unsigned port = order_peer_port(order->meeting.peers[0]);
@@ -286,7 +286,7 @@ static void refuse(struct collective *c, const struct order *order, int r, const
 	answer(c, order->id, order->kind, r == -EBUSY ? PROBLEM_BUSY : PROBLEM_SET_UP, why);
 }
 
-/* --- an order that waits for the one before it ------------------------------------- */
+/* --- an order that waits for the previous run to end ------------------------------- */
 
 static bool waits(const struct collective *c)
 {

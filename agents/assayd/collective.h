@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The orders `pair` and `allreduce`: a test with other hosts. It is
+ * The orders `pair` and `allreduce`: a test with other hosts, which runs
  *
  *	assay run --report --order=ID --order-kind=KIND --probe NAME ... -- ARGUMENTS
  *
- * of one probe of ours, with the hosts, the rank and the token file (agents/assayd/permit_file.h)
- * of the order for arguments; one at a time, over before the order's deadline.
+ * with one of our probes. ARGUMENTS are the order's hosts, rank and token file
+ * (agents/assayd/permit_file.h). Tests run one at a time and end before their order's deadline.
  *
- * Whoever gave the order learns what became of it: an order that is not obeyed is answered
- * by a report of no samples and one problem, made by assay run --decline=CODE:WHY.
+ * An order that is not obeyed is answered too: by a report with no samples and one problem, made by
+ * assay run --decline=CODE:WHY.
  */
 #pragma once
 
@@ -21,31 +21,32 @@ struct collective;
 struct order;
 struct sd_event;
 
-/* Of the time of an order, for the report to be made and kept. */
+/* Time before the deadline that is reserved to make and store the report. */
 #define COLLECTIVE_RESERVE_US UINT64_C(3000000)
-/* With less than this besides, nothing is begun. */
+/* Least time for the test itself; an order with less left is not started. */
 #define COLLECTIVE_LEAST_US UINT64_C(3000000)
 
 /*
- * A report may arrive, and be answered by the next order, while the run that made it has still
- * to end: an order waits so long for that. One, the next; after this it is answered busy.
+ * The controller may answer a report with the next order while the run that made the report is
+ * still exiting. One order waits this long for the exit before it is answered as busy; further ones
+ * are answered at once.
  */
 #define COLLECTIVE_PATIENCE_US UINT64_C(2000000)
 
-enum { COLLECTIVE_ANSWERS_MAX = 16 }; /* that wait to be given; more are only a line in the log */
+enum { COLLECTIVE_ANSWERS_MAX = 16 }; /* pending; further ones are only logged */
 
-/* Removes the token file that an assayd before us may have left. */
+/* Removes the token file that an earlier assayd may have left. */
 struct collective *collective_new(struct sd_event *event);
 
-/* A run under way is told to end; it dies with this program at the latest. */
+/* Stops a run in progress; it dies with this program at the latest. */
 void collective_free(struct collective *c);
 
-/* Run it, or answer why not. */
+/* Runs the test, or answers why not. */
 void collective_obey(struct collective *c, const struct order *order,
 		     const struct assayd_config *config);
 
-/* Answer an order that will not be obeyed: `code` is an enum problem_code. */
+/* Answers an order that will not be obeyed; `code` is an enum problem_code. */
 void collective_decline(struct collective *c, const struct order *order, int code, const char *why);
 
-/* Tell a run under way to end, and answer nothing more. */
+/* Stops a run in progress, and drops pending answers and the waiting order. */
 void collective_stop(struct collective *c);

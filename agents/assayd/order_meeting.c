@@ -15,7 +15,7 @@ enum { PORT_MAX = 65535, PORT_DIGITS_MAX = 5, DECIMAL = 10 };
 #define DIGITS "0123456789"
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-/* 1 to 65535 as a person writes it: no sign, no zero in front; else 0. */
+/* Returns 1 to 65535, written without a sign or leading zeros, else 0. */
 static unsigned port_of(const char *text)
 {
 	const size_t length = strspn(text, DIGITS);
@@ -39,7 +39,7 @@ static bool is_address6(const char *text, size_t length)
 	return inet_pton(AF_INET6, address, &parsed) == 1;
 }
 
-/* A name, or four numbers: what ends in a number is an address, so "1.2.3" is neither. */
+/* A name or an IPv4 address. Text with a numeric last label must be an address: not "1.2.3". */
 static bool is_host(const char *text, size_t length)
 {
 	char host[ORDER_HOST_MAX + 1];
@@ -110,7 +110,7 @@ static int decode_peers(const struct jval *v, void *member, struct err *err)
 	return 0;
 }
 
-/* It stands in a file of its own, and its peers' on the wire prove that they know it. */
+/* The token is written to a file; on the wire, peers only prove that they know it. */
 static int decode_token(const struct jval *v, void *member, struct err *err)
 {
 	const char *text = json_string_value(v->value);

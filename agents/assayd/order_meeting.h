@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hosts that are to meet for a test between them: what an order of the kinds
- * `pair` and `allreduce` has besides. Every text in it becomes an argument or a
- * line of a file of ours, so each is of few characters and bounded. Pure.
+ * The part of a `pair` or `allreduce` order that says which hosts meet for the test. Every string
+ * in it becomes an argument or a line in a file of ours, so its length and character set are
+ * limited. Pure.
  */
 #pragma once
 
@@ -28,27 +28,27 @@ extern const char *const order_memory_names[];
 extern const char *const order_engine_names[];
 
 struct order_meeting {
-	char **peers;  /* HOST:PORT by rank, none twice; the first one listens. Owned */
-	char **passed; /* of those whose own tests passed; owned, never NULL */
-	uint64_t rank; /* of this host among them */
-	char *token;   /* that all know; owned */
+	char **peers;  /* HOST:PORT by rank, without repeats; the first one listens. Owned */
+	char **passed; /* HOST:PORT of the hosts whose own tests passed; owned, never NULL */
+	uint64_t rank; /* of this host in `peers` */
+	char *token;   /* secret shared by all peers; owned */
 	int memory;    /* enum order_memory: where the data is */
 	int engine;    /* enum order_engine: what moves it */
 };
 
 /*
- * The port of "HOST:PORT", "1.2.3.4:PORT" or "[ADDRESS]:PORT"; 0 when the text
- * is none of these. No look-up: a name is letters, digits, '.', '-' and '_'.
+ * Returns the port of "HOST:PORT", "1.2.3.4:PORT" or "[ADDRESS]:PORT", or 0 for any other text.
+ * Does not resolve HOST: it consists of letters, digits, '.', '-' and '_'.
  */
 unsigned order_peer_port(const char *peer);
 
 /*
- * Decode it from the order `v`. A pair is of two hosts, whatever their own
- * tests said (one of them is suspected); for an all-reduce each of them must be
- * among those that passed. -EINVAL with the place; the token is never in the sentence.
+ * Decodes it from the order `v`. A pair has two hosts, whatever their own tests said (one of them
+ * is a suspect); in an all-reduce every peer must be in `passed`. Returns -EINVAL with the place in
+ * `err`, which never contains the token.
  */
 int order_meeting_decode(const struct jval *v, bool is_pair, struct order_meeting *ret,
 			 struct err *err);
-/* A copy with texts of its own. */
+/* Returns a deep copy. */
 struct order_meeting order_meeting_copy(const struct order_meeting *m);
 void order_meeting_release(struct order_meeting *m);

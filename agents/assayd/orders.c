@@ -20,7 +20,7 @@ struct opinion {
 	char *policy;
 	char *expires;
 	char *sentence;
-	char *admit; /* NULL: as this host judges itself */
+	char *admit; /* NULL: as this host's own verdict says */
 };
 
 static int decode_id(const struct jval *v, void *member, struct err *err)
@@ -51,7 +51,7 @@ static int decode_stamp(const struct jval *v, void *member, struct err *err)
 	return 0;
 }
 
-/* One that is not known here, whatever it is called, is none: deep.h. */
+/* Any name is accepted: for one that is unknown here, `full` runs (deep.h). */
 static int decode_profile(const struct jval *v, void *member, struct err *err)
 {
 	const char *text = json_string_value(v->value);
@@ -65,7 +65,7 @@ static int decode_profile(const struct jval *v, void *member, struct err *err)
 	return 0;
 }
 
-/* Of look. Any bytes but control characters: the name is only held against names. */
+/* Any bytes except control characters: the name is only compared with other names. */
 static int decode_job(const struct jval *v, void *member, struct err *err)
 {
 	const char *text = json_string_value(v->value);
@@ -90,7 +90,7 @@ static const struct jfield order_fields[] = {
 	{ "profile", J_CUSTOM, AT(profile), 0, .decode = decode_profile },
 	{ "job", J_CUSTOM, AT(job), 0, .decode = decode_job },
 };
-enum { ORDER_HEAD_FIELDS = 2 }; /* the first of them */
+enum { ORDER_HEAD_FIELDS = 2 }; /* id and kind */
 #undef AT
 
 #define AT(member) offsetof(struct opinion, member)
@@ -134,7 +134,7 @@ static int check_opinion(const struct jval *v, const struct opinion *o, uint64_t
 	return 0;
 }
 
-/* These keys and no others, whatever was sent beside them. */
+/* Keeps only the known keys of the opinion. */
 static int decode_opinion(const struct jval *v, uint64_t now_real_us, json_t **ret, struct err *err)
 {
 	struct opinion opinion = { 0 };
@@ -151,7 +151,7 @@ static int decode_opinion(const struct jval *v, uint64_t now_real_us, json_t **r
 	return r;
 }
 
-/* From the controller's clock to ours; a stamp before 1970 is one that has passed. */
+/* Converts from the controller's clock to ours. Before 1970 becomes 1 us: expired, not unset. */
 static uint64_t to_our_clock(uint64_t stamp_us, int64_t ahead_us)
 {
 	const int64_t us = (int64_t)stamp_us + ahead_us;
@@ -159,7 +159,7 @@ static uint64_t to_our_clock(uint64_t stamp_us, int64_t ahead_us)
 	return us > 0 ? (uint64_t)us : 1;
 }
 
-/* The opinion's `expires` by our clock. */
+/* Converts the opinion's `expires` to our clock. */
 static int move_opinion(json_t *opinion, int64_t ahead_us)
 {
 	const char *expires = json_string_value(json_object_get(opinion, "expires"));
@@ -167,12 +167,12 @@ static int move_opinion(json_t *opinion, int64_t ahead_us)
 	uint64_t expires_us;
 
 	if (!expires || clock_parse_stamp(expires, &expires_us) < 0)
-		return 0; /* check_opinion() says so */
+		return 0; /* check_opinion() will refuse it */
 	clock_stamp(to_our_clock(expires_us, ahead_us), stamp);
 	return json_object_set_new(opinion, "expires", json_string(stamp));
 }
 
-/* The controller's clock and ours need not agree: what counts is the time that it gave. */
+/* Converts the order's times by the controller's `now`: the two clocks may differ. */
 static int move_stamps(uint64_t now_real_us, struct order *order, json_t *opinion)
 {
 	int64_t ahead_us;

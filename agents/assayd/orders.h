@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the controller may ask of a host. An order is one of a few kinds with
- * bounded parameters; it never carries a path, a program or a command line.
- * Pure: decoding needs no clock but the time it is given.
+ * Orders from the controller to a host. An order is one of a few kinds with bounded parameters; it
+ * never carries a path, a program or a command line. Pure: the caller passes the time.
  */
 #pragma once
 
@@ -17,15 +16,15 @@ struct err;
 struct jval;
 
 enum {
-	ORDERS_MAX = 16,	       /* in one answer; the rest is refused */
+	ORDERS_MAX = 16,	       /* in one answer; the rest is ignored */
 	ORDERS_ANSWER_MAX = 64 * 1024, /* bytes of one answer */
 	ORDER_SENTENCE_MAX = 1024,     /* bytes of an opinion's sentence */
-	ORDER_SEEN_MAX = 64,	       /* ids remembered: an order is obeyed once */
+	ORDER_SEEN_MAX = 64,	       /* ids remembered, so that an order is obeyed once */
 	ORDER_PROFILE_MAX = 64,	       /* bytes of a profile's name */
 	ORDER_JOB_MAX = 159,	       /* bytes of a job's name */
 };
 
-/* An opinion that would stand longer than this is refused: somebody's clock is wrong. */
+/* An opinion that is valid for longer is refused: a clock must be wrong. */
 #define ORDER_EXPIRES_MAX_US UINT64_C(2678400000000) /* 31 days */
 
 enum order_kind { ORDER_DEEP, ORDER_PAIR, ORDER_ALLREDUCE, ORDER_OPINION, ORDER_LOOK };
@@ -34,37 +33,37 @@ extern const char *const order_kind_names[]; /* "deep" "pair" "allreduce" "opini
 struct order {
 	char id[ORDER_ID_MAX + 1];
 	int kind;	      /* enum order_kind */
-	uint64_t now_us;      /* the controller's clock when it gave the order; 0: it did not say */
-	uint64_t deadline_us; /* CLOCK_REALTIME, to be finished by; 0: none given */
-	char profile[ORDER_PROFILE_MAX + 1]; /* of deep: by what (deep.h); "": all */
-	char job[ORDER_JOB_MAX + 1]; /* of look: whose ranks are looked at (hang_watch.h); never "" */
-	json_t *opinion; /* {verdict, policy, expires, sentence} and nothing else, owned; or NULL */
-	struct order_meeting meeting; /* of pair and allreduce; else empty */
+	uint64_t now_us;      /* the controller's clock when it gave the order; 0: not given */
+	uint64_t deadline_us; /* CLOCK_REALTIME; 0: not given */
+	char profile[ORDER_PROFILE_MAX + 1]; /* deep: the profile to run (deep.h); "": full */
+	char job[ORDER_JOB_MAX + 1]; /* look: whose ranks to look at (hang_watch.h); never "" */
+	json_t *opinion; /* only verdict, policy, expires, sentence, admit; owned, or NULL */
+	struct order_meeting meeting; /* pair and allreduce; else empty */
 };
 
-/* The kinds that are a test with other hosts: their orders have a meeting. */
+/* Returns true for the kinds that are a test with other hosts: their orders have a meeting. */
 bool order_kind_meets(int kind);
 
 /*
- * The id and the kind alone, of what may be no good order otherwise: so that it can be
- * answered. -EINVAL when there is neither.
+ * Decodes only the id and the kind, so that an order that is otherwise invalid can be answered.
+ * Returns -EINVAL if one of them is missing or invalid.
  */
 int order_decode_head(const struct jval *v, struct order *ret, struct err *err);
 
 /*
- * Decode one order. Stamps in it count from its `now`, by which they are moved
- * to our clock: a day between the two clocks makes no order late, and no
- * opinion live a day longer. -ESTALE when its deadline, or its opinion, has passed;
- * -EINVAL when it is none (unknown kind, a parameter out of its bounds).
+ * Decodes one order. Its times are converted to our clock by the difference from its `now`, so if
+ * the clocks are a day apart, no order is late and no opinion lives a day longer. Returns -ESTALE
+ * if the deadline has passed or the opinion has expired, -EINVAL if the order is invalid (unknown
+ * kind, parameter out of bounds).
  */
 int order_decode(const struct jval *v, uint64_t now_real_us, struct order *ret, struct err *err);
 void order_release(struct order *o);
 
-/* The ids of the last orders: a controller that is not sure sends one twice. */
+/* The ids of the last orders: a controller that is not sure sends an order twice. */
 struct order_seen {
 	char ids[ORDER_SEEN_MAX][ORDER_ID_MAX + 1];
 	size_t next;
 };
 
-/* True when `id` was seen before; remembers it. */
+/* Returns true if `id` was seen before; remembers it. */
 bool order_seen(struct order_seen *seen, const char *id);

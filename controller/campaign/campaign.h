@@ -41,7 +41,7 @@ enum {
 	CAMPAIGN_TOKEN_SIZE = 44, /* 43 of [0-9a-zA-Z_-] */
 	CAMPAIGN_ID_SIZE = 64,
 	CAMPAIGN_GROUPS_MAX = PAIRING_RESULTS_MAX, /* of all rounds, restored after a restart */
-	CAMPAIGN_RESUMES_MAX = 3, /* then give up: it may be what crashes the controller */
+	CAMPAIGN_RESUMES_MAX = 3, /* restarts survived: it may be what crashes the controller */
 };
 
 /* How long after its order's deadline a report still counts; at most the order's timeout. */
@@ -51,7 +51,7 @@ enum {
  * orders may be on the way.
  */
 #define CAMPAIGN_GRACE_US (15 * USEC_PER_SEC)
-/* The same after a restart: agents reconnect with a backoff (lib/base/backoff.h). */
+/* How long to wait for it after a restart: agents reconnect with a backoff (lib/base/backoff.h). */
 #define CAMPAIGN_RETURN_US (2 * USEC_PER_MIN)
 /* A campaign saved longer ago is not resumed: old and new results would not be comparable. */
 #define CAMPAIGN_RESUME_WITHIN_US USEC_PER_HOUR
@@ -192,8 +192,8 @@ bool campaign_has_order(const struct campaign *c, const char *node, uint64_t mon
 bool campaign_report(struct campaign *c, const char *order, const struct report *report);
 
 /*
- * To call while the controller cannot ask any host, as shortly after its start: no host is given
- * up for that. Running groups continue.
+ * Call this while the controller cannot ask any host, e.g. shortly after its start: no host is
+ * given up for that. Running groups continue.
  */
 void campaign_hold_back(struct campaign *c, uint64_t mono_us);
 
@@ -232,8 +232,8 @@ void campaign_each(const struct campaign *c,
 		   void (*each)(void *context, const struct campaign_says *says), void *context);
 
 /*
- * Returns a sentence about a fault that cannot be put down to a single host, as of a switch, or
- * NULL if there is none. The caller frees it.
+ * Returns a sentence about a fault that is not a single host's, such as a switch's, or NULL if
+ * there is none. The caller frees it.
  */
 char *campaign_shared(const struct campaign *c);
 

@@ -22,7 +22,7 @@ struct campaign_party {
 
 /*
  * Finds the hosts named in `nodes` (an array), or if that is NULL, all hosts of the switch or
- * domain `domain`. A host that may not take part, as one that has not passed its own tests, is
+ * domain `domain`. A host that may not take part, e.g. because it has not passed its own tests, is
  * PAIRING_GONE, and its `why` says why. Returns -ENOENT for an unknown host or domain, -E2BIG for
  * more than CAMPAIGN_HOSTS_MAX hosts, -EBUSY while switches are still being read from topologies
  * stored by an older version, or an error of the store.

@@ -19,8 +19,7 @@
 
 enum {
 	DOMAIN_MAX = 253,
-	LIST_MAX =
-		100, /* per page: the row of a large campaign has 300 KB, all read for its line */
+	LIST_MAX = 100, /* per page: a line is read from its whole row, up to 300 KB */
 };
 
 /* --- POST: begin a campaign --- */
