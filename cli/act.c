@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * assayctl cordon, uncordon, repair-done, override, silence, breaker reset, campaign start,
- * investigation cancel: one order to the controller, and its answer in one sentence. A refusal is
- * the answer no. bulk.c sends those that are about many hosts.
+ * investigation cancel: sends one order to the controller and prints its answer in one sentence. A
+ * refusal means STATUS_NO. bulk.c sends orders for many hosts.
  */
 #include "cli/act.h"
 
@@ -21,7 +21,7 @@
 #include "lib/sys/table.h"
 #include "lib/sys/term.h"
 
-/* `pattern` with `text` at its "{}". New memory. */
+/* Returns `pattern` with its "{}" replaced by `text`. The caller frees it. */
 static char *filled(const char *pattern, const char *text)
 {
 	const char *hole = strstr(pattern, "{}");
@@ -47,7 +47,7 @@ const char *act_login_name(void)
 	return entry ? entry->pw_name : NULL;
 }
 
-/* "a,b" as an array; what is between commas may be anything: the controller checks it. */
+/* Returns "a,b" as an array; the controller checks the names. */
 static json_t *split(const char *text)
 {
 	json_t *list = json_array();
@@ -62,7 +62,7 @@ static json_t *split(const char *text)
 	}
 }
 
-/* The options that were given, under their names. */
+/* Returns the request body: the options that were given, by name. */
 static json_t *body_of(const struct request *request)
 {
 	const struct settings *s = &request->settings;
@@ -115,7 +115,7 @@ void act_put_undo(const struct request *request, const char *argument, json_t *a
 	put_text(answer, "undo", undo);
 }
 
-/* Send the order for `argument`, and what is answered. Errors as link_order(). */
+/* Sends the order for `argument`; `ret` is the answer. Errors as link_order(). */
 static int send_order(struct link *link, const struct request *request, const char *argument,
 		      struct link_sent *ret, struct err *err)
 {

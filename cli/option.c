@@ -255,7 +255,7 @@ static int set_span(const struct option_row *row, const char *value, uint64_t *r
 	return 0;
 }
 
-/* Whether it is past is for the clock that will end it: the controller's. */
+/* Does not check that the time is in the future: that is up to the controller's clock. */
 static int check_moment(const struct option_row *row, const char *value, struct err *err)
 {
 	uint64_t us;
@@ -299,7 +299,7 @@ static int set_part(const struct option_row *row, const char *value, struct subm
 	return 0;
 }
 
-/* Plain seconds, with or without a fraction. */
+/* Reads decimal seconds, with or without a fraction, up to the character `end`. */
 static bool read_age(const char *text, const char end, double *ret, const char **ret_after)
 {
 	char *after = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of `assayctl`: one table for parsing, help, completion and the manual. */
+/* The options of assayctl: one table for parsing, help, completion and the manual. */
 #pragma once
 
 #include <stdint.h>
@@ -68,27 +68,27 @@ enum option_id {
 
 #define OPTION_BIT(id) (UINT64_C(1) << (id))
 
-/* Those of every command that talks to the controller. */
+/* Options of every command that talks to the controller. */
 #define OPTIONS_CALL                                                                    \
 	(OPTION_BIT(OPTION_CONTROLLER) | OPTION_BIT(OPTION_TOKEN_FILE) |                \
 	 OPTION_BIT(OPTION_CACERT) | OPTION_BIT(OPTION_CERT) | OPTION_BIT(OPTION_KEY) | \
 	 OPTION_BIT(OPTION_TIMEOUT) | OPTION_BIT(OPTION_OUTPUT))
 
-/* Those of every command that shows what can be watched. */
+/* Options of every command whose output can be watched. */
 #define OPTIONS_LINK (OPTIONS_CALL | OPTION_BIT(OPTION_WATCH))
 
-/* Which hosts, by what the controller knows of them. */
+/* Options that select hosts by what the controller knows about them. */
 #define OPTIONS_WHICH \
 	(OPTION_BIT(OPTION_SELECTOR) | OPTION_BIT(OPTION_RACK) | OPTION_BIT(OPTION_SKU))
 
-/* Those of every command that does something to hosts, one or many (targets.h). */
+/* Options of every command that acts on one or many hosts (targets.h). */
 #define OPTIONS_HOSTS                                                                         \
 	(OPTIONS_CALL | OPTIONS_WHICH | OPTION_BIT(OPTION_FILE) | OPTION_BIT(OPTION_REASON) | \
 	 OPTION_BIT(OPTION_YES) | OPTION_BIT(OPTION_DRY_RUN))
 
 /*
- * Those that every command has, or takes: where the controller is may stand in an alias, before
- * commands that ask none, too.
+ * Options that every command accepts. Those that say where the controller is are accepted even by
+ * commands that do not need one, because a shell alias may add them to every command.
  */
 #define OPTIONS_WHERE                                                                   \
 	(OPTION_BIT(OPTION_CONTROLLER) | OPTION_BIT(OPTION_TOKEN_FILE) |                \
@@ -102,55 +102,55 @@ enum option_id {
 #define WAIT_DEFAULT_US (2 * USEC_PER_MIN)
 #define TIMEOUT_DEFAULT_US (30 * USEC_PER_SEC)
 
-/* The `k`th of `of` files that are one trace together; 0 of 0: it is whole, or nobody said. */
+/* Part `k` of a trace in `of` files; 0 of 0: the whole trace, or not given. */
 struct submit_part {
 	uint64_t k, of;
 };
 
-/* How many seconds ago the first step of a trace began and its last one ended; NAN: not said. */
+/* How many seconds ago the first step of a trace began and its last one ended; NAN: not given. */
 struct submit_ages {
 	double first_s, last_s;
 };
 
-/* What was asked for; texts are borrowed from the command line or the environment. */
+/* The values of all options. Strings are borrowed from the command line or the environment. */
 struct settings {
 	const char *controller;
 	const char *token_file, *ca_file, *cert_file, *key_file; /* NULL: none */
 	uint64_t timeout_us;					 /* for a whole picture */
-	uint64_t watch_us;					 /* 0: once */
+	uint64_t watch_us;					 /* 0: show once */
 	uint64_t limit;						 /* 0: all */
 	enum output output;
-	bool wide;			  /* the table with more in it, and uncut */
+	bool wide;			  /* table with more detail, not cut to the terminal */
 	const char *verdict, *sku, *node; /* filters; NULL: any */
 	struct selector selector;	  /* n 0: any */
 	const char *rack;		  /* NULL: any */
-	const char *file; /* of names of hosts; "-": standard input; NULL: not said */
+	const char *file; /* with host names; "-": standard input; NULL: not given */
 	bool stale, all, cordoned, dry_run;
-	const char *reason, *until; /* of what is done; NULL: not said */
-	uint64_t for_us;	    /* SPAN_NOT_SAID: not said; 0: what stands ends */
-	uint64_t since_us;	    /* 0: not said */
+	const char *reason, *until; /* of an order; NULL: not given */
+	uint64_t for_us;	    /* SPAN_NOT_SAID: not given; 0: end the current one */
+	uint64_t since_us;	    /* 0: not given */
 	bool break_glass;
 	const char *domain, *nodes, *kind, *memory, *engine,
-		*plan;		     /* of a campaign; NULL: not said */
-	const char *job, *meta_file; /* of a trace; NULL: not said */
-	uint64_t run;		     /* 0: not said */
+		*plan;		     /* of a campaign; NULL: not given */
+	const char *job, *meta_file; /* of a trace; NULL: not given */
+	uint64_t run;		     /* 0: not given */
 	struct submit_part part;
 	struct submit_ages ages;
-	uint64_t wait_us; /* 0: not */
+	uint64_t wait_us; /* 0: do not wait */
 	bool windows;
 	bool ranks;
-	const char *exclude_as; /* NULL: not said */
-	const char *without;	/* hosts, "NAME,NAME"; NULL: not said */
-	uint64_t steps;		/* that a job has left; 0: not said */
+	const char *exclude_as; /* NULL: not given */
+	const char *without;	/* hosts, "NAME,NAME"; NULL: not given */
+	uint64_t steps;		/* that a job has left; 0: not given */
 	bool yes;
-	uint64_t step; /* of a beat */
+	uint64_t step; /* for job beat */
 	const char *seconds;
 	double age_s;
 	bool done;
-	uint64_t hosts;	     /* of a join token; 0: not said */
-	const char *names;   /* of hosts: a pattern, or a list; NULL: not said */
-	const char *dir;     /* NULL: that of the configuration */
-	const char *subject; /* a part of a host, as a person says it; NULL: not said */
+	uint64_t hosts;	     /* of a join token; 0: not given */
+	const char *names;   /* of hosts: a pattern or a list; NULL: not given */
+	const char *dir;     /* NULL: the one in the configuration */
+	const char *subject; /* a part of a host, as a person writes it; NULL: not given */
 	bool help, version;
 };
 
@@ -178,24 +178,24 @@ struct option_row {
 	char letter;	  /* 0: none */
 	enum option_kind kind;
 	const char *value;	    /* "FILE" */
-	const char *const *choices; /* NULL-terminated, of CHOICE and OUTPUT */
-	uint64_t without_us;	    /* what a duration is that is left out; 0: it may not be */
+	const char *const *choices; /* NULL-terminated, for CHOICE and OUTPUT */
+	uint64_t without_us;	    /* the duration if the value is omitted; 0: it is required */
 	size_t offset;		    /* in struct settings */
-	const char *environment;    /* the variable that stands in, or NULL */
+	const char *environment;    /* environment variable with the default, or NULL */
 	const char *summary;
 };
 
 extern const struct option_row option_rows[N_OPTIONS];
 
-/* Defaults, then the environment. */
+/* Returns the defaults, overridden by the environment. */
 struct settings settings_init(void);
 
 /*
- * Take `value` (NULL: left out) for option `id`. -EINVAL with a sentence that
- * names the option.
+ * Sets option `id` to `value` (NULL: omitted). Returns -EINVAL with a sentence that names the
+ * option.
  */
 int option_set(struct settings *settings, enum option_id id, const char *value, struct err *err);
 
-/* The option with this long name (`length` bytes) or this letter, or N_OPTIONS. */
+/* Returns the option with this long name (`length` bytes) or letter, or N_OPTIONS. */
 enum option_id option_find(const char *name, size_t length);
 enum option_id option_find_letter(char letter);
