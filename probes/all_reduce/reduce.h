@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assay-probe-all-reduce: an all-reduce with the neighbours under one ToR
- * switch, memory of hosts or of GPUs over RDMA, rail by rail.
+ * assay-probe-all-reduce: an all-reduce with the neighbours below one ToR switch, in host or GPU
+ * memory over RDMA, rail by rail.
  *
- * Rank 0 listens, the others dial it. It leads: everybody is ready before
- * anybody begins, and whoever dies, is late or fails is told to all others by it,
- * so that all are out by the deadline and know whose fault it was.
+ * Rank 0 leads: it listens, and the others connect to it. No rank starts before all are ready. If a
+ * rank dies, is late or fails, rank 0 tells all others, so every rank exits by the deadline and
+ * knows whose fault it was.
  *
- * Each host prints what it saw itself: its bus bandwidth, the rate of the link
- * from it to the next rank, how late it came, and whether its sums were right.
+ * Each host prints what it measured itself: its bus bandwidth, the rate of its link to the next
+ * rank, how late it arrived, and whether its sums were right.
  *
- * What moves the data is a ring of verbs of our own, or NCCL, as in jobs: then each rail is a group
- * of one GPU of each host, that nearest to the port, and NCCL tells nothing of single links.
+ * The data is moved by our own ring over verbs, or by NCCL, as in jobs. With NCCL a rail is a group
+ * of one GPU of each host, the one nearest to the port, and there are no rates of single links.
  */
 #pragma once
 
@@ -27,18 +27,18 @@ struct numa_host;
 struct pair_plan;
 
 struct reduce_options {
-	struct pair_options pair; /* first: the ports are opened with them */
+	struct pair_options pair; /* must be first: the ports are opened with it */
 	const char *peers;
 	unsigned rank;
 	int engine; /* enum reduce_engine */
 	bool rank_given, force;
 };
 
-/* What rank 0 knows of another rank. */
+/* What rank 0 knows about another rank. */
 struct reduce_peer {
 	struct oob line;
-	int64_t ahead_ns;	      /* of its clock before ours */
-	bool gone;		      /* its line broke */
+	int64_t ahead_ns;	      /* how far its clock is ahead of ours */
+	bool gone;		      /* its connection broke */
 	bool answered;		      /* `answer` is its answer to the last question */
 	struct reduce_message answer; /* owned */
 };
@@ -47,36 +47,36 @@ struct reduce_session {
 	struct probe *probe;
 	const struct pair_side *sides; /* the rails of this host; borrowed */
 	size_t n_sides;
-	const struct numa_host *host; /* where its cores are; may be NULL */
+	const struct numa_host *host; /* its NUMA nodes and cores; may be NULL */
 	unsigned n, rank;
-	char *const *addresses; /* of the ranks, for people; borrowed */
+	char *const *addresses; /* of the ranks, for messages; borrowed */
 	const char *token;	/* borrowed */
 	char *node;		/* this host's name; borrowed */
 	unsigned depth, mtu, qps;
 	uint32_t size; /* of a request; this and `qps` are rank 0's once there is a plan */
 	uint64_t seed;
-	uint64_t deadline_us; /* of this side */
-	uint64_t window_us;   /* of a window, at most */
-	uint64_t go_us;	      /* in which operations that are asked for at once must end, at most */
-	uint64_t grace_us; /* beyond that, for the answer; and for a line to break after a link */
+	uint64_t deadline_us; /* of this rank */
+	uint64_t window_us;   /* longest time window */
+	uint64_t go_us;	      /* longest time for one batch of operations */
+	uint64_t grace_us;    /* for answers after a batch, or a connection to break after a link */
 	int (*emit)(struct probe *probe, struct sample *s);
 	int engine;		  /* enum reduce_engine */
-	struct nccl_library nccl; /* of that engine; */
-	struct err no_nccl;	  /* why it has none */
+	struct nccl_library nccl; /* loaded if the engine is NCCL */
+	struct err no_nccl;	  /* why it could not be loaded */
 	/* From the plan. */
 	char **nodes; /* by rank; owned */
 	uint64_t rails, bytes;
 	struct reduce_peer peers[COLL_RANKS_MAX]; /* rank 0: by rank; others: [0] is rank 0 */
-	/* The rail that is measured. */
+	/* The rail that is being measured. */
 	struct coll *ring;
 	uint64_t rail;
 	bool connects;			 /* every rank has what it needs for this rail */
-	double window_s[REDUCE_WINDOWS]; /* from when this rank came to when it was through */
-	uint64_t window_ops;		 /* of each */
+	double window_s[REDUCE_WINDOWS]; /* from this rank's arrival to its end */
+	uint64_t window_ops;		 /* operations per window */
 	size_t n_windows;
 	uint64_t sent_bytes;
 	double sent_s;
-	struct rdma_posted moved; /* each way, through NCCL */
+	struct rdma_posted moved; /* in each direction, by NCCL */
 	uint64_t checks, wrong;
 	struct coll_wrong first_wrong;
 	struct reduce_guard guard;
@@ -89,13 +89,13 @@ struct reduce_session {
 
 /* --- shared by the files of the session --- */
 
-/* Of the windows of a rail, by rank. */
+/* The windows of a rail, by rank. */
 struct reduce_tally {
-	double late[COLL_RANKS_MAX][REDUCE_WINDOWS]; /* behind the first that came, s */
-	double rest[COLL_RANKS_MAX][REDUCE_WINDOWS]; /* before the last that was through, s */
+	double late[COLL_RANKS_MAX][REDUCE_WINDOWS]; /* s after the first rank arrived */
+	double rest[COLL_RANKS_MAX][REDUCE_WINDOWS]; /* s before the last rank ended */
 	uint64_t sent_bytes[COLL_RANKS_MAX];
 	double sent_s[COLL_RANKS_MAX];
 	uint64_t resends[COLL_RANKS_MAX];
-	char foreign[PAIR_NOTE_SIZE]; /* whose port had traffic of others; "": nobody's */
+	char foreign[PAIR_NOTE_SIZE]; /* whose port carried foreign traffic; "": nobody's */
 	size_t n;
 };

@@ -18,9 +18,9 @@
 #include "probes/all_reduce/reduce_permit.h"
 #include "probes/rnic_pair/pair_plan.h"
 
-/* Of the budget, to find each other. */
+/* Share of the time left for the ranks to find each other. */
 #define MEET_SHARE 0.5
-/* Kept of the budget, to say that it is over. */
+/* Part of the budget reserved for reporting that it is over. */
 #define RESERVE_US (300 * USEC_PER_MSEC)
 #define WINDOW_US (250 * USEC_PER_MSEC)
 #define GO_US (20 * USEC_PER_SEC)
@@ -38,8 +38,8 @@ void reduce_session_init(struct reduce_session *s)
 }
 
 /*
- * A host whose GPUs cannot take part (no GPU, no dmabuf, no NCCL, confidential computing) lacks
- * something, but no link has failed: "set-up" makes a campaign blame nobody.
+ * If a host's GPUs cannot take part (no GPU, no dmabuf, no NCCL, confidential computing), no link
+ * has failed: with "set-up" a campaign blames no host.
  */
 static enum sample_state state_of_failure(const struct reduce_session *s)
 {
@@ -112,8 +112,8 @@ void reduce_session_take(struct reduce_session *s, const struct pair_plan *plan)
 	s->seed = plan->probe->seed;
 	s->engine = o->engine;
 	/*
-	 * Not of any one side, which may have no memory: its GPU is in use, or lost. The ring of
-	 * verbs is written to in half of it.
+	 * From the plan and not from a side, which may have no memory because its GPU is in use or
+	 * lost. The verbs ring uses half of it for incoming data.
 	 */
 	s->bytes = s->engine == REDUCE_NCCL ? plan->bytes : plan->bytes / 2;
 	s->deadline_us = plan->probe->deadline_us - RESERVE_US;
@@ -136,14 +136,14 @@ static int run_on(struct pair_plan *plan, char **peers, const char *token, struc
 	s->grace_us = GRACE_US;
 	s->emit = probe_emit;
 	reduce_session_init(s);
-	/* Who has none says so to the others. */
+	/* If NCCL cannot be loaded, no_nccl is sent to the other ranks. */
 	if (s->engine == REDUCE_NCCL)
 		(void)reduce_nccl_start(plan->sides, plan->n_sides, &s->nccl, &s->no_nccl);
 	r = run_session(s, &why);
 	reduce_session_release(s);
 	if (r == 0)
 		return 0;
-	/* What is nobody's option is no usage, whatever errno it came with. */
+	/* An error that no option caused must not exit as a usage error, whatever its errno. */
 	return err_set(err, r == -EINVAL && !why.msg[0] ? EINVAL : EPROTO, "%s",
 		       why.msg[0] ? why.msg : "cannot print samples");
 }
