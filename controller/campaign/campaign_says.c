@@ -116,9 +116,9 @@ static double good_from(const struct campaign *c)
 }
 
 /*
- * Returns true if the host was in a group that reached good_from() and whose members are all
- * unnamed. Not being named is not enough: of two hosts that explain a slow pair equally well,
- * neither is named.
+ * Returns true if the host is known good, or was in a group that reached good_from() and whose
+ * members are all unnamed. Not being named is not enough: of two hosts that explain a slow pair
+ * equally well, neither is named.
  */
 static bool is_good_elsewhere(const struct campaign *c, size_t host)
 {
