@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/base/backoff.h"
 
-/* Doubling stops here: the cap is reached long before. */
+/* Doubling stops here; the cap is reached long before. */
 enum { DOUBLINGS_MAX = 20 };
 
 uint64_t backoff_fail(struct backoff *b, uint64_t at_least_us, uint64_t random)

@@ -15,7 +15,7 @@ static bool is_line_end(char c)
 	return c == '\n' || c == '\r';
 }
 
-/* Nothing but `n` times '=' and line ends. */
+/* True if the rest is only `n` times '=' and line ends. */
 static bool ends_with_padding(const char *text, size_t n)
 {
 	for (; *text; text++) {

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /*
- * The bytes of `text` in new memory with a NUL behind them; line ends within it are
- * passed over, as Go does. -EINVAL for anything else that is none, -ENOMEM.
+ * Decodes `text` into new memory and appends a NUL. Line ends within it are skipped, as Go does.
+ * -EINVAL if it is not base64, -ENOMEM.
  */
 int base64_decode(const char *text, char **ret_bytes, size_t *ret_len);
 

@@ -13,7 +13,7 @@ size_t circle_round(size_t n, size_t round, struct match *ret)
 	size_t turning = circle_rounds(n), made = 0, k;
 
 	for (k = 0; turning && k <= turning / 2; k++) {
-		/* The last place stays; of an odd number nobody sits there. */
+		/* The last place is fixed; when n is odd it is empty. */
 		size_t x = k == 0 ? turning : (round + k) % turning;
 		size_t y = (round + turning - k) % turning;
 

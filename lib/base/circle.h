@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who meets whom: every two of `n` once, nobody twice in a round, by the circle
- * method (one stays, the others go round it). Pure.
+ * Round-robin pairing by the circle method (one stays, the others rotate around it): each two of
+ * `n` meet once, and nobody plays twice in a round. Pure.
  */
 #pragma once
 
@@ -11,8 +11,8 @@ struct match {
 	size_t a, b; /* a < b */
 };
 
-/* Rounds of `n`: n - 1 of an even number, n of an odd one, 0 of fewer than two. */
+/* Number of rounds for `n`: n - 1 if even, n if odd, 0 below two. */
 size_t circle_rounds(size_t n);
 
-/* The matches of a round, room for n / 2; returns how many: all but one play when n is odd. */
+/* Writes the matches of a round (room for n / 2); returns how many. If n is odd, one sits out. */
 size_t circle_round(size_t n, size_t round, struct match *ret);

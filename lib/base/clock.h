@@ -12,26 +12,27 @@
 #include "lib/base/duration.h"
 #include "lib/base/macro.h"
 
-/* Microseconds since an arbitrary start; never goes back. */
+/* Microseconds since an arbitrary start; never goes backwards. */
 uint64_t clock_mono_us(void);
 
-/* Microseconds since the boot, sleep included; the wall clock does not move it. */
+/* Microseconds since boot, including suspend; not affected by changes of the wall clock. */
 uint64_t clock_boot_us(void);
 
 /* Microseconds since 1970-01-01 UTC. */
 uint64_t clock_real_us(void);
 
 /*
- * The same by the clock that Linux stamps files with (current_time(), fs/inode.c), which stands
- * still between ticks: what is made from now on is not older than this.
+ * Like clock_real_us(), but by the coarse clock that Linux uses for file timestamps
+ * (current_time(), fs/inode.c), which only advances with the tick: files created from now on are
+ * never older than this.
  */
 uint64_t clock_files_us(void);
 
 /* Microseconds from now until the monotonic `deadline_us`; 0 when past. */
 uint64_t clock_left_us(uint64_t deadline_us);
 
-/* The same in milliseconds, rounded up, at most INT_MAX: for poll(). */
+/* The same in milliseconds, rounded up, at most INT_MAX; for poll(). */
 int clock_left_ms(uint64_t deadline_us);
 
-/* A deadline as waits of the C library take it, on the clock that it is of. */
+/* The deadline as a timespec for waiting functions of the C library, on the same clock. */
 struct timespec clock_timespec(uint64_t deadline_us);

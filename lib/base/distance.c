@@ -7,7 +7,7 @@
 
 enum { FEWEST = 2, PART = 3 };
 
-/* One more row of the table of distances: `row` from those of one and two bytes before. */
+/* Computes the next row of the distance table from the rows of one and two bytes before. */
 static void next_row(const char *a, const char *b, size_t i, unsigned (*rows)[DISTANCE_NAME_MAX + 1])
 {
 	unsigned *row = rows[i % 3], *before = rows[(i + 2) % 3], *two = rows[(i + 1) % 3];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far a mistyped word is from the one that was meant. Pure. */
+/* Edit distance, to guess which name a mistyped word stands for. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,10 +7,10 @@
 enum { DISTANCE_NAME_MAX = 128 };
 
 /*
- * Insertions, deletions, replacements and swaps of neighbours from `a` to `b`
- * (Damerau 1964, each part of a name edited once), names cut to DISTANCE_NAME_MAX.
+ * Optimal string alignment distance (Damerau 1964): insertions, deletions, replacements and swaps
+ * of neighbours, each part edited once. Names are cut to DISTANCE_NAME_MAX.
  */
 unsigned distance_between(const char *a, const char *b);
 
-/* Is `b` near enough to `a` to be meant by it: a third of its letters, two at least? */
+/* True if `a` may be a misspelling of `b`: the distance is at most 2, or a third of `a`. */
 bool distance_is_near(const char *a, const char *b);

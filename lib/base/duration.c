@@ -17,7 +17,7 @@ static const struct {
 	const char *suffix;
 	uint64_t us;
 } units[] = {
-	/* Largest first: duration_format() takes the first that fits. */
+	/* largest first: duration_format() takes the first that divides */
 	{ "d", USEC_PER_DAY }, { "h", USEC_PER_HOUR },	{ "m", USEC_PER_MIN },
 	{ "s", USEC_PER_SEC }, { "ms", USEC_PER_MSEC },
 };
@@ -29,7 +29,7 @@ void clock_stamp(uint64_t real_us, char ret_text[static CLOCK_STAMP_SIZE])
 	struct tm tm;
 	char date[24];
 
-	/* Beyond the year 9999 there is no RFC 3339 stamp: show the last one. */
+	/* RFC 3339 ends with the year 9999: show its last second. */
 	if (real_us > STAMP_MAX_US) {
 		seconds = STAMP_MAX_US / USEC_PER_SEC;
 		ms = 999;
@@ -84,7 +84,7 @@ int clock_parse_stamp(const char *text, uint64_t *ret_real_us)
 		us = parse_fraction(&at);
 	}
 	back = tm;
-	seconds = timegm(&back); /* corrects what is no date, as 31 February */
+	seconds = timegm(&back); /* normalises dates that do not exist, such as 31 February */
 	if (!streq(at, "Z") || seconds < 0 || back.tm_mday != tm.tm_mday || back.tm_sec != tm.tm_sec)
 		return -EINVAL;
 	*ret_real_us = (uint64_t)seconds * USEC_PER_SEC + us;

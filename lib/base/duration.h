@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text of times and durations, and the names of units. Pure: reading a clock
- * is lib/base/clock.h, which pure code does not include.
+ * Text of times and durations, and the names of units. Pure: the clocks are in lib/base/clock.h,
+ * which pure code does not include.
  */
 #pragma once
 
@@ -26,7 +26,7 @@ enum {
 void clock_stamp(uint64_t real_us, char ret_text[static CLOCK_STAMP_SIZE]);
 
 /*
- * Write `real_us` for people who read it at `now_us`, to the minute in UTC: "06:23Z" within the
+ * Write `real_us` in UTC for people who read it at `now_us`, to the minute: "06:23Z" within the
  * next 24 hours, "06:23:07Z" within two minutes, else "2026-11-21 06:23Z".
  */
 void duration_until(uint64_t real_us, uint64_t now_us, char ret_text[static CLOCK_STAMP_SIZE]);
@@ -35,9 +35,8 @@ void duration_until(uint64_t real_us, uint64_t now_us, char ret_text[static CLOC
 int clock_parse_stamp(const char *text, uint64_t *ret_real_us);
 
 /*
- * Read a duration: a whole number and ms, s, m, h or d ("45s", "500ms"), with
- * a bare "0" allowed. At most 10 years. -EINVAL with a sentence that names the
- * text and what is wanted.
+ * Read a duration: a whole number with ms, s, m, h or d ("45s", "500ms"), or a bare "0". At most 10
+ * years. -EINVAL with a message that quotes the text and says what is expected.
  */
 int duration_parse(const char *text, uint64_t *ret_us, struct err *err);
 

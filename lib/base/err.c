@@ -8,8 +8,8 @@
 #include "lib/base/utf8.h"
 
 /*
- * One line of UTF-8 whatever was quoted in it: file names and input may hold
- * control characters, and the cut at the end may fall inside a character.
+ * Makes the message one line of valid UTF-8: quoted file names and input may contain control
+ * characters, and truncation may cut a character in two.
  */
 static void make_presentable(char *msg)
 {

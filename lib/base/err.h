@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An error with its context, filled by the callee, owned by the caller (on
- * its stack). It never allocates, so that reporting an error can neither fail
- * nor leak.
+ * An error with its context, filled by the callee, owned by the caller (on its stack). It never
+ * allocates, so that reporting an error can neither fail nor leak.
  *
- * A function that fails returns a negative errno; when a person will read why,
- * its last parameter is a `struct err *` (may be NULL). Success leaves `err`
- * untouched; failure leaves every `ret_` output untouched.
+ * A function that fails returns a negative errno. If a person will read the reason, its last
+ * parameter is a `struct err *` (may be NULL). Success leaves `err` untouched; failure leaves every
+ * `ret_` output untouched.
  *
- * A message is one line of UTF-8: control characters and broken bytes that were
- * quoted in it are replaced, and what is too long is cut.
+ * A message is one line of UTF-8: quoted control characters and invalid bytes are replaced, and a
+ * long message is truncated.
  *
  * A sick device is not an error: it is a sample. Errors are for work not done.
  */
@@ -29,14 +28,14 @@ struct err {
 		.code = 0, .msg = "" \
 	}
 
-/* Set `err` (may be NULL) to the sentence; returns -`code`. */
+/* Set the message of `err` (may be NULL); returns -`code`. */
 int err_set(struct err *err, int code, const char *fmt, ...) PRINTF(3, 4);
 
-/* Like err_set() with ": " and the errno's own words appended. */
+/* Like err_set(), with ": " and strerror(`code`) appended. */
 int err_errno(struct err *err, int code, const char *fmt, ...) PRINTF(3, 4);
 
 /*
- * Put "context: " before `err` (may be NULL); returns `r` unchanged. An `err`
- * that nobody set gets the words of the errno -`r`.
+ * Prepend "context: " to `err` (may be NULL); returns `r` unchanged. An `err` that was never set
+ * gets the text of errno -`r`.
  */
 int err_wrap(struct err *err, int r, const char *fmt, ...) PRINTF(3, 4);

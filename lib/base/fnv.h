@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* FNV-1a, 32 bits (draft-eastlake-fnv, section 2): for tables and comparisons, not against enemies. */
+/* FNV-1a, 32 bits (draft-eastlake-fnv, section 2): for tables and comparisons, not for security. */
 #pragma once
 
 #include <stddef.h>

@@ -8,13 +8,13 @@
 enum { BYTES = 256, CLASS_NAME_MAX = 8 };
 
 /*
- * All steps of a pattern at once (Baeza-Yates and Gonnet, "A new approach to text searching", CACM
- * 35, 1992): bit i of a state says that the first i steps match what was read.
+ * Simulates all steps of a pattern at once (Baeza-Yates and Gonnet, "A new approach to text
+ * searching", CACM 35, 1992): bit i of the state is set if the first i steps match the text so far.
  */
 struct machine {
-	uint64_t take[BYTES]; /* bit i: step i takes this byte */
-	uint64_t any;	      /* bit i: step i takes all of them */
-	uint64_t stay;	      /* bit i: a * stands before step i */
+	uint64_t take[BYTES]; /* bit i: step i accepts this byte */
+	uint64_t any;	      /* bit i: step i accepts any byte */
+	uint64_t stay;	      /* bit i: a * precedes step i */
 	unsigned n;	      /* steps */
 };
 
@@ -42,7 +42,7 @@ static bool add_class(bool set[BYTES], const char *name, size_t length)
 	return false;
 }
 
-/* "[:name:]" at `p`: what is behind it, or NULL when it is none. */
+/* Reads "[:name:]" at `p`. Returns what follows it, or NULL if it is not a class. */
 static const char *read_class(bool set[BYTES], const char *p)
 {
 	const char *end = p[1] == ':' ? strstr(p + 2, ":]") : NULL;
@@ -52,7 +52,7 @@ static const char *read_class(bool set[BYTES], const char *p)
 	return end + 2;
 }
 
-/* One character of a set, escaped or not, to `ret`; what is behind it. NULL: the pattern ends. */
+/* Reads one character of a set, escaped or not. Returns what follows it, or NULL at the end. */
 static const char *read_one(const char *p, unsigned char *ret)
 {
 	if (*p == '\\')
@@ -63,7 +63,7 @@ static const char *read_one(const char *p, unsigned char *ret)
 	return p + 1;
 }
 
-/* What is behind the set that begins at `p` with "["; NULL: it has no end. */
+/* Reads the set that begins at `p` with "[". Returns what follows it, or NULL if unclosed. */
 static const char *read_set(const char *p, bool set[BYTES])
 {
 	bool negated = p[1] == '!' || p[1] == '^', first = true;
@@ -92,7 +92,7 @@ static const char *read_set(const char *p, bool set[BYTES])
 	return p + 1;
 }
 
-/* The step that begins at `p`: the bytes that it takes, and what is behind it. */
+/* Reads the step at `p`: which bytes it accepts. Returns what follows it. */
 static const char *read_step(const char *p, bool set[BYTES])
 {
 	const char *behind = *p == '[' ? read_set(p, set) : NULL;
@@ -100,13 +100,13 @@ static const char *read_step(const char *p, bool set[BYTES])
 	if (behind)
 		return behind;
 	memset(set, 0, BYTES * sizeof(*set));
-	if (*p == '\\' && !*++p) /* it stands for nothing, and nothing is it */
+	if (*p == '\\' && !*++p) /* a trailing backslash matches nothing */
 		return p;
 	set[(unsigned char)*p] = true;
 	return p + 1;
 }
 
-/* False: it has too many steps, or sets. */
+/* Returns false if the pattern has too many steps or sets. */
 static bool machine_read(struct machine *m, const char *p)
 {
 	unsigned sets = 0;
@@ -127,7 +127,7 @@ static bool machine_read(struct machine *m, const char *p)
 		if (*p == '?') {
 			m->any |= bit;
 			p++;
-		} else if (*p != '[' && *p != '\\') { /* most of them */
+		} else if (*p != '[' && *p != '\\') { /* the common case */
 			m->take[(unsigned char)*p++] |= bit;
 		} else if (++sets > GLOB_SETS_MAX) {
 			return false;
@@ -146,7 +146,7 @@ static size_t plain_length(const char *pattern)
 	return strcspn(pattern, "*?[\\");
 }
 
-/* "*.correct": a * and plain characters, which need no machine. */
+/* Patterns like "*.correct", a * and plain characters, need no machine. */
 static bool is_end(const char *pattern)
 {
 	const size_t plain = pattern[0] == '*' ? plain_length(pattern + 1) : 0;

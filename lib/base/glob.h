@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shell patterns, for text and patterns of strangers: fnmatch(3) without flags in the C locale, but
- * in time that grows with the length of the text and no faster, whatever the pattern (fnmatch()
- * tries each `*` anew behind each other one). Pure.
+ * Shell patterns, safe for untrusted patterns and text: fnmatch(3) without flags in the C locale,
+ * but in time linear in the length of the text for any pattern (fnmatch() backtracks at each `*`).
+ * Pure.
  */
 #pragma once
 
 #include "lib/base/macro.h"
 
 enum {
-	GLOB_STEPS_MAX = 63,  /* of a pattern with wildcards: characters, ? and [...]; * is none */
-	GLOB_SETS_MAX = 8,    /* [...] and escapes among them: each is as dear as all the rest */
+	GLOB_STEPS_MAX = 63, /* with wildcards: characters, ? and [...]; * does not count */
+	GLOB_SETS_MAX = 8, /* [...] and escapes among them; each costs as much as all other steps */
 	GLOB_BYTES_MAX = 255, /* of any pattern */
 };
 
-/* Is it short enough? Syntax that is none stands for itself, as fnmatch() has it. */
+/*
+ * True if the pattern is within the limits. Invalid syntax is matched literally, as by fnmatch().
+ */
 bool glob_ok(const char *pattern);
 
 /* A pattern that is too long matches nothing. */

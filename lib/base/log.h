@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Words for people, on stderr. Only programs log; lib/ and the pure core never
- * do. One line an event: "message key=value ...". Under systemd (JOURNAL_STREAM
- * is set) each line carries its "<N>" priority. What strangers wrote cannot drive
- * the terminal of who reads it: utf8_clean_in_place().
+ * Messages for people, on stderr. Only programs log; lib/ and the pure core never do. One line per
+ * event: "message key=value ...". Under systemd (JOURNAL_STREAM is set) each line has its "<N>"
+ * priority. Untrusted text cannot control the reader's terminal: utf8_clean_in_place().
  *
  * Data goes to stdout and never through here.
  */
@@ -16,8 +15,8 @@
 struct err;
 
 /*
- * Name shown before each line (static storage) and the most detailed level shown.
- * What a program calls first: it makes the three standard descriptors safe too (lib/sys/start.h).
+ * Sets the name shown before each line (static storage) and the most detailed level shown. Programs
+ * call this first: it also makes the three standard descriptors safe (lib/sys/start.h).
  */
 void log_init(const char *program, int max_level);
 

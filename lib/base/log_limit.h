@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often one kind of thing is told: a flood of it must not fill the journal.
- * The first LOG_LIMIT_LINES of a period are, then their number once the period is
- * over. Pure.
+ * Rate limit for one kind of log message, so that a flood of it cannot fill the journal: the first
+ * LOG_LIMIT_LINES of a period are logged, the others are counted and the number is logged after the
+ * period. Pure.
  */
 #pragma once
 
@@ -16,13 +16,13 @@ enum { LOG_LIMIT_LINES = 10 };
 #define LOG_LIMIT_PERIOD_US USEC_PER_MIN
 
 struct log_limit {
-	uint64_t since_us; /* of the period; 0: none has begun */
+	uint64_t since_us; /* start of the period; 0: none has begun */
 	unsigned told;
 	uint64_t missed;
 };
 
-/* One more of it at `now_us`: is it told? */
+/* Count one more message at `now_us`. Returns true if it should be logged. */
 bool log_limit_take(struct log_limit *n, uint64_t now_us);
 
-/* When the period is over: how many were not told in it. Else 0. */
+/* Once the period is over: returns how many messages it suppressed. Else 0. */
 uint64_t log_limit_end(struct log_limit *n, uint64_t now_us);

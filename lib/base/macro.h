@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The few words every file uses: cleanup on scope exit, moving ownership,
- * array sizes, compiler attributes.
+ * Macros that every file uses: cleanup on scope exit, moving ownership, array sizes, compiler
+ * attributes.
  *
  *	CLEANUP(freep) char *name = xstrdup("x");
  *	...
@@ -18,8 +18,8 @@
 #define UNUSED __attribute__((unused))
 
 /*
- * Call `fn(&variable)` when the variable leaves its scope. That may be all it
- * is for, as with a lock: hence `unused`, which clang asks for.
+ * Call `fn(&variable)` when the variable leaves its scope. That can be its only use, as with a
+ * lock; `unused` keeps clang from warning.
  */
 #define CLEANUP(fn) __attribute__((cleanup(fn), unused))
 
@@ -65,7 +65,7 @@
 	}                                \
 	struct name##_needs_semicolon
 
-/* True when both are the same text; NULL equals only NULL. */
+/* True if both strings are equal; NULL equals only NULL. */
 static inline bool streq(const char *a, const char *b)
 {
 	return a == b || (a && b && strcmp(a, b) == 0);

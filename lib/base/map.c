@@ -8,7 +8,7 @@
 
 #include "lib/base/xalloc.h"
 
-/* How every thing begins. */
+/* Every entry begins like this. */
 struct named {
 	char *name;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Things by name. Each is a struct of the caller's that begins with `char *name`; the map makes it,
- * zeroed, gives it its name, and frees both. Looking one up allocates nothing. O(log n).
+ * A map from names to structs of the caller. The struct begins with `char *name`; the map allocates
+ * it zeroed, sets its name, and frees both. Lookups allocate nothing. O(log n).
  */
 #pragma once
 
@@ -13,15 +13,15 @@ struct map {
 	size_t n;
 };
 
-/* NULL: there is none. */
+/* Returns NULL if there is none. */
 void *map_find(const struct map *map, const char *name);
 
-/* The one that is there, or a new one of `size` bytes. */
+/* Returns the existing entry, or a new one of `size` bytes. */
 void *map_need(struct map *map, const char *name, size_t size);
 
-/* `release` frees what the thing holds besides its name; NULL: nothing. */
+/* `release` frees what the entry owns besides its name; may be NULL. */
 void map_drop(struct map *map, const char *name, void (*release)(void *item));
 void map_release(struct map *map, void (*release)(void *item));
 
-/* In the order of their names; none may come or go meanwhile. */
+/* In the order of the names. `each` must not add or remove entries. */
 void map_each(const struct map *map, void (*each)(void *context, void *item), void *context);

@@ -33,7 +33,7 @@ void *pool_take(struct pool *a, size_t size)
 {
 	size_t past = (uintptr_t)a->at % ALIGNMENT, skip = past ? ALIGNMENT - past : 0;
 
-	/* The beginning of a new block is aligned. */
+	/* A new block starts aligned. */
 	if (a->at && skip <= (size_t)(a->end - a->at))
 		a->at += skip;
 	return memset(pool_bytes(a, size), 0, size);

@@ -14,12 +14,12 @@
 #include "lib/base/err.h"
 #include "lib/sys/file.h"
 
-/* Of include/uapi/linux/random.h, since Linux 5.6; older C libraries do not name it. */
+/* From include/uapi/linux/random.h, since Linux 5.6; older C libraries do not define it. */
 #ifndef GRND_INSECURE
 #define GRND_INSECURE 0x0004
 #endif
 
-/* Golden ratio in 64 bits: neighbouring times give far numbers. */
+/* The golden ratio in 64 bits: spreads neighbouring times far apart. */
 #define SPREAD UINT64_C(0x9e3779b97f4a7c15)
 
 uint64_t random_u64(void)

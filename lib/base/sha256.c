@@ -2,7 +2,7 @@
 /* Names and constants are those of FIPS 180-4, sections 4.1.2, 4.2.2, 5.3.3 and 6.2. */
 #include "lib/base/sha256.h"
 
-/* Section 4.2.2: the cube roots of the first 64 primes, fractions. */
+/* Section 4.2.2: fractional parts of the cube roots of the first 64 primes. */
 static const uint32_t K[64] = {
 	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4,
 	0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe,
@@ -112,7 +112,9 @@ void sha256_digest(struct sha256 *s, unsigned char ret_digest[static SHA256_SIZE
 	unsigned char tail[8];
 	size_t i;
 
-	/* One bit, zeros up to 8 bytes before a block's end, the length: section 5.1.1. */
+	/*
+	 * Padding, section 5.1.1: a one bit, zeros up to 8 bytes before a block's end, the length.
+	 */
 	sha256_add(s, padding, used < 56 ? 56 - used : 120 - used);
 	store_be32(tail, (uint32_t)(bits >> 32));
 	store_be32(tail + 4, (uint32_t)bits);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SHA-256 (FIPS 180-4): to name content and to compare a token with its hash.
+ * SHA-256 (FIPS 180-4), to identify content and to compare tokens with their hashes.
  *
  *	struct sha256 s;
  *
@@ -24,7 +24,7 @@ struct sha256 {
 
 void sha256_init(struct sha256 *s);
 
-/* Add `n` bytes; any pieces of the same bytes give the same digest. */
+/* Add `n` bytes; the digest does not depend on how the bytes are divided among calls. */
 void sha256_add(struct sha256 *s, const void *bytes, size_t n);
 
 /* Add a string and its NUL, so that "ab","c" and "a","bc" differ; NULL is "". */
@@ -36,5 +36,5 @@ void sha256_digest(struct sha256 *s, unsigned char ret_digest[static SHA256_SIZE
 /* The same in lower-case hexadecimal. */
 void sha256_hex(struct sha256 *s, char ret_text[static SHA256_HEX_SIZE]);
 
-/* That of a whole string, without its NUL. */
+/* The hash of a whole string, without its NUL, in hexadecimal. */
 void sha256_of_text(const char *text, char ret_hex[static SHA256_HEX_SIZE]);

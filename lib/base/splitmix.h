@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): the same numbers each time from the same state. Not
+ * SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): the same state always gives the same numbers. Not
  * for secrets.
  */
 #pragma once

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A growing byte buffer with a hard limit, for bytes that others send.
+ * A growing byte buffer with a hard limit, for input from outside.
  *
- * Invariants: `data` is never NULL once something was appended and is always
- * NUL-terminated one past `len`; `len <= limit`. A failure (limit passed, out
- * of memory) sticks: later appends do nothing, so check strbuf_ok() once.
+ * Invariants: once something was appended, `data` is never NULL and is NUL-terminated one past
+ * `len`; `len <= limit`. A failure (limit exceeded, out of memory) is sticky: later appends do
+ * nothing, so it is enough to check strbuf_ok() once.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct strbuf {
 	size_t len; /* bytes in use, without the NUL */
 	size_t alloc;
 	size_t limit; /* most bytes it may ever hold */
-	int error;    /* 0, E2BIG or ENOMEM; sticks */
+	int error;    /* 0, E2BIG or ENOMEM; sticky */
 };
 
 #define STRBUF_INIT(max)       \
@@ -23,26 +23,28 @@ struct strbuf {
 		.limit = (max) \
 	}
 
-/* Append `n` bytes; 0 or the sticking negative errno. */
+/* Append `n` bytes. Returns 0 or the sticky negative errno. */
 int strbuf_add(struct strbuf *sb, const void *bytes, size_t n);
 
-/* Make room for `more` bytes, so that it need not grow on the way. As strbuf_add(). */
+/*
+ * Make room for `more` bytes, so that appending them need not reallocate. Returns as strbuf_add().
+ */
 int strbuf_reserve(struct strbuf *sb, size_t more);
 
 /* Append a C string. */
 int strbuf_puts(struct strbuf *sb, const char *text);
 
-/* Append one formatted piece (of any length within the limit). */
+/* Append formatted text (of any length within the limit). */
 int strbuf_printf(struct strbuf *sb, const char *fmt, ...) PRINTF(2, 3);
 
-/* Remove the first `n` bytes (all when fewer). */
+/* Remove the first `n` bytes (all if there are fewer). */
 void strbuf_consume(struct strbuf *sb, size_t n);
 
 /* The text so far, never NULL. Borrowed until the next call on `sb`. */
 const char *strbuf_text(const struct strbuf *sb);
 
-/* True while nothing failed. */
+/* True unless something failed. */
 bool strbuf_ok(const struct strbuf *sb);
 
-/* Free the bytes; `sb` is then empty with its old limit and no error. */
+/* Free the bytes; `sb` is then empty, with the same limit and no error. */
 void strbuf_release(struct strbuf *sb);

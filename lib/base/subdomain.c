@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* `label` is what stands between two dots. */
+/* `label`: the text between two dots. */
 static bool is_label(const char *label, size_t len)
 {
 	static const char inner[] = "abcdefghijklmnopqrstuvwxyz0123456789-";

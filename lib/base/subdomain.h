@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of RFC 1123 as Kubernetes takes them. */
+/* RFC 1123 names, as Kubernetes accepts them. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,8 +7,8 @@
 enum { SUBDOMAIN_MAX = 253 }; /* bytes */
 
 /*
- * One or more labels of [a-z0-9-] between dots, with [a-z0-9] at both ends of each, at most
- * SUBDOMAIN_MAX bytes. A label is not held to 63 bytes: the API server does not either
- * (IsDNS1123Subdomain of k8s.io/apimachinery). NULL is none.
+ * True for one or more labels of [a-z0-9-] joined by dots, each with [a-z0-9] at both ends, at most
+ * SUBDOMAIN_MAX bytes. As in the API server (IsDNS1123Subdomain of k8s.io/apimachinery), a label
+ * may be longer than 63 bytes. False for NULL.
  */
 bool is_subdomain(const char *text);

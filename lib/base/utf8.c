@@ -4,8 +4,8 @@
 #include "lib/base/xalloc.h"
 
 /*
- * The well-formed byte sequences (table 3-7 of Unicode 15): range of the first
- * byte, of the second, and how many; all further ones are 80..bf.
+ * Well-formed byte sequences (table 3-7 of Unicode 15): the ranges of the first and second byte,
+ * and the length; all further bytes are 80..bf.
  */
 static const struct {
 	unsigned char first, first_end, second, second_end, length;
@@ -20,8 +20,8 @@ struct range {
 };
 
 /*
- * Categories Cc, Cf, Zl, Zp, the blank letters, variation selectors, tags and
- * non-characters of Unicode 15; in order.
+ * Categories Cc, Cf, Zl, Zp, blank letters, variation selectors, tags and non-characters of Unicode
+ * 15; sorted.
  */
 static const struct range unsafe[] = {
 	{ 0x00, 0x1f },	      { 0x7f, 0x9f },	     { 0xad, 0xad },	   { 0x34f, 0x34f },
@@ -34,7 +34,7 @@ static const struct range unsafe[] = {
 	{ 0xe0000, 0xe0fff }, { 0xffffe, 0x10ffff },
 };
 
-/* East Asian Wide and Fullwidth (UAX 11), gaps between them closed; in order. */
+/* East Asian Wide and Fullwidth (UAX 11), with gaps between ranges closed; sorted. */
 static const struct range wide[] = {
 	{ 0x1100, 0x115f },   { 0x231a, 0x231b },   { 0x2329, 0x232a },	  { 0x23e9, 0x23ec },
 	{ 0x25fd, 0x25fe },   { 0x2614, 0x2615 },   { 0x2648, 0x2653 },	  { 0x26aa, 0x26ab },
@@ -48,7 +48,7 @@ static const struct range wide[] = {
 	{ 0x1f7e0, 0x1f7eb }, { 0x1f90c, 0x1f9ff }, { 0x1fa70, 0x1faff }, { 0x20000, 0x3fffd },
 };
 
-/* Combining marks of the scripts that names are written in; in order. */
+/* Combining marks of the scripts that names are written in; sorted. */
 static const struct range combining[] = {
 	{ 0x300, 0x36f },   { 0x483, 0x489 },	{ 0x591, 0x5bd },   { 0x610, 0x61a },
 	{ 0x64b, 0x65f },   { 0x6d6, 0x6dc },	{ 0x93c, 0x93c },   { 0x941, 0x948 },

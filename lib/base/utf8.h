@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * UTF-8 that strangers send and terminals show. What drives a terminal, or
- * what a person cannot see, is no text: control characters, marks that turn
- * the direction of writing, characters without a glyph.
+ * UTF-8 from untrusted sources, shown on terminals. Control characters, marks that change the
+ * writing direction and characters without a glyph count as unsafe: they can control a terminal, or
+ * a person cannot see them.
  */
 #pragma once
 
@@ -14,27 +14,29 @@
 /* Bytes of the character at `text` (NUL-terminated), 0 when it is not well-formed UTF-8. */
 size_t utf8_length(const char *text);
 
-/* Its code point; `length` is what utf8_length() said, 1 to 4. */
+/* Its code point; `length` (1 to 4) comes from utf8_length(). */
 uint32_t utf8_point(const char *text, size_t length);
 
-/* True when a terminal or a reader could be misled by it. */
+/* True if it could mislead a terminal or a reader. */
 bool utf8_is_unsafe(uint32_t point);
 
-/* Columns of a terminal that it takes: 0 for combining marks, 2 for wide ones. */
+/* How many terminal columns it takes: 0 for combining marks, 2 for wide characters. */
 unsigned utf8_columns(uint32_t point);
 
 /*
- * Bytes of whatever stands at `text` and the columns that it takes when shown:
- * what is broken or unsafe is shown as one '?', and `*ret_shown` says so with
- * false.
+ * Length in bytes of the next character at `text`, and the columns it takes. Invalid or unsafe
+ * bytes are shown as one '?', and `*ret_shown` is then false.
  */
 size_t utf8_next(const char *text, unsigned *ret_columns, bool *ret_shown);
 
-/* `text` (NULL is "") with '?' for all that is broken or unsafe: one line. New memory. */
+/*
+ * A copy of `text` (NULL is "") on one line, with '?' for all that is invalid or unsafe. New
+ * memory.
+ */
 char *utf8_clean(const char *text);
 
-/* Likewise within `text`, which may be NULL; it gets no longer. Returns it. */
+/* The same in place; the text never gets longer. Returns `text`, which may be NULL. */
 char *utf8_clean_in_place(char *text);
 
-/* Replace what is not printable ASCII by '?', in place. Returns `text`, which may be NULL. */
+/* Replace everything but printable ASCII by '?', in place. Returns `text`, which may be NULL. */
 char *ascii_clean(char *text);

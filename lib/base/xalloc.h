@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small allocations of sizes we choose: they abort when memory is out (state
- * is on disk; systemd restarts us). Sizes that come from input, files, the
- * network or a device never go through here: those are bounded and checked.
+ * Small allocations of sizes that we choose. They abort when out of memory (state is on disk, and
+ * systemd restarts us). Never use them for sizes that come from input, files, the network or a
+ * device: those are bounded and checked.
  */
 #pragma once
 
@@ -20,10 +20,10 @@ void *xrealloc(void *ptr, size_t n, size_t size) MUST_CHECK;
 /* A copy of `text`; NULL for NULL. */
 char *xstrdup(const char *text) MUST_CHECK;
 
-/* At most `n` bytes of `text` as a string. */
+/* A string of at most `n` bytes of `text`. */
 char *xstrndup(const char *text, size_t n) MUST_CHECK;
 
-/* All `n` bytes, whatever they are (NULs too), with a NUL behind them. */
+/* A copy of `n` bytes, which may include NULs, with a NUL appended. */
 char *xalloc_copy(const void *bytes, size_t n) MUST_CHECK;
 
 /* printf into new memory, never NULL. */

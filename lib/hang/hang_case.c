@@ -67,7 +67,7 @@ void hang_case_release(struct hang_case *c)
 
 /* --- memory and hashes ---------------------------------------------------- */
 
-/* Room for one more of `size` bytes in an array of at most `most`. */
+/* Makes room for one more item of `size` bytes in an array of at most `most`. */
 static int make_room(void **array, size_t n, size_t *alloc, size_t size, size_t most,
 		     const char *what, struct err *err)
 {
@@ -97,7 +97,7 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t n)
 	return hash;
 }
 
-/* FNV's low bits are weak in what differs in the last bytes. */
+/* FNV's low bits are weak if only the last bytes differ. */
 static uint64_t finish(uint64_t hash)
 {
 	return hash ^ (hash >> 32);
@@ -134,7 +134,7 @@ static void put(struct hang_index *index, uint64_t hash, uint32_t at)
 	index->n_used++;
 }
 
-/* Put a new place in; half of the slots are always free. */
+/* Adds an index; half of the slots are always free. */
 static int index_add(const struct hang_case *c, struct hang_index *index, hang_hash *hash_of,
 		     uint32_t at, struct err *err)
 {
@@ -200,7 +200,7 @@ int hang_case_rank(struct hang_case *c, int64_t rank, struct hang_rank **ret, st
 
 /* --- groups --------------------------------------------------------------- */
 
-/* The i-th that is said; HANG_NOBODY where a list has nobody. */
+/* The i-th given member; HANG_NOBODY where a list has none. */
 static struct hang_member member_at(const struct hang_members *members, size_t i)
 {
 	return members->ranks ? (struct hang_member){ (uint32_t)i, members->ranks[i] }
@@ -267,7 +267,7 @@ static bool is_named(const struct hang_group *group, const char *name, size_t si
 	return group->size == size && streq(group->name, name);
 }
 
-/* The newest group of the name and size; -1. */
+/* The newest group with the name and size; -1. */
 static int64_t newest(const struct hang_case *c, const char *name, size_t size, size_t *ret_slot)
 {
 	size_t i;
@@ -281,7 +281,7 @@ static int64_t newest(const struct hang_case *c, const char *name, size_t size, 
 	return -1;
 }
 
-/* The group of just these members; -1. */
+/* The group with exactly these members; -1. */
 static int64_t same_members(const struct hang_case *c, const char *name, const uint32_t *ranks,
 			    size_t size)
 {
@@ -336,7 +336,7 @@ static int new_group(struct hang_case *c, const char *name, size_t size, int64_t
 	return 0;
 }
 
-/* Fill in what was not known. */
+/* Fills in unknown members. */
 static int take_members(struct hang_case *c, uint32_t at, const struct hang_members *members,
 			struct err *err)
 {
@@ -358,7 +358,7 @@ static int take_members(struct hang_case *c, uint32_t at, const struct hang_memb
 					     : 0;
 }
 
-/* A group of the name that these members may be of; -1. */
+/* A group with the name that these members may belong to; -1. */
 static int64_t find_group(const struct hang_case *c, const char *name,
 			  const struct hang_members *members, int64_t last)
 {
@@ -376,14 +376,14 @@ static int64_t find_group(const struct hang_case *c, const char *name,
 	return -1;
 }
 
-/* Hosts list the members of a large group in the same words: nothing is new in that. */
+/* Hosts list the members of a large group identically; then nothing is new. */
 static bool is_same(const struct hang_group *group, const struct hang_members *members)
 {
 	return members->ranks && group->n_known == group->size &&
 	       memcmp(group->ranks, members->ranks, members->size * sizeof(*members->ranks)) == 0;
 }
 
-/* All are known: as a list. New memory; NULL: they are not. */
+/* All members as a list if all are known, in new memory; else NULL. */
 static uint32_t *list_of(const struct hang_members *members)
 {
 	uint32_t *ranks;

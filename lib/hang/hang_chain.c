@@ -36,16 +36,16 @@ size_t hang_chain_unknown(const struct hang_facts *facts, struct hang_verdict *v
 				 hang_facts_group(c, (uint32_t)i), front->waiter,
 				 front->pending - 1, front->seq, front->unknown, c->groups[i].size);
 	}
-	/* A send or a receive whose other end says nothing. */
+	/* Sends and receives whose other end has no data. */
 	for (i = 0; i < c->n_ranks; i++)
 		if (facts->ranks[i].waited && !facts->ranks[i].known && c->ranks[i].sources == 0)
 			hang_verdict_suspect(verdict, (uint32_t)i);
 	return verdict->n_suspects - before;
 }
 
-/* --- launched only --------------------------------------------------------------- */
+/* --- launches only --------------------------------------------------------------- */
 
-/* Ahead of somebody it waits there; level with all it may, and who has no counter may do either. */
+/* Ahead of somebody, it waits there; level with all, it may; without a counter, it may do both. */
 static bool may_be_held(const struct hang_facts *facts, uint32_t rank, uint32_t group)
 {
 	const struct hang_front *front = &facts->groups[group];
@@ -58,8 +58,10 @@ static bool may_be_held(const struct hang_facts *facts, uint32_t rank, uint32_t 
 		front->enqueued_least == front->enqueued_most);
 }
 
-/* Of each rank whether it may be held up in some group; new memory, NULL: anybody may, as nobody
- * knows who is in one. */
+/*
+ * For each rank, whether it may be held up in some group. New memory; NULL: any rank may, since
+ * group members are unknown.
+ */
 static bool *find_held(const struct hang_facts *facts)
 {
 	const struct hang_case *c = facts->c;
@@ -80,7 +82,7 @@ static bool *find_held(const struct hang_facts *facts)
 	return TAKE(held);
 }
 
-/* Of each rank a position where it has launched less than others; new memory, of pointers. */
+/* For each rank, a position where it has launched less than others. New memory. */
 static const struct hang_position **find_behind(const struct hang_facts *facts)
 {
 	const struct hang_case *c = facts->c;
@@ -98,14 +100,13 @@ static const struct hang_position **find_behind(const struct hang_facts *facts)
 	return all;
 }
 
-/* Is it known of most of a group that they have launched more? */
+/* True if most of a group are known to have launched more. */
 static bool most_launched_more(const struct hang_facts *facts, uint32_t group)
 {
 	return 2 * facts->groups[group].less < facts->c->groups[group].size;
 }
 
-/* Where it is not, those who have launched the most may have called what the others rightly do not
- * call. */
+/* If not, those that launched the most may have made a call that the others rightly do not make. */
 static void suspect_ahead(const struct hang_facts *facts, struct hang_verdict *verdict)
 {
 	const struct hang_position *position;
@@ -156,7 +157,7 @@ size_t hang_chain_counts(const struct hang_facts *facts, struct hang_verdict *ve
 
 /* --- equal ------------------------------------------------------------------------ */
 
-/* Does the rank wait first in this group? Without its operations: in any case. */
+/* True if the rank waits first in this group; without data on its operations always. */
 static bool waits_first(const struct hang_facts *facts, uint32_t rank, uint32_t group)
 {
 	const struct hang_position *own = hang_case_find(facts->c, rank, group);
@@ -188,7 +189,7 @@ static bool is_equal(const struct hang_facts *facts, uint32_t at)
 	return true;
 }
 
-/* What is known of one who waits with counts alone says nothing unless it is true of all groups. */
+/* With counts alone, equality means nothing unless it holds in all groups. */
 static bool any_behind(const struct hang_facts *facts)
 {
 	size_t i;
@@ -215,7 +216,7 @@ int64_t hang_chain_equal(const struct hang_facts *facts)
 
 /* --- proxies ------------------------------------------------------------------------ */
 
-/* Operations that all members of a group have begun and none has finished: from `first` to `last`. */
+/* Operations that all members of a group have begun and none has ended: `first` to `last`. */
 struct under_way {
 	int64_t first, last;
 };
@@ -241,7 +242,7 @@ static struct under_way find_under_way(const struct hang_facts *facts, uint32_t 
 	return found;
 }
 
-/* Of each group; new memory. */
+/* For each group; new memory. */
 static struct under_way *find_all_under_way(const struct hang_facts *facts)
 {
 	struct under_way *all = xcalloc(facts->c->n_groups + 1, sizeof(*all));
@@ -272,7 +273,7 @@ static const char *wait_words(unsigned wait)
 	}
 }
 
-/* How many operations under way wait so. */
+/* Number of operations under way by kind of wait. */
 struct waits {
 	size_t send, recv, gpu, all;
 };

@@ -10,7 +10,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/hang/hang_text.h"
 
-enum { DECIMAL = 10, TENSORS_MAX = 1024, DIMENSIONS_MAX = 64 }; /* whose elements are counted */
+enum { DECIMAL = 10, TENSORS_MAX = 1024, DIMENSIONS_MAX = 64 }; /* limits for counting elements */
 
 void hang_dump_release(struct hang_dump *dump)
 {
@@ -59,7 +59,7 @@ static void copy(char *out, size_t size, const struct hang_value *text)
 
 /* --- groups ------------------------------------------------------------------ */
 
-/* Count, and with `ranks` store, the numbers of "[0, 2]"; -1: it is not such a list. */
+/* Counts, and stores if `ranks` is given, the numbers of "[0, 2]"; -1: not such a list. */
 static int64_t parse_ranks(const char *text, uint32_t *ranks)
 {
 	int64_t n = 0, rank;
@@ -181,9 +181,9 @@ static struct hang_dump_group *find_group(const struct hang_dump *dump, const ch
 	return at ? *at : NULL;
 }
 
-/* --- which number is which group --------------------------------------------- */
+/* --- matching numbers to groups --------------------------------------------- */
 
-/* pg_status, sorted by number, and the group that each is of: NULL where nothing tells. */
+/* pg_status, sorted by number, and the group of each; NULL if unknown. */
 struct status {
 	int64_t id;
 	const struct hang_value *of;
@@ -216,7 +216,7 @@ static struct status *find_status(struct status *all, size_t n, int64_t id)
 	return n > 0 ? bsearch(&key, all, n, sizeof(*all), by_id) : NULL;
 }
 
-/* Sorted numbers to sorted names; false: they are not as many, or a name is no number. */
+/* Matches sorted numbers to sorted names; false: different counts, or a name is not a number. */
 static bool zip(struct hang_dump *dump, struct status *all, size_t n)
 {
 	CLEANUP(freep) struct named *names = xcalloc(dump->n_groups + 1, sizeof(*names));
@@ -241,7 +241,7 @@ static bool zip(struct hang_dump *dump, struct status *all, size_t n)
 	return true;
 }
 
-/* What the entry says of its group's number; false: it contradicts what was said. */
+/* Applies an entry's group number; false if it contradicts what is known. */
 static bool confirm(struct hang_dump *dump, const struct hang_value *entry, struct status *all,
 		    size_t n)
 {
@@ -288,7 +288,7 @@ static void take_status(const struct status *status)
 		/* -1: none yet; the first is 1. */
 		*numbers[i] = MAX(*numbers[i], (int64_t)0);
 	}
-	/* What stands there, too, where nobody measures it. */
+	/* 0 also means that starts are not measured. */
 	if (group->started == 0)
 		group->started = HANG_UNKNOWN;
 	group->has_status = true;
@@ -326,7 +326,7 @@ static int read_status(struct hang_dump *dump, const struct hang_value *status,
 
 /* --- entries ------------------------------------------------------------------- */
 
-/* Elements of a list of shapes; HANG_UNKNOWN. */
+/* Number of elements in a list of shapes; HANG_UNKNOWN. */
 static int64_t count_of(const struct hang_value *shapes)
 {
 	int64_t total = 0, elements, side = 0;
@@ -417,7 +417,7 @@ static int read_entries(struct hang_dump *dump, const struct hang_value *entries
 	return 0;
 }
 
-/* --- whose it is --------------------------------------------------------------- */
+/* --- whose dump it is ---------------------------------------------------------- */
 
 static bool has_member(const struct hang_dump_group *group, int64_t rank)
 {
@@ -439,7 +439,7 @@ bool hang_dump_may_be(const struct hang_dump *dump, int64_t rank)
 	return true;
 }
 
-/* A process lists the groups that it is in: the one rank that is in all of them; -1. */
+/* A process lists the groups that it is in: the only rank in all of them; -1. */
 static int64_t prove_rank(const struct hang_dump *dump)
 {
 	CLEANUP(freep) uint32_t *in = xcalloc(HANG_RANKS_MAX, sizeof(*in));
@@ -450,7 +450,7 @@ static int64_t prove_rank(const struct hang_dump *dump)
 
 	for (i = 0; i < dump->n_groups; i++) {
 		group = &dump->groups[i];
-		/* A member that is named twice counts once. */
+		/* A member listed twice counts once. */
 		for (k = 0; k < group->size; k++)
 			if (in[group->ranks[k]] == groups)
 				in[group->ranks[k]]++;

@@ -7,8 +7,8 @@
 #include "lib/base/err.h"
 
 /*
- * So many operations can members end (broadcasts, whose root waits for nobody) without one that
- * launches nothing: what its buffers take, NCCL_STEPS of MAXCHANNELS (NCCL's src/include/device.h).
+ * How many operations members can end (broadcasts, whose root waits for nobody) while one launches
+ * nothing: what its buffers hold, NCCL_STEPS of MAXCHANNELS (NCCL's src/include/device.h).
  */
 enum { AHEAD_MAX = 8 * 64 };
 
@@ -97,7 +97,7 @@ static void outrun(struct hang_standing *rank, const struct hang_front *front, u
 	rank->seq = front->completed;
 }
 
-/* A member whose counters here are missing, where others' are known, is not known to be idle. */
+/* A member without counters here, where others have some, is not known to be idle. */
 static void take_member(struct hang_facts *facts, uint32_t group, uint32_t rank)
 {
 	struct hang_front *front = &facts->groups[group];
@@ -133,7 +133,7 @@ static void take_member(struct hang_facts *facts, uint32_t group, uint32_t rank)
 		wait_for(standing, front->last_waiter, group, front->last_seq);
 }
 
-/* Ops stand in the order in which a rank began them. */
+/* Operations are in the order in which the rank began them. */
 static void take_op(struct hang_facts *facts, size_t i)
 {
 	const struct hang_op *op = &facts->c->ops[i];

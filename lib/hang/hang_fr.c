@@ -17,7 +17,7 @@ enum { ALLOC_LEAST = 16 };
 struct hang_fr {
 	struct hang_dump *dumps; /* owned */
 	size_t n, alloc;
-	char (*broken)[HANG_SENTENCE_SIZE]; /* owned; why each could not be read */
+	char (*broken)[HANG_SENTENCE_SIZE]; /* owned; why each one could not be read */
 	size_t n_broken;
 };
 
@@ -37,7 +37,7 @@ void hang_fr_free(struct hang_fr *fr)
 	free(fr);
 }
 
-/* Parse bytes of either form. */
+/* Parses bytes in either form. */
 static int parse(struct pool *pool, const char *file, const void *bytes, size_t n,
 		 const struct hang_value **ret, struct err *err)
 {
@@ -87,9 +87,9 @@ void hang_fr_broken(struct hang_fr *fr, const char *why)
 	(void)snprintf(fr->broken[fr->n_broken++], sizeof(*fr->broken), "%s", why);
 }
 
-/* --- whose they are ------------------------------------------------------------ */
+/* --- whose dumps they are ------------------------------------------------------- */
 
-/* True when a name is wrong by the contents. */
+/* Returns true if contents prove a file name wrong. */
 static bool find_ranks(struct hang_fr *fr, struct hang_case *c)
 {
 	struct hang_dump *dump;
@@ -122,7 +122,7 @@ static bool find_ranks(struct hang_fr *fr, struct hang_case *c)
 	return wrong;
 }
 
-/* Names that lie cannot stand for contents that do not say. */
+/* If file names are unreliable, they cannot replace contents that prove nothing. */
 static void drop_named(struct hang_fr *fr, struct hang_case *c)
 {
 	size_t i;
@@ -138,7 +138,7 @@ static void drop_named(struct hang_fr *fr, struct hang_case *c)
 	}
 }
 
-/* Of two that are the same one is enough; two that differ are none. */
+/* Of two equal dumps of a rank one is kept; of two that differ none. */
 static void drop_twice(struct hang_fr *fr, struct hang_case *c)
 {
 	CLEANUP(freep)

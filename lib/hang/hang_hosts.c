@@ -7,7 +7,7 @@
 
 enum { ELSEWHERE_MAX = 4, FOR_SIZE = 32, ALIKE_LEAST = 2 };
 
-/* "for 120 s", or nothing where it is not known. */
+/* "for 120 s", or nothing if unknown. */
 static const char *write_for(char *text, double seconds)
 {
 	text[0] = '\0';
@@ -34,7 +34,7 @@ size_t hang_hosts_xid(const struct hang_facts *facts, struct hang_verdict *verdi
 	return n;
 }
 
-/* Most of a job that has ended tells nothing of who ended first. */
+/* If most of a job has ended, it is unknown who ended first. */
 static bool most_are_gone(const struct hang_case *c)
 {
 	size_t i, gone = 0, known = 0;
@@ -92,13 +92,13 @@ size_t hang_hosts_process(const struct hang_facts *facts, struct hang_verdict *v
 
 /* --- who is elsewhere ----------------------------------------------------------- */
 
-/* What a process is in: its innermost frame, or else its call into the kernel; "" unknown. */
+/* Where a process is: its innermost frame, or else its system call; "" unknown. */
 static const char *place_of(const struct hang_rank *rank)
 {
 	return rank->where[0] ? rank->where : rank->syscall;
 }
 
-/* Words of frames and calls that wait for other ranks. */
+/* Words in frames and calls that wait for other ranks. */
 static bool waits_for_others(const struct hang_rank *rank)
 {
 	static const char *const words[] = {
@@ -123,7 +123,7 @@ static bool is_known(const struct hang_rank *rank)
 	       (place_of(rank)[0] || rank->process == HANG_PROCESS_SPINNING);
 }
 
-/* Does it prove that it launches nothing? Who waits for its GPU spins like one in a loop. */
+/* True if it proves that nothing is launched. Waiting for a GPU looks like spinning in a loop. */
 static bool is_proof(const struct hang_rank *rank)
 {
 	return rank->process_s >= HANG_STATE_LEAST_S && rank->process != HANG_PROCESS_RUNNING &&

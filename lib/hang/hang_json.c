@@ -14,10 +14,10 @@
 enum {
 	XID_MAX = 9999,
 	WAIT_MAX = 255,
-	RANK_LISTED_MAX = 4 * HANG_RANKS_MAX, /* a rank may be told of again */
+	RANK_LISTED_MAX = 4 * HANG_RANKS_MAX, /* a rank may be listed again */
 };
 
-/* --- tables of what is plain ------------------------------------------------ */
+/* --- tables of plain members ------------------------------------------------- */
 
 struct text_row {
 	const char *key;
@@ -101,7 +101,7 @@ static int take_texts(const struct jval *object, const struct text_row *rows, si
 	return 0;
 }
 
-/* A whole number from -1 up; what is absent stays as it is. */
+/* An integer from -1 up; absent: unchanged. */
 static int take_number(const struct jval *v, int64_t *number, struct err *err)
 {
 	if (is_absent(v))
@@ -143,7 +143,7 @@ static int take_reals(const struct jval *object, const struct number_row *rows, 
 	return 0;
 }
 
-/* The place of the name in the list. What is absent, or a word of tomorrow, is 0. */
+/* The index of the name in the list; 0 if absent, or a word of a later version. */
 static int take_name(const struct jval *v, const char *const *names, uint8_t *ret, struct err *err)
 {
 	uint8_t i;
@@ -247,7 +247,7 @@ static int take_groups(const struct jval *document, struct hang_part *part, stru
 	return 0;
 }
 
-/* A group of this document, by its place. */
+/* The index of a group of this document. */
 static int group_of(const struct hang_part *part, const struct jval *v, uint32_t *ret,
 		    struct err *err)
 {
@@ -384,7 +384,7 @@ static int take_host(const struct jval *v, struct hang_rank *rank, struct err *e
 	return r;
 }
 
-/* Of the ranks that RAS tells of hosts know nothing else: they are many, and small. */
+/* RAS reports ranks of which hosts know nothing else: they are many, and small. */
 static bool has_host(const struct jval *rank)
 {
 	static const char *const keys[] = { "process", "device", "pid", "gpu" };
@@ -439,7 +439,7 @@ static int take_rank(const struct jval *v, struct hang_part *part, struct err *e
 	return r;
 }
 
-/* How many items the lists of all ranks have. */
+/* Total number of items in this list over all ranks. */
 static int count_items(const struct jval *ranks, const char *key, size_t most, size_t *ret,
 		       struct err *err)
 {
@@ -495,7 +495,7 @@ static int take_ranks(const struct jval *document, struct hang_part *part, struc
 	return r;
 }
 
-/* --- who stands where --- */
+/* --- places --- */
 
 static int by_place(const void *a, const void *b)
 {
@@ -518,7 +518,7 @@ static int check_place(const struct jval *document, const struct hang_part_posit
 			 position->at.rank, position->place, position->at.group, other);
 }
 
-/* A place of a group is one rank's. */
+/* Checks that each place of a group has only one rank. */
 static int check_places(const struct jval *document, const struct hang_part *part, struct err *err)
 {
 	CLEANUP(freep)

@@ -40,7 +40,7 @@ static void conclude(struct hang_verdict *verdict, enum hang_class class, enum h
 	verdict->act = act;
 }
 
-/* --- what is missing, and what would tell ------------------------------------------- */
+/* --- what is missing, and what would be needed -------------------------------------- */
 
 static bool is_missing(const struct hang_facts *facts, size_t rank, unsigned source)
 {
@@ -121,13 +121,13 @@ static void say_tell(const struct hang_facts *facts, struct hang_verdict *verdic
 
 /* --- the order of the rules ----------------------------------------------------------- */
 
-/* What stands beside what was proven: unproven, and so suspects. */
+/* Suspects besides the proven culprits. */
 static void add_suspects(const struct hang_facts *facts, struct hang_verdict *verdict)
 {
 	(void)hang_chain_unknown(facts, verdict);
 }
 
-/* A rule's verdict that names nobody must not show its words. */
+/* Concludes only if a rule names somebody. */
 static int judge_own_gpu(const struct hang_facts *facts, struct hang_verdict *verdict,
 			 struct err *err)
 {
@@ -138,7 +138,7 @@ static int judge_own_gpu(const struct hang_facts *facts, struct hang_verdict *ve
 	return r;
 }
 
-/* Rules on counters and hosts that prove; false: none did. */
+/* Rules on counters and hosts that prove something; false if none applied. */
 static int judge_proofs(const struct hang_facts *facts, struct hang_verdict *verdict,
 			struct err *err)
 {

@@ -11,11 +11,11 @@
 
 enum { WORDS_SIZE = 80 };
 
-/* What must be the same on all members, in the order in which it is asked. */
+/* What must be the same on all members, in the order of checking. */
 enum trait { TRAIT_NAME, TRAIT_DTYPE, TRAIT_COUNT, TRAITS };
 static const char *const trait_words[TRAITS] = { "operations", "types", "sizes" };
 
-/* Operations whose input has one size on all members. */
+/* Operations with the same input size on all members. */
 static bool is_even(const struct hang_op *op)
 {
 	static const char *const names[] = {
@@ -30,7 +30,7 @@ static bool is_even(const struct hang_op *op)
 	return false;
 }
 
-/* Does it say what it has of the trait? Who does not is like nobody, and unlike nobody. */
+/* True if it has a value for the trait; otherwise it equals nobody and differs from nobody. */
 static bool says(const struct hang_op *op, enum trait trait)
 {
 	switch (trait) {
@@ -77,7 +77,7 @@ static int compare(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Is it what its rank waits in: the first of its group that has not ended? */
+/* True if its rank waits in it: the first of its group that has not ended. */
 static bool is_head(const struct hang_facts *facts, const struct hang_op *op)
 {
 	const struct hang_position *own = hang_case_find(facts->c, op->rank, op->group);
@@ -85,17 +85,17 @@ static bool is_head(const struct hang_facts *facts, const struct hang_op *op)
 	if (!own || op->state == HANG_OP_ENDED || !op->name[0] || op->seq < 0 ||
 	    facts->c->groups[op->group].p2p || hang_facts_is_p2p(op))
 		return false;
-	/* Where only what was launched is known (RAS), the last of it. */
+	/* With launches only (RAS), the last one. */
 	return own->completed == HANG_UNKNOWN ? op->seq == own->enqueued
 					      : op->seq == own->completed + 1;
 }
 
-/* An operation that most are like, if there is one. */
+/* The operation equal to most others, if there is a majority. */
 static size_t find_most(const struct hang_op *const *ops, size_t n, enum trait trait)
 {
 	size_t i, at = 0, votes = 0;
 
-	/* Whoever has more than half is left standing (Boyer and Moore 1981). */
+	/* A value with a majority is the one that remains (Boyer and Moore 1981). */
 	for (i = 0; i < n; i++) {
 		if (!says(ops[i], trait))
 			continue;

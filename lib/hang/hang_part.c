@@ -65,11 +65,11 @@ struct joining {
 	const struct hang_part *part;
 	const struct hang_part_options *options;
 	struct hang_case *c;
-	bool *left_out;		     /* of the part's ranks */
-	uint32_t *groups;	     /* the part's, as places in the case */
-	struct hang_member *named;   /* by positions; those of a group are behind each other, */
-	size_t *first;		     /* from here on, [n_groups + 1] */
-	struct hang_member *members; /* of the group that is being joined */
+	bool *left_out;		     /* by rank of the part */
+	uint32_t *groups;	     /* the part's groups, as indexes in the case */
+	struct hang_member *named;   /* from positions, grouped by group */
+	size_t *first;		     /* start of each group's, [n_groups + 1] */
+	struct hang_member *members; /* of the group being joined */
 };
 
 static void joining_release(struct joining *j)
@@ -100,7 +100,7 @@ static void choose_ranks(struct joining *j)
 	}
 }
 
-/* Who is where, as positions of the ranks chosen tell: sorted by group. */
+/* Places given by positions of the chosen ranks, sorted by group. */
 static void sort_places(struct joining *j)
 {
 	const struct hang_part *part = j->part;
@@ -137,7 +137,7 @@ static int by_place(const void *a, const void *b)
 	return (x->place > y->place) - (x->place < y->place);
 }
 
-/* Who is known to be in it, each place once: they were found to agree when the part was read. */
+/* Known members, each place once; reading the part checked that they agree. */
 static size_t find_members(const struct joining *j, size_t at)
 {
 	const struct hang_part_group *group = &j->part->groups[at];
@@ -201,7 +201,7 @@ static void take_real(double *to, double from)
 		*to = from;
 }
 
-/* What was said in place of what was known; what was not said leaves it alone. */
+/* Replaces known values by those given; absent ones stay. */
 static void take_said(struct hang_rank *rank, const struct hang_rank *said)
 {
 	take_text(rank->gpu, said->gpu, sizeof(rank->gpu));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one host says of the ranks of a job that it has (assay-hang/1), decoded: as many of them as
- * there are hosts are joined to one case each time that the job is judged, and read only once.
- * Pure.
+ * What one host says of its ranks of a job (assay-hang/1), decoded. One per host is joined to a
+ * case each time the job is judged, but read only once. Pure.
  *
- * Of a group only what was said of its members is held: the list where there is one, and the places
- * that positions tell. So joining takes as long as what was said is, however large the groups are.
+ * Of a group it only holds what was said of its members: the list if there is one, and the places
+ * given by positions. So joining takes time proportional to what was said, however large the groups
+ * are.
  */
 #pragma once
 
@@ -17,19 +17,19 @@
 
 struct err;
 
-/* Whose words they are. */
+/* Who reported it. */
 struct hang_head {
 	char node[HANG_NAME_SIZE], boot_id[48], job[256];
 	int64_t run;  /* HANG_UNKNOWN */
-	double age_s; /* of the observations when it was sent; NAN */
+	double age_s; /* age of the observations when sent; NAN */
 };
 
 struct hang_part_group {
 	char *name, *desc; /* owned */
-	uint32_t *ranks;   /* owned; [size], HANG_NOBODY; NULL: nobody listed them */
+	uint32_t *ranks;   /* owned; [size], HANG_NOBODY; NULL: not listed */
 	size_t size;
-	uint32_t most; /* of the ranks listed */
-	bool whole;    /* all of them are */
+	uint32_t most; /* largest rank listed */
+	bool whole;    /* all of them are listed */
 	bool p2p;
 };
 
@@ -40,7 +40,7 @@ struct hang_part_rank {
 	size_t n_positions, n_ops;
 };
 
-/* `at.group` is a place in the part's groups. */
+/* `at.group` is an index into the part's groups. */
 struct hang_part_position {
 	struct hang_position at;
 	int64_t place; /* of the rank in the group; HANG_UNKNOWN */
@@ -55,27 +55,27 @@ struct hang_part {
 	size_t n_ranks;
 	struct hang_part_position *positions; /* of the first rank, then of the second ... */
 	size_t n_positions;
-	struct hang_op *ops; /* in the same order; their groups as those of positions */
+	struct hang_op *ops; /* in the same order; groups as for positions */
 	size_t n_ops;
 	char **missing; /* owned sentences */
 	size_t n_missing;
 };
 
 struct hang_part_options {
-	int64_t world;	     /* members from here on are nobody; HANG_UNKNOWN: any is one */
-	bool strangers_only; /* ranks of which the case has no source yet, and no sentences */
+	int64_t world;	     /* members from here on are nobody; HANG_UNKNOWN: no limit */
+	bool strangers_only; /* only ranks without a source in the case, and no sentences */
 };
 
-/* Zeroes are a part that says nothing. */
+/* Zeroed: empty. */
 void hang_part_release(struct hang_part *part);
 void hang_part_freep(struct hang_part **part);
 
-/* The bytes that it takes. */
+/* Its size in bytes. */
 size_t hang_part_bytes(const struct hang_part *part);
 
 /*
- * Join it to the case. -EINVAL, -E2BIG, -ENOMEM with a sentence: the case is then half filled, so
- * try one of strangers on an empty case first.
+ * Joins it to the case. -EINVAL, -E2BIG, -ENOMEM with a sentence; the case is then half-filled, so
+ * try untrusted ones on an empty case first.
  */
 int hang_part_join(const struct hang_part *part, const struct hang_part_options *options,
 		   struct hang_case *c, struct err *err);

@@ -9,7 +9,7 @@
 
 enum { PROTO = 0x80, PROTOCOL = 2, LONG1_MAX = 8, BYTE_BITS = 8, ALLOC_LEAST = 64 };
 
-/* What a pickle of protocol 5 or older may hold, by its byte; what we take has a `take`. */
+/* Opcodes of pickles up to protocol 5, by byte; supported ones have a `take`. */
 struct reading;
 typedef int take_opcode(struct reading *reading, struct err *err);
 struct opcode {
@@ -22,12 +22,12 @@ struct reading {
 	const unsigned char *bytes;
 	size_t n, at, opcode_at;
 	const char *name;	   /* of the file */
-	const char *opcode;	   /* name of the one at hand */
+	const char *opcode;	   /* name of the current one */
 	struct hang_value **stack; /* NULL is a mark; owned */
 	size_t n_stack, stack_alloc;
 	struct hang_value **memo; /* by number; owned */
 	size_t memo_alloc;
-	size_t memory; /* taken from the pool, about */
+	size_t memory; /* approximately, taken from the pool */
 	bool stopped;
 };
 
@@ -120,7 +120,7 @@ static int push_number(struct reading *reading, enum hang_value_kind kind, int64
 	return count_memory(reading, 0, err) < 0 ? -E2BIG : push(reading, v, err);
 }
 
-/* How many values stand above the last mark; -EINVAL: there is none. */
+/* Number of values above the last mark; -EINVAL: no mark. */
 static int above_mark(const struct reading *reading, size_t *ret, struct err *err)
 {
 	size_t i;
@@ -133,10 +133,10 @@ static int above_mark(const struct reading *reading, size_t *ret, struct err *er
 	return fail(reading, EINVAL, "finds no mark", err);
 }
 
-/* Put the topmost values into the container; they are closed then. */
+/* Moves the topmost values into the container, which closes them. */
 static int put_in(struct reading *reading, struct hang_value *into, size_t n, struct err *err)
 {
-	/* An empty stack may have no memory. */
+	/* An empty stack may not be allocated. */
 	struct hang_value **items = n > 0 ? reading->stack + reading->n_stack - n : NULL;
 	size_t i;
 	int r;
@@ -205,7 +205,7 @@ static int take_int(struct reading *reading, size_t n, struct err *err)
 
 	if (r < 0)
 		return r;
-	/* BININT alone has a sign. */
+	/* only BININT is signed */
 	return push_number(reading, HANG_VALUE_INT,
 			   n == sizeof(int32_t) ? (int32_t)(uint32_t)number : (int64_t)number, err);
 }
@@ -225,7 +225,7 @@ static int take_binint2(struct reading *reading, struct err *err)
 	return take_int(reading, 2, err);
 }
 
-/* Little endian, two's complement, of as many bytes as the first says. */
+/* Little endian, two's complement, with the length in the first byte. */
 static int take_long1(struct reading *reading, struct err *err)
 {
 	uint64_t n = 0, number = 0;
@@ -244,7 +244,7 @@ static int take_long1(struct reading *reading, struct err *err)
 	return push_number(reading, HANG_VALUE_INT, (int64_t)number, err);
 }
 
-/* Big endian, as no other number is. */
+/* Big endian, unlike all other numbers. */
 static int take_binfloat(struct reading *reading, struct err *err)
 {
 	int r = 0;
@@ -309,7 +309,7 @@ static int take_dict(struct reading *reading, struct err *err)
 	return push_container(reading, HANG_VALUE_DICT, err);
 }
 
-/* The topmost `n` become one value. */
+/* Replaces the topmost `n` values by a tuple. */
 static int make_tuple(struct reading *reading, size_t n, struct err *err)
 {
 	struct hang_value *v;
@@ -358,7 +358,7 @@ static int take_tuple3(struct reading *reading, struct err *err)
 	return make_tuple(reading, 3, err);
 }
 
-/* The container under the `n` topmost values, if it may take them. */
+/* The container below the `n` topmost values, if it can take them. */
 static int add_to(struct reading *reading, size_t n, bool marked, enum hang_value_kind kind,
 		  struct err *err)
 {
@@ -447,7 +447,7 @@ static int get_memo(struct reading *reading, size_t width, struct err *err)
 	v = place < reading->memo_alloc ? reading->memo[place] : NULL;
 	if (!v)
 		return fail(reading, EINVAL, "asks for something that was not memoized", err);
-	/* What is still being filled would end in itself. */
+	/* A container that is still open would contain itself. */
 	if (!v->closed && v->depth > 0)
 		return fail(reading, EINVAL, "asks for something that is not finished", err);
 	return push(reading, v, err);
@@ -475,7 +475,7 @@ static int take_long_binget(struct reading *reading, struct err *err)
 
 /* --- the table ------------------------------------------------------------- */
 
-/* Names as in pickletools.py; those without a function are refused. */
+/* Names as in pickletools.py; opcodes without a function are refused. */
 static const struct opcode opcodes[UINT8_MAX + 1] = {
 	[PROTO] = { "PROTO", take_proto },
 	['.'] = { "STOP", take_stop },

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reader of pickles that are plain data: protocol 2 as torch::jit::Pickler writes it, which is how
- * PyTorch's flight recorder writes its dumps. A pickle is a program; of its opcodes only those are
- * known that make numbers, texts, lists, tuples and dictionaries. Any other (GLOBAL, REDUCE, BUILD,
- * INST, OBJ, NEWOBJ, PERSID, EXT1 ...) is refused by its name, and nothing is ever run.
+ * Reads pickles of plain data: protocol 2 as torch::jit::Pickler writes it, which PyTorch's flight
+ * recorder uses for its dumps. A pickle is a program; only opcodes that make numbers, texts, lists,
+ * tuples and dictionaries are supported. All others (GLOBAL, REDUCE, BUILD, INST, OBJ, NEWOBJ,
+ * PERSID, EXT1 ...) are refused by name, and nothing is ever executed.
  *
- * Opcodes: Lib/pickletools.py of Python 3; which of them are written: torch/csrc/jit/serialization/
- * pickler.cpp of PyTorch 2.9. Bounded: bytes, depth, memo, length of a text, memory. Pure.
+ * Opcodes: Lib/pickletools.py of Python 3; those that are written:
+ * torch/csrc/jit/serialization/pickler.cpp of PyTorch 2.9. Bounded in bytes, depth, memo, length of
+ * a text, and memory. Pure.
  */
 #pragma once
 
@@ -22,12 +23,12 @@ enum {
 
 struct err;
 
-/* Does it begin as one? The first byte is PROTO's. */
+/* True if it begins like one, with PROTO. */
 bool hang_pickle_is(const void *bytes, size_t n);
 
 /*
- * Read all of it into `pool`, which the value lives in. -EINVAL: "NAME: byte 17: GLOBAL is not plain
- * data: refused"; -ENODATA: it ends early; -E2BIG: a limit was passed. `name` is for the sentence.
+ * Reads all of it into `pool`, which owns the value. -EINVAL: "NAME: byte 17: GLOBAL is not plain
+ * data: refused"; -ENODATA: truncated; -E2BIG: a limit was exceeded. `name` is for the message.
  */
 int hang_pickle_read(struct pool *pool, const void *bytes, size_t n, const char *name,
 		     const struct hang_value **ret, struct err *err);

@@ -14,7 +14,7 @@
 #include "lib/hang/hang_ras_json.h"
 #include "lib/hang/hang_ras_text.h"
 
-/* A process of the job with the global rank that its device has. */
+/* A process of the job, with the global rank of its device. */
 struct placed {
 	const struct hang_ras_member *member;
 	uint32_t rank;
@@ -25,7 +25,7 @@ struct reading {
 	const struct hang_ras_known *known;
 	struct hang_case *c;
 	struct hang_ras_told told;
-	const struct hang_ras_comm *world; /* numbers the job's ranks; NULL: none is known to */
+	const struct hang_ras_comm *world; /* numbers the ranks of the job; NULL: none is known to */
 	struct placed *placed;		   /* owned; [n_placed] of its members, sorted */
 	size_t n_placed;
 };
@@ -36,9 +36,9 @@ static void reading_release(struct reading *r)
 	free(r->placed);
 }
 
-/* --- whose it is --- */
+/* --- whose communicator it is --- */
 
-/* The process of this job here that the member is of; NULL. */
+/* The local process of this job to which the member belongs; NULL. */
 static const struct hang_ras_process *process_of(const struct hang_ras_known *known,
 						 const struct hang_ras_member *m)
 {
@@ -94,7 +94,7 @@ static int64_t place_of(const struct reading *r, const struct hang_ras_member *m
 	return found ? (int64_t)found->rank : HANG_UNKNOWN;
 }
 
-/* Does it number the processes known here as they number themselves, each once? */
+/* True if it numbers the processes known here as they number themselves, each once. */
 static bool agrees(const struct reading *r, const struct hang_ras_comm *comm)
 {
 	size_t i, found = 0;
@@ -120,7 +120,7 @@ static size_t world_size(const struct reading *r)
 	return size;
 }
 
-/* False: two members are one device of one process. */
+/* Returns false if two members are the same device of one process. */
 static bool place_members(struct reading *r, const struct hang_ras_comm *comm)
 {
 	size_t i;
@@ -141,7 +141,7 @@ static bool place_members(struct reading *r, const struct hang_ras_comm *comm)
 	return true;
 }
 
-/* Does another communicator of all ranks number a process otherwise? Then neither tells. */
+/* True if another communicator of all ranks numbers a process differently. Then neither counts. */
 static bool contradicts(const struct reading *r, const struct hang_ras_comm *comm)
 {
 	size_t i;
@@ -161,7 +161,7 @@ static void forget_world(struct reading *r)
 	r->n_placed = 0;
 }
 
-/* Is nobody of the job elsewhere, as far as members have names: two halves are no world. */
+/* True if no member of the job is known outside of it: two halves are not a world. */
 static bool is_all(const struct reading *r)
 {
 	size_t i, k;
@@ -169,7 +169,7 @@ static bool is_all(const struct reading *r)
 	for (i = 0; i < r->answer.n_comms; i++) {
 		const struct hang_ras_comm *comm = &r->answer.comms[i];
 
-		/* Of a world with members that have no name these may be those. */
+		/* They may be the unnamed members of the world. */
 		if (!is_local(r, comm) ||
 		    (r->n_placed < r->world->size && comm->size < r->world->size))
 			continue;
@@ -227,7 +227,7 @@ static bool is_ready(const struct hang_ras_comm *comm)
 	return true;
 }
 
-/* --- what it says --- */
+/* --- contents --- */
 
 /* The global rank of a member; HANG_UNKNOWN. */
 static int64_t rank_of(const struct reading *r, const struct hang_ras_comm *comm,
@@ -295,7 +295,7 @@ static int put_rank(const struct reading *r, const struct hang_ras_member *m, in
 	return 0;
 }
 
-/* What the ranks that are farthest have launched of each function: at least, at most. */
+/* For the ranks that are furthest, per function: the least and the most launches. */
 struct front {
 	int64_t sum, least[HANG_RAS_FUNCTIONS], most[HANG_RAS_FUNCTIONS];
 };
@@ -321,8 +321,8 @@ static struct front front_of(const struct hang_ras_comm *comm)
 }
 
 /*
- * The function that a rank has launched one more of than others who are as far: -1 none, or not
- * just one. A rank behind that has more of one than all who are ahead went its own way, too.
+ * The function of which a rank has launched one more than others that are as far; -1: none, or
+ * several. A rank behind with more of one function than all that are ahead also diverged.
  */
 static int odd_function(const struct front *f, const struct hang_ras_member *m)
 {
@@ -396,7 +396,7 @@ static int put_member(struct reading *r, const struct front *f, const struct han
 	return result == 0 ? put_odd(r, f, m, position.rank, group, err) : result;
 }
 
-/* Its group, with those of its members that are known; -EINVAL, noted: it has one twice. */
+/* Its group, with its known members. -EINVAL, with a note: a member is listed twice. */
 static int put_group(const struct reading *r, const struct hang_ras_comm *comm, uint32_t *ret,
 		     struct err *err)
 {
@@ -433,13 +433,13 @@ static int put_comm(struct reading *r, const struct hang_ras_comm *comm, struct 
 
 	r->told.taken += ready;
 	r->told.unready += !ready;
-	/* Nothing compares while one is made or taken down, but who is in it may be held up there. */
+	/* While it is created or destroyed nothing compares, but its members may be held up. */
 	for (i = 0; result == 0 && i < comm->n && ready; i++)
 		result = put_member(r, &f, comm, &comm->members[i], group, err);
 	return result == -EINVAL ? 0 : result;
 }
 
-/* Of communicators that the text only counts nobody knows who is in them, nor how far. */
+/* Text only counts these communicators: neither their members nor their progress are known. */
 static int put_unnamed(const struct reading *r, struct err *err)
 {
 	uint32_t group;

@@ -11,7 +11,7 @@
 
 enum { FIRST = 8 };
 
-/* The order of ncclFunc_t. */
+/* In the order of ncclFunc_t. */
 const char *const hang_ras_functions[HANG_RAS_FUNCTIONS] = {
 	"Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce",
 };

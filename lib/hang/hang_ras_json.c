@@ -14,19 +14,19 @@
 #include "lib/json/json.h"
 
 #define NAME "RAS"
-#define COUNT_MAX 9e15 /* what a double holds */
+#define COUNT_MAX 9e15 /* exact as a double */
 #define BLANK " \t\r\n"
 
 enum {
 	BROKEN_FIRST = 22807,
 	BROKEN_LAST = 22809,
-	HEAD = 256, /* the version stands within */
+	HEAD = 256, /* the version is within this many bytes */
 	DEV_DIGITS_MAX = 10,
 	DEV_MAX = 1 << 20,
-	NCCL_IN_PROGRESS = 7, /* of ncclResult_t */
+	NCCL_IN_PROGRESS = 7, /* value of ncclResult_t */
 };
 
-/* --- the comma that is not there --- */
+/* --- missing commas --- */
 
 static bool is_broken_version(const char *text, size_t size)
 {
@@ -44,7 +44,7 @@ static bool is_broken_version(const char *text, size_t size)
 	return version >= BROKEN_FIRST && version <= BROKEN_LAST;
 }
 
-/* Where the comma belongs that is missing behind the "nvml_dev" at `at`; NULL: none is missing. */
+/* Where a comma is missing after the "nvml_dev" at `at`; NULL if none is. */
 static const char *missing_comma(const char *at)
 {
 	const char *digits = at + strspn(at, BLANK), *end;
@@ -58,7 +58,7 @@ static const char *missing_comma(const char *at)
 	return starts_with(end + strspn(end, BLANK), "\"status\"") ? end : NULL;
 }
 
-/* A copy with the commas that `text` (with a NUL) lacks, and how many those are. */
+/* Copies `text` (NUL-terminated), adding missing commas; returns how many were added. */
 static size_t mend(const char *text, size_t size, struct strbuf *ret)
 {
 	static const char key[] = "\"nvml_dev\":";
@@ -104,11 +104,11 @@ static int parse(const char *text, size_t size, struct hang_ras_answer *a, json_
 	return r;
 }
 
-/* --- what it says --- */
+/* --- contents --- */
 
 struct member {
 	uint64_t rank;
-	double pid, gpu; /* negative: not said */
+	double pid, gpu; /* negative: not given */
 	char *host;
 	json_t *status, *counts;
 };
@@ -147,7 +147,7 @@ static uint8_t state_of(const json_t *status, bool missing)
 		return HANG_RAS_DEAD;
 	if (missing)
 		return is_set(status, "unresponsive") ? HANG_RAS_UNRESPONSIVE : HANG_RAS_LEFT;
-	/* 0 is ncclSuccess. What says no status is not taken for running. */
+	/* 0 is ncclSuccess. Without a status it does not count as running. */
 	return !status || json_integer_value(json_object_get(status, "init_state")) != 0 ||
 			       is_set(status, "finalize_called") ||
 			       is_set(status, "destroy_flag") || is_set(status, "abort_flag")
@@ -155,7 +155,7 @@ static uint8_t state_of(const json_t *status, bool missing)
 		       : HANG_RAS_RUNNING;
 }
 
-/* Something came later than its making: an error, and not that it is still under way. */
+/* True for an error after creation, other than being in progress. */
 static bool has_failed(const json_t *status)
 {
 	const json_int_t error = json_integer_value(json_object_get(status, "async_error"));
@@ -231,7 +231,7 @@ static int read_comm(const struct jval *v, struct hang_ras_answer *a, struct err
 	if (!hash)
 		return jval_fail(v, err, "hash: missing");
 	if (size == 0 && json_is_integer(json_object_get(v->value, "size")))
-		return 0; /* as 2.29.7 prints one that is being made (nccl issue 2346) */
+		return 0; /* printed like this by 2.29.7 during creation (nccl issue 2346) */
 	if (size <= 0)
 		return jval_fail(v, err, "size: expected a whole number");
 	n = snprintf(id, sizeof(id), "%s%s%s", hash, more ? ":" : "", more ? more : "");

@@ -20,37 +20,37 @@ enum {
 	COMMS_COLUMN = 1,
 	SIZE_COLUMN = 4,
 	DECIMAL = 10,
-	CLASSES_MAX = 256, /* different counts of one function */
-	ANY_FUNCTION = 0,  /* of a text that counts all as one */
-	/* Looks at ranks and communicators: a stranger's text ends within a second. */
+	CLASSES_MAX = 256, /* distinct counts of one function */
+	ANY_FUNCTION = 0,  /* for text that counts all functions as one */
+	/* Steps over ranks and communicators: bounds the time for untrusted text to a second. */
 	STEPS_MAX = 1 << 27,
 };
 
-/* What the lines that come next are about. */
+/* What the next lines are about. */
 enum part { PART_OTHER, PART_TABLE, PART_INCOMPLETE, PART_STATUS, PART_COUNTS };
 
 struct reader {
 	struct hang_ras_answer *a;
-	struct hang_ras_comm *comm; /* of the last "#G-N (HASH)"; of a->comms */
+	struct hang_ras_comm *comm; /* of the last "#G-N (HASH)"; in a->comms */
 	enum part part;
 	unsigned line;
 	size_t steps;
-	size_t sizes[GROUPS_MAX]; /* ranks of a communicator of each row of the table */
-	size_t n_sizes, n_comms;  /* communicators of more than one rank in it */
-	/* Of counts: the function, how many ranks were said to have each, and named. */
+	size_t sizes[GROUPS_MAX]; /* ranks per communicator, by row of the table */
+	size_t n_sizes, n_comms;  /* communicators with more than one rank in it */
+	/* Counts: the function, and how many ranks were announced and named for each. */
 	size_t function;
 	struct {
 		int64_t count;
 		size_t said, named;
 	} classes[CLASSES_MAX];
-	size_t n_classes, current; /* of those named next */
+	size_t n_classes, current; /* of the ranks named next */
 	bool *named;		   /* owned; [comm->size] in this part */
-	uint8_t state;		   /* of the last "N ranks have status S" */
+	uint8_t state;		   /* from the last "N ranks have status S" */
 };
 
 /* --- words of a line --- */
 
-/* A number at `*at`, which moves behind it; -1: there is none. */
+/* The number at `*at`, which moves past it; -1: none. */
 static int64_t number(const char **at)
 {
 	const size_t n = strspn(*at, DIGITS);
@@ -63,7 +63,7 @@ static int64_t number(const char **at)
 	return value;
 }
 
-/* Behind `word`; NULL: something else stands there. */
+/* What follows `word`; NULL if something else is there. */
 static const char *behind(const char *at, const char *word)
 {
 	return at && starts_with(at, word) ? at + strlen(word) : NULL;
@@ -142,7 +142,7 @@ static bool is_missing(const struct hang_ras_member *m)
 	return m->state == HANG_RAS_LEFT || m->state == HANG_RAS_UNRESPONSIVE;
 }
 
-/* The class that no rank was named for; -1: there are several, or ranks nobody has counted. */
+/* The class for which no rank was named; -1: several, or ranks that nobody counted. */
 static int class_left(const struct reader *r)
 {
 	size_t i, present = 0, n_left = 0;
@@ -162,7 +162,7 @@ static int class_left(const struct reader *r)
 	return n_left == 1 && r->classes[left].said == present ? left : -1;
 }
 
-/* Those who were not named have the one count that is left; of several nobody knows which. */
+/* Ranks that were not named have the one remaining count; if several remain, it is unknown. */
 static int close_counts(struct reader *r, struct err *err)
 {
 	struct hang_ras_member *m;
@@ -199,7 +199,7 @@ static int open_counts(struct reader *r, const char *what, struct err *err)
 {
 	size_t i;
 
-	/* To open it, to see who is left and to close it. */
+	/* for opening it, for finding who remains and for closing it */
 	if (spend(r, 3 * r->comm->size, err) < 0)
 		return -E2BIG;
 	r->function = ANY_FUNCTION;
@@ -276,7 +276,7 @@ static int take_heading(struct reader *r, const char *at, struct err *err)
 	if ((size_t)group >= r->n_sizes)
 		return err_set(err, EINVAL, "RAS: line %u: group %lld is not in the table", r->line,
 			       (long long)group);
-	while (n > 1 && *at == '0') { /* as "0x%lx" of the JSON writes it */
+	while (n > 1 && *at == '0') { /* as "0x%lx" in the JSON writes it */
 		at++;
 		n--;
 	}
@@ -306,7 +306,7 @@ static int take_subject(struct reader *r, const char *line, struct err *err)
 	return 0;
 }
 
-/* "15 ranks have launched up to operation 411": those named next are of them. */
+/* "15 ranks have launched up to operation 411": the next ranks named are among them. */
 static int take_many(struct reader *r, const char *at, struct err *err)
 {
 	const int64_t n = number(&at);
@@ -329,7 +329,7 @@ static int take_many(struct reader *r, const char *at, struct err *err)
 	return 0;
 }
 
-/* What stands behind "Rank 9": a count or a status of its own, or that it is one of many. */
+/* What follows "Rank 9": a count or status of its own, or that it is one of many. */
 static int take_count(struct reader *r, struct hang_ras_member *m, const char *at, struct err *err)
 {
 	const char *launched = behind(at, " has launched up to operation ");
@@ -405,7 +405,7 @@ static int take_line(struct reader *r, const char *line, struct err *err)
 	return take_subject(r, line, err);
 }
 
-/* The answer came over a socket: no NUL ends it. */
+/* The answer came over a socket, so it is not NUL-terminated. */
 static void take_version(struct hang_ras_answer *a, const char *at, size_t size)
 {
 	const size_t n = MIN(size, sizeof(a->version) - 1);
@@ -426,7 +426,7 @@ static int take_lines(struct reader *r, const char *text, size_t size, struct er
 		const size_t n = (size_t)((newline ? newline : end) - text);
 
 		r->line++;
-		/* No line that means anything here is that long: those that list devices are cut. */
+		/* No relevant line is that long: lines that list devices are truncated. */
 		memcpy(line, text, MIN(n, sizeof(line) - 1));
 		line[MIN(n, sizeof(line) - 1)] = '\0';
 		line[strcspn(line, "\r")] = '\0';

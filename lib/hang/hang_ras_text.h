@@ -31,5 +31,7 @@
 struct err;
 struct hang_ras_answer;
 
-/* Into `a`, which is empty. -EINVAL: it is no such text, -E2BIG; `a` is then half-filled. */
+/*
+ * Reads into `a`, which must be empty. -EINVAL: not such a text, -E2BIG; then `a` is half-filled.
+ */
 int hang_ras_text_read(const char *text, size_t size, struct hang_ras_answer *a, struct err *err);

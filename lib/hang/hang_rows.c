@@ -8,20 +8,20 @@
 #include "lib/base/xalloc.h"
 #include "lib/hang/hang_facts.h"
 
-/* The latest number of a member in a group that is waited for. */
+/* True if the member waits in the group. */
 static bool is_ahead(const struct hang_position *position)
 {
 	return position->enqueued >= 0 && position->enqueued > position->completed &&
 	       position->completed != HANG_UNKNOWN;
 }
 
-/* What the members of one group have launched, in the group's order, and who of them is behind. */
+/* What the members of one group have launched, in the group's order, and which are behind. */
 struct launched {
 	uint32_t *ranks; /* owned */
 	int64_t *enqueued;
 	size_t n;
 	uint32_t behind[HANG_ROW_WAITS_MAX];
-	size_t n_behind; /* all of them; more than the array holds */
+	size_t n_behind; /* total number, may exceed the array */
 };
 
 static void find_launched(const struct hang_case *c, uint32_t at, struct launched *ret)
@@ -42,7 +42,7 @@ static void find_launched(const struct hang_case *c, uint32_t at, struct launche
 	}
 }
 
-/* Who waits at a number has launched it, and so is not among them. */
+/* A rank that waits at a number has launched it, so it is not among them. */
 static void find_behind(struct launched *launched, int64_t seq)
 {
 	size_t i;
@@ -76,7 +76,7 @@ static int by_wait(const void *a, const void *b)
 	return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-/* Each group's members are looked up once, and of a number's waiters all wait for the same. */
+/* Members are looked up once per group; all waiters at one number wait for the same. */
 static void find_waits(const struct hang_case *c, struct hang_row **waiting, size_t n)
 {
 	struct launched launched = { .ranks = xcalloc(c->n_ranks + 1, sizeof(*launched.ranks)),
@@ -110,7 +110,7 @@ static void take_op(struct hang_row *row, const struct hang_op *op)
 	row->n_waits_for = 1;
 }
 
-/* Of a rank's groups the one that it waits in: the smallest, which says the most. */
+/* Chooses the group in which a rank waits: the smallest, which says the most. */
 static void take_position(const struct hang_case *c, struct hang_row *row,
 			  const struct hang_position *position)
 {
@@ -119,7 +119,7 @@ static void take_position(const struct hang_case *c, struct hang_row *row,
 
 	if (row->group >= 0 && (row->waits && !waits))
 		return;
-	/* One that it is alone in says nothing. */
+	/* A group of one says nothing. */
 	if (row->group >= 0 && row->waits == waits && c->groups[row->group].size > 1 &&
 	    (group->size == 1 || c->groups[row->group].size <= group->size))
 		return;

@@ -8,7 +8,7 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
-/* Does every member's result depend on all members? By name, of any library; false: not known. */
+/* True if every result depends on all members, by its name in any library; false: unknown. */
 static bool synchronises(const struct hang_op *op)
 {
 	/* As PyTorch and NCCL call them. */
@@ -19,7 +19,7 @@ static bool synchronises(const struct hang_op *op)
 					     "AllToAll",      "barrier" };
 	size_t i;
 
-	/* One of nothing ends at once, whoever is there. */
+	/* With no elements it ends at once, whoever is there. */
 	for (i = 0; i < ARRAY_SIZE(names) && op->count != 0; i++)
 		if (starts_with(op->name, names[i]))
 			return true;
@@ -38,7 +38,7 @@ static void suspect_outrun(const struct hang_facts *facts, uint32_t rank,
 			 rank, of->waiter, of->seq, hang_facts_group(facts->c, of->group));
 }
 
-/* Of how many is it known that they wait? */
+/* The number of ranks known to wait. */
 static size_t count_waiting(const struct hang_facts *facts)
 {
 	size_t i, n = 0;
@@ -48,7 +48,7 @@ static size_t count_waiting(const struct hang_facts *facts)
 	return n;
 }
 
-/* Those who wait, too: it may be they who called what nobody else does. */
+/* Suspects the waiting ranks too: they may have made a call that nobody else makes. */
 static void suspect_waiting(const struct hang_facts *facts, size_t waiting,
 			    struct hang_verdict *verdict)
 {
@@ -98,7 +98,7 @@ size_t hang_rules_idle(const struct hang_facts *facts, struct hang_verdict *verd
 
 /* What was found of one rank. */
 struct behind {
-	int64_t group; /* the first where one operation is behind; -1 */
+	int64_t group; /* the first one in which one operation is behind; -1 */
 	int64_t seq;
 	uint32_t by;
 	bool proven;
@@ -174,9 +174,9 @@ int hang_rules_own_gpu(const struct hang_facts *facts, struct hang_verdict *verd
 	return 0;
 }
 
-/* --- its own stream ----------------------------------------------------------------- */
+/* --- stream ------------------------------------------------------------------------- */
 
-/* Has it started anything that has not ended, in any of its groups? */
+/* For each rank, whether it has started something that has not ended, in any group. */
 static bool *find_running(const struct hang_case *c)
 {
 	bool *running = xcalloc(c->n_ranks + 1, sizeof(*running));

@@ -14,7 +14,7 @@
 
 enum { PIECE_MAX = 60, LINE_NUMBER_MAX = 1 << 30 };
 
-/* Files whose functions only wait, or only call another: what they were called from says more. */
+/* Files whose functions only wait, or only call others: their callers say more. */
 static const char *const waiters[] = {
 	"threading.py",
 	"queue.py",
@@ -68,7 +68,7 @@ static bool waits(const json_t *frame)
 	const char *file = base_of(file_of(frame));
 	size_t i;
 
-	/* A frozen module of the interpreter, or a frame that has no file: "<string>". */
+	/* A frozen module of the interpreter, or a frame without a file: "<string>". */
 	if (!*file || *file == '<')
 		return true;
 	for (i = 0; i < ARRAY_SIZE(waiters); i++) {
@@ -78,7 +78,7 @@ static bool waits(const json_t *frame)
 	return false;
 }
 
-/* A file of the library keeps its way ("torch/utils/data/dataloader.py"), any other its name. */
+/* Library files keep their path ("torch/utils/data/dataloader.py"), others only their name. */
 static const char *shown_file(const json_t *frame)
 {
 	const char *file = file_of(frame);
@@ -103,7 +103,7 @@ static void say_frame(const json_t *frame, char ret[static HANG_WHERE_SIZE])
 	else
 		(void)snprintf(ret, HANG_WHERE_SIZE, "%.*s (%.*s)", PIECE_MAX, function, PIECE_MAX,
 			       shown);
-	(void)utf8_clean_in_place(ret); /* what was cut within a character */
+	(void)utf8_clean_in_place(ret); /* a character that was cut in two */
 }
 
 static void say_where(const json_t *thread, char ret[static HANG_WHERE_SIZE])
@@ -126,7 +126,7 @@ static void say_where(const json_t *thread, char ret[static HANG_WHERE_SIZE])
 
 /* --- threads --- */
 
-/* The thread that Python calls the main one; else the process's first; else the one listed last. */
+/* Python's main thread; else the process's first; else the last one listed. */
 static size_t main_thread(const json_t *threads)
 {
 	const size_t n = json_array_size(threads);

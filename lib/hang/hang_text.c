@@ -8,7 +8,7 @@ void hang_text_take(char *out, size_t size, const char *bytes, size_t n)
 {
 	size_t length = MIN(n, size - 1);
 
-	/* Cut before a character, not in it: bytes 10xxxxxx go on with one. */
+	/* Cut before a character, not inside: bytes 10xxxxxx continue one. */
 	while (length < n && length > 0 && ((unsigned char)bytes[length] & 0xc0) == 0x80)
 		length--;
 	memcpy(out, bytes, length);

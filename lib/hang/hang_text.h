@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of strangers, made fit to be shown. Pure. */
+/* Makes untrusted text fit for display. Pure. */
 #pragma once
 
 #include <stddef.h>
 
-/* Copy the bytes, cut to `size` at a whole character; what is no text to show becomes a question
- * mark. */
+/*
+ * Copies the bytes, cut to `size` at a whole character; what cannot be shown becomes a question
+ * mark.
+ */
 void hang_text_take(char *out, size_t size, const char *bytes, size_t n);

@@ -101,7 +101,7 @@ static const struct hang_value *make_text(struct pool *pool, const char *text, s
 	return v;
 }
 
-/* Containers; the depth of what it is called with was limited when it was parsed. */
+/* Converts containers; parsing has limited the depth of the argument. */
 static const struct hang_value *make_container(struct pool *pool, json_t *json)
 {
 	bool is_list = json_is_array(json);

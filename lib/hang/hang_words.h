@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A verdict on a hang in words and as JSON (docs/hangs.md). Pure. */
+/* A verdict on a hang, in words and as JSON (docs/hangs.md). Pure. */
 #pragma once
 
 #include <jansson.h>
@@ -10,8 +10,7 @@ struct strbuf;
 
 /*
  * {v: 1, kind: "hang", ranks: [int], suspects: [int], class, evidence: [text], missing: [text],
- *  tell: [text], act, nodes: [name of the host of each of ranks, null], suspect_nodes}.
- * New reference.
+ * tell: [text], act, nodes: [host name per culprit, or null], suspect_nodes}. New reference.
  */
 json_t *hang_words_json(const struct hang_case *c, const struct hang_verdict *verdict);
 

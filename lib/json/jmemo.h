@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON objects that come again and again, as the parameters of a check do in
- * the reports of all hosts: each is built once, by its text, and shared. Who
- * shares one must not change it. One thread at a time.
+ * Shares JSON objects that occur again and again, like the params of a check in the reports of all
+ * hosts: each is built once per text. Shared objects must not be changed. Not thread-safe.
  */
 #pragma once
 
@@ -10,26 +9,26 @@
 
 #include "lib/base/macro.h"
 
-/* Texts that differ may share a slot: the later one takes it. Longer ones are not kept. */
+/* Different texts may share a slot; the later one replaces the other. Longer ones are not kept. */
 enum { JMEMO_SLOTS = 256, JMEMO_TEXT_MAX = 1024 };
 
-/* One object, all owned. */
+/* One object; owns all its members. */
 struct jmemo_entry {
-	char *text; /* as it was written; NULL: none */
+	char *text; /* as it was written; NULL: empty slot */
 	size_t length;
 	json_t *value;
-	char *canonical; /* compact, keys in order */
+	char *canonical; /* compact, with sorted keys */
 };
 
-/* Zeroes are an empty one. */
+/* Zeroed: empty. */
 struct jmemo {
 	struct jmemo_entry entries[JMEMO_SLOTS];
 };
 
-/* What was kept of this text, until the next jmemo_keep(); NULL: nothing. */
+/* The entry for this text, valid until the next jmemo_keep(); NULL if there is none. */
 const struct jmemo_entry *jmemo_find(const struct jmemo *m, const char *text, size_t length);
 
-/* Keep what the text was read as, in place of another: takes a reference. */
+/* Stores the value read from the text, replacing another one: takes a reference. */
 void jmemo_keep(struct jmemo *m, const char *text, size_t length, json_t *value);
 
 void jmemo_release(struct jmemo *m);

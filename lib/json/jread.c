@@ -7,7 +7,7 @@
 
 #include "lib/base/pool.h"
 
-/* Fields of a table are counted in the bits of a word. */
+/* The fields of a table are tracked in the bits of a word. */
 enum { FIELDS_MAX = 64, STRV_FIRST = 8 };
 
 struct jread jread_of(const char *text, size_t length, struct pool *pool, struct jmemo *memo)
@@ -34,7 +34,7 @@ static int read_string(struct jread *r, char **member)
 	return 0;
 }
 
-/* As above; a text that the member also had in the object before is that one. */
+/* The same; reuses the text if this member had the same one in the previous object. */
 static int read_member_string(struct jread *r, const struct jfield *f, char **member)
 {
 	const size_t at = f->offset / sizeof(*member) % JREAD_TEXTS;
@@ -113,7 +113,7 @@ static int read_enum(struct jread *r, const struct jfield *f, int *member)
 	return -EINVAL;
 }
 
-/* A copy of `n` things in twice the room, when all of it is used. */
+/* Doubles the room for `n` items if all of it is used. */
 static void *grow(struct pool *pool, void *items, size_t n, size_t *room, size_t size)
 {
 	void *larger;
@@ -157,7 +157,7 @@ static int read_strv(struct jread *r, const struct jfield *f, char ***member)
 	while (more == 0 && (more = jscan_item(&r->scan, &list)) == 1) {
 		if (f->max > 0 && (double)n >= f->max)
 			return -EINVAL;
-		/* Room for this one and for the NULL behind the last. */
+		/* Room for this one and the final NULL. */
 		strv = grow(pool, strv, n + 1, &room, sizeof(*strv));
 		more = read_string(r, &strv[n++]);
 	}
@@ -165,7 +165,7 @@ static int read_strv(struct jread *r, const struct jfield *f, char ***member)
 	return more;
 }
 
-/* Does what comes next read as one that was there before? It ends where that did. */
+/* Looks for a recent object with the text that comes next, and skips it if found. */
 static json_t *find_shared(struct jread *r)
 {
 	size_t n = MIN(r->n_shared, (size_t)JREAD_SHARED_MAX), i;
@@ -183,7 +183,7 @@ static json_t *find_shared(struct jread *r)
 	return NULL;
 }
 
-/* Objects close with a bracket, so that none is the beginning of another. */
+/* Objects end with a bracket, so none is a prefix of another. */
 static void share(struct jread *r, const struct jtext *text, json_t *value, const char *canonical)
 {
 	size_t at = r->n_shared++ % JREAD_SHARED_MAX;
@@ -219,7 +219,7 @@ static json_t *build(const struct jtext *text)
 	return json_loadb(text->at, text->length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
 }
 
-/* The object that was just scanned: of this text, of one before it, or new. */
+/* The object that was just scanned: shared by its text, or new. */
 static json_t *build_object(struct jread *r, const struct jtext *text)
 {
 	const struct jmemo_entry *known = r->memo ? jmemo_find(r->memo, text->at, text->length)
@@ -290,10 +290,10 @@ static int read_field(struct jread *r, const struct jfield *f, void *member)
 	case J_CUSTOM:
 		break;
 	}
-	abort(); /* a table that is not for this reader */
+	abort(); /* this table cannot be used with this reader */
 }
 
-/* The field of a key; programs write them in the order of the table, so look behind the last first. */
+/* The field of a key. Programs write them in table order, so look after the last one first. */
 static const struct jfield *find_field(const struct jtable *table, size_t last,
 				       const struct jtext *key)
 {

@@ -7,7 +7,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* Objects of so many keys are compared pair by pair, larger ones are sorted. */
+/* Up to this many keys are compared pairwise; larger objects are sorted. */
 enum { PAIRS_MAX = 12, KEYS_FIRST = 16 };
 
 struct jscan jscan_of(const char *text, size_t length, struct pool *pool)
@@ -37,7 +37,7 @@ int jscan_open(struct jscan *s, char bracket, struct jscan_list *ret_list)
 	return 0;
 }
 
-/* After a comma something must come: whoever reads it then finds the bracket. */
+/* After a comma something must follow: whoever reads it rejects a bracket. */
 static int next(struct jscan *s, struct jscan_list *list, char close)
 {
 	int c = jscan_peek(s);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON read once from left to right, without building anything: for what comes
- * in by the thousand. It takes exactly what json_parse() takes: RFC 8259 in
- * valid UTF-8 without \u0000, nested up to JSON_DEPTH_MAX, whole numbers of 64
- * bits, real ones that a double can hold, no key twice in one object.
+ * Reads JSON in one pass from left to right without building anything: for high-volume input.
+ * Accepts exactly what json_parse() accepts: RFC 8259 in valid UTF-8 without \u0000, nested up to
+ * JSON_DEPTH_MAX, integers of 64 bits, real numbers that fit a double, no duplicate keys in an
+ * object.
  *
  *	r = jscan_open(s, '{', &list);
  *	while (r == 0 && (r = jscan_member(s, &list, &key)) == 1)
  *		r = jscan_skip(s);
  *
- * Every error is -EINVAL without a sentence, and ends the scan. Texts borrow
- * what is scanned, or the pool where an escape had to be decoded.
+ * Every error is -EINVAL without a message, and ends the scan. Texts are borrowed from the input,
+ * or from the pool if an escape had to be decoded.
  */
 #pragma once
 
@@ -20,7 +20,7 @@
 
 struct pool;
 
-/* Bytes that are no string: they end without a NUL. */
+/* Bytes of a text, not NUL-terminated. */
 struct jtext {
 	const char *at;
 	size_t length;
@@ -30,18 +30,18 @@ struct jscan {
 	const char *at, *end;
 	struct pool *pool;
 	unsigned depth;
-	struct jtext *keys; /* noted ones of the objects that are open */
+	struct jtext *keys; /* noted keys of the objects that are open */
 	size_t n_keys, room;
 };
 
-/* An object or list that is open. */
+/* An open object or list. */
 struct jscan_list {
 	bool begun;
 	size_t first_key;
 };
 
 struct jnumber {
-	bool whole; /* without point and exponent: `integer` is set too */
+	bool whole; /* no fraction or exponent: `integer` is set too */
 	int64_t integer;
 	double real;
 };
@@ -49,7 +49,7 @@ struct jnumber {
 struct jscan jscan_of(const char *text, size_t length, struct pool *pool);
 void jscan_release(struct jscan *s);
 
-/* The first byte of what comes next, -1 at the end of the text. */
+/* The next byte after white space; -1 at the end of the text. */
 static inline int jscan_peek(struct jscan *s)
 {
 	while (s->at < s->end &&
@@ -58,35 +58,35 @@ static inline int jscan_peek(struct jscan *s)
 	return s->at < s->end ? (unsigned char)*s->at : -1;
 }
 
-/* Go into an object '{' or a list '['. */
+/* Enters an object '{' or a list '['. */
 int jscan_open(struct jscan *s, char bracket, struct jscan_list *ret_list);
 
 /*
- * 1: a member's key was read and its value comes next; 0: the object ended.
- * The caller sees to it that no key comes twice: jscan_note().
+ * Returns 1 if a member's key was read and its value is next, 0 at the end of the object. The
+ * caller must reject duplicate keys: jscan_note().
  */
 int jscan_member(struct jscan *s, struct jscan_list *list, struct jtext *ret_key);
 
-/* 1: an item comes next; 0: the list ended. */
+/* Returns 1 if an item is next, 0 at the end of the list. */
 int jscan_item(struct jscan *s, struct jscan_list *list);
 
-/* Note a key of the object that is open; when it ends with one noted twice, that is an error. */
+/* Notes a key of the open object; if one was noted twice, the end of the object is an error. */
 void jscan_note(struct jscan *s, const struct jtext *key);
 
-/* Read a value of the type. Its bytes, where they are asked for, have no NUL among them. */
+/* Read a value of the type. A requested text contains no NUL. */
 int jscan_string(struct jscan *s, struct jtext *ret_text);
 int jscan_number(struct jscan *s, struct jnumber *ret_number);
 
 /* "true", "false" or "null". */
 int jscan_word(struct jscan *s, const char *word);
 
-/* Read any value; `ret_text` (may be NULL) is what it was written as. */
+/* Skips any value; `ret_text` (may be NULL) receives its text. */
 int jscan_skip(struct jscan *s, struct jtext *ret_text);
 
-/* 0 when nothing but white space is left. */
+/* Returns 0 if only white space is left. */
 int jscan_end(struct jscan *s);
 
-/* Is it this word? A text may have a NUL. */
+/* True if the text is this word. A text may contain NULs. */
 static inline bool jtext_is(const struct jtext *text, const char *word)
 {
 	size_t i;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers of a scan. A decimal of few digits is made into the nearest double
- * by arithmetic that rounds once; what has more is left to strtod(), which is
- * many times slower. Both round to nearest, ties to even, so that a value is
- * the same by either way. No program here sets a locale: the point is a point.
+ * Numbers of a scan. A decimal with few digits is converted to the nearest double by arithmetic
+ * that rounds once; longer ones are left to strtod(), which is many times slower. Both round to
+ * nearest, ties to even, so the result is the same. No program here sets a locale, so the decimal
+ * point is a point.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,18 +14,18 @@
 #include "lib/json/swar.h"
 
 enum {
-	DIGITS_MAX = 19,	/* that a uint64_t always holds */
-	EXPONENT_MAX = 9999,	/* that is taken by its digits */
-	DOUBLE_POWER_MAX = 22,	/* 10^22 is the largest power of ten that a double holds */
-	INTEGER_POWER_MAX = 19, /* and 10^19 that a uint64_t holds */
+	DIGITS_MAX = 19,	/* always fit a uint64_t */
+	EXPONENT_MAX = 9999,	/* larger ones are clamped */
+	DOUBLE_POWER_MAX = 22,	/* 10^22 is the largest power of ten that is an exact double */
+	INTEGER_POWER_MAX = 19, /* and 10^19 the largest that fits a uint64_t */
 };
 
-/* All whole numbers up to here are doubles. */
+/* All integers up to this are exact doubles. */
 #define DOUBLE_WHOLE_MAX (UINT64_C(1) << 53)
 
 __extension__ typedef unsigned __int128 u128;
 
-/* The powers of ten that a uint64_t holds. */
+/* The powers of ten that fit a uint64_t. */
 static const uint64_t tens[INTEGER_POWER_MAX + 1] = {
 	1u,
 	10u,
@@ -52,10 +52,10 @@ static const uint64_t tens[INTEGER_POWER_MAX + 1] = {
 /* The value is digits * 10^exponent. */
 struct decimal {
 	uint64_t digits;
-	int n; /* how many, from the first that is not 0 */
+	int n; /* number of digits, from the first nonzero one */
 	int exponent;
 	bool negative, whole;
-	bool cut; /* there was more than fits: of the rest only the sign counts */
+	bool cut; /* further digits did not fit: only the sign matters */
 };
 
 static bool is_digit(char c)
@@ -63,33 +63,33 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* How many of the eight bytes at `at` are digits before the first that is none; their number. */
+/* Number of digits at the beginning of the eight bytes at `at`; `ret` is their value. */
 static int digits_of_eight(const char *at, uint64_t *ret)
 {
 	uint64_t bytes = swar_load(at) ^ SWAR_EACH('0'); /* 0 to 9: a digit */
-	/* What a byte carries over reaches only those behind it: the first that is found is right. */
+	/* Carries only affect later bytes, so the first hit is correct. */
 	const uint64_t odd = (bytes | (bytes + SWAR_EACH(0x80 - 10))) & SWAR_EACH(0x80);
 	const int n = odd ? __builtin_ctzll(odd) / 8 : SWAR_BYTES;
 
 	if (n == 0)
 		return 0;
-	/* Zeros before them, and nothing behind. */
+	/* Pads with zeros in front, nothing behind. */
 	bytes <<= 8 * (SWAR_BYTES - n);
-	/* Neighbours become one number: of two digits, of four, of eight. The first is the highest. */
+	/* Combines neighbours into numbers of two, four, eight digits, most significant first. */
 	bytes = (bytes * 10 + (bytes >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
 	bytes = (bytes * 100 + (bytes >> 16)) & UINT64_C(0x0000ffff0000ffff);
 	*ret = (bytes * 10000 + (bytes >> 32)) & UINT32_MAX;
 	return n;
 }
 
-/* Take digits; each moves the exponent by `step`. Returns where they end. */
+/* Reads digits; each changes the exponent by `step`. Returns where they end. */
 static inline const char *take_digits(struct decimal *d, const char *at, const char *end, int step)
 {
 	const char *begin = at, *first, *last;
 	uint64_t digits = d->digits, some = 0;
 	int n = SWAR_BYTES;
 
-	/* Zeros before the first digit count for nothing but the exponent. */
+	/* Leading zeros only affect the exponent. */
 	while (digits == 0 && at < end && *at == '0')
 		at++;
 	first = at;
@@ -129,7 +129,7 @@ static const char *take_exponent(struct decimal *d, const char *at, const char *
 	return at;
 }
 
-/* The grammar of RFC 8259, section 6; NULL when it is no number. */
+/* The grammar of RFC 8259, section 6; NULL if it is not a number. */
 static const char *take_decimal(struct decimal *d, const char *at, const char *end)
 {
 	const char *begin;
@@ -154,7 +154,7 @@ static const char *take_decimal(struct decimal *d, const char *at, const char *e
 	return at;
 }
 
-/* The nearest double to value * 2^exponent; `inexact`: it is a little more than that. */
+/* The nearest double to value * 2^exponent; `inexact`: the exact value is slightly larger. */
 static double nearest(u128 value, bool inexact, int exponent)
 {
 	uint64_t high = (uint64_t)(value >> 64), top;
@@ -162,11 +162,11 @@ static double nearest(u128 value, bool inexact, int exponent)
 
 	top = (uint64_t)(value >> shift);
 	inexact |= value != (u128)top << shift;
-	/* A double takes 53 of at least 63 bits: the last one only says that there is more. */
+	/* A double takes 53 of at least 63 bits; the last one only marks a remainder. */
 	return ldexp((double)(top | inexact), exponent + shift);
 }
 
-/* Exact in whole numbers: the digits times or through a power of ten. */
+/* Exact in integers: the digits times or divided by a power of ten. */
 static double by_integers(uint64_t digits, int exponent)
 {
 	int shift = __builtin_clzll(digits);
@@ -174,13 +174,13 @@ static double by_integers(uint64_t digits, int exponent)
 
 	if (exponent >= 0)
 		return nearest((u128)digits * tens[exponent], false, 0);
-	/* The largest numerator there is gives at least 64 bits. */
+	/* The largest possible numerator gives at least 64 bits. */
 	wide = (u128)(digits << shift) << 64;
 	quotient = wide / tens[-exponent];
 	return nearest(quotient, wide != quotient * tens[-exponent], -64 - shift);
 }
 
-/* Clinger 1990: both operands are exact, so that the one operation rounds once. */
+/* Clinger 1990: both operands are exact, so the single operation rounds once. */
 static double by_doubles(uint64_t digits, int exponent)
 {
 	static const double powers[DOUBLE_POWER_MAX + 1] = {

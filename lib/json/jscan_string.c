@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strings of a scan: most are a run of plain bytes and are borrowed as they are. */
+/* Strings of a scan: most are a run of plain bytes, and are borrowed unchanged. */
 #include <errno.h>
 
 #include "lib/base/pool.h"
@@ -8,7 +8,7 @@
 
 enum { HEX_DIGITS = 4, SURROGATE_HIGH = 0xd800, SURROGATE_LOW = 0xdc00, SURROGATE_END = 0xe000 };
 
-/* Bytes that stand for themselves: ASCII without control bytes, quote and backslash. */
+/* Bytes that stand for themselves: ASCII except control bytes, quote and backslash. */
 static const bool plain[256] = {
 	[0x20 ... '"' - 1] = true,
 	['"' + 1 ... '\\' - 1] = true,
@@ -16,9 +16,8 @@ static const bool plain[256] = {
 };
 
 /*
- * How many of the eight bytes at `at` are plain before the first that is not. Taking a number
- * off each byte sets the high bit of those below it, and of a plain byte only by what it lends
- * to one before it: the first that is found is right.
+ * Number of plain bytes at the beginning of the eight at `at`. Subtracting from each byte sets the
+ * high bit of smaller ones; a borrow only affects later bytes, so the first hit is correct.
  */
 static size_t plain_of_eight(const char *at)
 {
@@ -31,7 +30,7 @@ static size_t plain_of_eight(const char *at)
 	return odd ? (size_t)__builtin_ctzll(odd) / 8 : SWAR_BYTES;
 }
 
-/* The end of what is plain from `at` on. */
+/* The end of the plain bytes from `at` on. */
 static const char *skip_plain(const char *at, const char *end)
 {
 	size_t n = SWAR_BYTES;
@@ -55,7 +54,7 @@ static const struct {
 	{ 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
 };
 
-/* Length of the sequence at `at`; 0 when it is none. */
+/* Length of the sequence at `at`; 0 if it is invalid. */
 static size_t sequence_length(const char *at, const char *end)
 {
 	const unsigned char *byte = (const unsigned char *)at;
@@ -75,7 +74,7 @@ static size_t sequence_length(const char *at, const char *end)
 	return sequences[i].length;
 }
 
-/* The number of "\uXXXX" at `at`; -EINVAL when it is none. */
+/* The number of "\uXXXX" at `at`; -EINVAL if it is invalid. */
 static int escaped_unit(const char *at, const char *end)
 {
 	int unit = 0, i;
@@ -117,7 +116,7 @@ static char *put_utf8(char *to, unsigned code)
 	return to;
 }
 
-/* One or two "\uXXXX" at `*at`, as UTF-8 to `*to`. */
+/* Decodes one or two "\uXXXX" at `*at` to UTF-8 at `*to`. */
 static int decode_units(const char **at, const char *end, char **to)
 {
 	int high = escaped_unit(*at, end), low;
@@ -154,7 +153,7 @@ static int decode_escape(const char **at, const char *end, char **to)
 	return 0;
 }
 
-/* Where the string ends that has its quote behind it, escapes not looked at. */
+/* The closing quote of the string; escapes are not validated. */
 static const char *find_end(const char *at, const char *end)
 {
 	while (at < end && *at != '"')
@@ -162,7 +161,7 @@ static const char *find_end(const char *at, const char *end)
 	return at < end ? at : NULL;
 }
 
-/* What is not plain: decoded it is never longer than it was written. */
+/* Strings with escapes: decoded they are never longer. */
 static int decode(struct jscan *s, const char *begin, struct jtext *ret_text)
 {
 	const char *end = find_end(begin, s->end), *at = begin;

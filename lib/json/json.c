@@ -12,12 +12,12 @@
 #include "lib/base/xalloc.h"
 #include "lib/sys/file.h"
 
-/* Enough for a FLOP count and for a UNIX time with milliseconds. */
+/* Enough for a FLOP count, and for a UNIX time with milliseconds. */
 enum { REAL_DIGITS = 15 };
 
 /*
- * The deepest nesting of brackets outside strings. jansson's own limit is a
- * compile-time 2048, too deep to recurse safely on what strangers send.
+ * The deepest nesting of brackets outside strings. jansson's own limit is a compile-time 2048, too
+ * deep for recursion on untrusted input.
  */
 static size_t nesting(const char *text, size_t len)
 {
@@ -51,7 +51,7 @@ int json_parse(const char *text, size_t len, const char *name, json_t **ret_valu
 
 	if (nesting(text, len) > JSON_DEPTH_MAX)
 		return err_set(err, EINVAL, "%s: nested deeper than %d", name, JSON_DEPTH_MAX);
-	/* JSON has no such byte, and the library overlooks one that follows a number. */
+	/* JSON has no NUL bytes, but the library overlooks one that follows a number. */
 	if (memchr(text, '\0', len))
 		return err_set(err, EINVAL, "%s: a NUL byte", name);
 	value = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
@@ -75,7 +75,7 @@ static char *dump(const json_t *value, size_t flags)
 	char *text = json_dumps(value, flags | JSON_ENCODE_ANY | JSON_REAL_PRECISION(REAL_DIGITS));
 
 	if (!text)
-		abort(); /* only out of memory: what we hold is always valid */
+		abort(); /* only out of memory: our values are always valid */
 	return text;
 }
 

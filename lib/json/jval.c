@@ -38,7 +38,7 @@ struct jval jval_at(const struct jval *array, size_t i)
 	};
 }
 
-/* Write the path of `v` ("a.b[2].c") and return its length; "" at the root. */
+/* Writes the path of `v` ("a.b[2].c") and returns its length; "" at the root. */
 static size_t write_path(const struct jval *v, char *text, size_t size)
 {
 	size_t at;
@@ -283,7 +283,7 @@ static int decode_field(const struct jval *v, const struct jfield *f, void *memb
 	abort();
 }
 
-/* What may have been meant; NULL: none is near enough, or all are as far as the letters go. */
+/* The key that was probably meant; NULL: none is close, or they have nothing in common. */
 static const char *meant(const char *key, const struct jfield *fields, size_t n)
 {
 	const char *best = NULL;
@@ -311,7 +311,7 @@ static int refuse_unknown(const struct jval *v, const struct jfield *fields, siz
 	json_t *object;
 	size_t i;
 
-	/* jansson's iterator wants a non-const object and does not change it. */
+	/* jansson's iterator takes a non-const object, but does not change it. */
 	memcpy(&object, &v->value, sizeof(object));
 	json_object_foreach(object, key, value)
 	{
@@ -347,7 +347,7 @@ int jval_decode(const struct jval *v, const struct jfield *fields, size_t n, uns
 	return r;
 }
 
-/* None are left out where they may be absent. */
+/* An empty list is left out if it may be absent. */
 static json_t *encode_reals(const struct jfield *f, const struct jreals *reals)
 {
 	json_t *array;
@@ -427,7 +427,7 @@ json_t *jval_encode(const struct jfield *fields, size_t n, const void *in)
 		if (!value && !(fields[i].flags & J_NULL))
 			continue;
 		if (json_object_set_new(object, fields[i].key, value ? value : json_null()) < 0)
-			abort(); /* out of memory, or bytes of ours that are not UTF-8 */
+			abort(); /* out of memory, or our own text is not UTF-8 */
 	}
 	return object;
 }

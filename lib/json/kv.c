@@ -14,13 +14,13 @@ static void print_leaf(const json_t *value, const char *path, FILE *out)
 
 	if (json_is_null(value))
 		(void)fprintf(out, "%s=\n", path);
-	else if (json_is_string(value)) /* without the quotes that surround it */
+	else if (json_is_string(value)) /* without the surrounding quotes */
 		(void)fprintf(out, "%s=%.*s\n", path, (int)len - 2, text + 1);
 	else
 		(void)fprintf(out, "%s=%s\n", path, text);
 }
 
-/* `path` and `key` with a dot between; what would break the line escaped as in JSON. */
+/* `path` and `key` joined by a dot; what would break the line is escaped as in JSON. */
 static char *below(const char *path, const char *key)
 {
 	CLEANUP(json_freep) json_t *string = json_string(key);
@@ -36,7 +36,7 @@ static void print_at(const json_t *value, const char *path, FILE *out)
 	json_t *item;
 	size_t i;
 
-	memcpy(&object, &value, sizeof(object)); /* the iterators want non-const */
+	memcpy(&object, &value, sizeof(object)); /* the iterators take non-const */
 	if (json_is_object(value)) {
 		json_object_foreach(object, key, item)
 		{

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Eight bytes of text at once, in one word: the first one lowest, on every machine. (SIMD
- * within a register: L. Lamport, Multiple byte processing with full-word instructions, 1975.)
+ * Eight bytes of text in one word, the first in the lowest byte on every machine. (SIMD within a
+ * register: L. Lamport, Multiple byte processing with full-word instructions, 1975.)
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 enum { SWAR_BYTES = 8 };
 
-/* Eight times the byte. */
+/* The byte, repeated eight times. */
 #define SWAR_EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
 static inline uint64_t swar_load(const char *at)

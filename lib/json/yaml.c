@@ -12,12 +12,12 @@
 #include "lib/sys/file.h"
 
 /*
- * YAML into JSON values by libyaml's events. One frame per open collection;
- * JSON_DEPTH_MAX frames are enough because deeper input is refused.
+ * Builds JSON values from libyaml's events. One frame per open collection; JSON_DEPTH_MAX frames
+ * are enough, because deeper input is refused.
  */
 struct frame {
 	json_t *collection; /* owned until it is put into its parent */
-	char *key;	    /* the key that waits for its value, owned */
+	char *key;	    /* key whose value comes next, owned */
 };
 
 struct reader {
@@ -27,10 +27,10 @@ struct reader {
 	struct frame frames[JSON_DEPTH_MAX];
 	size_t depth;
 	json_t *root;		  /* owned; set when the document is complete */
-	struct yaml_lines *lines; /* of the caller; NULL: nobody asks */
+	struct yaml_lines *lines; /* the caller's; NULL: not requested */
 };
 
-/* Remember where a value begins. */
+/* Records where a value begins. */
 static void note(struct reader *in, const json_t *value, const yaml_mark_t *at)
 {
 	struct yaml_lines *lines = in->lines;
@@ -57,7 +57,7 @@ static bool all_in(const char *text, const char *set)
 	return text[0] && !text[strspn(text, set)];
 }
 
-/* Digits of `base` as an integer. `*ret_value` is NULL when they are too many. */
+/* Digits of `base` as an integer. `*ret_value` is NULL if it is too large. */
 static bool whole_number(const char *digits, int base, json_t **ret_value)
 {
 	char *end = NULL;
@@ -72,8 +72,8 @@ static bool whole_number(const char *digits, int base, json_t **ret_value)
 }
 
 /*
- * True when `text` is a number by the core schema (10.3.2 of YAML 1.2.2);
- * `*ret_value` is NULL when it is too large to be held.
+ * True if `text` is a number by the core schema (10.3.2 of YAML 1.2.2); `*ret_value` is NULL if it
+ * is too large.
  */
 static bool plain_number(const char *text, json_t **ret_value)
 {
@@ -95,7 +95,7 @@ static bool plain_number(const char *text, json_t **ret_value)
 	return true;
 }
 
-/* NULL for a number too large. */
+/* NULL for a number that is too large. */
 static json_t *plain_value(const char *text)
 {
 	static const struct {
@@ -116,7 +116,7 @@ static json_t *plain_value(const char *text)
 	return plain_number(text, &number) ? number : json_string(text);
 }
 
-/* Put a finished `value` (taken) where the reader stands. */
+/* Adds a finished `value` (taken) to the current collection. */
 static int put(struct reader *in, json_t *value, const yaml_mark_t *at)
 {
 	struct frame *top = in->depth ? &in->frames[in->depth - 1] : NULL;
@@ -133,7 +133,7 @@ static int put(struct reader *in, json_t *value, const yaml_mark_t *at)
 			       ? fail(in, at, "out of memory")
 			       : 0;
 	if (!top->key) {
-		/* Keys are read as text whatever they look like. */
+		/* Keys are always read as text. */
 		json_decref(value);
 		return fail(in, at, "a key must be plain text");
 	}
@@ -168,7 +168,7 @@ static int on_scalar(struct reader *in, const yaml_event_t *e)
 	bool plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 	json_t *value;
 
-	/* "! 12" has no tag by its event, only a style that is not resolved. */
+	/* "! 12" has no tag in its event, only a style that is not resolved. */
 	if (e->data.scalar.anchor || e->data.scalar.tag || (plain && !e->data.scalar.plain_implicit))
 		return fail(in, &e->start_mark, "anchors and tags are not supported");
 	if (strlen(text) != e->data.scalar.length)
@@ -236,7 +236,7 @@ static int parse_failure(struct reader *in)
 {
 	const yaml_parser_t *p = &in->parser;
 
-	if (p->error == YAML_READER_ERROR) /* before any line is known */
+	if (p->error == YAML_READER_ERROR) /* no line is known yet */
 		return err_set(in->err, EINVAL, "%s: byte %zu: %s", in->name, p->problem_offset + 1,
 			       p->problem);
 	return fail(in, &p->problem_mark, p->problem ? p->problem : "not YAML");

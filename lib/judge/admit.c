@@ -28,8 +28,8 @@ static void add_reason(struct admit *a, char *sentence)
 }
 
 /*
- * The items that carry the answer: all of `level` (only fatal ones when asked), but the
- * cells of a slow link, which speaks for them.
+ * Adds the items that decide the answer: all of `level` (with `fatal`: only fatal ones), except
+ * cells of a slow link, which has an item of its own.
  */
 static void add_items(struct admit *a, const struct verdict *v, int level, bool fatal)
 {
@@ -55,9 +55,9 @@ static bool has_fatal(const struct verdict *v)
 }
 
 /*
- * The controller's opinion {verdict, policy, expires, sentence}: obeyed until
- * it expires, then as if it had never been given. In the boot in which it came
- * the time since that boot tells when: {boot_id, until_s}.
+ * The controller's opinion {verdict, policy, expires, sentence}: followed until it expires, then
+ * ignored. In the boot in which it arrived, its expiry is measured by the time since boot:
+ * {boot_id, until_s}.
  */
 static const json_t *fresh_opinion(const struct verdict *v, const struct clock_pair *now)
 {
@@ -87,7 +87,7 @@ static void unknown(struct admit *a, char *sentence)
 	add_reason(a, sentence);
 }
 
-/* False, with the answer given, when the verdict cannot be used at all. */
+/* Returns false, with the answer set, if the verdict cannot be used at all. */
 static bool usable(const struct verdict *v, const char *node, const char *machine,
 		   const struct clock_pair *now, struct admit *a)
 {
@@ -118,7 +118,7 @@ static bool usable(const struct verdict *v, const char *node, const char *machin
 	return true;
 }
 
-/* The host's own evidence, by the worst item. */
+/* Answers from the host's own evidence: the worst item. */
 static void from_items(const struct verdict *v, struct admit *a)
 {
 	switch ((enum verdict_level)v->level) {
@@ -147,7 +147,7 @@ static void from_opinion(const json_t *opinion, int answer, const char *else_why
 	add_reason(a, xstrdup(sentence ? sentence : else_why));
 }
 
-/* However old: a fatal signature does not heal by waiting. */
+/* At any age: a fatal signature does not heal with time. */
 static void from_fatal(const struct verdict *v, const json_t *opinion, struct admit *a)
 {
 	if (streq(says(opinion, "admit"), "degraded"))
@@ -161,7 +161,7 @@ static void from_fatal(const struct verdict *v, const json_t *opinion, struct ad
 static void decide(const struct verdict *v, const char *node, const struct clock_pair *now,
 		   const struct admit_options *options, struct admit *a)
 {
-	/* Else only the fleet has spoken, or only assayd, which knows of events alone. */
+	/* If false, there is only the fleet's word, or assayd's, which knows only of events. */
 	const bool watched = streq(v->profile, PROFILE_WATCH);
 	const bool has_run = v->profile && *v->profile && !watched;
 	const json_t *opinion;
@@ -190,7 +190,7 @@ static void decide(const struct verdict *v, const char *node, const struct clock
 				     limit));
 	} else {
 		from_items(v, a);
-		/* What only others saw: slow with good partners, or among its like. */
+		/* Only others saw it: slow with good partners, or among similar hosts. */
 		if (a->answer == ADMIT_OK && streq(says(opinion, "verdict"), "warn"))
 			from_opinion(opinion, ADMIT_DEGRADED, "the controller doubts this host", a);
 	}

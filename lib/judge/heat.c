@@ -9,7 +9,7 @@
 #include "lib/judge/stats.h"
 #include "lib/report/report.h"
 
-/* A sample with its place. */
+/* A sample with its position. */
 struct spot {
 	const struct sample *sample;
 	double expected;
@@ -69,7 +69,7 @@ static int compare_matrices(const void *a, const void *b)
 	return r ? r : strcmp(unit_of(x), unit_of(y));
 }
 
-/* As people count, but for GPUs by their slots, whose numbers are hexadecimal. */
+/* Natural order, but GPUs by their slots, which are hexadecimal. */
 static int compare_names(const void *a, const void *b)
 {
 	const char *x = *(char *const *)a, *y = *(char *const *)b;
@@ -79,7 +79,7 @@ static int compare_names(const void *a, const void *b)
 		       : strverscmp(x, y);
 }
 
-/* The different names among `n`, sorted; at most HEAT_SIDE_MAX. */
+/* The distinct names among `n` spots, sorted; at most HEAT_SIDE_MAX. */
 static char **side(const struct spot *spots, size_t n, bool rows, size_t *ret_n)
 {
 	CLEANUP(freep) char **all = xcalloc(n + 1, sizeof(*all));
@@ -121,7 +121,7 @@ static double ratio_of(const struct sample *s, double expected)
 	return s->value / expected;
 }
 
-/* A cell measured beside others shares its links: the one measured alone is the cell. */
+/* Cells measured together share links, so a sample measured alone is preferred. */
 static bool is_preferred(const struct heat_cell *now, const struct heat_cell *other)
 {
 	if (!other->sample)
@@ -131,7 +131,7 @@ static bool is_preferred(const struct heat_cell *now, const struct heat_cell *ot
 	return isnan(other->ratio) || now->ratio < other->ratio;
 }
 
-/* Medians of what was measured without a path: a class each, alone or together. */
+/* Medians of cells without a path: one per class, measured alone or together. */
 struct typical {
 	const char *locality;
 	bool together;
@@ -161,7 +161,7 @@ struct typicals {
 	size_t n;
 };
 
-/* What cells like `s` reach in the middle; NAN past the limit of kinds. */
+/* The median of cells like `s`; NAN beyond the limit of kinds. */
 static double typical_of(struct typicals *known, const struct spot *spots, size_t n,
 			 const struct sample *s)
 {

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples whose subject is "a>b", as matrices: one per (check, unit), a row for
- * each a, a column for each b, in the order that people count in. What a cell is
- * held against is what the localiser holds it against (localise.h); one without
- * a path, the median of its class in the matrix.
- * Of several samples of one cell the one that was measured alone is shown, else
- * the worst.
+ * Samples whose subject is "a>b", as matrices: one per (check, unit), with a row per a and a column
+ * per b, in natural order. A cell is compared with the same expected value as in the localiser
+ * (localise.h); a cell without a path with the median of its class in the matrix. If a cell has
+ * several samples, the one that was measured alone is shown, else the worst.
  */
 #pragma once
 
@@ -20,9 +18,9 @@ struct sample;
 enum { HEAT_SIDE_MAX = 256, HEAT_MATRICES_MAX = 32 };
 
 struct heat_cell {
-	const struct sample *sample; /* borrowed; NULL: there is none */
-	double expected;	     /* NAN when there is nothing to compare with */
-	double ratio;		     /* below 1 is worse, for times too; NAN likewise */
+	const struct sample *sample; /* borrowed; NULL: none */
+	double expected;	     /* NAN if there is nothing to compare with */
+	double ratio;		     /* below 1 is worse, for times too; NAN like `expected` */
 };
 
 struct heat {
@@ -38,16 +36,16 @@ struct heats {
 	size_t left_out; /* samples beyond the limits above */
 };
 
-/* Below this ratio the localiser begins to name a link. */
+/* Below this ratio the localiser begins to name links. */
 #define HEAT_SLOW 0.93
 
 void heats_build(const struct localise_input *input, struct heats *ret);
 void heats_release(struct heats *heats);
 
-/* Cells that are slow. */
+/* Number of slow cells. */
 size_t heat_slow(const struct heat *h);
 
-/* Cells of all matrices that were measured. */
+/* Number of measured cells in all matrices. */
 size_t heats_measured(const struct heats *heats);
 
 /* `matrices` of explain/1 (docs/formats.md). New reference. */

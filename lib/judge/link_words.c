@@ -10,7 +10,7 @@ enum { LINK_TEXT_MAX = 160 };
 
 enum kind { KIND_PCIE, KIND_ROOT, KIND_BETWEEN, KIND_MEMORY, KIND_NVLINK, KIND_GPUS, KIND_OTHER };
 
-/* The first that fits. `before` and `after` go around the lower end's own name. */
+/* The first match counts. `before` and `after` go around the name of the lower end. */
 static const struct row {
 	const char *lower, *upper;
 	enum kind kind;
@@ -25,7 +25,7 @@ static const struct row {
 	{ "numa:", "numa:", KIND_MEMORY, "memory of NUMA node ", "" },
 };
 
-/* The upper end of an id, or NULL when it has none. */
+/* The upper end of an id, or NULL if it has none. */
 static const char *upper_of(const char *id)
 {
 	const char *at = strchr(id, '^');
@@ -89,8 +89,8 @@ char *link_name(const char *id)
 }
 
 /*
- * Half the lanes or one generation down is half the bytes; what a cell reaches of a link
- * with room to spare is a little more of what it should: hence the wide bands.
+ * Half the lanes, or one generation down, is half the bytes. A cell uses less than the full link,
+ * so it keeps slightly more than half: hence the wide bands.
  */
 static const struct {
 	enum kind kind;

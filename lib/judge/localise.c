@@ -13,7 +13,7 @@
 #include "lib/report/report.h"
 #include "lib/sys/term.h"
 
-/* Grow a NULL-terminated vector by a copy of `text`. */
+/* Appends a copy of `text` to a NULL-terminated vector. */
 static void strv_add(char ***strv, const char *text)
 {
 	size_t n = *strv ? strv_len(*strv) : 0;
@@ -62,7 +62,7 @@ static void add_cell(struct localised_link *l, size_t sample)
 	l->cells[l->n_cells++] = sample;
 }
 
-/* What two matrices say of one link: the cells of both. */
+/* Two matrices found the same link: adds the cells of both. */
 static void add_cells_of(struct localised_link *to, const struct localised_link *from)
 {
 	size_t i;
@@ -71,7 +71,7 @@ static void add_cells_of(struct localised_link *to, const struct localised_link 
 		add_cell(to, from->cells[i]);
 }
 
-/* Cells of one matrix that speak for or against a link go to its lists. */
+/* Adds the cells of one matrix that speak for or against a link to its lists. */
 static void hear_cells(const struct matrix *m, const struct tomo_answer *answer, size_t nth,
 		       struct localised_link *ret)
 {
@@ -103,7 +103,7 @@ static bool has(char *const *strv, const char *text)
 	return strv && *strv;
 }
 
-/* What explains the cells of both: links that one of two matrices tells from ours are out. */
+/* Keeps only the ambiguous links that explain the cells of both matrices. */
 static void keep_common(struct localised_link *l, const struct localised_link *other)
 {
 	size_t n = 0, i;
@@ -124,7 +124,7 @@ static void keep_common(struct localised_link *l, const struct localised_link *o
 
 /*
  * Where one matrix cannot tell two links apart and another leaves only one of them, that one
- * explains the cells of both: fewer links are slow.
+ * explains the cells of both: fewer slow links.
  */
 static void settle(struct localised *l)
 {
@@ -240,7 +240,7 @@ void localise(const struct localise_input *input, struct localised *ret)
 
 /* --- a link as JSON and as a sentence --- */
 
-/* Links beside the one named that a sentence has room for. */
+/* Alternatives that a sentence has room for. */
 enum { OTHERS_TOLD = 2 };
 
 static json_t *encode_strv(char *const *strv)
@@ -283,7 +283,7 @@ static const char *plural(size_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* "24.9 of 49.1 GB/s": the unit once when both have the same. */
+/* "24.9 of 49.1 GB/s": the unit once if both have the same. */
 static char *rate_of(const struct localised_link *link)
 {
 	char value[NUMBER_SIZE], expected[NUMBER_SIZE];
@@ -299,8 +299,8 @@ static char *rate_of(const struct localised_link *link)
 }
 
 /*
- * "; A or B would explain it as well", "" when no other would. The way from the root port
- * that `link` ends at into its socket goes without saying: nothing else leads there.
+ * "; A or B would explain it as well"; "" if there is no alternative. The link from the root port
+ * that `link` ends at into its socket is not mentioned: nothing else leads there.
  */
 static char *others_of(const struct localised_link *link)
 {

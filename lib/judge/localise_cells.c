@@ -9,7 +9,7 @@
 #include "lib/judge/stats.h"
 #include "lib/report/report.h"
 
-/* Rates of one key stand together: their values, sorted. New memory. */
+/* The values of rates with the same key, which are adjacent; sorted. New memory. */
 static double *values_of(const struct rate *rates, size_t n)
 {
 	double *values = xcalloc(n, sizeof(double));
@@ -21,7 +21,7 @@ static double *values_of(const struct rate *rates, size_t n)
 	return values;
 }
 
-/* What a good host reached, however often it was measured. */
+/* What a good host reached; median of repeated measurements. */
 static double median_of(const struct rate *rates, size_t n)
 {
 	CLEANUP(freep) double *values = values_of(rates, n);
@@ -30,8 +30,8 @@ static double median_of(const struct rate *rates, size_t n)
 }
 
 /*
- * What those of a kind should reach: the median, of two in the middle the higher one. When
- * half of them are slow the mean of both would be what none of them reaches.
+ * The expected value of similar cells: their median, with the higher one of two in the middle. If
+ * half of them are slow, the mean of the two would be a value that none of them reaches.
  */
 static double usual_of(const struct rate *rates, size_t n)
 {
@@ -53,7 +53,7 @@ static int compare_kind(const void *a, const void *b)
 	return by_kind ? by_kind : (x->nth[0] > y->nth[0]) - (x->nth[0] < y->nth[0]);
 }
 
-/* Matrices in the order of their keys, cells in the order they came in. */
+/* Matrices in the order of their keys, cells in their original order. */
 static int compare_matrix(const void *a, const void *b)
 {
 	const struct rate *x = a, *y = b;
@@ -62,7 +62,7 @@ static int compare_matrix(const void *a, const void *b)
 	return by_matrix ? by_matrix : (x->nth[0] > y->nth[0]) - (x->nth[0] < y->nth[0]);
 }
 
-/* What each cell reached on the good host; NAN where that has none like it. */
+/* Sets the expected value of each cell to that of the good host; NAN if it has no such cell. */
 static void expect_from_reference(struct rates *rates, struct rates *reference)
 {
 	size_t i;
@@ -103,7 +103,7 @@ static void expect_from_kind(struct rates *rates)
 	}
 }
 
-/* Number of a link in the matrix, a new one for an id not seen before. */
+/* The number of a link in the matrix; ids not seen before get a new one. */
 static size_t link_number(struct matrix *m, const char *id)
 {
 	size_t i;
@@ -118,8 +118,8 @@ static size_t link_number(struct matrix *m, const char *id)
 }
 
 /*
- * How far a link is from the nearer end, for ties. A root port and its socket are one
- * piece of silicon: where they cannot be told from the slot or cable below, that is named.
+ * Distance from the nearer end, to break ties. A root port and its socket are one piece of silicon,
+ * so if they cannot be told from the slot or cable below, the latter is named.
  */
 static unsigned depth_of(char *const *path, size_t n, size_t i)
 {
@@ -127,7 +127,7 @@ static unsigned depth_of(char *const *path, size_t n, size_t i)
 	       (starts_with(path[i], "root:") && strstr(path[i], "^numa:"));
 }
 
-/* Was this link of the path there before? It carries its bytes in both directions, once each. */
+/* True if the link occurs earlier on the path. It then carries the bytes once in each direction. */
 static bool is_again(char *const *path, size_t i)
 {
 	size_t k = 0;
@@ -180,7 +180,7 @@ static void add_matrix(struct matrices *all, struct rate *rates, size_t n)
 	}
 }
 
-/* What each rate should reach: from the caller, a good host, or its like. */
+/* Sets what each rate should reach: from the caller, a good host, or similar cells. */
 static void expect(struct rates *rates, const struct localise_input *input, bool times)
 {
 	CLEANUP(rates_release) struct rates good = { .n = 0 };

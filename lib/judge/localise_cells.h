@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples with a path, gathered into the matrices that tomography.h explains. */
+/* Gathers samples with a path into the matrices that tomography.h explains. */
 #pragma once
 
 #include "lib/judge/localise.h"
 #include "lib/judge/tomography.h"
 
-/* Of samples, in the order they came in; owned. */
+/* Indexes of samples, in their order; owned. */
 struct numbers {
 	size_t *v;
 	size_t n;
@@ -13,11 +13,11 @@ struct numbers {
 
 /* The comparable cells of one (check, unit). */
 struct matrix {
-	const struct sample **samples; /* borrowed, by cell; the first of a repeated one */
-	struct numbers *nth;	       /* of all its samples, by cell */
+	const struct sample **samples; /* borrowed, by cell */
+	struct numbers *nth;	       /* all samples of a cell, by cell */
 	struct tomo_cell *cells;       /* own their `uses` */
 	size_t n;
-	size_t n_learned; /* expectations that are from the cells themselves */
+	size_t n_learned; /* expected values that come from the cells themselves */
 	char **links;	  /* ids by number; owned */
 	size_t n_links;
 };
@@ -25,7 +25,7 @@ struct matrix {
 struct matrices {
 	struct matrix *v;
 	size_t n;
-	size_t without; /* rates with a path and nothing to be compared with */
+	size_t without; /* rates with a path, but nothing to compare them with */
 };
 
 void matrices_build(const struct localise_input *input, struct matrices *ret);

@@ -11,7 +11,7 @@
 #include "lib/judge/stats.h"
 #include "lib/report/report.h"
 
-/* A path of zero bytes per second is a rate too: the link may be dead. */
+/* A path with zero bytes per second is a rate too: the link may be dead. */
 static bool speaks(const struct sample *s, bool times)
 {
 	return s->state == SAMPLE_MEASURED && isfinite(s->value) && s->value >= 0 && s->unit &&
@@ -39,9 +39,9 @@ static int compare_subjects(const void *a, const void *b)
 	return by_check ? by_check : strcmp(x->subject, y->subject);
 }
 
-/* The samples of a list that have a path, whatever came of them, by check and subject. */
+/* The samples of a list that have a path, whatever their result, sorted by check and subject. */
 struct ways {
-	const struct sample **v; /* the samples borrowed */
+	const struct sample **v; /* samples are borrowed */
 	size_t n;
 };
 
@@ -58,7 +58,7 @@ static struct ways ways_of(const struct sample_list *list)
 	return w;
 }
 
-/* What was measured beside `s`, by its subject, or NULL. */
+/* The sample `subject` that was measured together with `s`, or NULL. */
 static const struct sample *way_of(const struct ways *w, const struct sample *s, char *subject)
 {
 	const struct sample wanted = { .check = s->check, .subject = subject };
@@ -69,8 +69,8 @@ static const struct sample *way_of(const struct ways *w, const struct sample *s,
 }
 
 /*
- * One more flow on each link that what was measured together with `r` crosses too. It was there
- * also when nothing came of it, or when its line is lost and only another host's tells its way.
+ * Adds one flow to each link that cells measured together with `r` also cross. They count even if
+ * they gave no result, or if their sample is lost and only another host's gives the path.
  */
 static void count_flows(struct rate *r, const struct ways *own, const struct ways *others)
 {
@@ -101,7 +101,7 @@ const char *localise_end(const struct sample *s)
 										  : arrow + 1;
 }
 
-/* A GPU by its slot, when the sample knows that. */
+/* True if it starts at a GPU and the sample knows its slot. */
 static bool starts_at_slot(const struct sample *s)
 {
 	return s->from && starts_with(s->subject, "gpu:") && starts_with(s->from, "gpu:");
@@ -128,9 +128,9 @@ char *localise_cell(const struct sample *s)
 }
 
 /*
- * What an end of a link or a path is, by the word that its name begins with: "gpu:0000:1b:00.0",
- * "GPU-5f..", "gpu3". '?' for what we have no word for, "mlx5_0:1" too: what comes before
- * a colon there is the name of one device, which is nothing that others are the like of.
+ * The kind of an end of a link or path, from the first word of its name: "gpu:0000:1b:00.0",
+ * "GPU-5f..", "gpu3". '?' if unknown, including "mlx5_0:1": the text before that colon is the name
+ * of one device, not a kind.
  */
 static char end_letter(const char *id)
 {
@@ -147,9 +147,10 @@ static char end_letter(const char *id)
 }
 
 /*
- * What kinds of links are on the way: a port below a switch and one at a root port are not made
- * for the same. The class tells of what is between; where there is none all links do, if only by
- * their number, so that what crosses sockets is not held against what does not. New memory.
+ * The kinds of links on the path: a port below a switch and one at a root port are not built for
+ * the same rate. If the sample has a class, it covers the links in the middle; if not, all links
+ * count, if only by their number, so that paths across sockets are not compared with others. New
+ * memory.
  */
 static char *shape_of(const struct sample *s)
 {
@@ -201,7 +202,7 @@ static int compare_flows(const struct rate *x, const struct rate *y)
 	return !!x->sample->path[i] - !!y->sample->path[i];
 }
 
-/* The same cell, on the same way and beside as many others. */
+/* The same cell, on the same path, together with as many others. */
 static int compare_cells(const struct rate *x, const struct rate *y)
 {
 	int by_cell = strcmp(x->cell, y->cell);
@@ -226,7 +227,7 @@ static void rate_release(struct rate *r)
 	free(r->kind);
 }
 
-/* `n` rates of one cell become the first of them. */
+/* Merges `n` rates of one cell into the first. */
 static void join(struct rate *first, size_t n)
 {
 	CLEANUP(freep) double *values = xcalloc(n, sizeof(double));

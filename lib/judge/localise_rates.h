@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples that speak about a path, with the keys they are gathered and compared by. */
+/* Rates: samples that measure a path, with the keys by which they are grouped and compared. */
 #pragma once
 
 #include "lib/judge/localise.h"
 
 struct rate {
-	const struct sample *sample; /* borrowed; the first of a cell measured repeatedly */
-	size_t *nth;		     /* numbers in the list it came from, of all of those; owned */
+	const struct sample *sample; /* borrowed; of a cell measured repeatedly the first */
+	size_t *nth;		     /* indexes of all these samples in their list; owned */
 	size_t n;
-	double value;	 /* their median */
-	double *flows;	 /* measured together across each link of the path, itself too */
+	double value;	 /* median of them */
+	double *flows;	 /* per link of the path: flows across it, this one included */
 	double expected; /* NAN: nothing to compare with */
-	bool learned;	 /* the first whose expectation is that of its kind, of these same rates */
-	/* Owned texts; equal ones may be... */
-	char *matrix; /* ...explained together */
-	char *cell;   /* ...the same cell of two hosts */
-	char *kind;   /* ...expected to be as fast */
+	bool learned;	 /* first rate of a kind that is expected to reach the median of the kind */
+	/* Keys; owned. Rates with the same key... */
+	char *matrix; /* ...are explained together */
+	char *cell;   /* ...are the same cell of two hosts */
+	char *kind;   /* ...should be equally fast */
 };
 
 struct rates {
@@ -24,9 +24,10 @@ struct rates {
 };
 
 /*
- * Those of `list` that are measured rates with a path; with `times`, where lower is better too.
- * A cell measured repeatedly is one: what it is held against is as wrong for each time.
- * `other`, of a host like it, tells the way of what `list` has no line of. It may be empty.
+ * Gathers the measured rates of `list` that have a path; with `times`, also samples where lower is
+ * better. A cell measured repeatedly becomes one rate, since its expected value would be wrong each
+ * time in the same way. `other` is the list of a similar host: it provides the paths of cells that
+ * are absent in `list`. It may be empty.
  */
 void rates_gather(const struct sample_list *list, const struct sample_list *other, bool times,
 		  struct rates *ret);

@@ -43,7 +43,7 @@ bool probe_has_check(const char *probe, const char *check)
 	return streq(probe, "host-state") && starts_with(check, "inventory.");
 }
 
-/* Whose a check is: what the names of that probe's checks begin with, up to the dot. */
+/* The probe of a check: the prefix of its checks' names, up to the dot. */
 struct word {
 	const char *text;
 	size_t length;
@@ -58,7 +58,7 @@ static struct word word_of(const char *check)
 	return (struct word){ check, strcspn(check, ".") + 1 };
 }
 
-/* Did the report's run try the probe that `word` stands for? */
+/* True if the run tried the probe that `word` stands for. */
 static bool has_tried(const struct report *report, struct word word)
 {
 	char prefix[PROBE_PREFIX_SIZE];
@@ -78,7 +78,7 @@ static bool has_tried(const struct report *report, struct word word)
 	return false;
 }
 
-/* Of probes that were picked by hand, was the one of this check (or finding about a probe) not? */
+/* True if probes were hand-picked, without that of this check (or finding about a probe). */
 static bool was_not_picked(const struct report *report, const char *check)
 {
 	char prefix[PROBE_PREFIX_SIZE];
@@ -113,7 +113,7 @@ bool missing_excused(const struct report *report, const char *check)
 	return was_not_picked(report, check);
 }
 
-/* A state or an event (a line in the kernel log) need not come again; a device must. */
+/* States and events (a line in the kernel log) need not recur; devices must. */
 static bool about_a_device(const struct verdict *v, const struct verdict_item *item)
 {
 	const struct family *family = family_find(item->check, item->unit);
@@ -122,7 +122,7 @@ static bool about_a_device(const struct verdict *v, const struct verdict_item *i
 	       !verdict_item_is_link(item) && !streq(item->subject, v->node);
 }
 
-/* Is this the end of a path's subject, or its beginning? */
+/* True if `end` is the last (or `first`: the first) part of a path's subject. */
 static bool has_end(const char *subject, const char *end, size_t length, bool first)
 {
 	const char *arrow = strchr(subject, '>');
@@ -135,8 +135,8 @@ static bool has_end(const char *subject, const char *end, size_t length, bool fi
 }
 
 /*
- * Of the mesh of a host a run measures the cells that tell all of its parts. One
- * that was left out is not missing while other cells have each of its ends.
+ * In the mesh of a host, a run measures enough cells to cover all of its parts. A cell that was
+ * left out is not missing if other cells have each of its ends.
  */
 static bool stands_for(const struct report *report, const struct verdict_item *item)
 {
@@ -192,7 +192,7 @@ size_t missing_find(const struct report *report, const struct verdict *before,
 	return n;
 }
 
-/* Who counts what, and how to see in a report that it did. */
+/* Which check shows that the probe which counts something ran. */
 static const struct {
 	const char *check, *ran;
 } counts[] = {
@@ -214,7 +214,7 @@ static bool has_check(const struct report *report, const char *check)
 	return false;
 }
 
-/* A count of more than none. */
+/* True if a count above zero is expected. */
 static bool is_expected(const struct judge_inputs *inputs, const char *check)
 {
 	CLEANUP(sample_release) struct sample s = sample_init();

@@ -16,11 +16,11 @@ struct member {
 	char *memory;  /* of the kind */
 	size_t sample; /* number in the report */
 	struct measure m;
-	double value; /* what its thing counts as */
-	bool repeat;  /* of what one before it measured: no witness */
+	double value; /* the median of its thing */
+	bool repeat;  /* an earlier sample measured the same: not a witness */
 };
 
-/* Members of the same kind next to each other, values ascending. */
+/* Groups members of the same kind, with ascending values. */
 static int compare_members(const void *a, const void *b)
 {
 	const struct member *x = a, *y = b;
@@ -37,7 +37,7 @@ static void set_floor(const struct sample *s, const struct judge_inputs *inputs,
 {
 	double ratio = NAN, k = NAN;
 
-	/* Of degrees a ratio that was written for rates says nothing. */
+	/* A ratio that was written for rates makes no sense for degrees. */
 	if (inputs->floor && !m->family->heat &&
 	    inputs->floor(inputs->floor_context, s->check, s->locality, &ratio, &k)) {
 		m->slack = isfinite(ratio) ? 1 - ratio : m->slack;
@@ -82,8 +82,8 @@ static size_t collect(const struct report *report, const struct judge_inputs *in
 }
 
 /*
- * When most are slow by the same amount the median is slow too and finds
- * nobody low. The upper quartile still sees it: so far below it is low.
+ * If most are slow by the same amount, the median is slow too and nobody is low against it. The
+ * upper quartile still shows it.
  */
 static bool far_below_the_good(const struct measure *m, const double *sorted, size_t n)
 {
@@ -95,7 +95,7 @@ static bool far_below_the_good(const struct measure *m, const double *sorted, si
 			: m->value < good * (1 - REFERENCE_FEW_SLACK);
 }
 
-/* Half or more are low: of two, one low is still the slower of two. */
+/* Half or more are low; of two, the low one is just the slower one. */
 static bool is_spread(size_t n_low, size_t n)
 {
 	return n_low >= 2 && 2 * n_low >= n;
@@ -113,7 +113,7 @@ static double median_of_low(const struct peer_view *views, const struct member *
 	return stats_median(low, n_low);
 }
 
-/* One value of each thing, ascending; how many things there are. */
+/* One value per thing, ascending; returns how many. */
 static size_t witnesses_of(const struct member *members, size_t n, double *ret_sorted)
 {
 	size_t n_witnesses = 0, i;
@@ -155,7 +155,7 @@ static void view_group(struct member *members, size_t n, double within, struct p
 	for (i = 0; i < n; i++) {
 		struct peer_view *view = &p->views[members[i].sample];
 
-		/* A repeat stands behind a witness of the same value: without that one it is alone. */
+		/* A repeat comes after a witness with its value; without that it would be alone. */
 		seen += !members[i].repeat;
 		stats_leave_out(sorted, group->n, seen - 1, others);
 		view->compared = true;
@@ -227,7 +227,9 @@ static bool from_history(const struct sample *s, const struct judge_inputs *inpu
 	return expectation_from_history(m, values, n, ret);
 }
 
-/* What it had beside its peers, for what they reach in this run; or the fleet, where they are few. */
+/*
+ * Its usual ratio to its peers, times what they reach now; with few peers, its ratio to the fleet.
+ */
 static bool from_usual(const struct sample *s, const struct judge_inputs *inputs,
 		       const struct peer_view *view, const struct measure *m,
 		       struct expectation *ret)

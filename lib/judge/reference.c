@@ -9,21 +9,21 @@
 #include "lib/report/report.h"
 
 /*
- * Who has lost less than this part of what it lacks was born so: one run that is low for once is no
- * onset of what always was there.
+ * A part that has lost less than this share of its shortfall was born slow: one lower run is not
+ * the onset of a permanent weakness.
  */
 #define LOST_LATELY (1.0 / 3)
 
 /*
- * Slack: 5 % for what good devices of one kind hold within 1 to 2 %, 7 % for
- * pairs, 10 % where a shared bus is crossed. Good GPUs within
- * a host differ by up to 5 % (stas00, ml-engineering), so never less.
+ * Slack: 5 % where good devices of one kind agree within 1 to 2 %, 7 % for pairs, 10 % where a
+ * shared bus is crossed. Good GPUs of a host differ by up to 5 % (stas00, ml-engineering), so never
+ * less.
  */
 static const struct family families[] = {
-	/* Kernels keep a little more or less for themselves; one DIMM of 32 is 3 %. */
+	/* Kernels reserve slightly varying amounts; one DIMM of 32 is 3 %. */
 	{ .prefix = "inventory.dimm_bytes", .slack = 0.01, .count = true },
 	{ .prefix = "inventory.", .count = true },
-	/* Of some 80 C this is 12: what rows of racks and places in a chassis differ by is less. */
+	/* 12 degrees at about 80 C: rows of racks and positions in a chassis differ by less. */
 	{ .prefix = "gemm.burn_hbm_temp",
 	  .slack = 0.15,
 	  .compared = true,
@@ -34,20 +34,20 @@ static const struct family families[] = {
 	  .compared = true,
 	  .alone = true,
 	  .heat = true },
-	/* What silicon is worth beside its peers gemm.rate has said, and burn_kept what it lost. */
+	/* gemm.rate already compares parts with peers, and burn_kept shows what this one lost. */
 	{ .prefix = "gemm.burn_rate",
 	  .slack = 0.05,
 	  .compared = true,
 	  .silicon = true,
 	  .alone = true },
-	/* Of the host's cores, which at one clock are equally fast: by all that runs there differ. */
+	/* Depends on the host's cores: equal at equal clocks, except for what else runs there. */
 	{ .prefix = "gemm.launch", .slack = 0.06, .compared = true, .alike = true },
 	{ .prefix = "gemm.", .slack = 0.05, .compared = true, .silicon = true },
 	{ .prefix = "all_to_all.rnic_", .slack = 0.07, .compared = true },
 	{ .prefix = "all_to_all.", .slack = 0.05, .compared = true },
 	{ .prefix = "all_reduce.", .slack = 0.05, .compared = true },
 	{ .prefix = "memory.device_bw", .slack = 0.05, .compared = true, .silicon = true },
-	/* The host's memory: as fast as its channels are many. */
+	/* Host memory: its speed depends on the number of channels. */
 	{ .prefix = "memory.read_bw", .slack = 0.10, .compared = true, .alike = true },
 	{ .prefix = "memory.write_bw", .slack = 0.10, .compared = true, .alike = true },
 	{ .prefix = "memory.copy_bw", .slack = 0.10, .compared = true, .alike = true },
@@ -55,12 +55,12 @@ static const struct family families[] = {
 	{ .prefix = "memory.", .slack = 0.10, .compared = true },
 	{ .prefix = "rnic_pair.", .slack = 0.07, .compared = true },
 	{ .prefix = "loopback.", .slack = 0.10, .compared = true },
-	/* States and counters: the probe itself says whether one is bad. */
+	/* States and counters: the probe itself says whether they are bad. */
 	{ .prefix = "host.", .slack = 0.10 },
 	{ .prefix = "rnic.", .slack = 0.10 },
 	{ .prefix = "gpu.", .slack = 0.10 },
 };
-/* Probes of other people: rates and times are compared, plain numbers are not. */
+/* Third-party probes: rates and times are compared, plain numbers are not. */
 static const struct family foreign_rate = { .prefix = "", .slack = 0.10, .compared = true };
 static const struct family foreign_number = { .prefix = "", .slack = 0.10 };
 
@@ -83,7 +83,7 @@ bool measure_of(const struct sample *s, struct measure *ret)
 		return false;
 	if (s->better == BETTER_NONE && !family->count)
 		return false;
-	/* 71.2 GB/s beside a floor of 60e9 B/s would be far below it. */
+	/* Else 71.2 GB/s would be far below a floor of 60e9 B/s. */
 	if (!sample_unit_known(s->unit))
 		return false;
 	*ret = (struct measure){
@@ -96,7 +96,7 @@ bool measure_of(const struct sample *s, struct measure *ret)
 	return true;
 }
 
-/* a to b, turned so that less than 1 is the bad side. A floor of 0 is always kept. */
+/* `value` / `other`, inverted so that less than 1 is the bad side. A floor of 0 always passes. */
 static double part_of(const struct measure *m, double value, double other)
 {
 	double above = m->lower ? other : value, below = m->lower ? value : other;
@@ -114,12 +114,12 @@ static void hold_against(const struct measure *m, struct expectation *e)
 	e->low = !measure_keeps(m, e->floor);
 	e->far = !measure_keeps(m, e->limit);
 	e->margin = part_of(m, m->value, e->floor);
-	/* A SKU file may ask for "none at all": a floor of 0 to what is above it. */
+	/* A SKU file may require "none at all": a floor of 0 with any value above it. */
 	if (e->low && e->margin >= 1)
 		e->margin = 0;
 }
 
-/* So far beyond `value`, on the bad side, that one reference alone is enough. */
+/* The limit beyond `value`, on the bad side, where one reference alone is enough. */
 static double far_from(const struct measure *m, double value)
 {
 	return m->lower ? value / REFERENCE_FAR : value * REFERENCE_FAR;
@@ -155,7 +155,7 @@ struct center reference_center(double *values, size_t n, double within)
 	return c;
 }
 
-/* As good for peers as for history and the fleet. */
+/* Used for peers, history and fleet. */
 static bool expectation_of(const struct measure *m, const struct center *c, struct expectation *e)
 {
 	if (!(c->median > 0))
@@ -248,7 +248,7 @@ bool expectation_from_sku(const struct measure *m, double expected, double floor
 	e.expected = isfinite(expected) ? expected : floor;
 	e.floor = isfinite(floor) ? floor : floor_at(m, expected, m->slack * expected);
 	e.sigma = NAN;
-	/* A floor of "none at all" has nothing below it to be far from. */
+	/* With a floor of "none at all", nothing is below it to be far from. */
 	e.limit = m->family->count || e.floor <= 0 ? e.floor : far_from(m, e.floor);
 	hold_against(m, &e);
 	*ret = e;
@@ -278,9 +278,9 @@ unsigned expectations_by(const struct expectation *e, size_t n, bool low)
 }
 
 /*
- * Does who knows better let it pass? Other hosts of the SKU know how far good parts lie apart,
- * which a few peers do not, and a SKU file may ask too much; a part that was always so beside its
- * few peers is one of these parts. What the value itself has been nobody knows better.
+ * True if a better-informed reference passes the value. Other hosts of the SKU show how far good
+ * parts spread, which a few peers cannot, and a SKU file may ask too much; a part that has always
+ * been so beside its few peers is a good one. Nothing overrides the value's own history.
  */
 static bool is_contradicted(unsigned known, unsigned low)
 {
@@ -292,15 +292,15 @@ static bool is_contradicted(unsigned known, unsigned low)
 }
 
 /*
- * 7.5 % below its own usual where its floor is 5 %: halfway to a straggler's 10 %, and beyond what
- * the noise of one run costs one of eight parts.
+ * 7.5 % below its own usual value where the floor is 5 %: halfway to a straggler's 10 %, and more
+ * than the noise of one run costs one of eight parts.
  */
 #define DROPPED (0.925 / 0.95)
 
 /*
- * Peers and fleet hold a part against other good parts: where the one knows them all, once. What
- * the part usually is beside its peers is no third word, unless it has dropped far from it. No good
- * part is as far from all others as one that is deep: each of the two says so.
+ * Peers and fleet both compare a part with other good parts: if the fleet knows them all, they
+ * count once. Its usual ratio to its peers is no third reference, unless it has dropped far below
+ * it. A deep part is further from the others than any good part: then both count.
  */
 static bool are_peers_known_better(const struct expectation *e, size_t n)
 {
@@ -334,13 +334,13 @@ int expectations_level(const struct expectation *e, size_t n)
 	return level == VERDICT_FAIL ? VERDICT_WARN : VERDICT_PASS;
 }
 
-/* How far the value is on the bad side of what is expected, as a logarithm. */
+/* The logarithm of how far the value is on the bad side of the expected one. */
 static double loss_of(const struct expectation *e)
 {
 	return fabs(log(e->floor / e->expected)) - log(e->margin);
 }
 
-/* What it lacks in the eyes of others, at most. */
+/* Its largest shortfall according to the other references. */
 static double lacks(const struct expectation *e, size_t n)
 {
 	double most = 0;
@@ -389,9 +389,9 @@ const struct expectation *expectations_worst(const struct expectation *e, size_t
 }
 
 /*
- * Settings among the params. A host that is held to another power limit, by its firmware or its
- * operator, is slower than the others: compared with nobody it would never be seen. SKU files still
- * ask for them (sku.h).
+ * Params that are settings. A host whose firmware or operator sets another power limit is slower
+ * than the others; if it were compared only with hosts of the same limit, that would never be
+ * noticed. SKU files still match them (sku.h).
  */
 static const char *const settings[] = { "power_limit_w" };
 
@@ -406,7 +406,7 @@ static bool has_settings(const char *params)
 	return false;
 }
 
-/* Canonical; NULL when it is no object. New memory. */
+/* Canonical text; NULL if it is not an object. New memory. */
 static char *without_settings(json_t *params)
 {
 	CLEANUP(json_freep) json_t *compared = json_copy(params);
@@ -443,7 +443,7 @@ struct kind kind_of(const struct sample *s, char **ret_memory)
 	};
 }
 
-/* Texts of one report are often the same memory. */
+/* Texts of one report often share memory. */
 static int compare_texts(const char *a, const char *b)
 {
 	return a == b ? 0 : strcmp(a, b);

@@ -8,19 +8,19 @@
 #include "lib/base/duration.h"
 #include "lib/judge/stats.h"
 
-/* A peak this close to the highest is as good, and the earliest of those is the period. */
+/* A peak this close to the highest is as good; the earliest of these is the period. */
 #define AS_GOOD 0.9
 
 enum { SPLIT_LEAST = 4 }; /* periods on each side of a change */
 
-/* The rate at equal distances. */
+/* The rate at equal intervals. */
 struct series {
 	double *rate; /* owned */
 	size_t n;
 	double step_s;
 };
 
-/* What was counted between two samples; a counter that began anew counts from 0. */
+/* What was counted between two samples; a counter that was reset counts from 0. */
 static double moved(const struct rhythm_sample *from, const struct rhythm_sample *to)
 {
 	return to->total >= from->total ? (double)(to->total - from->total) : (double)to->total;
@@ -41,7 +41,7 @@ static int check(const struct rhythm_sample *samples, size_t n)
 	return 0;
 }
 
-/* What was counted is spread evenly over the time between two samples. */
+/* Spreads what was counted evenly over the time between two samples. */
 static int series_make(const struct rhythm_sample *samples, size_t n, struct series *ret)
 {
 	const double from_us = (double)samples[0].at_us;
@@ -68,7 +68,7 @@ static int series_make(const struct rhythm_sample *samples, size_t n, struct ser
 	return 0;
 }
 
-/* --- since when it is still --- */
+/* --- stops --- */
 
 static double mean_of(const double *values, size_t n)
 {
@@ -80,7 +80,7 @@ static double mean_of(const double *values, size_t n)
 	return n ? sum / (double)n : 0;
 }
 
-/* Points up to the last in which it moved. */
+/* Number of points up to the last one in which it moved. */
 static size_t moving_points(const struct series *s)
 {
 	const double quiet = RHYTHM_QUIET * mean_of(s->rate, s->n);
@@ -93,7 +93,7 @@ static size_t moving_points(const struct series *s)
 
 /* --- the period --- */
 
-/* Autocorrelation of `n` points at lags 0 to `most`, each over the points that it has; ret[0] is 1. */
+/* Autocorrelation of `n` points at lags 0 to `most`, each over the points it has; ret[0] is 1. */
 static void correlate(const double *rate, size_t n, size_t most, double *ret)
 {
 	const double mean = mean_of(rate, n);
@@ -117,7 +117,7 @@ static bool is_peak(const double *acf, size_t most, size_t lag)
 	return lag > 0 && lag < most && acf[lag] >= acf[lag - 1] && acf[lag] > acf[lag + 1];
 }
 
-/* Where a parabola through a peak and its neighbours is highest. */
+/* The maximum of a parabola through a peak and its neighbours. */
 static double peak_at(const double *acf, size_t lag)
 {
 	const double bend = acf[lag - 1] - 2 * acf[lag] + acf[lag + 1];
@@ -125,7 +125,7 @@ static double peak_at(const double *acf, size_t lag)
 	return bend < 0 ? (double)lag + 0.5 * (acf[lag - 1] - acf[lag + 1]) / bend : (double)lag;
 }
 
-/* The highest near a lag: it need not be a whole number of points. */
+/* The highest value near a lag, which need not be a whole number of points. */
 static double highest_near(const double *acf, size_t most, size_t lag, size_t reach)
 {
 	double high = -1;
@@ -176,9 +176,9 @@ static int look_for_period(const struct series *s, size_t n, struct rhythm *ret)
 	return 0;
 }
 
-/* --- a change of the level --- */
+/* --- changes of the level --- */
 
-/* The part of what the `n` levels vary by that is left when they are split at `at`. */
+/* The part of the variance of the `n` levels that remains when they are split at `at`. */
 static double left_of_split(const double *level, size_t n, size_t at)
 {
 	const double before = mean_of(level, at), after = mean_of(level + at, n - at);
@@ -209,7 +209,7 @@ static void find_change(const double *level, size_t n, double level_s, struct rh
 	}
 	if (!at || mean_of(level, at) <= 0)
 		return;
-	/* Two more numbers (where, and the second level) must pay for themselves. */
+	/* Two more parameters (the position and the second level) must pay for themselves. */
 	if (best > 0 && (double)n * log(all / best) < 2 * RHYTHM_SPLIT_FACTOR * log((double)n))
 		return;
 	ret->change = mean_of(level + at, n - at) / mean_of(level, at);
@@ -219,7 +219,7 @@ static void find_change(const double *level, size_t n, double level_s, struct rh
 		ret->changed_s = (double)(n - at) * level_s + ret->still_s;
 }
 
-/* Means of whole periods, the last of which ends with what moves. */
+/* Means of whole periods, aligned so that the last one ends with the last movement. */
 static int look_for_change(const struct series *s, size_t moving, struct rhythm *ret)
 {
 	const double points = ret->period_s / s->step_s;
@@ -270,10 +270,10 @@ int rhythm_of(const struct rhythm_sample *samples, size_t n, struct rhythm *ret)
 	return r;
 }
 
-/* --- hosts against each other --- */
+/* --- comparison of hosts --- */
 
 struct crowd {
-	double period_s, bytes, still_s; /* medians; NAN; the longest stillness but one */
+	double period_s, bytes, still_s; /* medians (NAN); the second longest stillness */
 	size_t n_stopped, n;
 };
 

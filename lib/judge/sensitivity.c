@@ -10,10 +10,10 @@
 #include "lib/judge/verdict.h"
 #include "lib/report/report.h"
 
-/* Two limits of each reference. */
+/* Two limits per reference. */
 enum { LIMITS_MAX = 2 * EXPECTATIONS_MAX };
 
-/* So far beyond a limit that rounding does not bring it back. */
+/* Far enough beyond a limit that rounding does not undo it. */
 #define JUST_BEYOND 1e-9
 
 const char *const sense_names[] = {
@@ -22,17 +22,17 @@ const char *const sense_names[] = {
 	[SENSE_COMPARED] = "compared",	       NULL,
 };
 
-/* A sample and those it is compared with, by themselves in a report. */
+/* A sample and its peers, as a report of their own. */
 struct trial {
 	const struct judge_inputs *inputs;
 	struct measure m;
-	struct report group; /* copies that borrow; empty when it has no peers */
+	struct report group; /* copies that borrow; empty if it has no peers */
 	struct sample *self; /* in the group */
-	bool leans;	     /* as the report is */
-	int own;	     /* level that the probe itself gives */
+	bool leans;	     /* as in the report */
+	int own;	     /* level by the probe itself */
 };
 
-/* Does sample number `i` stand beside number `at` in its group? One of each subject does. */
+/* True if sample number `i` belongs to the group of sample `at`; one per subject does. */
 static bool in_trial(const struct report *report, const struct peers *peers, size_t at, size_t i)
 {
 	const struct peer_view *view = &peers->views[i];
@@ -71,10 +71,10 @@ static struct trial trial_start(const struct report *report, const struct judge_
 
 static void trial_release(struct trial *t)
 {
-	free(t->group.samples); /* and nothing in them: they borrow */
+	free(t->group.samples); /* not the samples' contents, which are borrowed */
 }
 
-/* Were half of the group low if the subject had `value`? */
+/* True if half of the group would be low if the subject had `value`. */
 static bool would_lean(const struct trial *t, double value)
 {
 	CLEANUP(peers_release) struct peers peers = { 0 };
@@ -86,7 +86,7 @@ static bool would_lean(const struct trial *t, double value)
 	return peers.groups[0].spread;
 }
 
-/* The level that the references would give to `value`; who is low in `ret_sources`. */
+/* The level by the references for `value`; `ret_sources` receives those that find it low. */
 static int level_at(const struct trial *t, const struct sensitivity *s, double value,
 		    unsigned *ret_sources)
 {
@@ -133,8 +133,8 @@ static struct loss loss_to(const struct trial *t, double limit, unsigned sources
 }
 
 /*
- * The values at which the level may change from now on, nearest first. A rate
- * can lose no more than all it has: a floor of 0 is never passed.
+ * The values at which the level may change, nearest first. A rate cannot fall below 0, so a floor
+ * of 0 is never crossed.
  */
 static size_t limits_of(const struct trial *t, const struct sensitivity *s,
 			double ret_limits[static LIMITS_MAX])
@@ -179,7 +179,7 @@ static struct loss find_loss(const struct trial *t, const struct sensitivity *s,
 	return (struct loss){ .limit = NAN, .amount = NAN, .part = NAN };
 }
 
-/* What the probe itself says, as the judge weighs it. */
+/* The level by the probe itself, as the judge sees it. */
 static int level_of_probe(const struct sample *s)
 {
 	if (s->ok != TRI_NO || s->severity == SEVERITY_INFO)

@@ -20,7 +20,7 @@ static bool same_row(const struct sample *a, const struct sample *b)
 	return streq(a->check, b->check) && streq(class_a, class_b);
 }
 
-/* Is `loss` larger than that of the subject chosen so far (NULL: none yet)? */
+/* True if `loss` is larger than that of the subject chosen so far (NULL: none yet). */
 static bool is_larger(const struct loss *loss, const struct loss *chosen)
 {
 	return !isnan(loss->limit) && (!chosen || loss->part > chosen->part);
@@ -42,15 +42,14 @@ static void add(struct sensitivity_row *row, const struct sensitivity *s)
 	if (is_larger(&s->fails, row->fails ? &row->fails->fails : NULL))
 		row->fails = s;
 	if (seen && s->level < VERDICT_WARN)
-		row->least =
-			fmin(row->least, s->warns.part); /* of a NAN and a number: the number */
+		row->least = fmin(row->least, s->warns.part); /* the number, if one is NAN */
 	if (measured && !seen)
 		row->blind = s;
 	if (seen && !fails)
 		row->mild = s;
 }
 
-/* Median over the subjects of what `offset` says; those that know nothing left out. */
+/* The median over the subjects of the member at `offset`, without NANs. */
 static double median_over(const struct sensitivity *all, size_t n, const struct sample *like,
 			  size_t offset)
 {
@@ -102,13 +101,13 @@ double sensitivity_sure(const struct sensitivity_row *row)
 {
 	const double noise = sensitivity_noise(row);
 
-	/* A count has no noise. */
+	/* Counts have no noise. */
 	if (!row->warns || row->warns->counts)
 		return row->warns ? row->warns->warns.part : NAN;
 	return row->warns->warns.part + SENSITIVITY_SURE * noise;
 }
 
-/* "2 more good runs (own history), or a SKU file"; what `s` lacks for a reference. */
+/* What `s` lacks for a reference: "2 more good runs (own history), or a SKU file". */
 static char *missing_reference(const struct sensitivity *s)
 {
 	if (!s->remembered || s->n_history >= REFERENCE_N_MIN)
@@ -186,7 +185,7 @@ static json_t *encode_loss(const struct sensitivity *s, const struct loss *loss)
 			 encode_sources(loss->sources));
 }
 
-/* How far below what is expected the floor is: what a typical device may lose unseen. */
+/* Distance from expected value to floor: what a typical device can lose unnoticed. */
 static json_t *encode_reference(const struct expectation *e)
 {
 	return json_pack("{s:s, s:I, s:o, s:o, s:o, s:o, s:o}", "source",

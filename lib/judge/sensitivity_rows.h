@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a report would see, by check and class. */
+/* What a run of a report would notice, by check and class. */
 #pragma once
 
 #include <jansson.h>
@@ -12,33 +12,36 @@ struct sample;
 /* One (check, class) of a report. */
 struct sensitivity_row {
 	const struct sample *sample; /* one of them, for check, class, unit and better side */
-	enum sense sense;	     /* the best that any subject has */
+	enum sense sense;	     /* the best of any subject */
 	size_t n;		     /* samples */
 	size_t n_measured;
 	size_t n_named;			 /* warn or worse now */
-	size_t n_seen;			 /* that have a `warns` */
-	size_t n_failing;		 /* that have a `fails` */
-	const struct sensitivity *warns; /* the subject that may lose most unnamed, or NULL */
-	const struct sensitivity *fails; /* the same unfailed, or NULL */
+	size_t n_seen;			 /* with a `warns` */
+	size_t n_failing;		 /* with a `fails` */
+	const struct sensitivity *warns; /* the subject that can lose most without a warn, or NULL */
+	const struct sensitivity *fails; /* the same without a fail, or NULL */
 	const struct sensitivity *blind; /* a measured one without a `warns`, or NULL */
-	const struct sensitivity *mild;	 /* one with a `warns` and without a `fails`, or NULL */
-	double least;			 /* smallest `warns.part` of one not named now; NAN */
+	const struct sensitivity *mild;	 /* one with a `warns` but without a `fails`, or NULL */
+	double least;			 /* smallest `warns.part` of those that are good now; NAN */
 	double windows, runs;		 /* medians over the subjects; NAN */
 };
 
 /*
- * The rows of `n` samples in the order in which they first come; `ret_rows` is
- * yours to free and borrows from `all`. Returns how many.
+ * The rows of `n` samples, in order of first appearance. Returns their number; the caller frees
+ * `ret_rows`, which borrows from `all`.
  */
 size_t sensitivity_rows(const struct sensitivity *all, size_t n, struct sensitivity_row **ret_rows);
 
-/* Relative spread from run to run: of the runs, else of the sub-windows, else NAN. */
+/* Relative spread between runs: from the runs, else from the sub-windows, else NAN. */
 double sensitivity_noise(const struct sensitivity_row *row);
 
-/* The loss that a single run names in 39 of 40 cases, as a part of the value; NAN. */
+/* The loss that a single run notices in 39 of 40 cases, relative to the value; NAN. */
 double sensitivity_sure(const struct sensitivity_row *row);
 
-/* What would make the row see more, one sentence without a full stop; NULL when nothing. New memory. */
+/*
+ * What would make the row more sensitive, one sentence without full stop; NULL: nothing. New
+ * memory.
+ */
 char *sensitivity_needs(const struct sensitivity_row *row);
 
 /* The row as an element of `checks` (docs/formats.md). New reference. */

@@ -5,7 +5,7 @@
 
 #include "lib/base/macro.h"
 
-/* Between 10 and 90 in 100 of a normal distribution, in standard deviations. */
+/* From the 10th to the 90th percentile of a normal distribution, in standard deviations. */
 #define NORMAL_MIDDLE 2.563
 
 double silicon_spread(const double *sorted, size_t n)

@@ -58,7 +58,7 @@ static int decode_words(const struct jval *v, void *member, struct err *err)
 	return jval_strv(v, SKU_IDS_MAX, ids, err);
 }
 
-/* "10de:2330", or a glob of such: what else would match no device, and nobody would see why. */
+/* "10de:2330", or a glob of such. Anything else would silently match no device. */
 static bool is_pci_glob(const char *text)
 {
 	static const char allowed[] = "0123456789abcdefABCDEF*?[]-";
@@ -152,7 +152,7 @@ static const struct jfield count_fields[] = {
 	{ "source", J_CUSTOM, EXPECT(source), J_REQUIRED, .decode = jsome_text },
 };
 
-/* The counts that a SKU can promise: the inventory.* checks. */
+/* The counts that a SKU can require: the inventory.* checks. */
 static const char *const inventory_names[] = {
 	"cpus", "numa_nodes", "dimm_bytes", "gpus", "nics", "ports_active", "nvlinks",
 };
@@ -280,7 +280,7 @@ static const struct jfield expect_fields[] = {
 	{ "source", J_CUSTOM, EXPECT(source), J_REQUIRED, .decode = jsome_text },
 };
 
-/* One way to say what it is held against, and the whole of it. */
+/* Exactly one way of giving the floor is allowed. */
 static int check_floor(const struct jval *v, const struct sku_expect *e, struct err *err)
 {
 	const struct jval part = jval_get(v, "part"), of = jval_get(v, "of"),
@@ -298,7 +298,7 @@ static int check_floor(const struct jval *v, const struct sku_expect *e, struct 
 	return 0;
 }
 
-/* What would be held against nothing, or 1e9 times too little, in silence. */
+/* Rejects rows that would silently compare with nothing, or with a value 1e9 times too small. */
 static int check_expect(const struct jval *v, const struct sku_expect *e, struct err *err)
 {
 	const struct jval unit = jval_get(v, "unit"), class = jval_get(v, "class");
@@ -358,7 +358,7 @@ static const struct jfield sku_fields[] = {
 	{ "expect", J_CUSTOM, 0, 0, .decode = decode_expects },
 };
 
-/* It goes into reports, pins and what a shell is told: a word. */
+/* It goes into reports, pins and shell commands, so it must be one word. */
 static int check_name(const struct jval *v, const char *name, struct err *err)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
@@ -399,7 +399,7 @@ static bool shares(char *const *wanted, char *const *present)
 	return false;
 }
 
-/* A list that is given must share an id; one that is given empty wants none there. */
+/* A given list must share an id; an empty one requires that there is none. */
 static bool ids_match(char *const *wanted, char *const *present)
 {
 	if (!wanted)
@@ -414,7 +414,7 @@ bool sku_matches_kinds(const struct sku *s, const struct sku_models *m)
 	return ids_match(s->gpus, m->gpus) && ids_match(s->nics, m->nics);
 }
 
-/* The smallest board of the file that the GPUs fit on; 0: they fit on none. */
+/* The smallest board of the file that the GPUs fit on; 0 if there is none. */
 static uint64_t board_of(const struct sku *s, const struct sku_models *m)
 {
 	uint64_t board = 0;
@@ -427,7 +427,7 @@ static uint64_t board_of(const struct sku *s, const struct sku_models *m)
 	return board;
 }
 
-/* A guest may have been given a part of a board, unless it sees what joins the whole of it. */
+/* A guest may have been given part of a board, unless it sees the switches of the whole board. */
 static bool counts_match(const struct sku *s, const struct sku_models *m)
 {
 	const uint64_t board = board_of(s, m);
@@ -454,7 +454,7 @@ bool sku_matches(const struct sku *s, const struct sku_models *m)
 	return sku_matches_kinds(s, m);
 }
 
-/* How many kinds of model a file asks for. */
+/* How many kinds of model a file names. */
 static int kinds_of(const struct sku *s)
 {
 	return (s->product != NULL) + (s->cpu != NULL) + (s->gpus != NULL) + (s->nics != NULL);
@@ -517,7 +517,7 @@ static bool is_plain(char c)
 	return c != '*' && c != '?' && c != '[' && c != '\\';
 }
 
-/* Most say no by their first letters; fnmatch() takes hundreds of instructions to say so. */
+/* Most patterns fail on their first letters, for which fnmatch() takes hundreds of instructions. */
 static bool matches(const char *glob, const char *text)
 {
 	if (!glob || !text)
@@ -537,7 +537,9 @@ static bool is_group(const char *subject)
 	return star && star[1] && star[1 + strspn(star + 1, "0123456789")] == '\0';
 }
 
-/* What is promised of one flow is not of several at once: those must be asked for, "*\*3". */
+/*
+ * What holds for one flow does not hold for several at once: patterns must ask for these, "*\*3".
+ */
 static bool matches_subject(const char *glob, const char *subject)
 {
 	if (is_group(subject) && (!glob || !strstr(glob, "\\*")))
@@ -545,7 +547,7 @@ static bool matches_subject(const char *glob, const char *subject)
 	return matches(glob, subject);
 }
 
-/* A sample without a class is of none. */
+/* A sample without a class matches no class. */
 static bool matches_any(char *const *globs, const char *text)
 {
 	size_t i;
@@ -568,10 +570,10 @@ static bool param_fits(const struct sku_param *p, const json_t *value)
 	return json_is_string(value) && matches_any(p->texts, json_string_value(value));
 }
 
-/* A sample that is looked up, its params read when the first row asks for some. */
+/* A sample being looked up; its params are parsed when the first row needs them. */
 struct asked {
 	const struct sample *sample;
-	json_t *read; /* ours, when the sample has only their text */
+	json_t *read; /* owned; set if the sample only has their text */
 };
 
 static const json_t *params_of(struct asked *a)
@@ -584,9 +586,8 @@ static const json_t *params_of(struct asked *a)
 }
 
 /*
- * What a GPU is given out by changes all that can be reached on it: encrypted copies of
- * confidential computing, an instance of MIG. Only a row that names it is about such. (A virtual
- * GPU is not measured.)
+ * How a GPU is shared limits what it can reach: encrypted copies of confidential computing, a MIG
+ * instance. Only rows that name it apply to such samples. (Virtual GPUs are not measured.)
  */
 static const char *const shares_of_gpu[] = { "cc", "mig" };
 

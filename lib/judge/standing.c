@@ -32,7 +32,7 @@ static int compare_names(const struct verdict_item *x, const struct verdict_item
 	return r ? r : strcmp(x->subject, y->subject);
 }
 
-/* Those of one name in the order of the verdict, worst first. */
+/* By name, then in the order of the verdict, worst first. */
 static int compare_items(const void *a, const void *b)
 {
 	const struct verdict_item *x = *(const struct verdict_item *const *)a;
@@ -53,7 +53,7 @@ static const struct verdict_item **sorted_items(const struct verdict *v)
 	return sorted;
 }
 
-/* The worst of the same name, or NULL. */
+/* The worst one of the same name, or NULL. */
 static const struct verdict_item *find_item(const struct verdict_item *const *sorted, size_t n,
 					    const struct verdict_item *like)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What measured nothing clears nothing: what an earlier run of a profile found
- * stands until a run of that profile measures it again. The host and the controller keep
- * it beside the newest run. Pure.
+ * A run clears only what it measured: findings of an earlier run of a profile stand until a run of
+ * that profile measures them again. The host and the controller keep them beside the newest run.
+ * Pure.
  */
 #pragma once
 
@@ -12,15 +12,15 @@ struct report;
 struct verdict;
 
 /*
- * Can anything earlier stand against this run? Not where all probes of its profile
- * ran and all that it says could be told: then there is no need to look.
+ * True if an earlier finding could still stand after this run. False if all probes of its profile
+ * ran and nothing was inconclusive; then there is no need to look.
  */
 bool standing_possible(const struct report *report, const struct verdict *now);
 
 /*
- * Leave in `earlier` what still stands after `now`, the verdict of `report`: items
- * that it says nothing of because their probe did not run (busy, not picked) or did not
- * end, and bad ones that it did not measure again (a job came: verdict_item_outlives()). What
- * is left is concluded anew; with nothing left n_items is 0.
+ * Reduces `earlier` to what still stands after `now`, the verdict of `report`: items about which
+ * `now` says nothing because their probe did not run (busy, not picked) or did not finish, and bad
+ * ones that it could not measure again (a job came: verdict_item_outlives()). Level and sentence
+ * are then set again; n_items is 0 if nothing is left.
  */
 void standing_keep(struct verdict *earlier, const struct report *report, const struct verdict *now);

@@ -9,10 +9,10 @@
 #include "lib/base/macro.h"
 #include "lib/base/xalloc.h"
 
-/* So many values are sorted by insertion, more by merging such runs. */
+/* Runs of this many values are sorted by insertion, then merged. */
 enum { RUN = 16 };
 
-/* Of a million values about 25 are usual. */
+/* About 25 are usual for a million values. */
 enum { SELECT_ROUNDS = 48 };
 
 static void sort_run(double *values, size_t n)
@@ -28,7 +28,7 @@ static void sort_run(double *values, size_t n)
 	}
 }
 
-/* The first `middle` of `n` values with the others, each part ascending. */
+/* Merges the first `middle` of `n` values with the others; both parts are ascending. */
 static void merge(const double *from, size_t middle, size_t n, double *to)
 {
 	size_t left = 0, right = middle;
@@ -44,7 +44,7 @@ static void merge(const double *from, size_t middle, size_t n, double *to)
 	memcpy(to, from + right, (n - right) * sizeof(*to));
 }
 
-/* qsort() calls a function for each comparison, which costs many times what it does. */
+/* qsort() calls a function per comparison, which costs far more than the comparison. */
 void stats_sort(double *values, size_t n)
 {
 	CLEANUP(freep) double *memory = n > RUN ? xrealloc(NULL, n, sizeof(*memory)) : NULL;
@@ -69,8 +69,10 @@ static double middle_of_three(double a, double b, double c)
 	return a < b ? (b < c ? b : fmax(a, c)) : (a < c ? a : fmax(b, c));
 }
 
-/* Those less than `pivot` first, or with `same` those not greater; how many. Without a branch that
- * depends on a value: half of them would be predicted wrong. */
+/*
+ * Moves values less than `pivot` (with `same`: not greater) to the front; returns how many. Avoids
+ * branches that depend on a value, since half of them would be mispredicted.
+ */
 static size_t split(double *values, size_t n, double pivot, bool same)
 {
 	size_t first = 0, i;
@@ -85,7 +87,7 @@ static size_t split(double *values, size_t n, double pivot, bool same)
 	return first;
 }
 
-/* Hoare's selection. Where pivots are bad all the time, as somebody may have made them, it sorts. */
+/* Hoare's selection. If pivots are persistently bad, as crafted input could make them, it sorts. */
 void stats_select(double *values, size_t n, size_t at)
 {
 	unsigned rounds;
@@ -154,8 +156,8 @@ double stats_quantile(const double *sorted, size_t n, double q)
 }
 
 /*
- * The deviations of a sorted array grow to both sides of the center, so that
- * the smallest ones are found by walking outwards, without sorting again.
+ * The deviations of a sorted array grow in both directions from the center, so the smallest ones
+ * are found by walking outwards, without sorting again.
  */
 double stats_mad(const double *sorted, size_t n, double center)
 {
@@ -193,7 +195,7 @@ void stats_leave_out(const double *sorted, size_t n, size_t left_out, double *re
 	memcpy(ret_others + left_out, sorted + left_out + 1, (n - left_out - 1) * sizeof(*sorted));
 }
 
-/* The integrals of max(F_X - F_Y, 0) and of max(F_Y - F_X, 0): one walk over all steps. */
+/* The integrals of max(F_X - F_Y, 0) and of max(F_Y - F_X, 0), in one pass over all steps. */
 static void areas(const double *x, size_t nx, const double *y, size_t ny, double ret_areas[2])
 {
 	double at = fmin(x[0], y[0]);

@@ -12,41 +12,42 @@
 /* Sets kept at each size of the search. */
 enum { BEAM = 12, ROUNDS = 4 };
 
-/* The noise is estimated from what the fit leaves, within these. */
+/* The noise is estimated from the residuals of the fit, within these bounds. */
 #define NOISE_FIRST_MAX 0.03
 #define NOISE_MIN 0.005
 #define NOISE_MAX 0.08
 
 /*
- * The price of one more link, in squared sigmas. The best of some dozens of
- * innocent links gains about 2 ln(links), 6 to 8, from noise, and more for its
- * capacity is chosen too: 20 in one of fifty matrices of 180 cells, 26 in one of 150.
+ * The price of one more link, in squared sigmas. The best of a few dozen innocent links gains about
+ * 2 ln(links), 6 to 8, from noise, and more because its capacity is fitted too: 20 in one of fifty
+ * matrices of 180 cells, 26 in one of 150.
  */
 #define PRICE 26.0
 
-/* A link that lowers its paths by less is not named: half of the 0.9 of probes in use. */
+/* A link that slows its paths by less is not named: half of the 10 % by which probes judge. */
 #define EFFECT_MIN 0.93
 
 /*
- * The noise is only known from these same cells, and of few cells badly: a link must explain so
- * much also where it counts as unknown, n ln(left without it / left with it), twice the logarithm
- * of the likelihood ratio of Gaussian noise, n being the cells less the expectations learned from
- * them. By chance one of some dozens comes to 16 in one matrix of a thousand: F(1, n - 1) at the
- * ratio exp(16 / n), whether n is 8 or 80. Each further link takes one of these n away: its
- * capacity is fitted too.
+ * The noise is only estimated from the same cells, and poorly if they are few. So a link must also
+ * explain enough with unknown noise: n ln(residual without it / residual with it), which is twice
+ * the log-likelihood ratio for Gaussian noise; n is the number of cells less the expectations
+ * learned from them. By chance the best of a few dozen reaches 16 in one matrix of a thousand: F(1,
+ * n - 1) at the ratio exp(16 / n), whether n is 8 or 80. Each further link reduces n by one, since
+ * its capacity is fitted too.
  */
 #define SIGNIFICANT 16.0
 
 /*
- * A cell is at most so far off, of n cells by LEFT_OF_ALL / sqrt(n): one that was disturbed hides
- * no link among 80 (exp(-0.35) = 0.7), while of few a dead one counts for more than noise. One
- * that is faster than expected tells of a bad expectation rather than of noise.
+ * The most that one cell can contribute to the residual; with n cells LEFT_OF_ALL / sqrt(n). One
+ * disturbed cell must not hide a link among 80 (exp(-0.35) = 0.7), while among few a dead one must
+ * count for more than noise. A cell that is faster than expected shows a wrong expectation rather
+ * than noise.
  */
 #define LEFT_BELOW_MAX 0.35
 #define LEFT_OF_ALL 3.0
 #define LEFT_ABOVE_MAX 0.10
 
-/* A link that could not even explain this much is not tried. */
+/* Links that could not even explain this much are not tried. */
 #define GAIN_MIN 8.0
 
 /* Alternatives that are not clearly worse than the best cannot be told from it. */
@@ -83,7 +84,7 @@ static bool same_links(const struct tomo_set *a, const struct tomo_set *b)
 	return true;
 }
 
-/* The best sets so far, by cost; ties stay in the order they came in. */
+/* The best sets so far, by cost; ties keep their order. */
 struct beam {
 	struct tomo_set sets[BEAM];
 	size_t n;
@@ -107,7 +108,7 @@ static void beam_offer(struct beam *beam, const struct tomo_set *set)
 	beam->sets[at] = *set;
 }
 
-/* Sets of one link more. */
+/* Extends each set by one link. */
 static void extend(const struct tomo_fit *fit, const struct beam *from, struct beam *ret)
 {
 	size_t i, k;
@@ -126,7 +127,7 @@ static void extend(const struct tomo_fit *fit, const struct beam *from, struct b
 		tomo_refine(fit, &ret->sets[i]);
 }
 
-/* Every link of the set takes enough from its paths to be worth a name. */
+/* True if every link of the set slows its paths enough to be named. */
 static bool is_worth_naming(const struct tomo_fit *fit, const struct tomo_set *set)
 {
 	size_t j;
@@ -138,7 +139,7 @@ static bool is_worth_naming(const struct tomo_fit *fit, const struct tomo_set *s
 	return true;
 }
 
-/* What the set leaves unexplained: a sum of squares of logarithms. */
+/* The unexplained rest: a sum of squares of logarithms. */
 static double left_by(const struct tomo_fit *fit, const struct tomo_set *set)
 {
 	double sum = 0, most;
@@ -162,7 +163,7 @@ static bool is_significant(const struct tomo_fit *fit, const struct tomo_set *se
 	double with = left_by(fit, set);
 	size_t j;
 
-	if (p->noise_least > 0) /* it is known from elsewhere, and has been counted with */
+	if (p->noise_least > 0) /* known from elsewhere, and already part of the cost */
 		return true;
 	for (j = 0; j < set->n; j++) {
 		struct tomo_set without = *set;
@@ -200,7 +201,7 @@ static struct tomo_set search(const struct tomo_fit *fit)
 				better = true;
 			}
 		}
-		/* Two links together may explain what neither does alone. */
+		/* Two links together may explain what neither explains alone. */
 		if (!better && size >= 2)
 			break;
 		beam = next;
@@ -208,7 +209,7 @@ static struct tomo_set search(const struct tomo_fit *fit)
 	return best;
 }
 
-/* The best fit with link number `j` of the set in the hands of another. */
+/* Looks for the best fit with link number `j` of the set replaced by another. */
 static void look_around(const struct tomo_fit *fit, const struct tomo_set *set, size_t j,
 			struct tomo_link *ret)
 {

@@ -11,16 +11,16 @@
 /* One cell costs at most six sigmas: it may be disturbed. */
 #define CELL_COST_MAX 36.0
 
-/* Capacities tried for a link that more cells cross than this: some of what they reach. */
+/* If more cells than this cross a link, only some of their values are tried as its capacity. */
 enum { CAPACITIES_MAX = 256 };
 
 /* Passes over the links of a set until their capacities fit together. */
 enum { REFINE_PASSES = 3 };
 
-/* Losses that differ by so much more than noise would have them are not all of one size. */
+/* Losses that differ by this much more than noise are of different sizes. */
 #define SPREAD_SIGMAS 4.0
 
-/* Below this part of what is expected nothing more is told apart. */
+/* Values below this part of the expected one are not distinguished. */
 #define VALUE_LEAST 1e-3
 
 static void count_uses(struct tomo_fit *fit)
@@ -166,7 +166,7 @@ void tomo_drop(struct tomo_set *set, size_t nth)
 	set->n--;
 }
 
-/* Cells of a link and what the rest of the set says of them. */
+/* The cells of a link, and what the rest of the set predicts for them. */
 struct view {
 	const struct tomo_fit *fit;
 	const struct tomo_column *column;
@@ -184,7 +184,7 @@ static double view_cost(const struct view *v, double capacity)
 	return cost;
 }
 
-/* The mean of what the cells say that this capacity limits, outliers aside. */
+/* The mean of what the cells limited by this capacity say, without outliers. */
 static double view_mean(const struct view *v, double capacity)
 {
 	double sum = 0;
@@ -203,7 +203,7 @@ static double view_mean(const struct view *v, double capacity)
 	return n > 0 ? sum / (double)n : capacity;
 }
 
-/* What each cell says that the link carries; sorted where there are many. New memory. */
+/* The capacity that each cell implies; sorted if there are many. New memory. */
 static double *capacities_of(const struct view *v)
 {
 	const struct tomo_column *c = v->column;
@@ -217,7 +217,7 @@ static double *capacities_of(const struct view *v)
 	return capacities;
 }
 
-/* The capacity that explains the column best; INFINITY when none is better than none. */
+/* The capacity that explains the column best; INFINITY if a slow link does not improve it. */
 static double best_capacity(const struct view *v)
 {
 	CLEANUP(freep) double *capacities = capacities_of(v);
@@ -237,7 +237,7 @@ static double best_capacity(const struct view *v)
 	return view_cost(v, capacity) < least ? capacity : best;
 }
 
-/* Fit link number `nth` while the others stand. False when it explains nothing. */
+/* Fits link number `nth` with the others unchanged. Returns false if it explains nothing. */
 static bool fit_one(const struct tomo_fit *fit, struct tomo_set *set, size_t nth)
 {
 	const struct tomo_column *column = &fit->columns[set->link[nth]];
@@ -292,8 +292,8 @@ void tomo_refine(const struct tomo_fit *fit, struct tomo_set *set)
 }
 
 /*
- * What the squared distances of `n` losses from their mean come to when they differ by noise alone:
- * chi-squared of mean n and variance 2n, and SPREAD_SIGMAS of those more.
+ * The sum of squared distances of `n` losses from their mean if they differ by noise alone:
+ * chi-squared with mean n and variance 2n, plus SPREAD_SIGMAS standard deviations.
  */
 static double alike(const struct tomo_fit *fit, double n)
 {

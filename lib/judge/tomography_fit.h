@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fit behind tomography.h: a set of slow links, each with a capacity, and
- * how badly it explains the cells. All in natural logarithms.
+ * The fit used by tomography.h: a set of slow links, each with a capacity, and the cost of
+ * explaining the cells by it. All in natural logarithms.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include "lib/judge/tomography.h"
 
-/* So many sigmas apart are two values clearly not the same. */
+/* Two values this many sigmas apart are clearly different. */
 #define TOMO_CLEAR 4.0
 
 struct tomo_set {
@@ -19,19 +19,19 @@ struct tomo_set {
 	double cost;			 /* sum of capped squared residuals, in sigmas */
 };
 
-/* Where a link is used. */
+/* The cells that cross a link. */
 struct tomo_column {
 	unsigned *cells;
 	double *log_flows;
 	size_t n;
-	unsigned depth; /* the least of its uses */
+	unsigned depth; /* smallest depth of its uses */
 };
 
 struct tomo_fit {
 	const struct tomo_problem *problem;
 	double *value, *expected;    /* log, by cell */
 	struct tomo_column *columns; /* by link */
-	size_t *order;		     /* links worth trying: nearer to an end first */
+	size_t *order;		     /* links worth trying, those nearer to an end first */
 	size_t n_order;
 	double noise;
 };
@@ -39,25 +39,27 @@ struct tomo_fit {
 void tomo_fit_init(struct tomo_fit *fit, const struct tomo_problem *problem);
 void tomo_fit_release(struct tomo_fit *fit);
 
-/* What the set says of a cell. */
+/* The value of a cell that the set predicts. */
 double tomo_predict(const struct tomo_fit *fit, const struct tomo_set *set, size_t cell);
 double tomo_cost(const struct tomo_fit *fit, const struct tomo_set *set);
 
 bool tomo_has(const struct tomo_set *set, size_t link);
 
-/* What adding the link could take off the cost at most. */
+/* The most that adding the link could reduce the cost by. */
 double tomo_could_gain(const struct tomo_fit *fit, const struct tomo_set *set, size_t link);
 
-/* Add the link with its best capacity; false when the set is full, has it, or it explains nothing. */
+/*
+ * Adds the link with its best capacity. False if the set is full or has it, or it explains nothing.
+ */
 bool tomo_add(const struct tomo_fit *fit, struct tomo_set *set, size_t link);
 void tomo_drop(struct tomo_set *set, size_t nth);
 
-/* Fit all capacities together. */
+/* Fits all capacities together. */
 void tomo_refine(const struct tomo_fit *fit, struct tomo_set *set);
 
 /*
- * How far below their expectation the cells are that this link limits: a ratio; 1 for none. The
- * mean of what each loses, and where that differs by more than noise, weighed by itself: the many
- * to which it is no limit to speak of say nothing of how much it takes from those that it limits.
+ * The ratio of value to expectation for the cells that this link limits; 1 if there are none. From
+ * the mean of their losses; if these differ by more than noise, each is weighted by itself, so that
+ * many cells that the link hardly limits do not hide how much it takes from the others.
  */
 double tomo_effect(const struct tomo_fit *fit, const struct tomo_set *set, size_t nth);

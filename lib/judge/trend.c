@@ -5,7 +5,7 @@
 
 #include "lib/judge/stats.h"
 
-/* exp(6.5) is 665 times as much: beyond it nothing is told apart. */
+/* exp(6.5) is a factor of 665; ratios beyond it are not distinguished. */
 #define STEPS 5000.0
 
 void trend_push(struct trend *t, double ratio)

@@ -9,7 +9,7 @@
 
 struct row {
 	const struct sample *sample;
-	struct kind kind; /* of rows whose check and subject are not alone */
+	struct kind kind; /* set only if other rows have its check and subject */
 	char *memory;	  /* of the kind */
 	size_t at;	  /* number in the report */
 };
@@ -18,7 +18,7 @@ static int compare_names(const void *a, const void *b)
 {
 	const struct sample *x = ((const struct row *)a)->sample;
 	const struct sample *y = ((const struct row *)b)->sample;
-	/* Reports go check by check, and the texts of one are often the same memory. */
+	/* Reports are ordered by check, and texts of one report often share memory. */
 	int r = x->check == y->check ? 0 : strcmp(x->check, y->check);
 
 	return r ? r : strcmp(x->subject, y->subject);
@@ -47,7 +47,7 @@ static void mark(const struct row *rows, size_t n, struct twins *ret)
 	}
 }
 
-/* All `n` rows have one check and one subject: many do, with other params. */
+/* All `n` rows have the same check and subject; many of them differ in their params. */
 static void split(struct row *rows, size_t n, struct twins *ret)
 {
 	size_t i, end;

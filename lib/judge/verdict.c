@@ -26,7 +26,7 @@ const char *const verdict_source_names[] = {
 	[SOURCE_PEERS] = "peers", [SOURCE_SELF] = "self-evident", NULL,
 };
 
-/* What a sample is held against. */
+/* What a sample is compared with. */
 struct references {
 	struct expectation e[EXPECTATIONS_MAX];
 	size_t n;
@@ -47,7 +47,7 @@ static struct verdict_item item_of_sample(const struct sample *s, const struct j
 	};
 }
 
-/* What the probe itself says; ok=false only. */
+/* The level by the probe itself; only for ok=false. */
 static int level_of_severity(int severity)
 {
 	switch ((enum severity)severity) {
@@ -62,7 +62,7 @@ static int level_of_severity(int severity)
 	return VERDICT_FAIL;
 }
 
-/* Nobody finds it low, and somebody finds it too good to be true. */
+/* No reference finds it low, and one finds it too good to be true. */
 static bool is_impossible(const struct references *refs)
 {
 	size_t i;
@@ -76,7 +76,7 @@ static bool is_impossible(const struct references *refs)
 	return false;
 }
 
-/* The value as a part of what the part itself usually reaches. */
+/* The value relative to what the part itself usually reaches. */
 static double kept_of(double value, const struct references *refs)
 {
 	size_t i;
@@ -113,7 +113,7 @@ static void judge_by_references(const struct sample *s, const struct references 
 		item->sentence = words_fine(s, refs->e, refs->n);
 }
 
-/* A value whose peers say nothing, and there is nobody else to ask. */
+/* Its peers are no reference, and there is no other. */
 static void judge_spread(const struct sample *s, const struct peer_view *view,
 			 struct peer_group *group, struct verdict_item *item)
 {
@@ -122,7 +122,7 @@ static void judge_spread(const struct sample *s, const struct peer_view *view,
 	group->unresolved |= view->low;
 }
 
-/* Meant to be compared, and in a unit that nothing known is in. */
+/* It should be compared, but nothing known is in its unit. */
 static bool is_incomparable(const struct sample *s)
 {
 	return !isnan(s->value) && s->better != BETTER_NONE && !sample_unit_known(s->unit);
@@ -134,7 +134,7 @@ static void judge_incomparable(const struct sample *s, struct verdict_item *item
 	item->sentence = words_incomparable(s);
 }
 
-/* Is it held against peers that differ too much? That is not nothing. */
+/* True if its peers differ too much: that is still a comparison. */
 static bool leans(const struct peer_view *view, const struct peers *peers)
 {
 	return view->compared && peers->groups[view->group].spread;
@@ -268,7 +268,7 @@ static bool has_item(const struct verdict *v, const char *check)
 	return i < v->n_items;
 }
 
-/* What the SKU file says that there is and nothing says how many. */
+/* What the SKU file says exists, but nothing has counted. */
 static void add_uncounted(struct verdict *v, const struct report *report,
 			  const struct judge_inputs *inputs)
 {
@@ -278,7 +278,7 @@ static void add_uncounted(struct verdict *v, const struct report *report,
 	for (i = 0; i < n; i++) {
 		struct verdict_item item;
 
-		if (has_item(v, checks[i])) /* missing, as the run before had it */
+		if (has_item(v, checks[i])) /* already reported as missing */
 			continue;
 		item = (struct verdict_item){
 			.check = verdict_made(inputs, xstrdup(checks[i])),
@@ -340,7 +340,7 @@ void verdict_judge(const struct report *report, const struct judge_inputs *input
 	*ret = v;
 }
 
-/* An item and what it is sorted by. */
+/* An item and its sort key. */
 struct ranked {
 	const struct verdict_item *item;
 	double margin;
@@ -348,8 +348,8 @@ struct ranked {
 };
 
 /*
- * How the value stands to its floor, below 1 on the bad side. A bad item
- * without numbers is as bad as can be, a good one as good.
+ * The ratio of value to floor, below 1 on the bad side. Without numbers, a bad item sorts as the
+ * worst and a good one as the best.
  */
 static double margin_of(const struct verdict_item *item)
 {
@@ -377,7 +377,7 @@ static int compare_ranked(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Items of one run that are merged with none are in order already. */
+/* The items of a single run are already in order. */
 static bool is_in_order(const struct ranked *ranked, size_t n)
 {
 	size_t i = 1;

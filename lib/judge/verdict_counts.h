@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many items of a verdict came to what. Pure. */
+/* Counts the items of a verdict by result. Pure. */
 #pragma once
 
 #include <stddef.h>
@@ -7,7 +7,7 @@
 struct verdict;
 struct verdict_item;
 
-/* In the order in which a table has them: the good first. */
+/* In the order of a table's columns: good ones first. */
 enum verdict_count {
 	COUNT_PASS,
 	COUNT_MEASURED,
@@ -17,14 +17,14 @@ enum verdict_count {
 	COUNTS
 };
 
-/* "pass", "measured", "inconclusive", "warn", "fail": what a table and `counts` call them. */
+/* "pass", "measured", "inconclusive", "warn", "fail": names in tables and in `counts`. */
 extern const char *const verdict_count_names[];
 
 /*
- * What an item counts as: COUNT_MEASURED is a pass that was held against nothing, which says
- * that there is a value and not that it is good.
+ * What an item counts as. COUNT_MEASURED is a pass that was compared with nothing: there is a
+ * value, but nobody knows whether it is good.
  */
 enum verdict_count verdict_count_of(const struct verdict_item *item);
 
-/* All items, by what they count as. */
+/* Counts all items. */
 void verdict_count(const struct verdict *v, size_t ret[static COUNTS]);

@@ -116,7 +116,9 @@ static int decode_items(const struct jval *v, struct verdict *out, struct err *e
 	return r;
 }
 
-/* Whoever gave the file another `time` means that one: the seconds since the boot belong to the old. */
+/*
+ * True if another program changed `time`: that counts, and the seconds since boot are of the old.
+ */
 static bool restamped(const struct jval *v, const char *time)
 {
 	const char *at = json_string_value(json_object_get(v->value, "uptime_at"));

@@ -12,12 +12,12 @@
 #include "lib/report/report.h"
 
 /*
- * A host of 16 RNICs and 24 ends has some 5,000 uses of links in its matrices. More than these
- * are not explained: the reports are from outside, and the controller has others to judge.
+ * A host of 16 RNICs and 24 ends has about 5,000 uses of links in its matrices. Larger ones are not
+ * explained: reports come from outside, and the controller has others to judge.
  */
 enum { USES_MAX = 8192, USES_TOGETHER_MAX = 65536, WORK_MAX = 300000 };
 
-/* Shared equally with more than four others nobody can say which it is. */
+/* With more than four equally likely alternatives, nobody can say which link it is. */
 #define CONFIDENCE_MIN 0.19
 
 struct naming {
@@ -71,8 +71,8 @@ static bool any_slow(const struct naming *n)
 }
 
 /*
- * What the fleet, else its own past, says a cell should reach; NAN leaves it to the cells
- * of its kind. Cells measured together share links: the fleet knows no such crowd.
+ * What a cell should reach according to the fleet, else to its own history; NAN leaves it to
+ * similar cells. Cells measured together share links, and the fleet has no values for such groups.
  */
 static double expected_of(const struct naming *n, const struct sample *s)
 {
@@ -95,7 +95,9 @@ static double expected_of(const struct naming *n, const struct sample *s)
 	return expectation_from_history(&m, values, count, &e) ? e.expected : NAN;
 }
 
-/* The worst level among the slow cells of a link, and the sample that has it; PASS: none is slow. */
+/*
+ * The worst level among the slow cells of a link, and the sample that has it; PASS: none is slow.
+ */
 static int worst_cell(const struct naming *n, const struct localised_link *link, size_t *ret_sample)
 {
 	int level = VERDICT_PASS;
@@ -171,7 +173,7 @@ static void name_link(const struct naming *n, const struct localised_link *link)
 	}
 }
 
-/* A spread whose low members are all explained is explained itself. */
+/* A spread group whose low members are all explained is itself explained. */
 static void point_group(const struct naming *n, size_t group, struct verdict_item *item)
 {
 	const struct verdict_item *first = NULL;

@@ -7,14 +7,14 @@
 #include "lib/judge/verdict_item.h"
 #include "lib/report/report.h"
 
-/* One run, and its items in the order of (check, subject). */
+/* One run, with its items sorted by (check, subject). */
 struct run {
 	const struct verdict *v;
 	bool active;
 	const struct verdict_item **sorted;
 };
 
-/* Newest first: by seq, which no clock moves; RFC 3339 UTC times sort as text. */
+/* Newest first: by seq, which no clock affects; RFC 3339 UTC times sort as text. */
 static int compare_runs(const void *a, const void *b)
 {
 	const struct verdict *x = ((const struct run *)a)->v, *y = ((const struct run *)b)->v;
@@ -54,7 +54,7 @@ static const struct verdict_item *run_find(const struct run *run, const struct v
 	return found ? *found : NULL;
 }
 
-/* By the stamps of their runs. Without one, or by a clock that was set back, nothing is old. */
+/* By the timestamps of their runs. Without one, or if a clock was set back, nothing is old. */
 static bool is_old(const struct verdict_item *item, const struct verdict_item *newer)
 {
 	uint64_t then_us, now_us;
@@ -68,11 +68,11 @@ bool verdict_item_outlives(const struct verdict_item *item, const struct verdict
 {
 	if (newer->level != VERDICT_INCONCLUSIVE || item->level < VERDICT_WARN)
 		return false;
-	/* However old: a fatal signature does not heal by waiting. */
+	/* At any age: a fatal signature does not heal with time. */
 	return (item->fatal && item->level == VERDICT_FAIL) || !is_old(item, newer);
 }
 
-/* Does the run have a check whose name begins with `prefix`? */
+/* True if the run has a check whose name begins with `prefix`. */
 static bool run_has_check(const struct run *run, const char *prefix)
 {
 	size_t low = 0, high = run->v->n_items;
@@ -88,7 +88,7 @@ static bool run_has_check(const struct run *run, const char *prefix)
 	return low < run->v->n_items && starts_with(run->sorted[low]->check, prefix);
 }
 
-/* Has a newer run anything that stands in for this item? */
+/* True if a newer run has something that replaces this item. */
 static bool superseded_by(const struct run *newer, const struct verdict *own,
 			  const struct verdict_item *item)
 {
@@ -132,7 +132,7 @@ static bool superseded(const struct run *runs, size_t r, const struct verdict_it
 	return false;
 }
 
-/* Is there an older item, not superseded itself, that outlives this one of run r? */
+/* True if an older item, not superseded itself, outlives this one of run r. */
 static bool outlived(const struct run *runs, size_t n, size_t r, const struct verdict_item *item)
 {
 	const struct verdict_item *older;
@@ -146,7 +146,7 @@ static bool outlived(const struct run *runs, size_t n, size_t r, const struct ve
 	return false;
 }
 
-/* A link of an older run stands for as long as a cell does that it explains. */
+/* A link of an older run stands for as long as one of the cells that it explains. */
 static bool is_spent(const struct run *runs, size_t r, const struct verdict_item *item)
 {
 	const struct verdict *v = runs[r].v;
@@ -180,8 +180,8 @@ static void take_items(const struct run *runs, size_t n, struct verdict *out)
 }
 
 /*
- * The newest active run, else the newest that looked at the whole host, else
- * the newest; runs are sorted, n >= 1.
+ * The newest active run, else the newest that covers the whole host, else the newest. Runs are
+ * sorted, n >= 1.
  */
 static const struct verdict *leading(const struct run *runs, size_t n)
 {

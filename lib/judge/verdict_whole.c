@@ -12,7 +12,7 @@
 #include "lib/judge/words.h"
 #include "lib/report/report.h"
 
-/* The group's values, ascending; new memory. */
+/* The group's values, ascending. New memory. */
 static double *values_of(const struct report *report, const struct peers *peers, size_t group,
 			 size_t *ret_n)
 {
@@ -30,8 +30,10 @@ static double *values_of(const struct report *report, const struct peers *peers,
 	return values;
 }
 
-/* How many of the values stand out from their median, on the bad side: `within` is the standard
- * deviation of good ones. */
+/*
+ * How many values stand out from their median on the bad side; `within` is the standard deviation
+ * of good ones.
+ */
 static size_t count_out(const struct measure *m, const double *sorted, size_t n, double within)
 {
 	const double median = stats_median(sorted, n), off = REFERENCE_K * within;
@@ -44,9 +46,9 @@ static size_t count_out(const struct measure *m, const double *sorted, size_t n,
 }
 
 /*
- * Their center without those; one of them it leaves out anyway. Two slow parts of eight move a
- * center by more than good hosts differ: they are told by themselves, and what the host has as a
- * whole the others have as well.
+ * The center without these; it leaves out one of them anyway. Two slow parts of eight move a center
+ * by more than good hosts differ, but they are reported themselves, and a problem of the whole host
+ * affects the other parts too.
  */
 static double center_of_others(const struct measure *m, const double *sorted, size_t n,
 			       double within)
@@ -59,8 +61,8 @@ static double center_of_others(const struct measure *m, const double *sorted, si
 }
 
 /*
- * Is it low among other hosts for parts that stand out alone, without which it reaches `others`?
- * What has dropped below its own usual has dropped, whatever parts it was.
+ * True if it is low against other hosts only because of parts that stand out, without which it
+ * would reach `others`. A drop below its own usual value counts, whichever parts caused it.
  */
 static bool is_by_parts(const struct sample *whole, const struct judge_inputs *inputs,
 			struct measure m, double others, unsigned low_by)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A host all of whose parts are low together: against each other they are fine, and one
- * by one each is within what good parts vary. Their center is not: it varies less. Pure.
+ * Finds hosts whose parts are all low: they look fine against each other, and each is within the
+ * spread of good parts, but their center spreads less and is not. Pure.
  */
 #pragma once
 
@@ -10,6 +10,6 @@ struct peers;
 struct report;
 struct verdict;
 
-/* Add the host as a whole in each check in which its parts are low together. */
+/* Adds an item for the host as a whole for each check in which its parts are all low. */
 void verdict_add_wholes(struct verdict *v, const struct report *report,
 			const struct judge_inputs *inputs, const struct peers *peers);

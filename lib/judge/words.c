@@ -12,15 +12,15 @@
 #include "lib/report/report.h"
 #include "lib/sys/term.h"
 
-/* What a host has; the rest of such a check's name is of what. */
+/* Counts of what a host has; the rest of the name says of what. */
 #define INVENTORY "inventory."
 
 enum {
 	SUBJECT_MAX = 160, /* bytes of a subject or name in a sentence */
-	NOTE_MAX = 400,	   /* bytes of a probe's own words */
+	NOTE_MAX = 400,	   /* bytes of a probe's own text */
 };
 
-/* Does a control character start at `at`? Those of C1 have two bytes, the first 0xc2. */
+/* True if a control character starts at `at`. Those of C1 have two bytes, the first 0xc2. */
 static bool is_control(const char *at)
 {
 	unsigned char c = (unsigned char)at[0], next = (unsigned char)(c ? at[1] : 0);
@@ -48,13 +48,13 @@ char *words_clean(const char *text, size_t max)
 	return copy;
 }
 
-/* Counts in full: a host that lost one of 2048 GiB must not read "2.05e+12". */
+/* Counts in full: a host that lost one of 2048 GiB must not show "2.05e+12". */
 static void count_format(double value, char ret_text[static NUMBER_SIZE])
 {
 	(void)snprintf(ret_text, NUMBER_SIZE, "%.15g", value);
 }
 
-/* "71.2 of 79.1 GFLOP/s (90 %)": the unit once when both have the same. */
+/* "71.2 of 79.1 GFLOP/s (90 %)": the unit once if both have the same. */
 static char *value_of(const struct sample *s, double expected)
 {
 	char value[NUMBER_SIZE], other[NUMBER_SIZE];
@@ -71,7 +71,7 @@ static char *value_of(const struct sample *s, double expected)
 	return xasprintf("%s of %s (%.0f %%)", value, other, 100 * s->value / expected);
 }
 
-/* How a value of a unit is told. */
+/* The verb for values of a unit. */
 static const char *verb_of(const struct sample *s)
 {
 	if (streq(s->unit, "FLOP/s"))
@@ -83,7 +83,7 @@ static const char *verb_of(const struct sample *s)
 	return "has";
 }
 
-/* What an expectation rests on: "its 7 peers". */
+/* What an expectation is based on: "its 7 peers". */
 static char *basis(const struct expectation *e)
 {
 	unsigned long long n = e->n;
@@ -107,7 +107,7 @@ static char *basis(const struct expectation *e)
 	return xstrdup("itself");
 }
 
-/* The bases of those that are low (or are not), joined by "and". */
+/* The bases of those that are low (or not low), joined by "and". */
 static char *bases(const struct expectation *e, size_t n, bool low)
 {
 	char *text = xstrdup("");
@@ -245,7 +245,7 @@ char *words_not_ok(const struct sample *s)
 	return xasprintf("%s has a problem in %s: %s", subject, check, value);
 }
 
-/* "pid 4711 (stress)" and no more, rather than a sentence of its own. */
+/* Only "pid 4711 (stress)", rather than a whole sentence. */
 static bool names_somebody(const char *note)
 {
 	return starts_with(note, "pid ") && note[strlen(note) - 1] == ')';
@@ -341,7 +341,7 @@ char *words_missing(const struct verdict_item *before, const char *profile)
 			 subject, check, name);
 }
 
-/* What was held against nothing is no check that passed. */
+/* A check that was compared with nothing did not pass. */
 static char *words_pass(const struct verdict *v)
 {
 	size_t counts[COUNTS], judged, measured;

@@ -7,8 +7,9 @@
 #include "lib/net/http_once.h"
 #include "lib/sys/checklist.h"
 
-/* A clock may be so far off before it is told, and before it is bad: certificates and reports of
- * hosts are dated by it. */
+/*
+ * Clock offsets that are reported, and that are bad: certificates and reports are dated by clocks.
+ */
 #define CLOCK_WARN_S 5
 #define CLOCK_BAD_S 60
 

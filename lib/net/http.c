@@ -22,7 +22,7 @@ struct http_request {
 	struct http *http;
 	CURL *easy;
 	struct curl_slist *headers, *connect_to;
-	struct strbuf answer; /* the body, or what of it waits to be told */
+	struct strbuf answer; /* the body, or the part not delivered yet */
 	size_t header_bytes;
 	char method[16];
 	char *url;
@@ -32,7 +32,7 @@ struct http_request {
 	struct http_certificate shown;
 	char wanted[HTTP_WANTED_MAX];
 	bool too_big;
-	bool lost; /* its connection, while it was under way */
+	bool lost; /* its connection broke during the transfer */
 	uint64_t start_us;
 	http_piece_fn *piece;
 	http_done_fn *done;
@@ -42,8 +42,8 @@ struct http_request {
 struct http {
 	struct http_loop loop;
 	LIST_HEAD(, http_request) requests;
-	struct http_request *telling; /* whose `piece` is running; NULL once it is cancelled */
-	bool pieces;		      /* some wait to be told */
+	struct http_request *telling; /* its `piece` is running; NULL once cancelled */
+	bool pieces;		      /* some are waiting for delivery */
 	char *ca_file, *ca_pem, *cert_file, *key_file, *cert_pem, *key_pem;
 	char *user_agent, *server_name;
 	bool insecure;
@@ -73,7 +73,7 @@ static const struct failure {
 	{ CURLE_OUT_OF_MEMORY, ENOMEM, "out of memory" },
 };
 
-/* Set the sentence for why `request` failed; the negative errno. */
+/* Sets the reason why `request` failed; returns the negative errno. */
 static int http_explain(const struct http_request *request, CURLcode code, struct err *err)
 {
 	const char *detail = request->detail[0] ? request->detail : curl_easy_strerror(code);
@@ -89,7 +89,7 @@ static int http_explain(const struct http_request *request, CURLcode code, struc
 			       request->url);
 	(void)curl_easy_getinfo(request->easy, CURLINFO_OS_ERRNO, &os_error);
 	(void)curl_easy_getinfo(request->easy, CURLINFO_PRIMARY_IP, &peer);
-	/* Once connected, what is not supported is what the peer speaks. */
+	/* Once connected, "unsupported" is the peer's protocol. */
 	if (code == CURLE_UNSUPPORTED_PROTOCOL && peer && *peer)
 		code = CURLE_WEIRD_SERVER_REPLY;
 	for (i = 0; i < ARRAY_SIZE(failures) && failures[i].code != code; i++)
@@ -103,10 +103,10 @@ static int http_explain(const struct http_request *request, CURLcode code, struc
 		       failures[i].what, detail);
 }
 
-/* Of libcurl, for each request; the default is 64 KiB up and 16 KiB down. */
+/* libcurl's buffers per request; the default is 64 KiB up and 16 KiB down. */
 enum { BUFFER_SIZE = 16 * 1024 };
 
-/* libcurl keeps what it read of a CA file for a day: too long for one that is rotated. */
+/* libcurl caches a CA file for a day, too long if it is rotated. */
 enum { CA_CACHE_S = 300 };
 
 #if LIBCURL_VERSION_NUM >= 0x075500
@@ -117,7 +117,7 @@ enum { CA_CACHE_S = 300 };
 #define ONLY_HTTP (CURLPROTO_HTTP | CURLPROTO_HTTPS)
 #endif
 
-/* A name server that does not answer must not hold up the end of the program. */
+/* An unresponsive name server must not delay the end of the program. */
 #if LIBCURL_VERSION_NUM >= 0x075700
 #define OPTION_QUICK_EXIT CURLOPT_QUICK_EXIT
 #define OPTION_CA_CACHE CURLOPT_CA_CACHE_TIMEOUT
@@ -127,15 +127,14 @@ enum { CA_CACHE_S = 300 };
 #endif
 
 /*
- * libcurl sends a request again by itself when a kept connection turns out to
- * be closed. One that was under way for longer than this had a peer, which is
- * gone: who waits for it wants to know that now, not after another attempt.
+ * libcurl retries by itself if a kept connection turns out to be closed. A request that was pending
+ * for longer than this had a peer, which is now gone: report that at once, without another attempt.
  */
 #define RESEND_WITHIN_US (1 * USEC_PER_SEC)
 
-/* --- what a request brings ------------------------------------------------ */
+/* --- receiving ------------------------------------------------------------ */
 
-/* True when its answer is told in pieces: the status is known, and 2xx. */
+/* True if its answer is delivered in pieces: the status is known, and 2xx. */
 static bool http_streams(const struct http_request *request)
 {
 	long status = 0;
@@ -144,7 +143,7 @@ static bool http_streams(const struct http_request *request)
 	return request->piece && status >= 200 && status < 300;
 }
 
-/* A piece is told later: who is told may send and cancel, which libcurl forbids from here. */
+/* Pieces are delivered later: the receiver may send and cancel, which libcurl forbids here. */
 static size_t on_body(char *bytes, size_t size, size_t n, void *context)
 {
 	struct http_request *request = context;
@@ -234,7 +233,7 @@ static int set_headers(struct http_request *request, const struct http_call *cal
 	return r < 0 ? err_set(err, ENOMEM, "out of memory") : 0;
 }
 
-/* Set an option of `request`; the first failure sticks in `code`. */
+/* Sets an option of `request`; `code` keeps the first failure. */
 #define SET(option, value)                                                     \
 	do {                                                                   \
 		if (code == CURLE_OK)                                          \
@@ -276,7 +275,7 @@ static CURLcode set_pem(struct http_request *request, CURLoption option, char *p
 	return curl_easy_setopt(request->easy, option, &blob);
 }
 
-/* Whom to trust: certificates that were named are not among the system's, but instead of them. */
+/* Certificates given explicitly replace the system's, rather than being added. */
 static CURLcode set_trust(struct http_request *request)
 {
 	const struct http *http = request->http;
@@ -315,7 +314,7 @@ static CURLcode set_identity(struct http_request *request)
 	return code;
 }
 
-/* Under another name, which is all that TLS sees, to the host and port of the URL. */
+/* Connects to the host and port of the URL under another name, which only TLS sees. */
 static int set_named_url(struct http_request *request, CURLU *url, const char *name)
 {
 	CLEANUP(freep) char *connect_to = NULL;
@@ -385,7 +384,7 @@ static CURLcode set_callbacks(struct http_request *request)
 	return code;
 }
 
-/* Fill `request->easy`, which is new, by `call`. */
+/* Sets up the new `request->easy` for `call`. */
 static int http_setup(struct http_request *request, const struct http_call *call, struct err *err)
 {
 	CURLcode code;
@@ -427,7 +426,7 @@ static void request_free(struct http_request *request)
 
 /* --- answers --------------------------------------------------------------- */
 
-/* Tell what came of a streamed answer. `request` may be no more then. */
+/* Delivers what arrived of a streamed answer. `request` may be gone afterwards. */
 static void tell_piece(struct http_request *request)
 {
 	struct http *http = request->http;
@@ -436,7 +435,7 @@ static void tell_piece(struct http_request *request)
 	struct err err = ERR_INIT;
 	bool more, alive;
 
-	/* The bytes are ours while they are told: the request may be cancelled meanwhile. */
+	/* Take the bytes over during delivery: the request may be cancelled meanwhile. */
 	request->answer = (struct strbuf)STRBUF_INIT(piece.limit);
 	http->telling = request;
 	more = request->piece(request->context, strbuf_text(&piece), piece.len);
@@ -451,7 +450,7 @@ static void tell_piece(struct http_request *request)
 	request_free(request);
 }
 
-/* Who is told may send and cancel: begin anew after each. */
+/* The receiver may send and cancel: start over after each. */
 static void tell_pieces(struct http *http)
 {
 	struct http_request *request;
@@ -496,12 +495,12 @@ static void finish(struct http_request *request, CURLcode code)
 	long status = 0;
 
 	(void)curl_easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &status);
-	/* libcurl takes "HTTP/2 1530" for an answer. */
+	/* libcurl accepts "HTTP/2 1530" as an answer. */
 	if (code == CURLE_OK && (status < STATUS_LEAST || status > STATUS_MOST))
 		code = CURLE_WEIRD_SERVER_REPLY;
 	if (code == CURLE_OK) {
 		fill(request, (unsigned)status, &answer);
-		/* Who is not believed may have another by now. */
+		/* A rejected token may have been replaced by now. */
 		if (status == STATUS_UNAUTHORIZED)
 			token_file_forget(&request->http->token);
 	} else {
@@ -512,7 +511,7 @@ static void finish(struct http_request *request, CURLcode code)
 	request_free(request);
 }
 
-/* Give away what is complete. `done` may send and cancel: look anew each time. */
+/* Completes finished requests. `done` may send and cancel: start over each time. */
 static void reap(void *context)
 {
 	struct http *http = context;

@@ -9,7 +9,7 @@
 
 #include "lib/base/duration.h"
 
-/* As OpenSSL writes them, and as libcurl does for other libraries. */
+/* In the format of OpenSSL, which libcurl also uses for other libraries. */
 static uint64_t moment_of(const char *text)
 {
 	static const char *const forms[] = { "%b %d %H:%M:%S %Y GMT", "%Y-%m-%d %H:%M:%S GMT" };

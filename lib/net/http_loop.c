@@ -37,7 +37,7 @@ static int on_timer(sd_event_source *source UNUSED, uint64_t now_us UNUSED, void
 	return 0;
 }
 
-/* libcurl says which events of which socket it waits for. */
+/* libcurl tells which events of which socket it waits for. */
 static int watch_socket(CURL *easy UNUSED, curl_socket_t fd, int what, void *context, void *socket)
 {
 	static const uint32_t masks[] = {
@@ -63,10 +63,7 @@ static int watch_socket(CURL *easy UNUSED, curl_socket_t fd, int what, void *con
 	return 0;
 }
 
-/*
- * libcurl says in how many milliseconds it wants to be called; sd-event wants
- * microseconds on its clock, not from now.
- */
+/* libcurl gives a timeout in milliseconds from now; sd-event wants microseconds on its clock. */
 static int watch_timer(CURLM *multi UNUSED, long timeout_ms, void *context)
 {
 	struct http_loop *loop = context;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libcurl's multi interface on an sd-event loop: for lib/net/http*.c alone. libcurl
- * says which sockets and which time it waits for (curl_multi_socket_action(3));
- * here they become event sources.
+ * libcurl's multi interface on an sd-event loop; only for lib/net/http*.c. libcurl says which
+ * sockets and timeout it waits for (curl_multi_socket_action(3)); they become event sources here.
  */
 #pragma once
 
@@ -24,5 +23,5 @@ struct http_loop {
 /* `loop` must not move afterwards. */
 int http_loop_init(struct http_loop *loop, struct sd_event *event, struct err *err);
 
-/* Every transfer is removed before. */
+/* All transfers must have been removed. */
 void http_loop_release(struct http_loop *loop);

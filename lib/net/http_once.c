@@ -22,7 +22,7 @@ void http_once_release(struct http_once *o)
 
 DEFINE_CLEANUP(struct sd_event *, sd_event_unref, event_unrefp);
 
-/* The request under way. */
+/* The pending request. */
 struct asking {
 	struct sd_event *event;
 	struct http_once *ret;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One request of a program that has nothing else to do, to its answer or its deadline, on a loop
- * of its own.
+ * A single request of a program that has nothing else to do: waits for the answer or the deadline,
+ * on its own loop.
  */
 #pragma once
 
@@ -15,25 +15,25 @@ struct err;
 struct http_call;
 struct http_options;
 
-/* As in struct http_answer. Texts are owned. */
+/* As in struct http_answer. Owns its texts. */
 struct http_once {
-	int r;		 /* 0: a whole answer came; else a negative errno, and `why` */
-	char *why;	 /* NULL: it came */
-	unsigned status; /* of a whole answer, else 0 */
-	char *body;	 /* never NULL, NUL at its end */
+	int r;		 /* 0: a complete answer; else a negative errno, and `why` */
+	char *why;	 /* NULL: complete */
+	unsigned status; /* of a complete answer, else 0 */
+	char *body;	 /* never NULL, NUL-terminated */
 	char *wanted;	 /* never NULL */
-	/* When it was asked and answered, by our clock: microseconds since 1970. */
+	/* Time of request and answer by our clock: microseconds since 1970. */
 	uint64_t asked_us, answered_us;
 	struct http_certificate certificate;
 };
 void http_once_release(struct http_once *o);
 
 /*
- * `call` as http_send() takes it; its `done` and `context` are not looked at. Negative with `err`
- * when nothing could be asked; an answer that did not come is told in `ret`.
+ * `call` as for http_send(), without `done` and `context`. Returns negative with `err` if nothing
+ * could be sent; a failed request is reported in `ret`.
  */
 int http_once(const struct http_options *options, const struct http_call *call,
 	      struct http_once *ret, struct err *err);
 
-/* What a refusal says ("detail" of RFC 9457), or NULL when it says nothing. New memory, clean. */
+/* The reason for a refusal ("detail" of RFC 9457), or NULL if there is none. Clean, new memory. */
 char *http_once_detail(const struct http_once *o);

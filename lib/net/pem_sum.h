@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sum by which a certificate is known before anything vouches for it: SHA-256 of its DER
- * form, as `openssl x509 -in FILE -noout -fingerprint -sha256` has it without its colons. Pure.
+ * The fingerprint that identifies a certificate before it is trusted: SHA-256 of its DER form, as
+ * `openssl x509 -in FILE -noout -fingerprint -sha256` prints it, without colons. Pure.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 struct err;
 
 /*
- * Of a text that holds one certificate in PEM (RFC 7468) and nothing else in PEM.
- * -EINVAL with a sentence for any other.
+ * The fingerprint of the single certificate in a PEM text (RFC 7468) that has no other PEM blocks.
+ * -EINVAL with a sentence for anything else.
  */
 int pem_sum(const char *text, char ret_hex[static SHA256_HEX_SIZE], struct err *err);

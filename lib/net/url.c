@@ -30,7 +30,7 @@ bool url_is_open(const char *base)
 		return false;
 	base += strlen("http://");
 	authority = xstrndup(base, strcspn(base, "/?#"));
-	at = strrchr(authority, '@'); /* before it stands a user, whatever it looks like */
+	at = strrchr(authority, '@'); /* a user may precede it, in any form */
 	host = at ? at + 1 : authority;
 	name = host[0] == '[' ? xstrndup(host + 1, strcspn(host + 1, "]"))
 			      : xstrndup(host, strcspn(host, ":"));

@@ -12,24 +12,24 @@
 #include "lib/pairing/view.h"
 #include "lib/pairing/words.h"
 
-/* Chance that noise makes one of all nodes look so low, at most. */
+/* The largest chance that noise makes any of the nodes look so low. */
 #define NOISE_CHANCE 1e-4
-/* In sigmas: clear also when no two runs of it were low by themselves, but many a little. */
+/* In sigmas: clear even if no two of its runs were low by themselves, but many slightly. */
 #define VERY_CLEAR_SIGMAS 6.0
-/* A mean so low asks for one more try: one healthy test of 64 nodes in ten. */
+/* A mean this low asks for one more test: happens in one of ten healthy tests of 64 nodes. */
 #define GREY_SIGMAS 3.0
 
-/* What is known against one part of the answer. */
+/* The evidence against one part of the answer. */
 struct charge {
 	const struct tomo_link *link;
 	const struct pairing_part *part;
 	size_t nth;
 	size_t n_runs;	   /* slow groups that it explains */
 	size_t n_partners; /* other nodes in them */
-	size_t n_good;	   /* of these good elsewhere */
+	size_t n_good;	   /* of these: good elsewhere */
 	size_t n_low;	   /* partners in groups that were low by themselves */
 	bool against;	   /* a group came through it too fast */
-	bool absent;	   /* only groups that it did not come to */
+	bool absent;	   /* only groups to which it did not come */
 };
 
 static bool is_good(const struct pairing_view *v, size_t node)
@@ -68,7 +68,7 @@ static void count_partners(const struct pairing_view *v, size_t result, struct p
 	}
 }
 
-/* Is this part what the cell waits for, and the cell nearer to it than to good? */
+/* True if this part limits the cell, which is closer to its limit than to good. */
 static bool explains(const struct pairing_view *v, const struct tomo_cell *cell, size_t nth)
 {
 	double own = INFINITY, least = INFINITY;
@@ -110,7 +110,7 @@ static void collect(const struct pairing_view *v, size_t nth, struct charge *ret
 	}
 }
 
-/* Came anybody else through the switches of the node, of one rail or of all? */
+/* True if anybody else came through the switches of the node, of one rail or of all. */
 static bool is_leaf_cleared(const struct pairing_view *v, const struct pairing_part *part)
 {
 	size_t first = part->kind == PART_NIC ? part->rail : 0;
@@ -131,16 +131,16 @@ static bool is_leaf_cleared(const struct pairing_view *v, const struct pairing_p
 	return true;
 }
 
-/* A tail of the normal distribution beyond z is below exp(-z^2 / 2). */
+/* The tail of the normal distribution beyond z is below exp(-z^2 / 2). */
 static double clear_sigmas(const struct pairing_view *v)
 {
 	return sqrt(2 * log((double)v->p->n_nodes / NOISE_CHANCE));
 }
 
 /*
- * How far below the good ones in sigmas of the normal distribution: of the mean of some
- * runs against a level that itself is a median of some, with a deviation from few
- * values, whose tails are Student's (first term of Cornish and Fisher's expansion).
+ * How far below the good ones, in sigmas of a normal distribution: the mean of some runs against a
+ * level that is itself a median of some, with a deviation estimated from few values, which has
+ * Student's tails (first term of the Cornish-Fisher expansion).
  */
 static double sigmas_of(const struct pairing_view *v, double below, size_t n_runs)
 {
@@ -223,7 +223,7 @@ static void mark(const struct pairing_view *v, size_t part, bool marks[static PA
 		marks[i] |= belongs(v, &v->parts[part], i);
 }
 
-/* A rail of a node that is accused itself is no case of its own. */
+/* A rail of a node that is itself accused is not a separate case. */
 static bool is_of_accused(const struct pairing_view *v, const struct pairing_part *part)
 {
 	size_t j;
@@ -262,7 +262,7 @@ static void charge_all(const struct pairing_view *v, struct pairing_case *k,
 	}
 }
 
-/* More of them bad than may be, or more causes than one search can tell. */
+/* More bad nodes than allowed, or more causes than one search can separate. */
 static bool too_many(const struct pairing_view *v, const struct pairing_step *step)
 {
 	size_t nodes = 0, i;
@@ -288,7 +288,7 @@ static void acquit_all(const struct pairing_view *v, struct pairing_case *k,
 	}
 }
 
-/* Mean of what a node reached in groups that nobody accused explains, in sigmas. */
+/* Mean of a node's results in groups that no accused part explains, in sigmas. */
 static double sigmas_below(const struct pairing_view *v, size_t node)
 {
 	double sum = 0;
@@ -310,7 +310,7 @@ static double sigmas_below(const struct pairing_view *v, size_t node)
 	return n > 0 ? -sum / sqrt((double)n) / v->sigma : 0;
 }
 
-/* Whoever is not blamed and not yet cleared. */
+/* Nodes that are neither blamed nor cleared yet. */
 static void look_at_the_rest(const struct pairing_view *v, struct pairing_case *k,
 			     struct pairing_step *ret)
 {
@@ -348,7 +348,7 @@ static int compare_blames(const void *a, const void *b)
 
 	if (x_open != y_open)
 		return x_open - y_open;
-	/* One that did not arrive stands before any rate. */
+	/* One that did not arrive comes before all rates. */
 	if (x->absent != y->absent)
 		return y->absent - x->absent;
 	return (x->ratio > y->ratio) - (x->ratio < y->ratio);
@@ -380,7 +380,7 @@ static void judge_whole(const struct pairing_view *v, struct pairing_case *k,
 		guilty += k->guilty[i];
 	}
 	most = there > 0 ? MIN((size_t)PAIRING_BAD_MAX, (there - 1) / 2) : 0;
-	/* Of two, one may be bad, and nobody can tell. */
+	/* Of two, one may be bad, and it is impossible to say which. */
 	most = there == 2 ? 1 : most;
 	k->excused = pairing_could_spoil(v, k->guilty, most > guilty ? most - guilty : 0);
 	hold_against_fleet(v, k);
@@ -391,7 +391,7 @@ static void judge_whole(const struct pairing_view *v, struct pairing_case *k,
 	}
 }
 
-/* Is there somebody else below its switch to run with? */
+/* True if another node below its switch can run with it. */
 static bool has_neighbour(const struct pairing_view *v, const struct pairing_case *k, size_t node)
 {
 	size_t i;
@@ -404,7 +404,7 @@ static bool has_neighbour(const struct pairing_view *v, const struct pairing_cas
 	return false;
 }
 
-/* Have all suspects crossed to other switches, and nobody knows what they should reach there? */
+/* True if all suspects have crossed to other switches, but the expected rate there is unknown. */
 static bool crossed_in_vain(const struct pairing_view *v, const struct pairing_case *k)
 {
 	bool any = false;

@@ -6,16 +6,16 @@
 
 struct pairing_view;
 
-/* Whom the view accuses, and what is not settled. */
+/* Whom the view accuses, and what is still open. */
 struct pairing_case {
-	bool suspect[PAIRING_NODES_MAX]; /* to be tried with somebody good */
-	bool guilty[PAIRING_NODES_MAX];	 /* explained: not paired any more */
-	bool open;			 /* somebody is still to be tried */
+	bool suspect[PAIRING_NODES_MAX]; /* to be tested with somebody good */
+	bool guilty[PAIRING_NODES_MAX];	 /* explained: no longer paired */
+	bool open;			 /* somebody is still to be tested */
 	bool excused;			 /* too few good groups to know what good is */
-	bool all_slow;			 /* against the fleet */
-	bool stay_home; /* groups below each switch tell more now than those between them */
+	bool all_slow;			 /* compared with the fleet */
+	bool stay_home; /* groups below each switch now show more than those across switches */
 };
 
-/* Fill `ret_case` and the blames of the step, worst first, the certain ones before the others. */
+/* Fills `ret_case` and the blames of the step: certain ones first, worst first. */
 void pairing_judge(const struct pairing_view *v, struct pairing_case *ret_case,
 		   struct pairing_step *ret);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How few nodes could be in each of some groups: small hitting sets, by trying. */
+/* How few nodes could be in each of some groups: small hitting sets, by trial. */
 #include "lib/pairing/cover.h"
 #include "lib/pairing/view.h"
 
-/* Tries before the answer is "perhaps": pairs of four bad nodes take 2^4. */
+/* Trials before the answer is "perhaps": pairs of four bad nodes take 2^4. */
 enum { TRIES_MAX = 100000 };
 
 struct search {
 	const struct pairing_view *v;
-	bool wanted[PAIRING_RESULTS_MAX]; /* groups that one of the set must be in */
-	bool barred[PAIRING_NODES_MAX];	  /* nodes that cannot be of the set */
+	bool wanted[PAIRING_RESULTS_MAX]; /* groups that must contain one of the set */
+	bool barred[PAIRING_NODES_MAX];	  /* nodes that cannot be in the set */
 	bool in[PAIRING_NODES_MAX];
 	size_t tries;
 };
 
-/* The first wanted group without one of the set; n_results when there is none. */
+/* The first wanted group without a node of the set; n_results if there is none. */
 static size_t first_missed(const struct search *s)
 {
 	size_t i, m;
@@ -30,7 +30,7 @@ static size_t first_missed(const struct search *s)
 	return i;
 }
 
-/* Can `k` nodes more be in all of them? Depth at most PAIRING_BAD_MAX + 1. */
+/* True if `k` more nodes can cover all of them. Depth at most PAIRING_BAD_MAX + 1. */
 static bool can_hit(struct search *s, size_t k)
 {
 	size_t i = first_missed(s), m;
@@ -72,7 +72,7 @@ bool pairing_could_spoil(const struct pairing_view *v, const bool *guilty, size_
 	return can_hit(&s, k);
 }
 
-/* Is one of the group below this switch? */
+/* True if a member of the group is below this switch. */
 static bool touches(const struct pairing_view *v, const struct pairing_result *r, size_t leaf)
 {
 	size_t m;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/pairing/leaf.h"
 
-/* When a slow switch is believed, rather than bad nodes below it. */
+/* When a slow switch is more likely than bad nodes below it. */
 #include <math.h>
 
 #include "lib/pairing/cover.h"
 #include "lib/pairing/level.h"
 #include "lib/pairing/view.h"
 
-/* A switch is blamed when it stands for so many nodes, whatever else is known. */
+/* If it stands for this many nodes, a switch is blamed whatever else is known. */
 enum { LEAF_INSTEAD_OF = PAIRING_BAD_MAX + 1, LEAF_NODES_MIN = 3 };
 
-/* The nodes below a switch that ran, and those of them never through another one. */
+/* Nodes below a switch that ran, and how many of them never through another one. */
 struct below {
 	size_t nodes, uncrossed;
 };
@@ -30,7 +30,7 @@ static struct below count_below(const struct pairing_view *v, size_t leaf)
 	return below;
 }
 
-/* Did the node reach, through other switches, just what this one is said to let through? */
+/* True if the node reached, through other switches, just what this one is said to carry. */
 static bool crosses_alike(const struct pairing_view *v, size_t node, double part)
 {
 	const struct pairing_level *level = &v->level[CLASS_ALL];
@@ -79,7 +79,7 @@ bool pairing_leaf_stands(const struct pairing_view *v, size_t leaf, double part)
 	       (instead + 1 >= nodes && all_cross_alike(v, leaf, part));
 }
 
-/* Of more than four nodes four are found bad without leaving the switch; fewer must leave it first. */
+/* Four bad nodes of more than four are found without leaving the switch; fewer must leave it. */
 bool pairing_leaf_at_home(const struct pairing_view *v, size_t leaf)
 {
 	struct below below = count_below(v, leaf);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is it a switch, or the nodes below it? Pure. */
+/* Is a switch bad, or the nodes below it? Pure. */
 #pragma once
 
 #include <stddef.h>
@@ -8,12 +8,12 @@
 
 struct pairing_view;
 
-/* Do groups below this switch tell more of it than its nodes with others do? */
+/* True if groups below this switch show more about it than its nodes with others. */
 bool pairing_leaf_at_home(const struct pairing_view *v, size_t leaf);
 
 /*
- * May the switch be blamed that lets through `part` of what is good? When it stands for four
- * bad nodes, or for all but one below it and each of them reached that much, no more
- * and no less, through other switches too.
+ * True if the switch may be blamed for carrying only `part` of what is good: if it stands for four
+ * bad nodes, or for all but one below it while each of these reached just that much, no more and no
+ * less, through other switches too.
  */
 bool pairing_leaf_stands(const struct pairing_view *v, size_t leaf, double part);

@@ -6,13 +6,13 @@
 #include "lib/judge/stats.h"
 #include "lib/pairing/view.h"
 
-/* A level needs one in so many values: of groups of two with half of the nodes bad a quarter is good. */
+/* A level needs one value in this many: with half of the nodes bad, a quarter of pairs is good. */
 enum { SUPPORT_PART = 16 };
 
 /* Steps in which the middle of the highest values settles. */
 enum { ANOMALIES_MAX = 20 };
 
-/* What values of pairs vary by as long as too few were seen: the judge's 15 % are its cut of few. */
+/* Assumed spread of pairs while too few were seen: the judge's 15 % for few peers, as a sigma. */
 #define SIGMA_PRIOR (REFERENCE_FEW_SLACK / REFERENCE_K)
 
 struct measure pairing_measure(double value)
@@ -32,7 +32,7 @@ double pairing_sigma(double shown, size_t n)
 	return sqrt((prior * SIGMA_PRIOR * SIGMA_PRIOR + seen * shown * shown) / (prior + seen));
 }
 
-/* The values within the slack of few around `at`: a part of the sorted array. */
+/* The values within the slack for few peers around `at`: part of the sorted array. */
 struct near {
 	const double *first;
 	size_t n;
@@ -76,7 +76,7 @@ void pairing_level_of(double *values, size_t n, struct pairing_level *ret)
 		return;
 	stats_sort(values, n);
 	near = settle(values, n);
-	/* A few that are far above all others are no level: nothing is that good. */
+	/* A few values far above all others are no level: nothing is that good. */
 	while (near.n * SUPPORT_PART < n && near.first > values)
 		near = settle(values, (size_t)(near.first - values));
 	ret->at = stats_median(near.first, near.n);

@@ -42,7 +42,7 @@ static int check(const struct pairing_problem *p, struct err *err)
 	return 0;
 }
 
-/* Have all that play met each other, so that a further round tells nothing new? */
+/* True if all that can be paired have met, so that another round adds nothing. */
 static bool all_met(const struct pairing_view *v, const struct pairing_case *c)
 {
 	size_t n = v->p->n_nodes, a, b;

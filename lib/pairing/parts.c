@@ -7,16 +7,16 @@
 #include "lib/pairing/level.h"
 #include "lib/pairing/view.h"
 
-/* What a group that broke off reached: nothing, as far as a logarithm can say it. */
+/* The rate of a group that broke off: zero, as far as a logarithm can express it. */
 #define FAILED_PART 1e-3
 
-/* In sigmas: what is further off is disturbed, and counts as so much. */
+/* In sigmas: larger residuals are disturbances, and count as this much. */
 #define RESIDUAL_CUT 4.0
 
-/* Answers tried, each without a switch of the one before. */
+/* Answers tried, each without a switch of the previous one. */
 enum { FITS_MAX = 4 };
 
-/* How far a part lies from the middle of the way between two nodes. */
+/* Distance of a part from the middle of the path between two nodes. */
 enum { DEPTH_NODE, DEPTH_NIC, DEPTH_LEAF };
 
 static size_t add_part(struct pairing_view *v, struct pairing_part part)
@@ -26,8 +26,8 @@ static size_t add_part(struct pairing_view *v, struct pairing_part part)
 }
 
 /*
- * Nodes first, so that the part of a node has its number; then the switches of two or
- * more, but of all: what all share cannot be told from what is good.
+ * Nodes first, so that the part of a node has its number. Then switches with at least two nodes,
+ * but not with all of them: what all share cannot be told from what is good.
  */
 static void add_nodes_and_leaves(struct pairing_view *v)
 {
@@ -48,7 +48,7 @@ static void add_nodes_and_leaves(struct pairing_view *v)
 					  : add_part(v, (struct pairing_part){ PART_LEAF, 0, 0, i });
 }
 
-/* Are two rails or more of this result known, so that one can be told from the node? */
+/* True if at least two rails of this result are known, so that a rail can be told from the node. */
 static bool tells_rails(const struct pairing_view *v, const struct pairing_result *r)
 {
 	size_t rail, n = 0;
@@ -58,7 +58,7 @@ static bool tells_rails(const struct pairing_view *v, const struct pairing_resul
 	return n >= 2 || (r->rail >= 0 && v->p->n_rails >= 2);
 }
 
-/* The rails of those that were slow; the others are exonerated by their groups. */
+/* Adds the rails of slow nodes; the other rails are exonerated by their groups. */
 static void add_nics(struct pairing_view *v)
 {
 	size_t i, m, r;
@@ -96,7 +96,7 @@ static void use(struct pairing_view *v, size_t part, unsigned depth)
 	cell->n_uses++;
 }
 
-/* The way of a member, by all rails or by one. */
+/* The path of a member, through all rails or one. */
 static void use_rails(struct pairing_view *v, size_t node, int only)
 {
 	size_t first = only < 0 ? 0 : (size_t)only;
@@ -110,12 +110,12 @@ static void use_rails(struct pairing_view *v, size_t node, int only)
 	}
 }
 
-/* A rate and what good groups reach, as parts of what they do below one switch. */
+/* A rate, and what good groups reach, both relative to good groups below one switch. */
 struct parts {
 	double value, expected;
 };
 
-/* One scale for both ways, so that a slow part is as slow on each of them. */
+/* One scale for both kinds of path, so that a slow part is equally slow on each. */
 static struct parts parts_of(const struct pairing_view *v, size_t result, bool one_rail, double rate)
 {
 	const struct pairing_level *level = &v->level[pairing_class_of(v, result, one_rail)];
@@ -125,7 +125,7 @@ static struct parts parts_of(const struct pairing_view *v, size_t result, bool o
 	return (struct parts){ rate / scale, level->at / scale };
 }
 
-/* A cell of the result, by the rails that `only` names. */
+/* Adds a cell for the result, through the rails given by `only`. */
 static void add_cell(struct pairing_view *v, size_t result, int only, struct parts parts)
 {
 	const struct pairing_result *r = &v->p->results[result];
@@ -148,7 +148,7 @@ static void add_cell(struct pairing_view *v, size_t result, int only, struct par
 	v->cell_result[v->n_cells++] = result;
 }
 
-/* The whole, and when it was slow each rail of it. */
+/* Adds a cell for the whole and, if it was slow, one for each rail. */
 static void add_cells(struct pairing_view *v, size_t i)
 {
 	const struct pairing_result *r = &v->p->results[i];
@@ -190,11 +190,11 @@ static void make_room(struct pairing_view *v)
 		v->nic_part[i] = PAIRING_NOBODY;
 	v->cells = xcalloc(cells + 1, sizeof(*v->cells));
 	v->cell_result = xcalloc(cells + 1, sizeof(*v->cell_result));
-	/* Of each member: itself, NIC and switch of all rails, and the same for each rail alone. */
+	/* Per member: itself, NIC and switch of all rails, and the same for each single rail. */
 	v->uses = xcalloc(seats * (1 + 5 * v->p->n_rails) + 1, sizeof(*v->uses));
 }
 
-/* What the answer says of a cell, as a logarithm. */
+/* The value that the answer predicts for a cell, as a logarithm. */
 static double predict(const struct pairing_view *v, const struct tomo_cell *cell)
 {
 	double least = cell->expected;
@@ -210,8 +210,8 @@ static double predict(const struct pairing_view *v, const struct tomo_cell *cell
 }
 
 /*
- * The standard deviation of what is left, each residual cut: a mean square is known
- * better from few values than the fit's own median, which finds the cut.
+ * Standard deviation of the residuals, each capped: with few values, a mean square is more precise
+ * than the fit's own median, which determines the cap.
  */
 static double deviation(const struct pairing_view *v)
 {
@@ -250,7 +250,7 @@ bool pairing_contradicts(const struct pairing_view *v, size_t cell, size_t nth)
 	       pairing_is_high(v, v->cell_result[cell]);
 }
 
-/* A switch of the answer that some group came through too fast, or PAIRING_NOBODY. */
+/* A switch in the answer that some group came through too fast for, or PAIRING_NOBODY. */
 static size_t contradicted_leaf(const struct pairing_view *v)
 {
 	size_t i, j;
@@ -267,8 +267,8 @@ static size_t contradicted_leaf(const struct pairing_view *v)
 }
 
 /*
- * One switch is a simpler answer than three nodes below it, even when a fourth came through
- * unharmed; so a switch that is contradicted is taken out, and the rest fitted again.
+ * One switch is a simpler answer than three nodes below it, even if a fourth came through unharmed.
+ * So a contradicted switch is removed, and the rest is fitted again.
  */
 void pairing_fit(struct pairing_view *v)
 {

@@ -16,8 +16,8 @@ static int by_name(const void *a, const void *b)
 }
 
 /*
- * The RNICs that heard a switch, or could have, in the order of the rails; the first ones when
- * there are more.
+ * The RNICs that heard a switch, or could have, in the order of rails; only the first ones if there
+ * are too many.
  */
 static size_t heard(const json_t *neighbors, json_t *ret_rnics[RNICS_MAX])
 {

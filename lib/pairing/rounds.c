@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who runs with whom: pairs of every two, or of suspects with somebody good. */
+/* Who runs with whom: all pairs, or suspects with somebody good. */
 #include "lib/pairing/rounds.h"
 #include "lib/base/circle.h"
 #include "lib/pairing/blame.h"
 #include "lib/pairing/view.h"
 
-/* What speaks against a pair, the worst first; among equals the order decides. */
+/* What speaks against a pair, worst first; ties are decided by order. */
 enum { COST_SUSPECTS = 1 << 20, COST_MET = 1 << 10, COST_NOT_GOOD = 1 << 8, COST_CROSS = 1 << 4 };
 
-/* Pairs of good nodes that show what the way between switches carries. */
+/* Pairs of good nodes that measure the path between switches. */
 enum { CONTROLS = 2 };
 
 /* SplitMix64 (Steele, Lea, Flood 2014). */
@@ -37,7 +37,7 @@ static void shuffle(uint64_t seed, size_t *nodes, size_t n)
 	}
 }
 
-/* All playing nodes in an order that the seed and the round give; returns how many. */
+/* All playing nodes in an order given by the seed and the round; returns how many. */
 static size_t order_of(const struct pairing_view *v, const struct pairing_case *c, size_t *ret)
 {
 	size_t n = 0, i;
@@ -50,7 +50,7 @@ static size_t order_of(const struct pairing_view *v, const struct pairing_case *
 	return n;
 }
 
-/* The rails that two nodes share a switch on: all, one (the first), or none. */
+/* The rails on which two nodes share a switch: all, one (the first), or none. */
 struct shared {
 	int rail;
 	bool cross;
@@ -73,7 +73,7 @@ static struct shared share(const struct pairing_view *v, size_t a, size_t b)
 	return (struct shared){ PAIRING_RAIL_ALL, true };
 }
 
-/* Append a group to the round. */
+/* Appends a group to the round. */
 static void seat(const struct pairing_view *v, const size_t *members, size_t n,
 		 struct pairing_round *ret)
 {
@@ -93,7 +93,7 @@ static void seat(const struct pairing_view *v, const size_t *members, size_t n,
 	g->rail = all.cross ? PAIRING_RAIL_ALL : all.rail;
 }
 
-/* A round in the making. */
+/* A round being planned. */
 struct draft {
 	const struct pairing_view *v;
 	const struct pairing_case *c;
@@ -134,7 +134,7 @@ static size_t cost(const struct draft *d, size_t a, size_t b)
 	return cost;
 }
 
-/* The best free partner; nobody when only two suspects are left and somebody good is known. */
+/* The best free partner; nobody if only two suspects are left and a good node is known. */
 static size_t find_partner(const struct draft *d, size_t a)
 {
 	size_t best = PAIRING_NOBODY, least = d->any_good ? COST_SUSPECTS : SIZE_MAX, i;
@@ -161,7 +161,7 @@ static void pair_up(struct draft *d, size_t a, size_t b)
 	seat(d->v, members, 2, d->ret);
 }
 
-/* Everybody of the order for whom `wanted` holds gets a partner, who ran least first. */
+/* Gives every node for which `wanted` holds a partner; those that ran least come first. */
 static void pair_those(struct draft *d, bool (*wanted)(const struct draft *d, size_t node))
 {
 	for (;;) {
@@ -193,7 +193,7 @@ static bool is_any(const struct draft *d, size_t node)
 	return d->v->p->n_nodes > node;
 }
 
-/* When somebody goes from switch to switch, some who are good do too. */
+/* If somebody crosses switches, some good nodes do too. */
 static void add_controls(struct draft *d)
 {
 	size_t made = 0, i, j;
@@ -232,7 +232,7 @@ static void next_pairs(const struct pairing_view *v, const struct pairing_case *
 		pair_those(&d, is_any);
 }
 
-/* Do they meet? In a tournament only neighbours do. */
+/* True if they should meet. In a tournament only neighbours do. */
 static bool are_to_meet(const struct pairing_view *v, size_t a, size_t b)
 {
 	const struct shared s = share(v, a, b);
@@ -240,7 +240,7 @@ static bool are_to_meet(const struct pairing_view *v, size_t a, size_t b)
 	return v->p->plan == PAIRING_EVERY_TWO || (!s.cross && s.rail < 0);
 }
 
-/* The circle of each set of those that meet. */
+/* A circle for each set of nodes that meet. */
 static void next_of_tournament(const struct pairing_view *v, const struct pairing_case *c,
 			       struct pairing_round *ret)
 {
@@ -248,7 +248,7 @@ static void next_of_tournament(const struct pairing_view *v, const struct pairin
 	struct match matches[PAIRING_NODES_MAX / 2];
 	bool placed[PAIRING_NODES_MAX] = { false };
 
-	/* The order must not depend on the round, nor on who was blamed since. */
+	/* The order must depend neither on the round nor on blames so far. */
 	for (i = 0; i < v->p->n_nodes; i++)
 		order[n++] = i;
 	shuffle(mix(v->p->seed), order, n);
@@ -271,15 +271,15 @@ static void next_of_tournament(const struct pairing_view *v, const struct pairin
 	}
 }
 
-/* --- halves --- */
+/* --- bisection --- */
 
 /*
- * Groups of many in one collective: a slow one is halved, a good one clears all its
- * members at once. At first so many groups that fewer bad nodes than that leave one good.
+ * Large groups in one collective: a slow one is halved, a good one clears all its members at once.
+ * At first there are enough groups that, with fewer bad nodes than groups, one is good.
  */
 enum { GROUPS_FIRST = PAIRING_BAD_MAX + 1, GROUP_MIN = 3 };
 
-/* The number of the smallest slow group that the node was in; n_results for none. */
+/* The smallest slow group that the node was in; n_results if none. */
 static size_t slow_group_of(const struct pairing_view *v, size_t node)
 {
 	size_t best = v->n_results, i, m;
@@ -297,7 +297,7 @@ static size_t slow_group_of(const struct pairing_view *v, size_t node)
 	return best;
 }
 
-/* Nodes of the order that are alike: of one slow group, or of one set of switches. */
+/* Takes similar nodes from the order: of one slow group, or with the same switches. */
 static size_t take_alike(const struct pairing_view *v, size_t *order, size_t n, size_t *ret)
 {
 	size_t first = slow_group_of(v, order[0]), taken = 0, left = 0, i, r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who runs next with whom. Pure. */
+/* Who runs with whom in the next round. Pure. */
 #pragma once
 
 #include <stddef.h>
@@ -10,9 +10,9 @@ struct pairing_case;
 struct pairing_round;
 struct pairing_view;
 
-/* Can the node be paired: there and not known to be bad. */
+/* True if the node can be paired: present, and not known to be bad. */
 bool pairing_plays(const struct pairing_view *v, const struct pairing_case *c, size_t node);
 
-/* Who runs next. An empty round when nobody can. */
+/* The next round; empty if nobody can run. */
 void pairing_next(const struct pairing_view *v, const struct pairing_case *c,
 		  struct pairing_round *ret);

@@ -29,7 +29,7 @@ bool pairing_is_missing(const struct pairing_result *r, size_t node)
 	return false;
 }
 
-/* Can it be believed: members that there are, each once; a rate above nothing. */
+/* True if it is plausible: existing members, each once, and a rate above zero. */
 static bool makes_sense(const struct pairing_problem *p, const struct pairing_result *r)
 {
 	size_t i;
@@ -91,7 +91,7 @@ bool pairing_is_below(const struct pairing_view *v, size_t leaf, size_t node)
 	return false;
 }
 
-/* Does the group go through more than one switch of a rail? */
+/* True if the group uses more than one switch of a rail. */
 static bool is_cross(const struct pairing_view *v, const struct pairing_result *r)
 {
 	size_t first = r->rail < 0 ? 0 : (size_t)r->rail;
@@ -135,7 +135,7 @@ bool pairing_is_low(const struct pairing_view *v, size_t i)
 	       (level_of_result(v, i)->known && !pairing_is_high(v, i));
 }
 
-/* The level of a class from all its values. */
+/* The level of a class, from all its values. */
 static void find_level(struct pairing_view *v, enum pairing_class class)
 {
 	CLEANUP(freep)
@@ -163,7 +163,7 @@ static void note_seen(struct pairing_view *v, size_t i)
 	const struct pairing_result *r = &v->p->results[i];
 	bool high = pairing_is_high(v, i);
 	const struct pairing_level *local = &v->level[r->rail >= 0 ? CLASS_RAIL : CLASS_ALL];
-	/* What goes between switches may hide behind that way how slow it is. */
+	/* Between switches, a slow node may be hidden by that path. */
 	bool clears = high && (!local->known || level_of_result(v, i)->at >= local->floor);
 	size_t a;
 
@@ -175,7 +175,7 @@ static void note_seen(struct pairing_view *v, size_t i)
 	}
 }
 
-/* Who met whom; a group that somebody did not come to tells nothing about the others. */
+/* Who met whom; a group to which somebody did not come shows nothing about the others. */
 static void note_met(struct pairing_view *v, const struct pairing_result *r)
 {
 	bool all_came = r->outcome != PAIRING_FAILED || r->n_missing == 0;
@@ -193,7 +193,7 @@ static void note_met(struct pairing_view *v, const struct pairing_result *r)
 	}
 }
 
-/* No way is better than the one below a switch: if it seems so, all that ran there were bad. */
+/* No path is better than the one below a switch: if one seems so, all that ran there were bad. */
 static void raise_local(struct pairing_view *v, enum pairing_class local, enum pairing_class cross)
 {
 	if (v->level[local].known && v->level[cross].known &&
@@ -201,7 +201,7 @@ static void raise_local(struct pairing_view *v, enum pairing_class local, enum p
 		v->level[local] = v->level[cross];
 }
 
-/* Is there a pair of good nodes that went from switch to switch? */
+/* True if a pair of good nodes crossed switches. */
 static bool has_control(const struct pairing_view *v, enum pairing_class class)
 {
 	size_t i, m;
@@ -223,9 +223,9 @@ static bool has_control(const struct pairing_view *v, enum pairing_class class)
 }
 
 /*
- * The way between switches may be narrower than that below one. What crossed it is called
- * slow only when its part is known, when good nodes crossed it too, or when somebody came
- * through at full rate.
+ * The path between switches may be narrower than that below one. Groups that crossed it are called
+ * slow only if its part is known, if good nodes crossed it too, or if somebody came through at full
+ * rate.
  */
 static void trust_cross(struct pairing_view *v, enum pairing_class class, enum pairing_class local)
 {
@@ -268,7 +268,7 @@ static void note_all(struct pairing_view *v, bool cross)
 	}
 }
 
-/* Those below one switch first: they tell who is good, which the others need. */
+/* Below one switch first: that shows who is good, which the others need. */
 static void read_levels(struct pairing_view *v)
 {
 	enum pairing_class class;

@@ -14,10 +14,12 @@ enum {
 	HISTORY = 1 << SOURCE_HISTORY
 };
 
-/* Three quarters of the 10 % that slow hosts lose: good ones are 5 % off after a boot or in a hot hour. */
+/*
+ * Three quarters of the 10 % that slow hosts lose: good ones vary by 5 % with boots and hot hours.
+ */
 #define DROP_ALONE 0.075
 
-/* The value as a part of what is expected, less than 1 on the bad side. */
+/* The ratio of value to expected, less than 1 on the bad side. */
 static double part_of(const struct verdict_item *item)
 {
 	return item->floor > item->expected ? item->expected / item->value
@@ -42,20 +44,20 @@ bool bad_run_by_peers_alone(const struct verdict_item *item)
 	return item->low_by == PEERS && part_of(item) >= REFERENCE_BROKEN;
 }
 
-/* A host as a whole has its own limit: self_baseline.h. */
+/* A host as a whole has a limit of its own: self_baseline.h. */
 static bool is_bad_part(const struct verdict *v, const struct verdict_item *item)
 {
 	if (item->level < VERDICT_WARN)
 		return false;
 	if (item->low_by == 0)
 		return true;
-	/* Alone against others that let it pass, its history wants more than the least slack. */
+	/* If others pass it, its own history alone must show more than the least slack. */
 	if (item->usual == USUAL_DROPPED)
 		return item->low_by != HISTORY || item->known_by == HISTORY ||
 		       streq(item->subject, v->node) || part_of(item) < 1 - DROP_ALONE;
 	if (item->known_by & FLEET)
 		return item->low_by & FLEET;
-	/* One says low and another lets it pass: two of three do not agree. */
+	/* One says low and another passes it: two of three do not agree. */
 	return !bad_run_by_peers_alone(item) &&
 	       (item->level == VERDICT_FAIL || item->low_by == item->known_by);
 }
@@ -77,7 +79,7 @@ bool bad_run(const struct verdict *v, size_t i)
 		if (is_bad_part(v, cell))
 			return true;
 	}
-	/* None of its cells is blamed by itself: their group is. */
+	/* No cell is blamed by itself, but their group is. */
 	return !any && item->level >= VERDICT_WARN;
 }
 
@@ -99,7 +101,9 @@ bool bad_run_speaks(const struct verdict *v, size_t i)
 		if (is_alike(item, &v->items[j]) && (!bad || bad_run(v, j)))
 			return false;
 	}
-	/* Items come worst first, but what the fleet finds usual may come before what it does not. */
+	/*
+	 * Worst items come first, but one that is usual in the fleet may precede one that is not.
+	 */
 	for (j = i + 1; !bad && j < v->n_items && v->items[j].level >= VERDICT_WARN; j++) {
 		if (is_alike(item, &v->items[j]) && bad_run(v, j))
 			return false;
@@ -121,7 +125,7 @@ bool bad_run_is_born(const struct verdict_item *item, bool born)
 	return item->usual == USUAL_KEPT;
 }
 
-/* One that is never low by anything known is as low as can be. */
+/* A part that no reference finds low scores as low as possible. */
 static double score_of(const struct bad_run_facts *facts)
 {
 	return isnan(facts->score) ? 0 : fmin(facts->score, 1 / facts->score);

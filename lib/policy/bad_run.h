@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which items of a verdict are bad runs of their part: the windows of K of N count them, and
- * incidents, tests and cordons come of them. One rule for the controller and for the replay of its
- * past. Pure.
+ * Decides which items of a verdict are bad runs of their part: the windows of K of N count them,
+ * and lead to incidents, tests and cordons. The controller and the replay of its history use the
+ * same rule. Pure.
  *
- *  - what a probe itself says is not good is bad;
- *  - a value that is below its own usual is bad, whatever the others are; by enough (7.5 %) where
- *    they let it pass;
- *  - else the other hosts of the SKU decide, where they are known: what they find usual is
- *    not bad, for good parts of one host differ more than its few peers can tell, and a SKU
- *    file may ask too much;
- *  - in a SKU too small for that one reference alone does not convict a part that another lets
- *    pass: not the file unless it is far below, and peers never, unless no good part is
- *    so slow (REFERENCE_BROKEN);
- *  - a part that one run measured several times, with different parameters, has one bad run;
- *  - a link is as bad as the cells that it explains.
+ * - What the probe itself says is not good is bad.
+ * - A value below its own usual one is bad, whatever the others are; if they pass it, only when it
+ *   has dropped enough (7.5 %).
+ * - Else the other hosts of the SKU decide, if known: what is usual among them is not bad, since
+ *   good parts of a host spread more than its few peers can show, and a SKU file may ask too much.
+ * - In a SKU too small for that, one reference alone does not convict a part that another one
+ *   passes: not the file unless the value is far below, and peers only if no good part is that slow
+ *   (REFERENCE_BROKEN).
+ * - A part that one run measured several times, with different parameters, has one bad run.
+ * - A link is as bad as the cells that it explains.
  */
 #pragma once
 
@@ -26,68 +25,70 @@
 struct verdict;
 struct verdict_item;
 
-/* A part that always was slow harms nobody more today than yesterday: so many runs, all of them,
- * tell it. */
+/*
+ * Runs, all of them bad, that prove a part that was always slow: it does no more harm today than
+ * yesterday, so there is time.
+ */
 enum { BAD_RUN_BORN = 6 };
 
 /* What is known of a (check, subject) besides its runs. */
 struct bad_run_facts {
 	const char *check;
-	bool born;    /* bad_run_is_born() */
-	bool deep;    /* alone in its model by so much that few runs tell it */
-	double score; /* its value as a part of what is expected, or the other way round; NAN */
-	unsigned parts, parts_bad; /* of the host in the check, in its last bad run */
+	bool born;		   /* bad_run_is_born() */
+	bool deep;		   /* so far from all others of its model that few runs suffice */
+	double score;		   /* ratio of value to expected, or its inverse; NAN */
+	unsigned parts, parts_bad; /* parts of the host in the check, in its last bad run */
 };
 
-/* What disturbs a good part once, or a run of its host, leaves so much of it. */
+/* A one-time disturbance of a good part, or of a run of its host, leaves at least this much. */
 #define BAD_RUN_DISTURBED 0.8
 
-/* So many bad ones of the last so many. */
+/* K bad runs of the last N. */
 struct bad_run_proof {
 	unsigned k, n;
 };
 
 /*
- * How many bad runs open an incident of what is not fatal, where a rule asks for K of N. The
- * policy may ask for a test at K of N already: its runs count as any. A value that is not lower than
- * what a disturbance leaves (a job that ended late, a hot minute): one more. Where one run in 100 is
- * disturbed, two of three are once in 3,300 runs, which a fleet of a thousand hosts has each day;
- * three of four are once in 250,000. Half of the parts of a host that are low in one run:
- * likewise, however low. One part of several that spread as silicon does, and that was slow since
- * it was first measured: the last BAD_RUN_BORN, unless it is deep or no good part is so slow
- * (REFERENCE_BROKEN), since how far it is from the next of its SKU is known from many runs only.
+ * How many bad runs open an incident that is not fatal, where a rule asks for K of N. (The policy
+ * may order a test at K of N already; that run counts like any other.) K + 1 of N + 1 if
+ * the value is no lower than what a disturbance leaves (a job that ended late, a hot minute): if
+ * one run in 100 is disturbed, two of three happen once in 3,300 runs, which a fleet of a thousand
+ * hosts has each day, and three of four once in 250,000. The same if half of a host's parts are low
+ * in one run, however low. All of the last BAD_RUN_BORN for one part of several that spread like
+ * silicon and that was slow since its first measurement, unless it is deep or no good part is that
+ * slow (REFERENCE_BROKEN): only many runs show how far it is from the next one of its SKU.
  */
 struct bad_run_proof bad_run_proof(const struct bad_run_facts *facts, uint64_t k, uint64_t n);
 
-/* Is item number `i` a bad run of its (check, subject)? */
+/* True if item number `i` is a bad run of its (check, subject). */
 bool bad_run(const struct verdict *v, size_t i);
 
 /*
- * Does item number `i` speak for its (check, subject) in this run? Of several that are about the
- * same, the first that is a bad run does, or else the first that could be told; one that could not
- * be told never does.
+ * True if item number `i` represents its (check, subject) in this run. Of several items about the
+ * same part that is the first bad run, else the first that is not inconclusive; an inconclusive one
+ * never is.
  */
 bool bad_run_speaks(const struct verdict *v, size_t i);
 
 /*
- * Was it always so? Its history says, once there is one. Until then a value that good parts
- * may have is taken as born so, even after a good run or two (`born`: as it was taken before): they
- * spread. What does not spread among good hosts (reference.h) was not born low where other
- * hosts say that it is low.
+ * True if the part was always like that. Its history decides, once there is one. Until then, a
+ * value that good parts can have counts as born slow, even after a good run or two (`born`: the
+ * previous answer), since good parts spread. A check in which good hosts do not spread
+ * (reference.h) is not born low if other hosts say that it is low.
  */
 bool bad_run_is_born(const struct verdict_item *item, bool born);
 
-/* A flap, a line in the kernel log, an Xid is over when it has not been for so long. */
+/* A flap, a line in the kernel log or an Xid is over once it has not recurred for this long. */
 #define BAD_RUN_QUIET_US (1 * USEC_PER_DAY)
 
-/* Is it something that happens, and not a value or a number of things that are there? */
+/* True for something that happens, rather than a value or a count. */
 bool bad_run_is_event(const char *check);
 
-/* Is the SKU file the only one that says low? */
+/* True if only the SKU file says low. */
 bool bad_run_by_file_alone(const struct verdict_item *item);
 
-/* Who is blamed for saying so, an enum verdict_source: the SKU file only when it is alone. */
+/* The source to name as the accuser, an enum verdict_source: the SKU file only if it is alone. */
 int bad_run_blames(const struct verdict_item *item);
 
-/* Do only the peers on its host say low, and is that not enough? */
+/* True if only the peers on its host say low, and that is not enough. */
 bool bad_run_by_peers_alone(const struct verdict_item *item);

@@ -55,12 +55,11 @@ const char *const blame_incident_names[] = {
 #define LIMITED (BIT(LIMIT_COARSE) | BIT(LIMIT_BOOTED))
 #define TO_RUN (BIT(LADDER_NOT_RUN) | BIT(LADDER_RUNNING))
 #define EXHAUSTED BIT(LADDER_EXHAUSTED)
-enum { MUCH = 2 }; /* of `slow`: bit 1 is true */
+enum { MUCH = 2 }; /* for `slow`: bit 1 is true */
 
 /*
- * Masks of the values that a row takes; 0: all. Where it differs from a table of (class,
- * counts, evidence) alone it is so that each path ends: a probe needs a ladder that is not
- * exhausted.
+ * Masks of the values that a row accepts; 0: all. Ladder and the rest are part of the table so that
+ * every path ends: a probe needs a ladder that is not exhausted.
  */
 static const struct row {
 	unsigned classes, counts, evidence, ladders, ends, limits, slow;
@@ -68,7 +67,7 @@ static const struct row {
 	bool again;
 	const char *reason;
 } rows[] = {
-	/* Before all: a fatal finding goes by the usual rule whatever a job says. */
+	/* First of all: a fatal finding follows the usual rules whatever a job says. */
 	{ .classes = BIT(BLAME_JOB),
 	  .action = BLAME_OWNER,
 	  .reason = "the job slows itself down: no host is to blame" },
@@ -115,7 +114,7 @@ static const struct row {
 	  .evidence = NONE | DIFFERS | OTHER | BAD,
 	  .action = BLAME_PROBE,
 	  .reason = "test it: a trace alone takes no host out of service" },
-	/* Good silicon has a tail: what is in it is told and not condemned, nor is it cleared. */
+	/* Good silicon has a tail: a part in it is reported, neither condemned nor cleared. */
 	{ .classes = OF_HOST,
 	  .counts = REACHED,
 	  .evidence = SLOW,
@@ -195,7 +194,7 @@ static bool matches(const struct row *row, const struct blame_input *in, int cla
 	       takes(row->slow, in->slow);
 }
 
-/* Where no other host does the same work a heavy stage looks like a slow host. */
+/* If no other host does the same work, a heavy stage looks like a slow host. */
 static int class_of(const struct blame_input *in)
 {
 	return blame_may_accuse(in->class) && !in->identifiable ? BLAME_UNCLEAR : in->class;
@@ -267,7 +266,9 @@ bool blame_shows_group(int class, const char *check)
 	       (blame_of_host(class) && blame_shows(BLAME_LINK, check));
 }
 
-/* Of a link tests with a third host tell, and of a fabric those of its hosts: no check of one. */
+/*
+ * Links are decided by tests with a third host, fabrics by those of their hosts, not by one check.
+ */
 static const struct {
 	const char *prefix, *words;
 } cleared_by[BLAME_CLASSES] = {
@@ -282,10 +283,10 @@ bool blame_clears(int class, const char *check)
 }
 
 /*
- * What a setting can slow where it is another one than that of its like; 0: no job. By the
- * beginning of its key, the first row that fits. What is here for no class has its effect, if
- * any, in another setting (the power limit of a VBIOS is gpu.power_limit), or in what measures it
- * (light and errors of a module).
+ * What a setting can slow if it differs from similar hosts; 0: no job. By the beginning of its key,
+ * the first matching row. What is listed for no class takes effect through another setting (the
+ * power limit of a VBIOS is gpu.power_limit), or through what measures it (light and errors of a
+ * module).
  */
 #define COMPUTES BIT(BLAME_COMPUTE)
 #define LAUNCHES BIT(BLAME_LAUNCH)
@@ -295,9 +296,9 @@ static const struct {
 } slowed_by[] = {
 	{ "gpu.vbios", 0 },
 	{ "gpu.inforom", 0 },
-	{ "gpu.compute_mode", 0 },  /* who may use it, not how fast */
-	{ "gpu.persistence", 0 },   /* a job keeps its GPUs started */
-	{ "gpu.bar1", OF_NETWORK }, /* how an RNIC reaches its memory */
+	{ "gpu.compute_mode", 0 },  /* who may use it, not how fast it is */
+	{ "gpu.persistence", 0 },   /* a job keeps its GPUs initialised */
+	{ "gpu.bar1", OF_NETWORK }, /* how an RNIC reaches GPU memory */
 	{ "gpu.gsp_firmware", OF_HOST },
 	{ "gpu.cc", ACCUSING }, /* copies go through a bounce buffer */
 	{ "gpu.", COMPUTES },	/* power limit, ECC, MIG */
@@ -307,22 +308,24 @@ static const struct {
 	{ "host.cpu_idle", LAUNCHES },
 	{ "host.smt", LAUNCHES },
 	{ "host.numa_balancing", LAUNCHES },
-	/* NVLinks between the GPUs of a group, which a trace has as their computing, or of a rack. */
+	/* NVLinks between the GPUs of a group (computing, to a trace), or of a rack. */
 	{ "host.fabric_manager", COMPUTES | OF_NETWORK },
 	{ "host.nvlsm", COMPUTES | OF_NETWORK },
 	{ "host.imex", COMPUTES | OF_NETWORK },
-	/* PCIe: what is launched and read, and what RNICs move. */
+	/* PCIe: launches, reads, and the traffic of RNICs. */
 	{ "host.iommu", LAUNCHES | OF_NETWORK },
 	{ "host.acs", LAUNCHES | OF_NETWORK },
 	{ "host.ats", LAUNCHES | OF_NETWORK },
 	{ "host.pcie_", LAUNCHES | OF_NETWORK },
 	{ "driver.mlx5", OF_NETWORK },
-	{ "vendor", 0 }, /* the same as its product, or a name of it */
+	{ "vendor", 0 }, /* implied by the product, or a name for it */
 	{ "cpu", LAUNCHES },
 	{ "microcode", LAUNCHES },
 	{ "kernel", LAUNCHES | OF_NETWORK },
-	/* bios (what it has set is not to be read), product (air, power), driver.nvidia, and what
-	 * is not known here: all. */
+	/*
+	 * bios (its settings cannot be read), product (air flow, power), driver.nvidia, and unknown
+	 * ones: all.
+	 */
 };
 
 bool blame_may_slow(int class, const char *setting)
@@ -364,7 +367,7 @@ const char *blame_rungs(int class)
 	return blame_may_accuse(class) ? rungs[class] : NULL;
 }
 
-/* ---- what stays with a host --------------------------------------------------- */
+/* ---- struct blame --------------------------------------------------------------- */
 
 struct blame blame_copy(const struct blame *blame)
 {

@@ -71,12 +71,12 @@ void breaker_uncount(struct breaker *b, uint64_t at_us)
 		return;
 	for (; i > 0; i--)
 		b->cordons_us[(b->n_cordons - 1 - i) % BREAKER_STAMPS_MAX] = stamp(b, i - 1);
-	/* The place of the newest is that of the oldest now, which nobody remembers. */
+	/* The newest slot becomes that of the oldest, which is no longer recorded. */
 	b->n_cordons--;
 	b->cordons_us[b->n_cordons % BREAKER_STAMPS_MAX] = 0;
 }
 
-/* A stamp from the future (the clock was set back) counts until that time is over. */
+/* A timestamp in the future (the clock was set back) counts until that time is over. */
 static bool within(uint64_t at_us, uint64_t now_us, uint64_t per_us)
 {
 	return at_us > now_us || now_us - at_us < per_us;
@@ -102,7 +102,7 @@ uint64_t breaker_free_at(const struct breaker *b, uint64_t limit, uint64_t now_u
 
 /* --- as JSON --- */
 
-/* As it is in JSON, where texts are owned. */
+/* As in JSON, with owned texts. */
 struct stored {
 	bool open;
 	int cause;

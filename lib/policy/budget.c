@@ -200,7 +200,7 @@ bool budget_allows(const struct budget *b, const struct fleet_node *node, bool c
 	return !cordon || rate_allows(b, ret);
 }
 
-/* ---- parts that always were slow ----------------------------------------------- */
+/* ---- parts that were always slow ----------------------------------------------- */
 
 static bool refuse_born(struct refusal *ret, const char *allow)
 {
@@ -209,7 +209,7 @@ static bool refuse_born(struct refusal *ret, const char *allow)
 	return false;
 }
 
-/* As a part of what is expected, less than 1 on the bad side; NAN: not known. */
+/* The ratio of value to expected, less than 1 on the bad side; NAN: unknown. */
 static bool is_slow_enough(const struct budget *b, const struct finding *finding,
 			   struct refusal *ret)
 {
@@ -225,7 +225,7 @@ static bool is_slow_enough(const struct budget *b, const struct finding *finding
 	return refuse_born(ret, "a larger jobs.born.below, or assayctl cordon NODE");
 }
 
-/* The first of those of the SKU that count ends to do so then. */
+/* When the first of those of the SKU stops counting. */
 static uint64_t born_free_at(const struct budget *b, int sku)
 {
 	uint64_t first_us = UINT64_MAX;

@@ -51,7 +51,7 @@ static bool is_reached(const struct finding *finding, const struct policy_rule *
 {
 	const unsigned n = (unsigned)MIN(rule->n, (uint64_t)WINDOWS_MAX);
 
-	/* What was fatal once is over after its good runs, though it may stay noted for longer. */
+	/* A fatal finding is over after its good runs, though it may stay listed for longer. */
 	return windows_reached(&finding->windows,
 			       finding->severity == SEVERITY_FATAL
 				       ? 1
@@ -59,7 +59,7 @@ static bool is_reached(const struct finding *finding, const struct policy_rule *
 			       n);
 }
 
-/* What is too good to be true is told, too, and nothing is done to the host. */
+/* A value that is too good to be true is reported too, but nothing is done to the host. */
 static bool is_born_part(const struct candidate *c)
 {
 	return streq(c->finding->code, FINDING_IMPOSSIBLE) ||
@@ -76,7 +76,7 @@ static void add_candidate(struct outcome *out, const struct candidate *c)
 	out->candidates[out->n_candidates++] = *c;
 }
 
-/* True when something on the node is reached. */
+/* True if something on the node is reached. */
 static bool collect_node(struct deciding *d, struct fleet_node *node)
 {
 	struct finding *finding, *next;
@@ -104,7 +104,7 @@ static bool collect_node(struct deciding *d, struct fleet_node *node)
 			finding->reached_us = d->now_us;
 		}
 		any |= !c.suspect;
-		/* It is no evidence any more, and no proof that the host is well either. */
+		/* No longer evidence, but no proof that the host is healthy either. */
 		if (finding->seen_us < d->breaker->reset_us)
 			continue;
 		c.fatal = finding->severity == SEVERITY_FATAL;
@@ -229,9 +229,9 @@ void outcome_release(struct outcome *o)
 	*o = (struct outcome){ 0 };
 }
 
-/* --- a decision that is carried out, booked: as it begins, and when it is done --- */
+/* --- recording decisions: when they begin, and when they are done --- */
 
-/* What happens to the node; -1: nothing. */
+/* The life-cycle event of each action; -1: none. */
 static const int events[DECIDE_ACTIONS] = {
 	[DECIDE_NOTHING] = -1,
 	[DECIDE_ALERT] = -1,
@@ -251,7 +251,7 @@ static bool is_cordon(const struct decision *decision)
 	return decision->action == DECIDE_CORDON || decision->action == DECIDE_CORDON_DRAIN;
 }
 
-/* An order that changes no state: a deep test, or one more of a node that is verifying. */
+/* An order that changes no state: a deep test, or another test of a verifying node. */
 static bool is_order_only(const struct decision *decision)
 {
 	return decision->action == DECIDE_DEEP ||
@@ -259,7 +259,7 @@ static bool is_order_only(const struct decision *decision)
 		decision->node->record.life.state == LIFE_VERIFYING);
 }
 
-/* -1: nothing. A drain that was begun before goes on, with its deadline. */
+/* -1: none. A drain that began earlier continues, with its deadline. */
 static int begins_with(const struct decision *decision)
 {
 	switch (decision->action) {

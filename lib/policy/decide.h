@@ -1,66 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What to do about the fleet, all of it at once, so that budgets hold in one
- * place. Pure: no I/O, no clock, no globals; same fleet, same answer.
+ * Decides what to do about the whole fleet at once, so that budgets hold in one place. Pure: no
+ * I/O, no clock, no globals; same fleet, same answer.
  *
- * Model. Each finding meets the first rule of the policy that matches it:
+ * Model. The first rule of the policy that matches a finding says what follows:
  *
  *	observe	      nothing
- *	alert	      told, K of N windows once reached
- *	retest	      told, and an active test is ordered; it leads to a cordon when
- *		      reproduced: `retest.times` tests in a row failed again, those
- *		      of pairs with a partner that is known to be good. A bad run that
- *		      nobody ordered counts as one of a value that spreads. A finding
- *		      that is an event (no number that spreads) and came back
- *		      `retest.returns` times after passing is reproduced too
- *	cordon[+drain] at K of N; of a measured check (one that spreads) never after
- *		      one bad window alone, and of a test of pairs never without a
- *		      good partner
+ *	alert	      reported, once K of N windows is reached
+ *	retest	      reported, and an active test is ordered. It leads to a cordon when
+ *		      reproduced: `retest.times` tests in a row failed again, those of pairs
+ *		      with a partner known to be good. For a value that spreads, a bad run
+ *		      that was not ordered counts as one. A finding that is an event (no
+ *		      number that spreads) and came back `retest.returns` times after passing
+ *		      is reproduced too
+ *	cordon[+drain] at K of N; for a measured check (one that spreads) never after one
+ *		      bad window alone, and for a test of pairs never without a good partner
  *
- *  - severity fatal needs no K of N;
- *  - a slow job that blames the node (blame.h) reproduces what was reached, where it fits what
- *    the job says and when (wrong data never; pairs once a good partner told the same), and
- *    orders a test where nothing was found. One that may not evict yet only asks for the test. For
- *    that it is held first where `hold.at_once` and the budgets have room for it;
- *  - a hold ends at its time, or as soon as nothing asks for a test of its node;
- *  - one part of several that is slow since it was first measured (`born`) is
- *    told, and cordoned only when a job blames the node for it, and jobs.born lets it: such a part
- *    is the tail of the lottery as often as sick. It counts towards nothing that hosts share, and
- *    what jobs.born refuses stands in the way of nothing else on the node;
- *  - what half of a SKU's hosts show, or `breaker.alike` hosts all over the fleet
- *    have newly reached, is no host's fault: one notice of the fleet, no cordon; if it is
- *    fatal, or the SKU file alone says it of half of them, the breaker opens instead;
- *  - what 30 % of a domain's hosts show (at least 3) is one notice of the domain: its
- *    hosts are not cordoned for it. Fatal ones still are, under budget.domain;
- *  - so is what 30 % of a SKU's hosts with one setting, or half of one job, show (at least 3) and
- *    hardly any host without it: a notice that names the setting or the job;
- *  - a finding that was in such a notice (not in one of fewer than half of a SKU) stays shared
- *    until a day after it was last in one and K of N of its runs since are bad, and as long as
- *    three hosts that were in it together still are; tests before count for nothing;
- *  - as many hosts of a domain as `breaker.alike.nodes`, four times as many as elsewhere, that
- *    newly have the same wait until the others have run (`breaker.alike.per` at most): none of
- *    them is told, tested or cordoned for it so long;
- *  - as soon as one of these hosts has reached its K of N, those that were bad in their last run
- *    count with it: each host runs its tests when it is idle, and waiting until
- *    most have reached theirs would blame them one by one meanwhile;
- *  - a node that is cordoned for a rule of cordon+drain is drained as policy.drain says: one
- *    of a job at a time, and not while another bad one of that job takes work still, nor
- *    before drain.spares idle hosts of its SKU are known for each that is drained;
- *  - a node that somebody else cordoned, that opted out or that is silenced is not
- *    touched; a person's uncordon holds against everything but a newer fatal finding.
+ * - Severity fatal needs no K of N.
+ * - A slow job that blames the node (blame.h) counts as reproducing a reached finding, if check and
+ *   time fit what the job says (never for wrong data; for pairs once a good partner has confirmed
+ *   it). If nothing was found, it orders a test; a blame that may not evict yet only orders the
+ *   test. The node is held for that first if `hold.at_once` and the budgets have room.
+ * - A hold ends at its time, or as soon as nothing asks for a test of its node.
+ * - One part of several that was slow since its first measurement (`born`) is reported, and
+ *   cordoned only if a job blames the node for it and jobs.born permits: such a part is as often
+ *   the tail of the lottery as sick. It is not counted in what hosts share, and a refusal by
+ *   jobs.born does not delay anything else on the node.
+ * - What half of a SKU's hosts show, or what `breaker.alike` hosts all over the fleet have newly
+ *   reached, is no host's fault: one notice of the fleet, no cordon. If it is fatal, or the SKU
+ *   file alone says it of half of them, the breaker opens instead.
+ * - What 30 % of a domain's hosts show (at least 3) is one notice of the domain: its hosts are not
+ *   cordoned for it. Fatal ones still are, under budget.domain.
+ * - The same for what 30 % of a SKU's hosts with one setting, or half of one job, show (at least
+ *   3), if hardly any host without it does: a notice that names the setting or the job.
+ * - A finding that was in such a notice (not one of fewer than half of a SKU) stays shared until a
+ *   day after it was last in one and K of N of its runs since then are bad, and while three hosts
+ *   that were in it together still are; earlier tests do not count.
+ * - If as many hosts of a domain as `breaker.alike.nodes`, and four times as many as elsewhere,
+ *   newly have the same finding, they wait until the others have run (at most `breaker.alike.per`):
+ *   until then none of them is reported, tested or cordoned for it.
+ * - As soon as one host of a group has reached its K of N, those that were bad in their last run
+ *   count with it: each host runs its tests when it is idle, and waiting until most have reached it
+ *   would blame them one by one meanwhile.
+ * - A node cordoned by a cordon+drain rule is drained as policy.drain says: one node of a job at a
+ *   time, not while another bad one of that job still takes work, and only if drain.spares idle
+ *   hosts of its SKU are known per drained node.
+ * - A node that somebody else cordoned, that opted out, or that is silenced is not touched. A
+ *   person's uncordon holds against everything but a newer fatal finding.
  *
- * Order: cordons first: fatal, then the oldest, then by name, and those that people
- * refuse after the others; then what findings ask for, in the same order; then the
- * rest by name. Where the plan of a job says what a good host in place of one gains (blame.h),
- * such hosts swap their turns among themselves so that the largest gain goes first, to be cordoned
- * and to be drained: neither what is fatal nor whoever has no plan has more hosts before him for it.
- * Budgets are given in that order, and what was granted counts for those
- * after it. So executing every decision of one call keeps every budget.
+ * Order: cordons first (fatal, then the oldest, then by name; those that people refuse come after
+ * the others), then what findings ask for, in the same order, then the rest by name. Hosts for
+ * which the plan of a job says what a good replacement gains (blame.h) swap turns among themselves,
+ * for cordons and for drains, so that the largest gain goes first; fatal findings and hosts without
+ * a plan are never moved back by this. Budgets are granted in that order, and what was granted
+ * counts for the following, so executing every decision of one call keeps every budget.
  *
- * The answer is a level, not an edge: until the fleet has changed (policy_begun(),
- * policy_applied(), fleet_event()), the next call says the same. A refused decision comes again
- * each time; record it when (node, refusal.by) is new. Only state changes, `opened`, and a notice's
- * begun and ended_us are told once.
+ * The answer is a level, not an edge: until the fleet changes (policy_begun(), policy_applied(),
+ * fleet_event()), the next call says the same. A refused decision is repeated each time; record it
+ * when (node, refusal.by) is new. Only state changes, `opened`, and a notice's begun and ended_us
+ * are reported once.
  */
 #pragma once
 
@@ -77,43 +75,43 @@ struct err;
 
 enum decision_action {
 	DECIDE_NOTHING,
-	DECIDE_ALERT,  /* tell of one finding that is reached */
+	DECIDE_ALERT,  /* report a finding that has reached K of N */
 	DECIDE_RETEST, /* order a test of one finding */
-	DECIDE_DEEP,   /* order a test of all of it: a job blames it, or coverage is due */
-	DECIDE_VERIFY, /* order a test of a cordoned node that may be given back */
+	DECIDE_DEEP,   /* order a full test: a job blames it, or coverage is due */
+	DECIDE_VERIFY, /* order a test of a cordoned node that may be released */
 	DECIDE_HOLD,   /* keep jobs away until hold_until_us, for a test that is due */
 	DECIDE_UNHOLD, /* its time is over, or its test */
 	DECIDE_CORDON,
 	DECIDE_CORDON_DRAIN,
 	DECIDE_RELEASE,	 /* lift our cordon */
-	DECIDE_DRAIN,	 /* what runs on a cordoned node is to leave */
-	DECIDE_VERIFIED, /* never of policy_decide(): the start-up taint, startup.h */
+	DECIDE_DRAIN,	 /* make the jobs on a cordoned node leave */
+	DECIDE_VERIFIED, /* never from policy_decide(): the start-up taint, startup.h */
 	DECIDE_ACTIONS
 };
 extern const char
 	*const decision_action_names[]; /* "nothing" "alert" ... "cordon+drain" "release" "drain" */
 
-/* The rule of tests that are ordered because a job blames the node. */
+/* Rule name of tests that are ordered because a job blames the node. */
 #define DECIDE_BLAMED_RULE "attribution"
 
-/* One decision. Texts live as long as the outcome, pointers as long as the fleet stays as it is. */
+/* One decision. Texts live as long as the outcome, pointers until the fleet changes. */
 struct decision {
 	struct fleet_node *node;
-	struct finding *finding; /* the worst that it is about; NULL: the node */
+	struct finding *finding; /* the worst that it is about; NULL: the node itself */
 	int action;		 /* enum decision_action */
 	/*
-	 * True: do it (mode enforce, nothing refused). Otherwise only tell it; in mode
-	 * dry-run also say that it would be done. An alert is told in every mode.
+	 * True: do it (mode enforce, not refused). Otherwise only report it; in mode dry-run also
+	 * say that it would be done. Alerts are reported in every mode.
 	 */
 	bool effect;
 	bool fatal;
-	bool sticky;	    /* a cordon that only a person ends */
-	bool born;	    /* a cordon for a part that always was slow: it counts for jobs.born */
-	bool only_ask;	    /* DECIDE_DRAIN: tell it, and evict nothing */
-	const char *rule;   /* of the policy; or DECIDE_BLAMED_RULE, "coverage", "release" */
-	const char *reason; /* a sentence that names the node */
+	bool sticky;	      /* only a person ends this cordon */
+	bool born;	      /* cordon for a part that was always slow: counts for jobs.born */
+	bool only_ask;	      /* DECIDE_DRAIN: annotate the node, but evict nothing */
+	const char *rule;     /* of the policy; or DECIDE_BLAMED_RULE, "coverage", "release" */
+	const char *reason;   /* a sentence that names the node */
 	const char *evidence; /* "incident 17; gemm.rate of gpu:3; reproduced 2 of 2" */
-	const char *partner;  /* DECIDE_RETEST of pairs: a known-good one; NULL: none, or no pair */
+	const char *partner;  /* DECIDE_RETEST of pairs: known to be good; NULL: none, or no pair */
 	const char *profile;  /* DECIDE_DEEP: a rung (rungs.h); NULL: the profile full */
 	uint64_t until_us;    /* DECIDE_HOLD */
 	const struct refusal *refused; /* NULL: not refused */
@@ -126,13 +124,13 @@ extern const char *const notice_kind_names[]; /* "fleet" "domain" "setting" "job
 struct notice {
 	int kind;	/* enum notice_kind */
 	char *key;	/* "SKU CHECK", the domain, "SKU CHECK SETTING" or "SKU CHECK JOB" */
-	char *sentence; /* who, how many, what to look at */
+	char *sentence; /* which hosts, how many, what to check */
 	uint64_t since_us;
-	uint64_t ended_us; /* 0: it stands; ended ones are gone at the next call */
+	uint64_t ended_us; /* 0: it stands; else the next call removes it */
 	bool begun;	   /* in this call */
 	size_t hosts, of;
-	size_t ends_below; /* with fewer hosts than this it is over */
-	bool stands;	   /* inside */
+	size_t ends_below; /* it ends with fewer hosts than this */
+	bool stands;	   /* internal */
 };
 
 /* A state that changed without an effect: suspected, cleared, verify-failed, settled. */
@@ -143,44 +141,42 @@ struct node_change {
 
 struct candidate;
 
-/* The answer. Zero it before its first use; its memory is used again by the next call. */
+/* The answer. Zero it before its first use; the next call reuses its memory. */
 struct outcome {
 	struct decision *items; /* in order */
 	size_t n, room;
-	const struct notice *notices; /* those of the fleet: standing, and ended just now */
+	const struct notice *notices; /* of the fleet: standing, or just ended */
 	size_t n_notices;
-	struct node_change *changes; /* states that changed by this call itself: record them */
+	struct node_change *changes; /* states changed by this call itself: record them */
 	size_t n_changes, room_changes;
-	uint64_t again_us; /* time alone lets more be decided then; 0: not that anybody knows */
-	bool opened;	   /* the breaker opened in this call: store it, tell it */
-	uint64_t out;	   /* nodes unavailable before any of the decisions; of budget.total_max */
-	uint64_t wanted;   /* cordons wanted within the storm's time */
-	struct budget budget; /* with what was granted in this call */
+	uint64_t again_us;    /* when passing time may allow more; 0: unknown */
+	bool opened;	      /* this call opened the breaker: store and report it */
+	uint64_t out;	      /* nodes unavailable before these decisions, of budget.total_max */
+	uint64_t wanted;      /* cordons wanted within the time of `storm` */
+	struct budget budget; /* includes what this call granted */
 	struct pool texts;
-	struct candidate *candidates; /* inside */
+	struct candidate *candidates; /* internal */
 	size_t n_candidates, room_candidates;
 };
 
 /*
- * Decide. `policy->mode` must be the effective mode (the more cautious of the
- * option's and the file's). Changes in `fleet` only what it keeps itself
- * (states before the cordon, reached_us, wanted_us, clear_us, notices), and opens `breaker`.
- * O(nodes + findings log findings).
+ * `policy->mode` must be the effective mode (the more cautious of the option's and the file's).
+ * Changes in `fleet` only what it maintains itself (states before the cordon, reached_us,
+ * wanted_us, clear_us, notices), and may open `breaker`. O(nodes + findings log findings).
  */
 void policy_decide(const struct policy *policy, struct fleet *fleet, struct breaker *breaker,
 		   uint64_t now_us, struct outcome *ret);
 
 /*
- * The decision begins: book what the next policy_decide() has to know before it is done, a test
- * that is ordered, or that pods are evicted from now on. `ret->event` is -1 where no state changes.
- * -EINVAL as below.
+ * Records that a decision begins, as far as the next policy_decide() must know: that a test is
+ * ordered, or that eviction starts. `ret->event` is -1 if no state changes. -EINVAL as below.
  */
 int policy_begun(struct fleet *fleet, const struct decision *decision, uint64_t now_us,
 		 struct life_change *ret, struct err *err);
 
 /*
- * The decision was carried out, all of it: book it (state, marks, rate, hold, record of the part).
- * `ret` may be NULL. -EINVAL when the state no longer allows it; nothing has changed then.
+ * Records that a decision was fully carried out (state, marks, rate, hold, record of the part).
+ * `ret` may be NULL. -EINVAL if the state no longer allows it; then nothing has changed.
  */
 int policy_applied(const struct policy *policy, struct fleet *fleet, struct breaker *breaker,
 		   const struct decision *decision, uint64_t now_us, struct life_change *ret,
@@ -188,7 +184,7 @@ int policy_applied(const struct policy *policy, struct fleet *fleet, struct brea
 
 void outcome_release(struct outcome *o);
 
-/* Nodes whose deep verdict is older than coverage.max_age, the oldest first. */
+/* Nodes whose last deep verdict is older than coverage.max_age, oldest first. */
 struct coverage {
 	struct fleet_node **due; /* owned array of borrowed nodes */
 	size_t n;

@@ -4,7 +4,7 @@
 #include "lib/judge/verdict.h"
 #include "lib/policy/decide_inside.h"
 
-/* Of one domain or SKU: fatal last, by check and host; what is reached speaks for its host. */
+/* Within a domain or SKU: fatal last, then by check and host; suspects last. */
 static int by_kind(const struct candidate *x, const struct candidate *y)
 {
 	int order;
@@ -39,7 +39,7 @@ bool decide_alike_fresh(const struct deciding *d, const struct candidate *c)
 {
 	const uint64_t at_us = c->suspect ? c->finding->seen_us : c->finding->reached_us;
 
-	/* What stood when a person closed the breaker was looked at. */
+	/* A person looked at what was there when closing the breaker. */
 	return at_us > d->breaker->reset_us &&
 	       !deciding_past(d->now_us, at_us, d->policy->alike_per_us);
 }

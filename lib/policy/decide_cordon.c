@@ -12,9 +12,9 @@
 /* ---- what a finding asks for ------------------------------------------------ */
 
 /*
- * Does a slow job say the same? Of what needs two hosts only once a partner that is known to be
- * good has told which of them it is. A good run since then says of a part that is not known to be
- * born slow that it is not slow now; what always was so has good runs too.
+ * True if a slow job says the same. For what needs two hosts, only once a partner known to be good
+ * has shown which of them it is. A good run since then shows that a part is not slow now, unless it
+ * is known to be born slow: those have good runs too.
  */
 static bool is_blamed(const struct deciding *d, const struct candidate *c)
 {
@@ -33,7 +33,7 @@ static bool is_reproduced(const struct deciding *d, const struct candidate *c, b
 	       (!measured && finding->exonerated >= d->policy->retest_returns);
 }
 
-/* Does a rule that cordons need more than its K of N? */
+/* True if a rule that cordons needs no more than its K of N. */
 static bool is_proven(const struct deciding *d, const struct candidate *c, bool measured)
 {
 	const struct finding *finding = c->finding;
@@ -46,10 +46,10 @@ static bool is_proven(const struct deciding *d, const struct candidate *c, bool 
 }
 
 /*
- * A run that nobody ordered shows a value again as well as a test does, and comes while the test
- * still waits: jobs keep the host busy, or the budgets have no place for a hold. It counts as one,
- * as far apart from the last as tests are. What made it ask for one proves nothing twice, and a run
- * while a test is under way may be that test's.
+ * A run that was not ordered shows a value again as well as a test does, and comes while the test
+ * still waits: jobs keep the host busy, or the budgets have no room for a hold. It counts as one,
+ * if it is as far from the last one as tests are. The run that caused the request proves nothing
+ * twice, and a run while a test is under way may be that test's.
  */
 static void count_run(const struct deciding *d, const struct candidate *c)
 {
@@ -122,14 +122,14 @@ bool decide_stands_allow(const struct deciding *d, const struct candidate *c, st
 			    "override: an operator put it back in service, and that still holds");
 }
 
-/* Nor has a cordon a place that jobs.born has none for. */
+/* A cordon for which jobs.born has no place does not stand either. */
 static bool may_stand(const struct deciding *d, const struct candidate *c, struct refusal *ret)
 {
 	return decide_stands_allow(d, c, ret) &&
 	       (!c->born || budget_born_allows(&d->out->budget, c->node, c->finding, ret));
 }
 
-/* Fatal first, then the oldest, then by name; of one node the strongest wish first. */
+/* Fatal first, then the oldest, then by name; of one node the strongest request first. */
 static int by_weight(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
@@ -161,7 +161,7 @@ void decide_weigh(struct deciding *d)
 			c->finding->asks_us = 0;
 		else if (c->finding->asks_us == 0)
 			c->finding->asks_us = d->now_us;
-		/* Of parts that always were slow those are wanted that jobs.born has a place for. */
+		/* Parts that were always slow are only wanted as far as jobs.born has places. */
 		if (c->want == WANT_CORDON && !c->born && record->wanted_us == 0 &&
 		    !life_holds(record->life.state) && decide_stands_allow(d, c, &refusal))
 			record->wanted_us = d->now_us;
@@ -190,7 +190,7 @@ const char *decide_evidence(struct deciding *d, const struct candidate *c)
 		finding->partner ? "; partner " : "", finding->partner ? finding->partner : "");
 }
 
-/* "; research/llm-7 is slow because of it", where a job says the same. */
+/* "; research/llm-7 is slow because of it", if a job says the same. */
 static const char *job_agrees(struct deciding *d, const struct candidate *c)
 {
 	const struct blame *blame = &c->node->blame;
@@ -236,13 +236,13 @@ static void decide_cordon(struct deciding *d, const struct candidate *c)
 		grant(d, c);
 		return;
 	}
-	/* It is refused for weeks: what else is found on the node is tested meanwhile. */
+	/* Refused for weeks: test other findings on the node meanwhile. */
 	if (refusal.by == REFUSED_BY_BORN)
 		c->node->scratch = IS_WITHHELD;
 	deciding_refuse(d, one, &refusal);
 }
 
-/* What an old order of a person or jobs.born refuses may stand beside what they do not. */
+/* A cordon that an old order of a person, or jobs.born, refuses may stand beside others. */
 static void decide_those(struct deciding *d, bool withheld)
 {
 	struct outcome *out = d->out;

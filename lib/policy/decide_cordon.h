@@ -8,13 +8,13 @@ struct candidate;
 struct deciding;
 struct refusal;
 
-/* What each candidate asks for, and their order. */
+/* Sets what each candidate asks for, and sorts them. */
 void decide_weigh(struct deciding *d);
 
-/* At most one cordon a node, in that order, while budgets last. */
+/* At most one cordon per node, in that order, while budgets last. */
 void decide_cordons(struct deciding *d);
 
-/* Whose node it is and what people said about it stand before any budget. */
+/* Checks that come before any budget: who owns the node, and what people ordered about it. */
 bool decide_stands_allow(const struct deciding *d, const struct candidate *c, struct refusal *ret);
 
 /* What is known of the finding, for the record. */

@@ -8,7 +8,7 @@
 #include "lib/policy/decide_gain.h"
 #include "lib/policy/decide_inside.h"
 
-/* Between the end of one drain of a job and the next: time for the gang to place itself. */
+/* Between the drains of two nodes of a job: time for the gang to be placed again. */
 #define DRAIN_APART_US (2 * USEC_PER_MIN)
 
 /* Bits of a node's scratch. */
@@ -43,13 +43,13 @@ static bool wants_drain(const struct candidate *c)
 	       is_cordoned(c->node) && !c->node->record.life.manual && c->node->out & OUT_OURS;
 }
 
-/* What is on its way keeps no work off yet. */
+/* A cordon that is not set yet keeps no work off. */
 static bool takes_work(const struct fleet_node *node)
 {
 	return !node->out || node->out & OUT_COMING;
 }
 
-/* A bad node of the same job that the job could start on again, or NULL. */
+/* A bad node of the same job on which the job could restart, or NULL. */
 static const struct fleet_node *bad_sibling(const struct deciding *d, const struct fleet_node *node)
 {
 	size_t i;
@@ -106,7 +106,7 @@ static bool siblings_allow(const struct deciding *d, const struct fleet_node *no
 	return false;
 }
 
-/* Could a job of `node` start there? Who is bad is suspected by now. */
+/* True if a job of `node` could start there. Bad nodes are suspected by now. */
 static bool is_spare(const struct deciding *d, const struct fleet_node *other,
 		     const struct fleet_node *node)
 {
@@ -118,7 +118,7 @@ static bool is_spare(const struct deciding *d, const struct fleet_node *other,
 	       !deciding_past(d->now_us, other->reported_us, d->policy->silent_after_us);
 }
 
-/* Without a place for its jobs an eviction only ends them: a slow job is better than none. */
+/* Without room for its jobs, an eviction just ends them: a slow job is better than none. */
 static bool spares_allow(const struct deciding *d, const struct fleet_node *node,
 			 struct refusal *ret)
 {
@@ -133,7 +133,7 @@ static bool spares_allow(const struct deciding *d, const struct fleet_node *node
 		if (other == node)
 			continue;
 		idle += is_spare(d, other, node);
-		/* Those whose jobs are on their way to one have the first claim. */
+		/* Nodes whose jobs are already moving have the first claim. */
 		if (other->sku == node->sku && is_draining(d, other))
 			wanted += d->policy->drain_spares;
 	}

@@ -5,7 +5,7 @@
 
 #include "lib/base/xalloc.h"
 
-/* What saves less is not worth a word. */
+/* Smaller savings are not mentioned. */
 #define LEAST_TOLD 0.005
 
 /* Bits of a node's scratch. */
@@ -17,7 +17,7 @@ struct turn {
 	size_t place;
 };
 
-/* Of equal ones who was first. */
+/* Ties keep their order. */
 static int by_worth(const void *a, const void *b)
 {
 	const struct turn *x = a, *y = b;
@@ -32,13 +32,13 @@ static bool may_move(const struct deciding *d, const struct candidate *c)
 	return !c->fatal && blame_worth(&c->node->blame, d->now_us) >= 0;
 }
 
-/* What jobs.born may refuse when it is its turn, and then something else of the node has one. */
+/* jobs.born may refuse it when its turn comes; then something else of the node has one. */
 static bool speaks_for_all(const struct candidate *c)
 {
 	return !c->born || !(c->node->scratch & HAS_OTHERS);
 }
 
-/* The first of its node that takes part speaks for it; where that moves the others wait. */
+/* The first candidate of a node that takes part represents it; if it moves, the others wait. */
 static size_t take_turns(struct deciding *d, decide_gain_part_fn *takes_part, struct turn *ret)
 {
 	size_t n = 0, i;

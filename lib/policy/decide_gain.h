@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of nodes that wait for the same budget, whose removal gains their jobs most goes first (decide.h). */
+/*
+ * Among nodes that wait for the same budget, the one whose removal gains most is first (decide.h).
+ */
 #pragma once
 
 #include "lib/policy/decide_inside.h"
 
-/* Does the candidate take part? */
+/* True if the candidate takes part. */
 typedef bool decide_gain_part_fn(struct deciding *d, const struct candidate *c);
 
 /*
- * Of the nodes of which a candidate takes part those whose jobs' plans say what removing them
- * gains (blame_worth()) swap turns, the largest gain first. Everybody else keeps his turn: what is
- * fatal and whoever has no plan has as many nodes before him as he had. A part that always was slow
- * swaps its turn where nothing else of its node takes part. It uses the nodes' scratch, and leaves
- * it in any state.
+ * Nodes for which the plan of a job says what removing them gains (blame_worth()) swap turns, the
+ * largest gain first, if one of their candidates takes part. All others keep their turns: fatal
+ * findings and nodes without a plan have no more nodes before them than before. A part that was
+ * always slow swaps its turn only if nothing else of its node takes part. Uses the nodes' scratch
+ * and leaves it in any state.
  */
 void decide_gain_order(struct deciding *d, decide_gain_part_fn *takes_part);
 

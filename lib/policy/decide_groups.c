@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/policy/decide_groups.h"
 
-/* Is it of one, tests of which go on? */
+/* True if it belongs to a group whose tests go on. */
 static bool is_of_group(const struct deciding *d, const struct fleet_node *node)
 {
 	return node->blame.group && blame_holds(&node->blame, d->now_us) &&
 	       (node->blame.reach == BLAME_TO_TEST || node->blame.reach == BLAME_TO_HOLD);
 }
 
-/* A job says a number for its groups, two jobs may say the same. */
+/* A job numbers its groups; two jobs may use the same number. */
 static bool is_same(const struct blame *a, const struct blame *b)
 {
 	return a->group == b->group && streq(a->job, b->job);
@@ -24,7 +24,7 @@ static bool may_be_held(const struct deciding *d, const struct fleet_node *node)
 	       deciding_reached(d, node->record.silence_until_us, 0);
 }
 
-/* Those of a group that are not held yet, and a reason against holding them. */
+/* Number of nodes of a group that are not held yet, and a reason against holding them. */
 struct group {
 	size_t to_hold;
 	bool barred;
@@ -46,7 +46,7 @@ static struct group look_at(const struct deciding *d, const struct fleet_node *f
 	return ret;
 }
 
-/* By a budget of its own, which is thrown away: do all of them fit? */
+/* True if all of them fit, tried on a separate budget. */
 static bool fits(const struct deciding *d, const struct fleet_node *first)
 {
 	CLEANUP(budget_release) struct budget trial = { 0 };
@@ -58,7 +58,7 @@ static bool fits(const struct deciding *d, const struct fleet_node *first)
 	for (i = 0; i < d->fleet->n; i++) {
 		const struct fleet_node *node = d->fleet->nodes[i];
 
-		/* What was decided before takes its place too. */
+		/* Earlier decisions take their room too. */
 		if (!node->out && node->scratch & (HAS_CORDON | HAS_HOLD))
 			budget_take(&trial, node, false);
 	}

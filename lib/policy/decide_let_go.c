@@ -6,10 +6,12 @@
 
 #define LET_GO_US USEC_PER_DAY
 
-/* So many hosts that were told of together and are still bad have it in common still. */
+/* If this many hosts that were in a notice together are still bad, they still share the cause. */
 enum { STILL_MIN = 3 };
 
-/* Was it told of when this one was, and is it still bad as often as the rule asks, in a run since too? */
+/*
+ * True if it was in a notice at the same time, and is bad by its rule still, including a run since.
+ */
 static bool is_fellow(const struct candidate *c, const struct candidate *other)
 {
 	const uint64_t a_us = c->finding->told_us, b_us = other->finding->told_us;
@@ -32,11 +34,11 @@ static bool has_fellows(const struct deciding *d, const struct candidate *c)
 }
 
 /*
- * What was in a notice that says what it shares is its host's own once that is over for a day, for
- * heat and load come and go with the hours, and it was bad as often as the rule asks in runs since:
- * those before, and tests among them, were of what it shared. Not while others that were told of
- * with it are bad still: a cause that costs little more than the floor allows makes a notice end
- * for want of hosts while it lasts, for each of them passes now and then.
+ * A finding from a notice becomes its host's own again once the notice has been over for a day
+ * (heat and load vary over the day) and it was bad as often as the rule asks in runs since; earlier
+ * runs, and tests among them, may show the shared cause. Not while others from the same notice are
+ * still bad: if a cause costs little more than the floor allows, each host passes now and then, so
+ * the notice ends for lack of hosts while the cause remains.
  */
 static void let_go(const struct deciding *d, const struct candidate *c)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When what hosts shared is over, and one of them is still not good. */
+/* Ends the sharing of a finding when its notice is over and its host is still not good. */
 #pragma once
 
 struct deciding;
 
-/* Which findings that were in a notice are their hosts' own again, once the notices are known. */
+/* Once the notices are known: which findings that were in one are their hosts' own again. */
 void decide_let_go(struct deciding *d);

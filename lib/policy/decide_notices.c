@@ -6,7 +6,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/policy/decide_inside.h"
 
-enum { NOTICES_MAX = 1024 }; /* what is above is not told; nobody is blamed for it either */
+enum { NOTICES_MAX = 1024 }; /* further ones are not reported; nobody is blamed for them either */
 
 const char *const notice_kind_names[] = {
 	[NOTICE_FLEET] = "fleet",
@@ -59,7 +59,7 @@ void decide_notices_say(struct notice *notice, size_t hosts, size_t of, char *se
 	notice->stands = true;
 }
 
-/* Ended ones are told once and go at the next call. */
+/* Ended notices are reported once and removed by the next call. */
 void decide_notices_begin(struct fleet *f)
 {
 	size_t i, n = 0;

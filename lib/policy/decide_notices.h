@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The notices of a fleet while it is decided what hosts share. Part of decide_shared(). */
+/* The notices of a fleet while shared findings are decided. Part of decide_shared(). */
 #pragma once
 
 #include <stddef.h>
@@ -8,17 +8,17 @@ struct deciding;
 struct fleet;
 struct notice;
 
-/* Borrowed; NULL: there is none. `kind` is of enum notice_kind. */
+/* Borrowed; NULL if there is none. `kind`: enum notice_kind. */
 struct notice *decide_notices_find(const struct fleet *f, int kind, const char *key);
 
-/* Likewise, begun now for so many hosts if there is none; NULL: there are too many. */
+/* The same, begun now for that many hosts if there is none; NULL: too many notices. */
 struct notice *decide_notices_need(struct deciding *d, int kind, const char *key, size_t hosts);
 
-/* It stands: so many hosts of so many. Takes the sentence, also where `notice` is NULL. */
+/* It stands, for `hosts` of `of` hosts. Takes the sentence, even if `notice` is NULL. */
 void decide_notices_say(struct notice *notice, size_t hosts, size_t of, char *sentence);
 
-/* Before all others: ended ones, which were told once, go. */
+/* Call first: removes ended notices, which were already reported. */
 void decide_notices_begin(struct fleet *f);
 
-/* After all others: what does not stand has ended. */
+/* Call last: ends notices that no longer stand. */
 void decide_notices_end(struct deciding *d);

@@ -10,11 +10,11 @@
 #include "lib/policy/rungs.h"
 
 enum {
-	ABORTED_MAX = 3,	 /* tests that brought nothing before a hold is asked for */
-	ABORTED_DOUBLED_MAX = 8, /* so often what passes before a suspect's next one is doubled */
+	ABORTED_MAX = 3,	 /* tests without a result before a hold is requested */
+	ABORTED_DOUBLED_MAX = 8, /* how often the wait for a suspect's next test is doubled */
 };
 
-/* Attribution that still blames a node does not ask for a deep test more often. */
+/* While attribution still blames a node, a deep test is not ordered more often than this. */
 #define BLAMED_AGAIN_US USEC_PER_DAY
 
 static bool is_quiet(const struct deciding *d, const struct fleet_node *node)
@@ -27,7 +27,7 @@ static bool is_idle(const struct fleet_node *node)
 	return node->n_jobs == 0 && node->record.ordered_us == 0;
 }
 
-/* An order that brought nothing in time is over. */
+/* An order that was not answered in time is over. */
 static void expire_order(const struct deciding *d, struct fleet_node *node)
 {
 	struct node_record *record = &node->record;
@@ -50,7 +50,7 @@ static struct decision *order(struct deciding *d, struct fleet_node *node, int a
 
 /* ---- held nodes: verify and release ------------------------------------------ */
 
-/* Nothing would be in its way, but a person. */
+/* Nothing but a person is in its way. */
 static void ask_person(struct deciding *d, struct fleet_node *node)
 {
 	struct decision *one = order(d, node, DECIDE_RELEASE, "release");
@@ -114,7 +114,7 @@ static void decide_held(struct deciding *d, struct fleet_node *node)
 
 /* ---- nodes in service: tests and alerts -------------------------------------- */
 
-/* A partner that is known to be good: of the same domain first, not the last one. */
+/* A partner known to be good: preferably in the same domain, and not the last one. */
 static struct fleet_node *partner_of(const struct deciding *d, const struct candidate *c)
 {
 	struct fleet_node *best = NULL;
@@ -174,7 +174,7 @@ static void decide_alert(struct deciding *d, const struct candidate *c)
 				    c->finding->sentence ? c->finding->sentence : c->finding->check);
 }
 
-/* A job asks for tests that show it again, and sooner: its rungs are next. */
+/* The job asks for the tests that show it again, sooner: its rungs are next. */
 static bool is_on_ladder(const struct deciding *d, const struct candidate *c)
 {
 	const struct blame *blame = &c->node->blame;
@@ -224,7 +224,9 @@ static bool is_due(const struct deciding *d, const struct fleet_node *node)
 	       deciding_past(d->now_us, since_us, d->policy->coverage_max_age_us);
 }
 
-/* Is something that fits bad, by its last run? What pairs found no test of the host shows again. */
+/*
+ * True if a fitting finding was bad in its last run. Tests of a host do not repeat those of pairs.
+ */
 static bool fails_so(const struct deciding *d, const struct fleet_node *node)
 {
 	const struct finding *f;
@@ -238,8 +240,8 @@ static bool fails_so(const struct deciding *d, const struct fleet_node *node)
 }
 
 /*
- * A test that brought nothing, as its devices were busy, is repeated soon, and then ever later; one
- * that found something that fits, as soon as that counts.
+ * A test without a result (its devices were busy) is repeated soon, then with growing delay; one
+ * that found something that fits, as soon as a repetition counts.
  */
 static uint64_t blamed_again_us(const struct deciding *d, const struct fleet_node *node)
 {
@@ -254,8 +256,8 @@ static uint64_t blamed_again_us(const struct deciding *d, const struct fleet_nod
 }
 
 /*
- * The next rung follows at once, when it is known that it is the next one: not before who blames
- * the node has heard of the last answer. The record of tests has milliseconds.
+ * The next rung follows at once when it is known to be next: not before whoever blames the node has
+ * seen the last answer. The record of tests has milliseconds.
  */
 static bool is_heard(const struct fleet_node *node)
 {
@@ -263,8 +265,8 @@ static bool is_heard(const struct fleet_node *node)
 }
 
 /*
- * What failed is repeated from when that counts on, also where another rung was run meanwhile;
- * after tests that brought nothing not before the next one is due.
+ * A failure is repeated once that counts, even if another rung ran in between; after tests without
+ * a result, not before the next one is due.
  */
 static bool is_repeat_due(const struct deciding *d, const struct fleet_node *node,
 			  uint64_t answered_us)
@@ -279,12 +281,12 @@ static bool is_repeat_due(const struct deciding *d, const struct fleet_node *nod
 }
 
 /*
- * A suspect is tested once it is one. A run that nobody ordered is no answer to that (job_facts.h):
- * it may have begun before, and beside a job.
+ * A suspect is tested once it is one. A run that was not ordered does not count (job_facts.h): it
+ * may have begun earlier, and beside a job.
  */
 static bool is_blame_due(const struct deciding *d, const struct fleet_node *node)
 {
-	/* What is in the record is of this run of the controller: healthy hosts have none kept. */
+	/* The record is from this run of the controller: that of healthy hosts is not stored. */
 	const uint64_t answered_us = MAX(node->blame.answered_us, node->record.tested_us);
 
 	if (node->blame.reach == BLAME_TO_EVICT)
@@ -295,13 +297,13 @@ static bool is_blame_due(const struct deciding *d, const struct fleet_node *node
 	       is_repeat_due(d, node, answered_us);
 }
 
-/* What is asked for; where it brought nothing again and again all is measured in its place. */
+/* The requested rung; after repeated tests without a result everything is measured instead. */
 static const char *rung_of(const struct fleet_node *node)
 {
 	return node->record.aborted < RUNGS_LOST_MAX ? node->blame.rung : NULL;
 }
 
-/* How many are kept free by themselves, or are tested that nothing is found on. */
+/* Number of nodes held by themselves, or tested without findings. */
 static size_t count_busy(const struct deciding *d)
 {
 	const size_t most = d->policy->jobs.over_evict_hosts;
@@ -320,9 +322,9 @@ static size_t count_busy(const struct deciding *d)
 }
 
 /*
- * Is it kept free first, that no job starts on it while it is tested? Where there is no room for
- * one more it is tested as it is: a test that meets a job brings nothing, and does no harm.
- * So are the hosts of a job that is diagnosed: all of them at once are more than there is room for.
+ * Holds the node first, so that no job starts on it while it is tested. If there is no room for
+ * another hold it is tested anyway: a test that meets a job has no result and does no harm. The
+ * same goes for hosts of a job under diagnosis: there is no room for all of them.
  */
 static bool decide_blamed_hold(struct deciding *d, struct fleet_node *node, size_t busy)
 {
@@ -430,7 +432,7 @@ static void decide_hold(struct deciding *d, struct fleet_node *node, const char 
 	deciding_refuse(d, one, &refusal);
 }
 
-/* At most hold.at_once nodes are kept free, or tested for coverage, at once. */
+/* At most hold.at_once nodes are held, or tested for coverage, at once. */
 static void decide_coverage(struct deciding *d, size_t busy)
 {
 	size_t at_once = MAX((size_t)d->policy->hold_at_once, (size_t)1), i;
@@ -455,8 +457,8 @@ static void decide_coverage(struct deciding *d, size_t busy)
 }
 
 /*
- * Does anything ask for a test of it, or for its cordon, or is a test under way? Whether it may be
- * ordered now or not.
+ * True if anything asks for a test or a cordon of it, whether it may be ordered now or not, or if a
+ * test is under way.
  */
 static bool is_to_be_tested(const struct deciding *d, const struct fleet_node *node)
 {

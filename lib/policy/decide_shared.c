@@ -11,7 +11,7 @@
 #include "lib/policy/decide_notices.h"
 #include "lib/policy/decide_traits.h"
 
-enum { DOMAINS_ARE_FLEET = 3 }; /* so many domains at once are not domains */
+enum { DOMAINS_ARE_FLEET = 3 }; /* this many domains at once are a matter of the fleet */
 
 static void mark(struct deciding *d, const struct alike *g)
 {
@@ -31,7 +31,7 @@ static size_t *count_nodes(const struct fleet *f, bool domains)
 	return counts;
 }
 
-/* So many of `of` hosts that newly have the same are no coincidence. */
+/* This many of `of` hosts that newly have the same are no coincidence. */
 static size_t alike_of(const struct deciding *d, size_t of)
 {
 	return MAX((size_t)(d->policy->alike_percent * (double)of / 100),
@@ -39,10 +39,11 @@ static size_t alike_of(const struct deciding *d, size_t of)
 }
 
 /*
- * So many of its hosts are, some of them once; or as many have reached it as would be a shift
- * of the fleet, were they all over it: each host tells when it runs its tests next. Those of a job
- * that is told of do not count: jobs are placed in one domain where that has room, and a job that
- * is slow would be told as that, and blamed on its hosts elsewhere.
+ * A domain becomes bad as a whole if enough of its hosts are bad, some of them only once; or if as
+ * many have reached it as would be a shift of the fleet if they were all over it: each host shows
+ * it when it runs its next tests. Hosts of a job with a notice do not count: jobs are placed in one
+ * domain if it has room, so a slow job would be reported as the domain, and blamed on its hosts
+ * elsewhere.
  */
 static bool begins_wide(const struct deciding *d, const struct alike *g, size_t of)
 {
@@ -57,7 +58,7 @@ static bool stays_wide(const struct notice *notice, const struct alike *g, size_
 	return g->hosts >= ALIKE_MIN && (g->hosts * 4 >= of || g->hosts >= notice->ends_below);
 }
 
-/* Is the group what makes its domain bad as a whole? */
+/* True if the group makes its domain bad as a whole. */
 static bool is_wide(const struct deciding *d, const struct alike *g, const size_t *nodes)
 {
 	int domain = d->out->candidates[g->first].node->domain;
@@ -71,7 +72,7 @@ static bool is_wide(const struct deciding *d, const struct alike *g, const size_
 	       (notice && stays_wide(notice, g, nodes[domain + 1]));
 }
 
-/* Which domains are bad as a whole; returns how many. */
+/* Finds the domains that are bad as a whole; returns how many. */
 static size_t find_wide(const struct deciding *d, const size_t *nodes, bool *ret_wide)
 {
 	size_t i, n = 0;
@@ -110,7 +111,7 @@ static uint64_t began_us(const struct candidate *c)
 	return c->suspect ? c->finding->seen_us : c->finding->reached_us;
 }
 
-/* When each host of the group was found bad, ascending; new memory. */
+/* When each host of the group was found bad, ascending. New memory. */
 static uint64_t *times_of(const struct deciding *d, const struct alike *g, size_t *ret_n)
 {
 	uint64_t *times = xcalloc(g->hosts + 1, sizeof(*times));
@@ -142,8 +143,8 @@ static size_t beside(const struct deciding *d, const uint64_t *times, size_t n, 
 }
 
 /*
- * Half of the fleet: nobody is told apart. Fewer: those that came with so many others. One that was
- * found long before them, or long after, has its own fault.
+ * If it is half of the fleet, all are marked; if fewer, those that appeared together with enough
+ * others. One that was found long before or after them has a fault of its own.
  */
 static void mark_fleet(struct deciding *d, const struct alike *g, size_t of)
 {
@@ -186,7 +187,7 @@ static void judge_fleet_group(struct deciding *d, const struct alike *g, size_t 
 	const char *sku = names_text(&d->fleet->skus, c->node->sku);
 	CLEANUP(freep) char *key = xasprintf("%s %s", sku ? sku : "-", c->finding->check);
 	struct notice *notice = g->fatal ? NULL : decide_notices_find(d->fleet, NOTICE_FLEET, key);
-	/* A file that is wrong is wrong for half of its fleet. */
+	/* If a file is wrong, it is wrong for half of its fleet. */
 	bool by_sku_file = of >= REFERENCE_N_MIN && g->by_sku_file * 2 >= of;
 
 	if (g->hosts == 0)
@@ -242,8 +243,8 @@ static void tell_domain(struct deciding *d, const struct alike *g, size_t of)
 }
 
 /*
- * What the fleet shares begins no incident of a domain, and one that stands goes on
- * until the domain is well: whether it is bad must not hang on what was told.
+ * What the fleet shares begins no incident of a domain, but one that stands goes on until the
+ * domain is healthy: whether it is bad must not depend on what was reported.
  */
 static void tell_domains(struct deciding *d, const size_t *nodes, const bool *wide)
 {
@@ -267,7 +268,9 @@ static void tell_domains(struct deciding *d, const size_t *nodes, const bool *wi
 	}
 }
 
-/* What a good part of a domain has that is told of is its. A check that few have is another matter. */
+/*
+ * Findings in a domain with a notice are the domain's, except of checks in which few hosts are bad.
+ */
 static void mark_domains(struct deciding *d, const size_t *nodes)
 {
 	struct alike g;
@@ -293,9 +296,9 @@ static void sort(struct deciding *d, int (*order)(const void *, const void *))
 }
 
 /*
- * Not yet a domain that is bad as a whole, and no coincidence either: so many of it newly have the
- * same as breaker.alike.nodes, four times as many as elsewhere in the fleet. The others run
- * their tests within breaker.alike.per, which tells whose it is: until then nobody is blamed.
+ * A domain is not bad as a whole yet, but it is no coincidence either: as many of its hosts as
+ * breaker.alike.nodes newly have the same, four times as many as elsewhere in the fleet. The others
+ * run their tests within breaker.alike.per, which decides: until then nobody is blamed.
  */
 static bool gathers(const struct deciding *d, const struct alike *g, size_t of, size_t all,
 		    size_t all_of)
@@ -306,7 +309,7 @@ static bool gathers(const struct deciding *d, const struct alike *g, size_t of, 
 	       others * of * ALIKE_OTHERS <= g->newly * others_of;
 }
 
-/* Candidates are in order of their domains: the same check of another domain is elsewhere. */
+/* Candidates are sorted by domain: the same check of another domain is elsewhere. */
 static size_t count_newly(struct deciding *d, const char *check)
 {
 	size_t n = 0, i;
@@ -343,7 +346,7 @@ static void mark_gathering(struct deciding *d, const size_t *nodes)
 	}
 }
 
-/* They have told what they know. */
+/* Suspects are no longer needed. */
 static void drop_suspects(struct deciding *d)
 {
 	struct outcome *out = d->out;

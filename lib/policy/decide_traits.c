@@ -9,7 +9,7 @@
 #include "lib/policy/decide_notices.h"
 #include "lib/policy/fleet_jobs.h"
 
-/* There are many jobs, and small ones: fewer of one are bad by chance. */
+/* There are many jobs, and small ones: some have a smaller share of bad hosts by chance. */
 enum { JOB_SHARE = 50 };
 
 bool decide_traits_has(const struct fleet_node *node, const struct finding *finding, int kind,
@@ -35,7 +35,9 @@ void decide_traits_count(const struct fleet_node *node, const struct finding *fi
 		counts_of[node->settings[i]]++;
 }
 
-/* What the key of a notice says beyond SKU and check of the candidate; NULL: it is of others. */
+/*
+ * The trait in the key of a notice about the candidate's SKU and check; NULL: it is about others.
+ */
 static const char *trait_in(const struct notice *notice, const struct candidate *c, const char *sku)
 {
 	const size_t of_sku = strlen(sku), of_check = strlen(c->finding->check);
@@ -49,7 +51,7 @@ static const char *trait_in(const struct notice *notice, const struct candidate 
 		       : NULL;
 }
 
-/* By which kind of notice; 0: by none. */
+/* The kind of notice that explains it; 0: none. */
 static int explained_by(const struct deciding *d, const struct candidate *c)
 {
 	const struct fleet *f = d->fleet;
@@ -81,7 +83,7 @@ void decide_traits_explain(struct deciding *d)
 	}
 }
 
-/* ---- what only those with one setting have, or those of one job ---------------- */
+/* ---- what only hosts with one setting, or of one job, have --------------------- */
 
 struct trait_search {
 	const struct alike *group;
@@ -90,7 +92,7 @@ struct trait_search {
 	size_t *bad, *of; /* hosts by trait; owned */
 	size_t hosts;	  /* of the group */
 	size_t all;	  /* of the SKU */
-	const bool *wide; /* domains that are bad as a whole: not looked at */
+	const bool *wide; /* domains that are bad as a whole: ignored */
 };
 
 static void trait_search_release(struct trait_search *s)
@@ -99,7 +101,7 @@ static void trait_search_release(struct trait_search *s)
 	free(s->of);
 }
 
-/* What its domain has as a whole is no other cause. */
+/* What its domain has as a whole needs no other cause. */
 static bool is_elsewhere(const struct trait_search *s, const struct fleet_node *node)
 {
 	return node->domain != NAME_NONE && s->wide[node->domain];
@@ -130,7 +132,7 @@ static void count_hosts(struct deciding *d, struct trait_search *s)
 	}
 }
 
-/* Hardly any host without it is bad; and it is not just the SKU. */
+/* Hardly any host without it is bad, and it is not just the SKU. */
 static bool is_rare_elsewhere(const struct trait_search *s, size_t trait)
 {
 	const size_t bad = s->bad[trait], of = s->of[trait], others = s->hosts - bad;
@@ -138,7 +140,7 @@ static bool is_rare_elsewhere(const struct trait_search *s, size_t trait)
 	return of * 2 <= s->all && others * of * ALIKE_OTHERS <= bad * (s->all - of);
 }
 
-/* Many of those that have it are bad, and hardly any that has not. */
+/* Many of those that have it are bad, and hardly any of the others. */
 static bool explains(const struct trait_search *s, size_t trait)
 {
 	const size_t share = s->kind == NOTICE_JOB ? JOB_SHARE : ALIKE_SHARE;
@@ -148,8 +150,8 @@ static bool explains(const struct trait_search *s, size_t trait)
 }
 
 /*
- * Are its neighbors without it well? A rack that becomes bad is one of its jobs at first: what is
- * near tells them apart.
+ * True if its neighbors without it are well. When a rack goes bad, it first looks like one of its
+ * jobs: the neighbors show which it is.
  */
 static bool is_not_the_place(struct deciding *d, const struct trait_search *s, size_t trait)
 {
@@ -229,9 +231,9 @@ static void tell_trait(struct deciding *d, const struct trait_search *s, size_t 
 }
 
 /*
- * Fewer than half of a job's hosts are bad, newly, and four times as many as elsewhere: the others
- * run their tests within breaker.alike.per, which tells whether it is the job. A host that is
- * tested at once would be cordoned for it before they have.
+ * Fewer than half of a job's hosts are newly bad, but four times as many as elsewhere: the others
+ * run their tests within breaker.alike.per, which decides whether it is the job. A host that is
+ * tested at once would be cordoned for it before that.
  */
 static void gather_jobs(struct deciding *d, const struct trait_search *s)
 {
@@ -260,7 +262,7 @@ static void gather_jobs(struct deciding *d, const struct trait_search *s)
 	}
 }
 
-/* The one that explains most; of one that was told before the notice stands while half is bad. */
+/* The one that explains most; an existing notice stands while half of the hosts are bad. */
 static void judge_traits_of(struct deciding *d, const struct alike *g, int kind, const bool *wide)
 {
 	const struct names *names = kind == NOTICE_JOB ? &d->fleet->jobs : &d->fleet->settings;

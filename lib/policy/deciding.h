@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One call of policy_decide() while it lasts: what its passes decide by, and how they say it. */
+/* State of one call of policy_decide(): what its passes decide on, and how they report it. */
 #pragma once
 
 #include "lib/policy/decide.h"
@@ -12,13 +12,13 @@ struct deciding {
 	struct outcome *out;
 };
 
-/* One more item; its texts are of the outcome's pool. */
+/* Adds an item; its texts are in the outcome's pool. */
 struct decision *deciding_add(struct deciding *d, struct fleet_node *node, int action);
 
-/* It is not to be carried out; the refusal is copied, and when it ends by itself it is decided again. */
+/* Marks it as refused; copies the refusal. If that ends with time, it is decided again then. */
 void deciding_refuse(struct deciding *d, struct decision *one, const struct refusal *refusal);
 
-/* A state changes by itself. */
+/* Records a state that changes without an effect. */
 void deciding_step(struct deciding *d, struct fleet_node *node, int event, const char *why,
 		   const char *evidence);
 
@@ -26,11 +26,11 @@ void deciding_open(struct deciding *d, int cause, const char *sentence);
 
 char *deciding_text(struct deciding *d, const char *fmt, ...) PRINTF(2, 3);
 
-/* "incident 17", or "" of a finding without one. */
+/* "incident 17", or "" for a finding without one. */
 const char *deciding_incident(struct deciding *d, const struct finding *finding);
 
-/* Is `then_us` at least `age_us` ago? A stamp of 0 is. */
+/* True if `then_us` is at least `age_us` ago, or 0. */
 bool deciding_past(uint64_t now_us, uint64_t then_us, uint64_t age_us);
 
-/* The same of now, of what is decided when it is so: else the outcome says when that is. */
+/* The same for now; if false, the outcome asks for a new decision when it becomes true. */
 bool deciding_reached(const struct deciding *d, uint64_t then_us, uint64_t age_us);

@@ -15,7 +15,7 @@ static int compare(const struct denial *d, const char *signature, const char *no
 	return order != 0 ? order : strcmp(d->node, node);
 }
 
-/* Where the pair is, or belongs. */
+/* The position of the pair, or where it belongs. */
 static size_t place_of(const struct denials *d, const char *signature, const char *node)
 {
 	size_t low = 0, high = d->n;

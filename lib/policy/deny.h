@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The deny budget: everything short of a cordon that keeps work off a node
- * (a refused admission, a Slurm drain, a hold, a start-up taint that stays) for one
- * signature on many hosts. Past `budget.deny` of the policy, which is the larger of
- * its percent of the fleet and its nodes, within `per`, the answer is
- * degraded instead of bad: a wrong file must not stop a fleet. Pure.
+ * The deny budget: limits everything short of a cordon that keeps work off nodes (refused
+ * admissions, Slurm drains, holds, start-up taints that stay) for the same signature on many hosts.
+ * Above `budget.deny` of the policy, the larger of its percent of the fleet and its nodes, within
+ * `per`, the answer is degraded instead of bad: a wrong file must not stop a fleet. Pure.
  */
 #pragma once
 
@@ -22,10 +21,10 @@ enum {
 
 struct denial {
 	char *signature, *node;
-	uint64_t at_us; /* the last time */
+	uint64_t at_us; /* most recent */
 };
 
-/* A zeroed one is empty. */
+/* Zeroed: empty. */
 struct denials {
 	struct denial *items; /* by signature, then node */
 	size_t n, room;
@@ -33,19 +32,19 @@ struct denials {
 
 struct deny_question {
 	const char *node;
-	const char *signature; /* as "gemm.rate sku": the check and what it was held against */
+	const char *signature; /* as "gemm.rate sku": the check and its reference */
 };
 
 struct deny_answer {
 	bool denied; /* false: fail open, answer degraded */
-	bool alarm;  /* it is over the budget */
+	bool alarm;  /* over the budget */
 	uint64_t used, limit;
-	char sentence[DENY_TEXT_SIZE]; /* when over: which, how many, what would allow it */
+	char sentence[DENY_TEXT_SIZE]; /* if over: which, how many, what would allow it */
 };
 
 /*
- * May work be kept off a node of a fleet of `nodes`? What is denied is counted;
- * a node that is counted already takes nothing more.
+ * May work be kept off a node, in a fleet of `nodes`? A denial is counted; a node that is already
+ * counted takes nothing more.
  */
 void deny_ask(struct denials *d, const struct policy *policy, size_t nodes,
 	      const struct deny_question *question, uint64_t now_us, struct deny_answer *ret);

@@ -21,7 +21,7 @@ static bool draws(const struct diagnosis_host *host, uint64_t now_us)
 	       (host->under_way || now_us < host->asked_us + JOB_JUDGE_GRACE_US);
 }
 
-/* Is it one of ours, that counts as such? */
+/* True if it is one of our hosts that were asked. */
 static bool is_asked(const struct diagnosis_input *in, const char *name)
 {
 	size_t i;
@@ -34,7 +34,7 @@ static bool is_asked(const struct diagnosis_input *in, const char *name)
 }
 
 struct use {
-	uint64_t all, domain, last_us; /* `last_us`: the last of the domain began */
+	uint64_t all, domain, last_us; /* `last_us`: start of the last one in the domain */
 };
 
 static void count_load(struct use *use, bool same, uint64_t since_us)
@@ -45,7 +45,7 @@ static void count_load(struct use *use, bool same, uint64_t since_us)
 		use->last_us = MAX(use->last_us, since_us);
 }
 
-/* What is tested now, and will be by this step, as far as it is in the way of the host `place`. */
+/* What is being tested, or will be after this step, as far as it limits the host `place`. */
 static struct use use_of(const struct diagnosis_input *in, const struct diagnosis_step *step,
 			 size_t place, uint64_t now_us)
 {
@@ -86,7 +86,7 @@ static bool may_ask(const struct diagnosis_input *in, const struct diagnosis_ste
 				  (use.last_us == 0 || now_us >= use.last_us + JOB_JUDGE_APART_US)));
 }
 
-/* --- what came of it --- */
+/* --- results --- */
 
 static int verdict_of(const struct diagnosis_input *in, const struct diagnosis_host *host)
 {
@@ -149,7 +149,7 @@ size_t diagnosis_rounds(size_t n)
 
 /* --- words --- */
 
-/* Of which hosts? */
+/* Chooses hosts. */
 typedef bool chosen_fn(const struct diagnosis_input *in, const struct diagnosis_step *step,
 		       size_t place);
 
@@ -197,7 +197,7 @@ static char *names_of(const struct diagnosis_input *in, const struct diagnosis_s
 	return words;
 }
 
-/* What would tell, a clause; NULL: nothing is left to be told. New memory. */
+/* What would be needed, a clause; NULL: nothing is missing. New memory. */
 static char *missing_of(const struct diagnosis_input *in, const struct diagnosis_step *step)
 {
 	CLEANUP(freep) char *tests = names_of(in, step, has_no_test);

@@ -11,7 +11,7 @@
 #include "lib/policy/fleet_jobs.h"
 #include "lib/report/report.h"
 
-enum { SETTING_LENGTH_MAX = 200 }; /* a longer one is not compared */
+enum { SETTING_LENGTH_MAX = 200 }; /* longer ones are not compared */
 
 /* --- parts: which serial was cordoned for, and when --- */
 
@@ -96,7 +96,7 @@ unsigned fleet_repeats(const struct fleet_node *node, uint64_t since_us)
 
 /* --- nodes --- */
 
-/* Where the node is, or belongs. */
+/* The position of the node, or where it belongs. */
 static size_t place_of(const struct fleet *f, const char *name)
 {
 	size_t low = 0, high = f->n;
@@ -264,7 +264,7 @@ void fleet_set_sku(struct fleet *f, struct fleet_node *node, const char *sku)
 	set_name(&f->skus, &node->sku, sku);
 }
 
-/* The numbers of the first texts, at most `max`, new memory; how many. */
+/* Holds the first texts, at most `max`; returns how many. Their numbers are in new memory. */
 static size_t hold_all(struct names *names, const char *const *texts, size_t n, size_t max,
 		       int **ret)
 {
@@ -348,7 +348,7 @@ void fleet_set_env(struct fleet *f, struct fleet_node *node, const json_t *env)
 	const char *key;
 	size_t n = 0;
 
-	/* They seldom change, and each report brings them. */
+	/* They rarely change, but come with each report. */
 	if (node->settings_sum == sum)
 		return;
 	json_object_foreach(all, key, value)
@@ -376,7 +376,7 @@ static size_t *count_settings(const struct fleet *f, int sku)
 	return counts;
 }
 
-/* Has more than half of them another value of this setting's key? */
+/* True if more than half of them have another value for this setting's key. */
 static bool is_outvoted(const struct fleet *f, const size_t *counts, int setting)
 {
 	const char *text = names_text(&f->settings, setting);
@@ -434,7 +434,7 @@ struct finding *fleet_finding(const struct fleet_node *node, const char *check, 
 	return finding && finding_order(finding, check, subject) == 0 ? finding : NULL;
 }
 
-/* The least of its findings, for one that is fatal; all stay when all are. */
+/* Removes the least severe finding to make room for a fatal one; none if all are fatal. */
 static void make_room(struct fleet_node *node)
 {
 	struct finding *finding, *least = NULL;
@@ -502,7 +502,7 @@ struct finding *fleet_note(struct fleet *f UNUSED, struct fleet_node *node,
 	if (news->severity != SEVERITY_FATAL)
 		finding->fatal_us = 0;
 	else if (finding->fatal_us == 0)
-		/* One that nobody knew here, as after a restart, is as old as it is said to be. */
+		/* New here, as after a restart: as old as the caller says. */
 		finding->fatal_us = finding->seen_us == 0 && news->since_us ? news->since_us
 									    : news->seen_us;
 	finding->source = news->source;

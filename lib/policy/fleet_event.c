@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens to a node: by itself, by assayctl and by hand, all through one door. */
+/* What happens to a node, automatically, by assayctl or by hand, all goes through here. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -12,18 +12,18 @@
 /* What an event does to the node besides its state; bits. */
 enum {
 	DO_TAKE = 1,	 /* our cordon is set */
-	DO_CLEAN = 2,	 /* our cordon and all that went with it is over */
-	DO_DROP = 4,	 /* what was found was about something that is gone */
+	DO_CLEAN = 2,	 /* our cordon is over, with all that belongs to it */
+	DO_DROP = 4,	 /* findings were about something that is gone */
 	DO_OVERRIDE = 8, /* no cordon until ... */
 	DO_SILENCE = 16,
 	DO_HOLD = 32,
 	DO_UNHOLD = 64,
 	DO_ORDER = 128,	  /* a test is under way */
-	DO_FORGET = 256,  /* another machine: no orders about the old one hold */
-	DO_RECOUNT = 512, /* passes are counted from here */
-	DO_ASKED = 1024,  /* its jobs were told to leave */
-	DO_DRAIN = 2048,  /* its jobs are evicted from now on */
-	DO_DRAINED = 4096 /* ... no more */
+	DO_FORGET = 256,  /* another machine: orders about the old one no longer hold */
+	DO_RECOUNT = 512, /* start counting passes again */
+	DO_ASKED = 1024,  /* its jobs were asked to leave */
+	DO_DRAIN = 2048,  /* eviction of its jobs begins */
+	DO_DRAINED = 4096 /* ... ends */
 };
 
 static const unsigned effects[LIFE_EVENTS] = {
@@ -46,7 +46,7 @@ static const unsigned effects[LIFE_EVENTS] = {
 	[EVENT_UNHOLD] = DO_UNHOLD,
 };
 
-/* Its time is over: policy_decide() lifts it, for that is an effect. */
+/* Lets the hold expire; policy_decide() lifts it, since that is an effect. */
 static void end_hold(struct fleet_node *node, uint64_t now_us)
 {
 	if (node->out & OUT_HOLD)
@@ -59,7 +59,7 @@ static void unhold(struct fleet_node *node)
 	node->record.hold_until_us = 0;
 }
 
-/* The one end of every cordon. */
+/* The common end of every cordon. */
 static void clean_up(struct fleet_node *node, uint64_t now_us)
 {
 	struct node_record *record = &node->record;
@@ -132,7 +132,7 @@ static void apply(struct fleet *f, struct fleet_node *node, const struct fleet_c
 	if (effect & DO_FORGET) {
 		record->override_us = record->override_until_us = 0;
 		record->silence_until_us = 0;
-		/* The cluster has it still: it takes its room of the budgets until it is lifted. */
+		/* The cluster still has it: it takes room in the budgets until it is lifted. */
 		end_hold(node, now_us);
 		node->parts[0]->n_cordons = 0;
 		node->n_parts = 1;
@@ -191,7 +191,7 @@ bool fleet_is_born_part(const struct finding *finding)
 	       family_find(finding->check, NULL)->compared;
 }
 
-/* What one pass says of a pair, or of something that is there or not, two say of a value. */
+/* One pass is enough for a pair, or for something that is present or not; a value needs more. */
 static unsigned passes_that_end(const struct finding *finding)
 {
 	return family_find(finding->check, NULL)->compared && !finding_is_pair(finding)
@@ -210,7 +210,7 @@ static bool tested_finding(struct fleet *f, struct fleet_node *node, const struc
 	free(finding->partner);
 	finding->partner = xstrdup(test->partner);
 	if (test->outcome == TEST_FAILED) {
-		/* It found again what always was so, and nothing of what it was to show. */
+		/* It found what was always there, and nothing that it was to show. */
 		if (fleet_is_born_part(finding))
 			return false;
 		if (!finding_is_pair(finding) || test->partner_good)
@@ -251,10 +251,12 @@ static bool is_last_test(const struct fleet_node *node, const struct fleet_test 
 
 bool fleet_tested(struct fleet *f, struct fleet_node *node, const struct fleet_test *test)
 {
-	/* What a job suffers from was shown: it is tested again, or taken out, with no job on it.
-	 * So is one that passed a rung that is not the last, and an end of a link that passed by
+	/*
+	 * The problem of a job was shown: the host is tested again or taken out, without jobs. The
+	 * same if it passed a rung that is not the last, or is an end of a link that passed by
 	 * itself: pairs with others are next. A group is held until the job says of each of its
-	 * hosts that it is cleared. */
+	 * hosts that it is cleared.
+	 */
 	const bool goes_on = test->outcome == TEST_FAILED || node->blame.group ||
 			     (test->outcome == TEST_PASSED && !is_last_test(node, test));
 

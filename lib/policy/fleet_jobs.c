@@ -29,7 +29,7 @@ static struct fleet_ran *oldest(const struct fleet_node *node)
 	return found;
 }
 
-/* Takes the hold of the job's name. */
+/* Takes over the reference to the job's name. */
 static void add(struct fleet *f, struct fleet_node *node, const struct fleet_ran *ran)
 {
 	struct fleet_ran *place;
@@ -67,7 +67,7 @@ void fleet_jobs_note(struct fleet *f, struct fleet_node *node, uint64_t now_us)
 		const uint64_t now[] = { now_us, now_us };
 		struct fleet_ran *known = find(node, node->jobs[i]);
 
-		/* Each decision asks this of each host: without a search for the name. */
+		/* Each decision does this for each host, so it avoids looking up the name. */
 		if (known)
 			known->last_us = MAX(known->last_us, now_us);
 		else

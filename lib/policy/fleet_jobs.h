@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which jobs ran on a host lately, and when as far as it is known. What a host was low in while it
- * was one of a job may be the job's doing, also once it is out of service, and so has no job any
- * more: what runs now alone does not tell.
+ * Which jobs ran on a host recently, and when, as far as known. A bad result from the time when a
+ * host ran a job may be the job's doing, even after the host has left service and has no jobs: what
+ * runs now is not enough to know.
  *
- * Two sources, none of which knows all: what runs by the cluster, which is asked now and then
- * (fleet_set_jobs()), and what a host says of its own processes (controller/store/
- * store_placements.h). A job is what both call it; called otherwise it is two. Pure.
+ * There are two sources, both incomplete: what the cluster says is running, asked from time to time
+ * (fleet_set_jobs()), and what hosts say of their own processes
+ * (controller/store/store_placements.h). A job is identified by the name that both use; under two
+ * names it is two jobs. Pure.
  */
 #pragma once
 
@@ -20,30 +21,34 @@ struct finding;
 struct fleet;
 struct fleet_node;
 
-enum { FLEET_RAN_MAX = 128 }; /* of one node: the one that ran last longest ago makes room */
+enum { FLEET_RAN_MAX = 128 }; /* per node; the one that ended longest ago is dropped */
 
-/* So long after it was there last a job is no longer known to have been. */
+/* A job that was last there longer ago than this is forgotten. */
 #define FLEET_RAN_LATELY_US USEC_PER_DAY
 
-/* By so much the times are off: the cluster is asked after something was found, and hosts speak of
- * their processes each ten minutes. */
+/*
+ * Tolerance of the times: the cluster is asked after something was found, and hosts report their
+ * processes every ten minutes.
+ */
 #define FLEET_RAN_SLACK_US (15 * USEC_PER_MIN)
 
 struct fleet_ran {
-	int job;		   /* of fleet.jobs, held */
-	uint64_t from_us, last_us; /* it was there first, and last */
+	int job;		   /* of fleet.jobs; holds a reference */
+	uint64_t from_us, last_us; /* first and last seen there */
 };
 
-/* The job ran on the node from when to when; what is known of it already becomes longer. */
+/* The job ran on the node in this span; extends what is already known. */
 void fleet_jobs_ran(struct fleet *f, struct fleet_node *node, const char *job,
 		    const uint64_t span_us[static 2]);
 
-/* Those that run now by the cluster do; what was there longer ago than lately is forgotten. */
+/* Extends the jobs that run now according to the cluster; drops those that ended too long ago. */
 void fleet_jobs_note(struct fleet *f, struct fleet_node *node, uint64_t now_us);
 
-/* Did the job, a number of fleet.jobs, run on the node lately; and if `finding` is not NULL, while
- * that was bad? */
+/*
+ * True if the job, a number of fleet.jobs, ran on the node recently; with `finding`, while that was
+ * bad.
+ */
 bool fleet_jobs_has(const struct fleet_node *node, int job, const struct finding *finding);
 
-/* For fleet.c: nothing is known. */
+/* For fleet.c: forgets everything. */
 void fleet_jobs_release(struct fleet *f, struct fleet_node *node);

@@ -17,7 +17,7 @@ uint64_t hung_limit_us(const struct hung *h, bool sure)
 	return sure ? HUNG_SURE_US : MAX(HUNG_FLOOR_US, HUNG_PAUSES * h->pause_us);
 }
 
-/* It goes on: what it took was a pause, unless it may as well have been ended from outside. */
+/* It moves again: the time was a pause, unless somebody may have ended it from outside. */
 static void go_on(struct hung *h, bool by_itself)
 {
 	if (h->still_us && by_itself)
@@ -35,7 +35,7 @@ enum hung_state hung_judge(struct hung *h, const struct hung_sight *sight, uint6
 
 	if (moved || silent)
 		go_on(h, moved || h->state != HUNG_HUNG);
-	/* What was said to stand still before the last move says nothing of now. */
+	/* A standstill reported before the last move says nothing about now. */
 	if (silent || (sight->moved_us && sight->moved_us >= sight->heard_us))
 		return h->state;
 	h->heard_us = sight->heard_us;
@@ -43,7 +43,7 @@ enum hung_state hung_judge(struct hung *h, const struct hung_sight *sight, uint6
 	if (h->state == HUNG_HUNG)
 		return h->state;
 	h->state = HUNG_QUIET;
-	/* What nobody has said since may have moved. */
+	/* It may have moved since the last report. */
 	if (since(h->still_us, sight->heard_us) >= hung_limit_us(h, sight->sure) &&
 	    (sight->sure || !sight->traffic))
 		h->state = HUNG_HUNG;

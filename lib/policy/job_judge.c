@@ -6,13 +6,13 @@
 #include "lib/base/xalloc.h"
 #include "lib/policy/fleet.h"
 
-/* What the functions of this file share. */
+/* Shared by the functions of this file. */
 struct judging {
 	const struct policy *policy;
 	const struct job_judge_input *in;
 	uint64_t now_us;
 	struct job_judge_result *ret;
-	uint64_t tested; /* hosts of the job that are tested, or will be by this answer */
+	uint64_t tested; /* hosts of the job being tested, or by this answer */
 	bool begun;	 /* a ladder of the job is under way: no new investigation */
 };
 
@@ -37,7 +37,7 @@ bool job_judge_is_group(const struct policy *policy, const struct suspicion_foun
 
 /* ---- evidence ----------------------------------------------------------------- */
 
-/* How many failures that lie apart there are, and when the last of these was; 0: there is none. */
+/* The number of failures far enough apart; `ret_last_us`: the last of these, 0: none. */
 static unsigned count_apart(const struct job_judge_failure *f, uint64_t since_us, uint64_t apart_us,
 			    uint64_t *ret_last_us)
 {
@@ -81,7 +81,7 @@ static bool shows(const struct job_judge_host *host, int class, const char *chec
 	return host->group ? blame_shows_group(class, check) : blame_shows(class, check);
 }
 
-/* Does it show that the host is what the suspect says? */
+/* True if it proves what the suspicion says of the host. */
 static bool is_proof(const struct judging *j, const struct suspicion_found *suspect,
 		     const struct job_judge_host *host, const struct job_judge_failure *f)
 {
@@ -96,7 +96,7 @@ static bool is_proof(const struct judging *j, const struct suspicion_found *susp
 		       j->policy->retest_times;
 }
 
-/* The worst there is. `ret_check` becomes the check that says so, or NULL. */
+/* The worst evidence. `ret_check` receives the check that shows it, or NULL. */
 static int evidence_of(const struct judging *j, const struct suspicion_found *suspect,
 		       const struct job_judge_host *host, const char **ret_check)
 {
@@ -151,7 +151,7 @@ static int limit_of(const struct suspicion_found *suspect, const struct job_judg
 	return suspect->coarse ? LIMIT_COARSE : LIMIT_NONE;
 }
 
-/* ---- how far tests go --------------------------------------------------------- */
+/* ---- limits of testing -------------------------------------------------------- */
 
 static bool is_running(const struct job_judge_host *host)
 {
@@ -164,7 +164,7 @@ static bool is_running(const struct job_judge_host *host)
 	return false;
 }
 
-/* Those of a rack that are tested now, and when the last of them began. */
+/* Hosts of a rack that are being tested, and when the last of them started. */
 struct domain_use {
 	uint64_t n, last_us;
 };
@@ -180,7 +180,7 @@ static const struct job_judge_load *find_load(const struct job_judge_input *in, 
 	return NULL;
 }
 
-/* Hosts of the job whose tests are under way, and those that begin by this answer. */
+/* Adds hosts of the job whose tests are under way, or begin by this answer. */
 static void add_own(const struct judging *j, const char *domain, struct domain_use *use)
 {
 	size_t i;
@@ -203,7 +203,7 @@ static void add_own(const struct judging *j, const char *domain, struct domain_u
 	}
 }
 
-/* Where nothing is done nothing draws power. */
+/* If nothing is carried out, nothing draws power. */
 static const char *why_rack_waits(const struct judging *j, const struct job_judge_host *host)
 {
 	struct domain_use use = { 0 };
@@ -233,7 +233,7 @@ static bool is_given_up(const struct judging *j, const struct job_judge_host *ho
 	return host->waits_us > 0 && j->now_us >= host->waits_us + j->policy->jobs.busy_limit_us;
 }
 
-/* Why others are tested before it, or NULL. */
+/* Why others are tested first, or NULL. */
 static const char *why_queued(const struct judging *j, const struct job_judge_host *host)
 {
 	const struct policy_jobs *jobs = &j->policy->jobs;
@@ -260,7 +260,7 @@ static const char *why_not_tested(const struct judging *j, const struct job_judg
 	return NULL;
 }
 
-/* Is it among the tested by an item before this one, or was it before? */
+/* True if it is being tested, or an earlier item tests it. */
 static bool is_tested(const struct judging *j, const struct job_judge_host *host)
 {
 	size_t i;
@@ -276,7 +276,7 @@ static bool is_tested(const struct judging *j, const struct job_judge_host *host
 	return false;
 }
 
-/* Returns why, or NULL when the probe stands. */
+/* Returns the reason against a probe, or NULL if it stands. */
 static const char *allow_probe(struct judging *j, struct job_judge_item *item)
 {
 	const char *why;
@@ -307,7 +307,7 @@ static const char *allow_probe(struct judging *j, struct job_judge_item *item)
 
 /* ---- one host ----------------------------------------------------------------- */
 
-/* What would tell, where all tests of a suspect did not. New memory. */
+/* What would be needed if all tests of a suspect left it open. New memory. */
 static char *tells_of(const struct job_judge_item *item)
 {
 	const int class = item->suspect->class;
@@ -331,7 +331,7 @@ char *job_judge_slow_words(const struct job_judge_item *item)
 				   item->host->speed, item->host->low);
 }
 
-/* What a person is told besides the reason, or "". New memory. */
+/* What to report besides the reason, or "". New memory. */
 static char *more_of(const struct judging *j, const struct job_judge_item *item)
 {
 	CLEANUP(freep) char *slow = job_judge_slow_words(item);
@@ -368,7 +368,7 @@ static bool is_acquitted(const struct judging *j, const struct job_judge_host *h
 	return host->acquitted_us > 0 && j->now_us < host->acquitted_us + j->policy->jobs.acquit_us;
 }
 
-/* Jobs that know nothing of each other say so, and tests do not find it. */
+/* Independent jobs accuse it, and tests find nothing. */
 static bool is_accused(const struct judging *j, const struct job_judge_item *item)
 {
 	return item->suspect->counts == BLAME_K_OF_N && item->action != BLAME_EVICT &&
@@ -377,8 +377,8 @@ static bool is_accused(const struct judging *j, const struct job_judge_item *ite
 }
 
 /*
- * A class whose predictions did not hold asks for tests and takes nobody out: what they find goes
- * by the usual rules. A fatal finding stands by itself.
+ * A class whose predictions were wrong may ask for tests but evicts nobody: their results follow
+ * the usual rules. A fatal finding stands by itself.
  */
 static const char *distrust(const struct judging *j, struct job_judge_item *item)
 {
@@ -392,9 +392,9 @@ static const char *distrust(const struct judging *j, struct job_judge_item *item
 }
 
 /*
- * Whom K of N blame and who is known to be as slow as that is told at once: he may be busy until
- * the windows clear him, and tests that passed before this was known acquitted him of nothing. Who
- * is set up otherwise may be slow for that, or beside it.
+ * A host that K of N windows blame, and that is known to be that slow, is reported at once: it may
+ * be busy until the windows clear it, and tests that passed before this was known did not acquit
+ * it. If its settings differ, it may be slow because of them, or in addition.
  */
 static bool is_slow(const struct job_judge_item *item)
 {
@@ -408,7 +408,7 @@ static bool is_slow(const struct job_judge_item *item)
 	       (item->incident == BLAME_QUIET || item->incident == BLAME_SET_UP);
 }
 
-/* What its windows say of it holds until then. */
+/* Until when the suspicion of its windows holds. */
 static uint64_t blamed_until(const struct policy *policy, const struct suspicion_found *suspect)
 {
 	return MAX(suspect->until_us + policy->jobs.fresh_us, suspect->kept_us);
@@ -434,7 +434,7 @@ static void judge_host(struct judging *j, const struct suspicion_found *suspect,
 	item->action = d.action;
 	item->incident = d.incident;
 	item->again = d.again;
-	/* What is found on it by itself stands whatever the job was told. */
+	/* Findings on the host itself stand whatever became of the job's suspicion. */
 	if (is_acquitted(j, host) && item->evidence != EVIDENCE_FATAL) {
 		item->action = BLAME_WATCH;
 		item->incident = BLAME_QUIET;
@@ -506,7 +506,7 @@ static void count_tested(struct judging *j)
 	}
 }
 
-/* What the class of the newest window asks for when no host is looked at. */
+/* What the class of the newest window asks for when no host is considered. */
 static struct blame_decision decide_job(const struct job_judge_input *in)
 {
 	const struct blame_input input = { .class = in->class,
@@ -518,7 +518,7 @@ static struct blame_decision decide_job(const struct job_judge_input *in)
 	return blame_decide(&input);
 }
 
-/* The hardest of the hosts says it, the first of equals; an owner is told before a host is watched. */
+/* From the most severe host, the first of equals; notifying an owner ranks above watching. */
 static void sum_up(struct judging *j)
 {
 	struct job_judge_result *ret = j->ret;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files that people write for the judges, read and decoded: the shell
- * around the pure decoders of lib/judge. "FILE: path.to.key: what" and -EINVAL
- * for a bad one; the errno of reading it otherwise.
+ * Reads and decodes the files that people write for the judges: the shell around the pure decoders
+ * of lib/judge. Returns -EINVAL with "FILE: path.to.key: what" for an invalid file, or the errno of
+ * reading it.
  */
 #pragma once
 

@@ -49,7 +49,7 @@ const char *const life_event_names[] = {
 #define UNDO_RELEASE "assayctl cordon NODE --reason REASON"
 #define UNDO_DRAIN "nothing: pods were evicted; their jobs start elsewhere"
 
-/* Where it was is where it stays. */
+/* Stay in the same state. */
 enum { SAME = -2 };
 
 static const struct life_row {
@@ -71,7 +71,7 @@ static const struct life_row {
 	{ AT(LIFE_CORDONED) | AT(LIFE_STICKY), EVENT_DRAIN_FAILED, SAME, UNDO_DRAIN },
 	{ HELD, EVENT_REPAIR_BEGUN, LIFE_IN_REPAIR, "assayctl repair-done NODE" },
 	{ HELD, EVENT_REPAIR_DONE, LIFE_VERIFYING, UNDO_CORDON },
-	/* A part that was taken out for good, a cable that was changed while jobs ran elsewhere. */
+	/* A part that was removed for good, a cable that was changed while jobs ran elsewhere. */
 	{ AT(LIFE_HEALTHY) | AT(LIFE_SUSPECTED) | AT(LIFE_RELEASED), EVENT_REPAIR_DONE,
 	  LIFE_HEALTHY, "whatever is still wrong will be found again" },
 	{ AT(LIFE_CORDONED) | AT(LIFE_DRAINED), EVENT_VERIFY, LIFE_VERIFYING, UNDO_CORDON },
@@ -111,7 +111,7 @@ int life_next(int state, int event)
 	return row->to == SAME ? state : row->to;
 }
 
-/* What a person began, or must look at first, only a person ends. */
+/* What a person began, or must look at first, only a person may end. */
 static bool needs_person(const struct life *life, int event)
 {
 	bool ends = event == EVENT_RELEASED || event == EVENT_VERIFY || event == EVENT_REPAIR_DONE;

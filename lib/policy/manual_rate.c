@@ -11,7 +11,7 @@
 #include "lib/policy/budget.h"
 #include "lib/policy/policy.h"
 
-/* A stamp from the future (the clock was set back) counts until that time is over. */
+/* A timestamp in the future (the clock was set back) counts until that time is over. */
 static bool within(const struct manual_stamp *s, uint64_t now_us, uint64_t per_us)
 {
 	return s->account && (s->at_us > now_us || now_us - s->at_us < per_us);
@@ -44,7 +44,7 @@ uint64_t manual_rate_limit(const struct policy *policy)
 	return MIN(policy->manual_cordons, (uint64_t)MANUAL_RATE_MAX);
 }
 
-/* When the oldest of those that count no longer does; they are in the ring in their order. */
+/* When the oldest of those that count stops counting; the ring is in their order. */
 static uint64_t free_at(const struct manual_rate *m, const char *account, uint64_t now_us,
 			uint64_t per_us)
 {

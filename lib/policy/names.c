@@ -9,7 +9,7 @@
 struct name {
 	char *text; /* NULL: free */
 	int number;
-	int next; /* of the free ones, as `spare` */
+	int next; /* next free one, as `spare` */
 	unsigned holders;
 };
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names as small numbers, so that counting by rack or by job is an array and
- * not a search. A number belongs to its name while anyone holds it and is then
- * given to another name. Pure.
+ * Names as small numbers, so that counting by rack or job uses an array instead of a search. A
+ * number belongs to its name while anyone holds it, and is then reused. Pure.
  */
 #pragma once
 
@@ -15,20 +14,20 @@ enum { NAME_NONE = -1 };
 struct name;
 
 struct names {
-	struct name **items; /* by number; those that nobody holds are free */
+	struct name **items; /* by number; unused ones are free */
 	size_t n;	     /* numbers ever given: every number is below it */
 	size_t room;
 	void *tree; /* of struct name, by text */
 	int spare;  /* the first free number, plus one; 0: none */
 };
 
-/* The number of `text`, held once more; NAME_NONE for NULL. */
+/* Adds a reference to `text` and returns its number; NAME_NONE for NULL. */
 int names_hold(struct names *names, const char *text);
 
-/* Held once less; NAME_NONE is nothing. */
+/* Drops a reference; ignores NAME_NONE. */
 void names_drop(struct names *names, int number);
 
-/* The number of a text that someone holds, or NAME_NONE. */
+/* The number of a text that is held, or NAME_NONE. */
 int names_find(const struct names *names, const char *text);
 
 /* Borrowed; NULL for NAME_NONE. */

@@ -38,14 +38,14 @@ void pair_rungs_read(const struct pair_rungs_rate *rates, size_t n, struct pair_
 	}
 }
 
-/* --- what it says --- */
+/* --- conclusions --- */
 
 static size_t hosts_of(const struct pair_rungs *in)
 {
 	return in->n_ends + in->n_thirds;
 }
 
-/* With how many hosts from `first` on is it so? `but`: this one is not counted. */
+/* The number of hosts from `first` on with which it has this kind of pair, except `but`. */
 static size_t count(const struct pair_rungs *in, size_t host, int pair, size_t first, size_t but)
 {
 	size_t n = 0, i;
@@ -55,7 +55,7 @@ static size_t count(const struct pair_rungs *in, size_t host, int pair, size_t f
 	return n;
 }
 
-/* Is this third slow with all that it was measured with, the other third among them? */
+/* True if this third is slow with everybody it was measured with, including the other third. */
 static bool is_bad_third(const struct pair_rungs *in, size_t third)
 {
 	const size_t low = count(in, third, PAIR_LOW, in->n_ends, third);
@@ -64,7 +64,7 @@ static bool is_bad_third(const struct pair_rungs *in, size_t third)
 	       count(in, third, PAIR_LOW, 0, third) >= 2;
 }
 
-/* With how many thirds that are not bad themselves is it so? */
+/* The number of good thirds with which it has this kind of pair. */
 static size_t count_thirds(const struct pair_rungs *in, size_t end, int pair)
 {
 	size_t n = 0, i;
@@ -74,7 +74,7 @@ static size_t count_thirds(const struct pair_rungs *in, size_t end, int pair)
 	return n;
 }
 
-/* Is it slow with a third that is good with somebody else? */
+/* True if it is slow with a third that is good with somebody else. */
 static bool is_low_with_good(const struct pair_rungs *in, size_t end)
 {
 	size_t i;
@@ -86,7 +86,7 @@ static bool is_low_with_good(const struct pair_rungs *in, size_t end)
 	return false;
 }
 
-/* By its pairs with all. */
+/* Judges an end by its pairs with all others. */
 static int look_at(const struct pair_rungs *in, size_t end)
 {
 	if (is_low_with_good(in, end) && count(in, end, PAIR_GOOD, 0, end) == 0 &&
@@ -97,7 +97,9 @@ static int look_at(const struct pair_rungs *in, size_t end)
 		       : END_UNKNOWN;
 }
 
-/* Good with thirds: and with the other ends, or is it known why not? END_BETWEEN: with one alone. */
+/*
+ * For an end good with thirds: good with each other good end too, or END_BETWEEN if not with one.
+ */
 static int settle(const struct pair_rungs *in, size_t end, const int *looks)
 {
 	int ret = END_GOOD;

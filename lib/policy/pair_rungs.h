@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which end of a slow link is bad, from pairs of hosts: each end with the other, and each with
- * third hosts that are known to be good. Pure.
+ * Which end of a slow link is bad, from tests of pairs of hosts: the ends with each other, and each
+ * with third hosts known to be good. Pure.
  *
- * Model. Every two of the ends and thirds are measured with each other. A pair is held against the
- * best of its kind, pairs within a switch and pairs between switches apart; one that is the only
- * one of its kind says nothing. As campaigns do, fewer than half of the hosts are taken to be bad:
- * of three hosts one at most. Invariants, tested over all inputs:
+ * Model. All pairs of ends and thirds are measured. A pair is compared with the best of its kind,
+ * pairs within a switch and pairs between switches separately; the only pair of its kind says
+ * nothing. As in campaigns, fewer than half of the hosts are assumed to be bad: of three hosts at
+ * most one. Invariants, tested over all inputs:
  *
- *  - bad is only an end that is slow with two partners at least, with no partner good, and one of
- *    those partners is a third that is good with somebody else: without a third nobody is bad;
- *  - good is only an end that is good with a third, slow with none, and measured with every other
- *    end: what is slow between the two is the other end, or lies between them. A third that is
- *    slow with everybody, the other third among them, is bad itself and passed over. While that is
- *    as it was, worse pairs of an end never make it good;
- *  - all else is not known, with what would tell.
+ * - An end is bad only if it is slow with at least two partners, good with none, and one of those
+ *   partners is a third that is good with somebody else: without a third nobody is bad.
+ * - An end is good only if it is good with a third, slow with none, and measured with every other
+ *   end: a slow pair of ends is then due to the other end, or to what lies between them. A third
+ *   that is slow with everybody, including the other third, is bad itself and ignored. While that
+ *   is unchanged, worse pairs of an end never make it good.
+ * - Everything else is unknown, with what would be needed.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ enum {
 
 enum pair_rungs_pair { PAIR_NOT_MEASURED, PAIR_LOW, PAIR_GOOD, PAIRS };
 
-/* Hosts by number, the ends first. `pairs` is symmetric; its diagonal is not looked at. */
+/* Hosts by number, the ends first. `pairs` is symmetric; its diagonal is ignored. */
 struct pair_rungs {
 	size_t n_ends, n_thirds;
 	int pairs[PAIR_RUNGS_HOSTS_MAX][PAIR_RUNGS_HOSTS_MAX]; /* enum pair_rungs_pair */
@@ -52,20 +52,20 @@ enum pair_rungs_why {
 
 struct pair_rungs_answer {
 	int ends[PAIR_RUNGS_ENDS_MAX]; /* enum blame_end */
-	int why[PAIR_RUNGS_ENDS_MAX];  /* enum pair_rungs_why: of END_UNKNOWN */
+	int why[PAIR_RUNGS_ENDS_MAX];  /* enum pair_rungs_why, for END_UNKNOWN */
 };
 
-/* One pair as it was measured: value in B/s, 0: it broke off. */
+/* One measured pair: value in B/s, 0: it broke off. */
 struct pair_rungs_rate {
 	size_t a, b; /* numbers of hosts, a != b */
 	double value;
 	bool cross; /* through more than one switch */
 };
 
-/* `ret->n_ends` and `n_thirds` are given; rates of hosts beyond them are passed over. */
+/* `ret->n_ends` and `n_thirds` must be set; rates of hosts beyond them are ignored. */
 void pair_rungs_read(const struct pair_rungs_rate *rates, size_t n, struct pair_rungs *ret);
 
 void pair_rungs_decide(const struct pair_rungs *in, struct pair_rungs_answer *ret);
 
-/* What would tell, a clause for people; NULL: all is told. Static. */
+/* What would be needed, a clause for people; NULL: nothing. Static. */
 const char *pair_rungs_tells(int why);

@@ -28,7 +28,7 @@ const char *const policy_action_names[] = {
 	NULL,
 };
 
-/* The text of a severity is kept as text: it is matched, not weighed. */
+/* Kept as text, since severities are only matched, not ordered. */
 static int decode_severity(const struct jval *v, void *member, struct err *err)
 {
 	const char *text = json_string_value(v->value);
@@ -44,7 +44,7 @@ static int decode_severity(const struct jval *v, void *member, struct err *err)
 	return jval_fail(v, err, "expected info, warn or fatal");
 }
 
-/* Each is held against each other one, and against what hosts name as they like. */
+/* Patterns are matched against each other, and against names that hosts choose freely. */
 static int decode_glob(const struct jval *v, void *member, struct err *err)
 {
 	const char *glob = json_string_value(v->value);
@@ -87,8 +87,8 @@ static const struct jfield window_fields[] = {
 };
 
 /*
- * Members of a nested object that live in the same struct as its parent:
- * `member` is the struct itself.
+ * Members of a nested object that are in the same struct as its parent: `member` is the struct
+ * itself.
  */
 static int decode_match(const struct jval *v, void *member, struct err *err)
 {
@@ -129,7 +129,7 @@ static void rule_release(struct policy_rule *rule)
 	free(rule->code);
 }
 
-/* Does `general` take everything that `special` could match? */
+/* True if `general` matches everything that `special` could match. */
 static bool covers(const char *general, const char *special)
 {
 	if (!general || streq(general, "*"))
@@ -144,7 +144,7 @@ static bool rule_covers(const struct policy_rule *a, const struct policy_rule *b
 	       covers(a->code, b->code);
 }
 
-/* A name given twice, or a rule that an earlier one never lets through. */
+/* Rejects duplicate names, and rules that an earlier one makes unreachable. */
 static int check_rule(const struct jval *v, const struct policy *p, const struct policy_rule *rule,
 		      struct err *err)
 {
@@ -390,7 +390,7 @@ int policy_decode(const struct jval *v, struct policy *ret, struct err *err)
 	return r;
 }
 
-/* `glob` NULL matches all; a subject without the member matches only then. */
+/* `glob` NULL matches all; a subject without the member only matches that. */
 static bool matches(const char *glob, const char *text)
 {
 	return !glob || (text && glob_match(glob, text));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy/1: what an operator wants done about which finding, and how much at
- * most. Pure: JSON in (lib/json reads the file), struct out. One decoder for
- * `assayctl policy check`, `assay run --policy` and the controller.
+ * policy/1: what an operator wants done about which finding, and the limits. Pure: JSON in
+ * (lib/json reads the file), struct out. The same decoder serves `assayctl policy check`, `assay
+ * run --policy` and the controller.
  *
  *	v: 1
  *	mode: observe | dry-run | enforce
@@ -22,9 +22,8 @@
  *
  * check, class, sku and code are shell patterns within the limits of lib/base/glob.h.
  *
- * Strict: an unknown key, a wrong type, a number out of range, a rule that can
- * never match because an earlier one takes everything, K greater than N are
- * errors that name the place.
+ * Strict: an unknown key, a wrong type, a number out of range, a rule that can never match because
+ * an earlier one takes everything, or K greater than N is an error that names the place.
  */
 #pragma once
 
@@ -50,8 +49,8 @@ enum policy_action {
 /* What the action cordon+drain does besides the cordon. */
 enum drain_mode {
 	DRAIN_OFF,
-	DRAIN_ASK,	   /* tell it on the node: who reads that may save and leave */
-	DRAIN_AFTER_GRACE, /* ... and evict what is still there after `grace` */
+	DRAIN_ASK,	   /* annotate the node: jobs that read it can save and leave */
+	DRAIN_AFTER_GRACE, /* ... and evict what is left after `grace` */
 	DRAIN_NOW,
 };
 
@@ -60,9 +59,9 @@ extern const char *const policy_action_names[];
 
 struct policy_rule {
 	char *name;
-	/* What it is about; NULL matches all. `check` and `sku` are globs. */
+	/* What it applies to; NULL matches all. `check` and `sku` are globs. */
 	char *check, *locality, *sku, *severity, *code;
-	double floor_ratio; /* relative floor below the reference, as 0.95; NAN: default */
+	double floor_ratio; /* floor relative to the reference, as 0.95; NAN: default */
 	double floor_k;	    /* robust sigmas, as 3.5; NAN: default */
 	uint64_t k, n;	    /* windows: K bad of the last N; 1 of 1 by default */
 	int action;	    /* enum policy_action */
@@ -70,41 +69,41 @@ struct policy_rule {
 
 struct policy {
 	int mode;	      /* enum policy_mode; observe by default */
-	double total_percent; /* of the fleet out of service at once */
+	double total_percent; /* of the fleet, out of service at once */
 	uint64_t total_nodes; /* the same as a count; 0: no limit by count */
 	char *domain_label;   /* NULL: no limit per domain */
 	uint64_t domain_max;
 	uint64_t per_job;
-	uint64_t rate_cordons, rate_per_us;	/* automatic ones of the fleet */
-	uint64_t manual_cordons, manual_per_us; /* those of one account of a person */
+	uint64_t rate_cordons, rate_per_us;	/* automatic ones, whole fleet */
+	uint64_t manual_cordons, manual_per_us; /* a person's, per account */
 	double deny_percent;
 	uint64_t deny_nodes, deny_per_us;
-	double breaker_silent_percent; /* of the agents silent: the breaker opens */
-	uint64_t silent_after_us;      /* an agent is silent without a report for so long */
-	/* More nodes to be cordoned within so long than this open the breaker. */
+	double breaker_silent_percent; /* percent of agents silent that opens the breaker */
+	uint64_t silent_after_us;      /* an agent is silent after this long without a report */
+	/* The breaker opens if more nodes than this are to be cordoned within the time. */
 	uint64_t storm_cordons, storm_per_us; /* 0 cordons: twice the rate's */
 	/*
-	 * The larger of so many percent of a SKU's hosts and so many nodes that newly
-	 * have one finding are not sick by themselves: a shift of the fleet.
+	 * If the larger of this percent of a SKU's hosts and this number of nodes newly have one
+	 * finding, they are not individually sick: the fleet has shifted.
 	 */
 	double alike_percent;
 	uint64_t alike_nodes, alike_per_us;
-	/* Tests in a row that must fail again, how far apart, how long one may take. */
+	/* Tests in a row that must fail again, how far apart, and how long one may take. */
 	uint64_t retest_times, retest_spacing_us, retest_timeout_us;
-	uint64_t retest_returns;	    /* an event that came back so often is reproduced */
+	uint64_t retest_returns;	    /* an event that came back this often is reproduced */
 	uint64_t hold_ttl_us, hold_at_once; /* nodes kept free for tests at once */
-	uint64_t coverage_max_age_us;	    /* a deep verdict is good for so long; 0: do not ask */
-	uint64_t override_us;		    /* an uncordon by hand holds for so long */
-	bool startup_lift;	     /* the start-up taint goes when a test has passed: startup.h */
-	uint64_t startup_wait_us;    /* without a test for so long it is a denial */
-	uint64_t startup_max_age_us; /* a test counts for so long */
-	bool verify_joined; /* who joined by a token is unverified until a test has passed */
+	uint64_t coverage_max_age_us;	    /* how long a deep verdict is valid; 0: do not ask */
+	uint64_t override_us;		    /* how long an uncordon by hand holds */
+	bool startup_lift;	     /* lift the start-up taint once a test passes: startup.h */
+	uint64_t startup_wait_us;    /* without a test for this long it counts as a denial */
+	uint64_t startup_max_age_us; /* how long a test is valid */
+	bool verify_joined; /* hosts that joined by token are unverified until a test passes */
 	uint64_t release_delay_us, release_passes, sticky_after, sticky_window_us;
 	int drain_mode;				   /* enum drain_mode; off by default */
-	uint64_t drain_grace_us, drain_timeout_us; /* a timeout of 0: it never gives up */
-	uint64_t drain_spares; /* idle hosts of its kind for each that is evicted; 0: not looked at */
-	bool drain_bare;       /* what nothing would start again is evicted too */
-	bool drain_scratch;    /* what is in an emptyDir may be lost: nearly all training has one */
+	uint64_t drain_grace_us, drain_timeout_us; /* timeout 0: never gives up */
+	uint64_t drain_spares; /* idle hosts of its SKU per evicted one; 0: not checked */
+	bool drain_bare;       /* also evict what nothing would restart */
+	bool drain_scratch;    /* emptyDir contents may be lost; nearly all training has one */
 	struct policy_jobs jobs;
 	struct policy_rule *rules;
 	size_t n_rules;
@@ -117,7 +116,7 @@ void policy_release(struct policy *p);
 /* -EINVAL with "FILE: path.to.key: what". */
 int policy_decode(const struct jval *v, struct policy *ret, struct err *err);
 
-/* What a rule is matched on. NULL members match only rules that do not ask. */
+/* What rules are matched against. A NULL member only matches rules that do not set it. */
 struct policy_subject {
 	const char *check, *locality, *sku, *severity, *code;
 };

@@ -31,7 +31,7 @@ enum { COUNT_MAX = 1000000, STEPS_MIN = 8, STEPS_MAX = 100000, TRUST_MAX = 1000 
 static const struct jfield window_fields[] = {
 	{ "k", J_U64, JOBS(windows_k), 0, .min = 1, .max = POLICY_JOBS_WINDOWS_MAX },
 	{ "n", J_U64, JOBS(windows_n), 0, .min = 1, .max = POLICY_JOBS_WINDOWS_MAX },
-	/* Intervals come of blocks of 4 steps: fewer than two blocks have none. */
+	/* Intervals are computed from blocks of 4 steps: fewer than two blocks have none. */
 	{ "steps", J_U64, JOBS(steps), 0, .min = STEPS_MIN, .max = STEPS_MAX },
 	{ "apart", J_CUSTOM, JOBS(apart_us), 0, .decode = jsome_time },
 	{ "fresh", J_CUSTOM, JOBS(fresh_us), 0, .decode = jsome_time },

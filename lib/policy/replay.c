@@ -16,10 +16,11 @@
 #include "lib/policy/decide.h"
 #include "lib/report/report.h"
 
-/* Objects by name; sets of names are objects too. Zero is not valid: tally_init(). */
+/* Objects by name; sets of names are objects too. Not valid when zeroed: tally_init(). */
 struct tally {
 	json_t *rules, *nodes, *refusals;
-	json_t *telling, *told; /* what the decisions of this round say, and of the last */
+	json_t *telling,
+		*told; /* what the decisions of this round say, and those of the last one */
 	uint64_t cordons, releases, refused;
 };
 
@@ -40,7 +41,7 @@ static void tally_release(struct tally *t)
 	*t = (struct tally){ 0 };
 }
 
-/* A round of decisions begins: what the last one said already is not counted again. */
+/* Starts a round of decisions: what the last one already said is not counted again. */
 static void tally_round(struct tally *t)
 {
 	json_decref(t->told);
@@ -48,7 +49,7 @@ static void tally_round(struct tally *t)
 	t->telling = json_object();
 }
 
-/* The object at `key`, made when it is new. Borrowed. */
+/* The object at `key`, created if new. Borrowed. */
 static json_t *need(json_t *all, const char *key)
 {
 	json_t *one = json_object_get(all, key);
@@ -70,7 +71,7 @@ static void add(json_t *object, const char *key, json_int_t n)
 	(void)json_object_set_new(object, key, json_integer(number(object, key) + n));
 }
 
-/* The decisions say the same until the fleet changes: is this one new? */
+/* Decisions are repeated until the fleet changes: true if this one is new. */
 static bool is_news(struct tally *t, const struct decision *d)
 {
 	CLEANUP(freep)
@@ -111,7 +112,7 @@ static void count_refusal(struct tally *t, const struct decision *d)
 	t->refused++;
 }
 
-/* The host is back: how long was it out? */
+/* The host is back: adds how long it was out. */
 static void add_out(json_t *node, uint64_t now_us)
 {
 	json_int_t since = number(node, "since_us");
@@ -141,12 +142,12 @@ static void count_effect(struct tally *t, const struct decision *d, uint64_t now
 	}
 }
 
-/* One decision that was carried out (`done`) or not. */
+/* Counts one decision, carried out (`done`) or not. */
 static void tally_count(struct tally *t, const struct decision *d, bool done, uint64_t now_us)
 {
 	bool news = is_news(t, d);
 
-	/* What was carried out changed the fleet: when it comes again it is another one. */
+	/* What was carried out changed the fleet: a repetition is another decision. */
 	if (!news && (!done || d->action == DECIDE_ALERT))
 		return;
 	count_rule(t, d, done);
@@ -217,7 +218,7 @@ static json_t *nodes_list(const struct tally *t, uint64_t until_us)
 	return list;
 }
 
-/* The lists of the answer, put into `answer`; hosts that are still out are out until then. */
+/* Puts the lists into `answer`; hosts that are still out count as out until `until_us`. */
 static void tally_put(const struct tally *t, json_t *answer, uint64_t until_us)
 {
 	(void)json_object_set_new(answer, "rules", rules_list(t));
@@ -225,14 +226,14 @@ static void tally_put(const struct tally *t, json_t *answer, uint64_t until_us)
 	(void)json_object_set_new(answer, "refusals", refusals_list(t));
 }
 
-/* A part that was bad, and is followed until it is clear. */
+/* A part that was bad, tracked until it is clear. */
 struct part_track {
 	char *check, *subject, *profile; /* the profile that found it */
 	struct windows windows;
 	uint64_t bad_us; /* the last bad run */
-	bool born;	 /* it always was so */
+	bool born;	 /* it was always so */
 	bool ordered;	 /* the policy wants it tested */
-	bool bad;	 /* in the run that is looked at */
+	bool bad;	 /* in the current run */
 };
 
 struct host {
@@ -250,7 +251,7 @@ struct replay {
 	void *hosts; /* tree of struct host */
 	uint64_t from_us, now_us, decided_us;
 	uint64_t reports;
-	uint64_t bare; /* with findings of which nobody knows who said so */
+	uint64_t bare; /* runs with findings of unknown source */
 };
 
 /* --- hosts --- */
@@ -305,7 +306,7 @@ static struct part_track *track_find(const struct host *host, const char *check,
 	return NULL;
 }
 
-/* Not one more than REPLAY_PARTS_MAX: what would not be followed is not worth a look at the rules. */
+/* False beyond REPLAY_PARTS_MAX: rules need not be matched for what is not tracked. */
 static bool track_possible(const struct host *host, const struct verdict_item *item)
 {
 	return host->n < REPLAY_PARTS_MAX || track_find(host, item->check, item->subject);
@@ -344,7 +345,7 @@ static const struct policy_rule *rule_of(const struct replay *r, const struct re
 	return policy_match(&r->policy, &subject);
 }
 
-/* Of a lenient floor: is it still bad? A value above what is expected is a time or a count. */
+/* True if still bad with a lenient floor. A value above the expected one is a time or a count. */
 static bool is_below_floor(const struct replay *r, const struct replay_run *run,
 			   const struct verdict_item *item)
 {
@@ -361,7 +362,7 @@ static char *text_of(const char *text)
 	return (char *)(uintptr_t)text;
 }
 
-/* As the judge had them; borrowed but for the list. */
+/* As the judge had it; borrowed except for the list. */
 static struct verdict verdict_of(const struct replay_run *run)
 {
 	struct verdict v = { .borrows = true, .node = text_of(run->node), .n_items = run->n_items };
@@ -418,8 +419,9 @@ static void note_bad(struct replay *r, const struct replay_run *run, struct host
 		.windows = &track->windows,
 		.seen_us = r->now_us,
 		.born = track->born,
-		/* How many there are is not kept; that there are others is, and one is not half of
-		   them. */
+		/*
+		 * Their number is not stored; but if there are peers, one part is not half of them.
+		 */
 		.parts = item->known_by & 1U << SOURCE_PEERS ? 3 : 1,
 		.parts_bad = 1,
 		.score = item->expected > 0 ? item->value / item->expected : (double)NAN,
@@ -427,7 +429,7 @@ static void note_bad(struct replay *r, const struct replay_run *run, struct host
 	(void)fleet_note(&r->fleet, node, &news);
 }
 
-/* One that a test passed is over; one that was good for its N windows is too. */
+/* Ends a finding that a test passed, or that was good for its N windows. */
 static void settle(struct replay *r, const struct replay_run *run, struct host *host,
 		   struct part_track *track)
 {
@@ -443,7 +445,7 @@ static void settle(struct replay *r, const struct replay_run *run, struct host *
 		windows_push(&track->windows, false);
 	if (finding)
 		finding->windows = track->windows;
-	/* Of an event the last time that counts is when it was. */
+	/* For an event, only its last occurrence counts. */
 	if (finding && !bad_run_is_event(track->check))
 		finding->seen_us = r->now_us;
 	if (tested && finding) {
@@ -460,7 +462,7 @@ static void settle(struct replay *r, const struct replay_run *run, struct host *
 	track_drop(host, track);
 }
 
-/* From the last: one that is dropped gives its place to the last one. */
+/* Backwards: a dropped entry is replaced by the last one. */
 static void settle_all(struct replay *r, const struct replay_run *run, struct host *host)
 {
 	size_t i;
@@ -511,7 +513,7 @@ static void decide(struct replay *r)
 {
 	size_t i;
 
-	/* Runs are thinned out with age: that a host said nothing is no news. */
+	/* Runs are thinned out with age, so a silent host means nothing. */
 	for (i = 0; i < r->fleet.n; i++)
 		r->fleet.nodes[i]->reported_us = r->now_us;
 	policy_decide(&r->policy, &r->fleet, &r->breaker, r->now_us, &r->outcome);
@@ -530,7 +532,7 @@ static void note_run(struct replay *r, const struct replay_run *run, struct host
 	for (i = 0; i < v.n_items; i++) {
 		const struct verdict_item *item = &v.items[i];
 
-		/* Cells that a link explains are told by the link. */
+		/* Cells explained by a link are reported by the link. */
 		if (!item->link && track_possible(host, item) && bad_run(&v, i) &&
 		    bad_run_speaks(&v, i) && is_below_floor(r, run, item))
 			note_bad(r, run, host, item);
@@ -580,7 +582,7 @@ static json_t *sentence(const struct replay *r)
 			    r->breaker.open ? r->breaker.sentence : "");
 }
 
-/* What enforce would have known besides. */
+/* What enforce would have known in addition. */
 static json_t *lacks(const struct replay *r)
 {
 	json_t *list = json_pack(

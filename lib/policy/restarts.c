@@ -8,22 +8,24 @@
 
 #include "lib/base/xalloc.h"
 
-/* That a process has ended is known up to a minute later, when its host looks, and says so: it may
- * seem to be there beside the one that took its place. */
+/*
+ * The end of a process is known up to a minute later, when its host looks and reports: it may seem
+ * to overlap with its successor.
+ */
 #define OVERLAP_US (2 * USEC_PER_MIN)
 
-/* So many ranks of a run tell whether it is over. */
+/* The number of ranks of a run that decide whether it is over. */
 enum { SAMPLE_MAX = 256 };
 
 /* --- chance --- */
 
-/* log(C(n, k)), of log_factorials. */
+/* log(C(n, k)), from log factorials. */
 static double log_choose(const double *f, uint32_t n, uint32_t k)
 {
 	return f[n] - f[k] - f[n - k];
 }
 
-/* `sum` holds P(K = i) for i <= *length - 1; one more stratum is added. */
+/* `sum` holds P(K = i) for i < *length; adds one more stratum. */
 static void add_stratum(double *sum, size_t *length, const double *f,
 			const struct restarts_stratum *s)
 {
@@ -63,7 +65,7 @@ double restarts_chance(const struct restarts_stratum *strata, size_t n, uint32_t
 	sum[0] = 1;
 	for (i = 0; i < n; i++)
 		add_stratum(sum, &length, factorials, &strata[i]);
-	for (i = length; i-- > died;) /* the smallest first */
+	for (i = length; i-- > died;) /* smallest first */
 		chance += sum[i];
 	return MIN(chance, 1.0);
 }
@@ -75,7 +77,7 @@ double restarts_bound(size_t hosts)
 
 /* --- runs --- */
 
-/* Room for one more than `n`. */
+/* Makes room for one more than `n`. */
 static void *grow(void *items, size_t n, size_t *alloc, size_t size)
 {
 	if (n < *alloc)
@@ -90,10 +92,10 @@ struct run {
 	uint64_t from_us, until_us;
 	size_t first, n; /* ranks */
 	enum outcome outcome;
-	bool joined; /* it has a host that the one before did not */
+	bool joined; /* it has a host that the previous run did not have */
 };
 
-/* A host is in a run: number `run` of those of its job that say something, by time. */
+/* A host is in a run: number `run` of the decided runs of its job, by time. */
 struct member {
 	const char *node;
 	uint32_t run;
@@ -103,20 +105,19 @@ struct member {
 struct said {
 	const char *node;
 	struct restarts_stratum stratum;
-	uint32_t died, short_died, short_runs; /* short_died: joins of it that count in S */
+	uint32_t died, short_died, short_runs; /* short_died: its joins that count in S */
 };
 
 struct judging {
 	const struct restarts_rank *ranks; /* sorted */
 	uint64_t now_us;
-	struct run *runs; /* of a job */
+	struct run *runs; /* of one job */
 	size_t n_runs, runs_alloc;
 	struct member *members;
 	size_t n_members, members_alloc;
 	struct said *said; /* of all jobs */
 	size_t n_said, said_alloc;
-	size_t last[RESTARTS_RANKS_MAX]; /* of the run under way: 1 + the rank's place; 0 or below:
-					    none */
+	size_t last[RESTARTS_RANKS_MAX]; /* of the current run: 1 + index of the rank; 0 or stale: none */
 };
 
 static int compare_ranks(const void *a, const void *b)
@@ -154,7 +155,7 @@ static bool looked_at(const struct judging *j, const struct restarts_rank *rank)
 	return rank->rank >= 0 && rank->rank < RESTARTS_RANKS_MAX && rank->from_us <= j->now_us;
 }
 
-/* Have most of its ranks ended by then? Where the others go on, one that is started again is of it. */
+/* True if most ranks have ended by then. If the others go on, a restarted rank belongs to it. */
 static bool is_over(const struct judging *j, const struct run *run, uint64_t at_us)
 {
 	const size_t step = run->n / SAMPLE_MAX + 1;
@@ -164,14 +165,14 @@ static bool is_over(const struct judging *j, const struct run *run, uint64_t at_
 		const struct restarts_rank *rank = &j->ranks[i];
 
 		if (!looked_at(j, rank) || j->last[rank->rank] != i + 1)
-			continue; /* it was started again since */
+			continue; /* it was restarted since */
 		looked++;
 		ended += rank->until_us <= at_us + OVERLAP_US;
 	}
 	return 2 * ended >= looked;
 }
 
-/* Does a rank that is in the run already begin again? Two processes of a host may have one rank. */
+/* True if a rank of the run starts again. Two processes of a host may have the same rank. */
 static bool begins_again(const struct judging *j, const struct run *run,
 			 const struct restarts_rank *rank)
 {
@@ -195,7 +196,7 @@ static enum outcome outcome_of(const struct run *run, uint64_t now_us)
 	return run->until_us > now_us ? OPEN : SHORT;
 }
 
-/* The runs of the job whose ranks begin at `first`; returns where those of the next do. */
+/* Finds the runs of the job whose ranks begin at `first`; returns where the next job's begin. */
 static size_t find_runs(struct judging *j, size_t first, size_t n)
 {
 	struct run *run = NULL;
@@ -222,7 +223,7 @@ static size_t find_runs(struct judging *j, size_t first, size_t n)
 	return i;
 }
 
-/* Who is in which of the runs that say something, those alone. */
+/* Finds which hosts were in which decided runs; only these count. */
 static void find_members(struct judging *j)
 {
 	size_t i, k, n = 0;
@@ -258,17 +259,17 @@ static void find_members(struct judging *j)
 
 /* --- joins --- */
 
-/* Was the host of a member not in the run before? */
+/* True if the host of a member was not in the previous run. */
 static bool is_new(const struct judging *j, size_t member)
 {
 	const struct member *m = &j->members[member];
 
 	if (m->run == 0)
-		return false; /* nobody knows */
+		return false; /* unknown */
 	return member == 0 || !streq(m[-1].node, m->node) || m[-1].run + 1 < m->run;
 }
 
-/* Does the run count, as the host of a member joined in it? */
+/* True if the run counts as a join of a member's host. */
 static bool counts(const struct judging *j, size_t run)
 {
 	return j->runs[run].joined && j->runs[run - 1].outcome == LONG;
@@ -292,7 +293,7 @@ static struct restarts_stratum find_joins(struct judging *j)
 	return all;
 }
 
-/* A join of a host, in the run of members[*at], up to `end`; *at is then behind the runs it stayed. */
+/* Follows a host from the run of members[*at], up to `end`; *at is then past the runs it stayed. */
 static void follow(const struct judging *j, struct said *said, size_t *at, size_t end)
 {
 	size_t run = j->members[*at].run;
@@ -319,7 +320,7 @@ static void judge_job(struct judging *j)
 	size_t i = 0, end;
 
 	if (all.died == 0 || all.died == all.joins)
-		return; /* it says nothing of any host */
+		return; /* it says nothing about any host */
 	while (i < j->n_members) {
 		struct said said = { .node = j->members[i].node, .stratum = all };
 

@@ -1,43 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Is there a host whose jobs die soon after they began? From where ranks of jobs were, and from
- * when to when: nothing else is asked of a job. What comes of it is evidence: a host to test,
- * never one to take out of service. Pure.
+ * Finds hosts whose jobs die soon after they start, using only where and when ranks of jobs ran.
+ * The result is evidence: a host to test, never one to take out of service. Pure.
  *
- * Model. A *run* of a job is the ranks that began together; a rank that begins again when most of
- * the others have ended, or a higher number of the run, begins the next. It is *short* when it
- * ended within RESTARTS_SHORT_US, *long* when it lasted longer, and says nothing while it is
- * younger than that and goes on.
+ * Model. A *run* of a job is the set of ranks that started together; a rank that starts again when
+ * most others have ended, or a higher run number, begins the next run. A run is *short* if it ended
+ * within RESTARTS_SHORT_US, *long* if it lasted longer, and undecided while it is younger than that
+ * and still going.
  *
- * Most jobs die for reasons of their own, and do it again: of a bug, a bad file, a full disk. So
- * it means little that many short runs had a host, and the runs of one job are held against its
- * own others. Looked at are its *joins*: runs that have a host which the one before did not,
- * where that was long. They are M, and S of them were short. A host joined in m of them, and
- * *died* in k: the run, and all others until it left, were short, and the first without it was
- * long again. If it does not matter who joins, any of the M may be the S, and k of those that it
- * was in are, or more, by chance as
+ * Most jobs die for their own reasons, repeatedly: a bug, a bad file, a full disk. So many short
+ * runs with a host mean little, and the runs of a job are compared with its own other runs. Only
+ * its *joins* count: runs with a host that the previous run, a long one, did not have. There are M
+ * of them, and S were short. A host joined in m of them, and *died* in k: that run, and all further
+ * ones until it left, were short, and the first one without it was long again. If it does not
+ * matter who joins, each of the M is equally likely to be among the S, and at least k of its joins
+ * are, by chance, with probability
  *
  *	P(K = i) = C(S, i) C(M - S, m - i) / C(M, m),	i >= k
  *
- * (hypergeometric: R. A. Fisher's exact test). Over several jobs K is the sum, each with numbers
- * of its own (the exact form of N. Mantel and W. Haenszel, JNCI 22, 1959), and `chance` is P(K >=
- * k). What follows from it:
+ * (hypergeometric: R. A. Fisher's exact test). Over several jobs K is the sum, each with its own
+ * numbers (the exact form of N. Mantel and W. Haenszel, JNCI 22, 1959), and `chance` is P(K >= k).
+ * It follows that
  *
- *  - a job that always has the host says nothing of it, nor does one that restarts on the same
- *    hosts: nobody joins; nor one that dies whoever joins: M = S leaves one value of K;
- *  - a host that is in many runs is not suspicious for it, and each good join speaks for it;
- *  - a time in which a job dies again and again begins with one join that counts, as all others
- *    follow a short run: a hundred restarts of it are one, for each of the hosts that it had;
- *  - it errs on the host's side: S counts runs that were short, k only those that end well
- *    without it.
+ * - a job that always has the host says nothing about it, nor does one that restarts on the same
+ *   hosts (nobody joins), nor one that dies whoever joins (M = S leaves one value of K);
+ * - a host that is in many runs is not suspicious for that, and each good join speaks for it;
+ * - a period in which a job dies again and again begins with one join that counts, since all others
+ *   follow a short run: a hundred restarts count once, for each host that it had;
+ * - it errs on the host's side: S counts runs that were short, k only those after which the job
+ *   recovered without the host.
  *
- * The bound. Each host is looked at once a day; with H hosts a `chance` of at most
- * RESTARTS_FALSE_A_YEAR / (365 H) names it (C. E. Bonferroni), so that in a year at most so many
- * are named that do nothing, whatever the numbers of different days and hosts have in common.
+ * The bound. Each host is checked once a day. With H hosts, one is named if its `chance` is at most
+ * RESTARTS_FALSE_A_YEAR / (365 H) (C. E. Bonferroni), so that at most that many innocent ones are
+ * named per year, however the numbers of different days and hosts are correlated.
  *
- * What it does not see: hosts that are never without each other are named together; a process
- * that no agent saw (they look once a minute) was in no run; and who moves a job away from a host
- * because he knows that it is bad, and ends the job early for it, makes the evidence himself.
+ * What it does not see: hosts that always run together are named together; a process that no agent
+ * saw (they look once a minute) was in no run; and an operator who moves a job off a host because
+ * he knows that it is bad, ending the job early, creates the evidence himself.
  */
 #pragma once
 
@@ -48,56 +47,57 @@
 #include "lib/base/macro.h"
 
 enum {
-	RESTARTS_RANKS_MAX = 16384, /* higher ones are not looked at */
-	RESTARTS_RUNS_MAX = 4096,   /* of a job: the last of them */
-	RESTARTS_JOINS_MAX = 4096,  /* of a host, in all jobs: more are not counted */
+	RESTARTS_RANKS_MAX = 16384, /* higher ones are ignored */
+	RESTARTS_RUNS_MAX = 4096,   /* of a job: the most recent */
+	RESTARTS_JOINS_MAX = 4096,  /* of a host, in all jobs; more are not counted */
 };
 
-/* A job needs minutes to begin, and writes its checkpoints some tens of them apart: what ends
- * before has done nothing. */
+/*
+ * A job takes minutes to start, and writes its checkpoints some tens of minutes apart: one that
+ * ends earlier has achieved nothing.
+ */
 #define RESTARTS_SHORT_US (30 * USEC_PER_MIN)
-/* So far back it is looked: where ranks were is kept for a little longer. */
+/* How far back it looks; positions of ranks are kept slightly longer. */
 #define RESTARTS_WINDOW_US (7 * USEC_PER_DAY)
 #define RESTARTS_FALSE_A_YEAR 1.0
 #define RESTARTS_LOOKS_A_YEAR 365.0
 
-/* A rank was on a host. Texts are borrowed. */
+/* A rank ran on a host. Texts are borrowed. */
 struct restarts_rank {
 	const char *job, *node;
 	int64_t run, rank;
-	uint64_t from_us, until_us; /* UINT64_MAX: it is there */
+	uint64_t from_us, until_us; /* UINT64_MAX: still there */
 };
 
-/* What is found of a host. */
+/* Result for a host. */
 struct restarts_host {
-	const char *node;	      /* borrowed, of a rank */
-	uint32_t jobs;		      /* that say something of it: where it and others joined */
-	uint32_t joins, died;	      /* of it, in these */
-	uint32_t short_runs;	      /* in those that died: what it took */
-	uint32_t others, others_died; /* joins without it, and short ones of them */
-	double chance;		      /* that so many or more died, if it does not matter */
+	const char *node;     /* borrowed, of a rank */
+	uint32_t jobs;	      /* jobs that say something about it: it and others joined them */
+	uint32_t joins, died; /* its joins in these jobs */
+	uint32_t short_runs;  /* in those that died: what it cost */
+	uint32_t others, others_died; /* joins without it, and how many of them were short */
+	double chance; /* of at least this many deaths, if the host does not matter */
 	bool named;
 };
 
-/* All that anything can be said of, the least chance first, then by name. */
+/* All hosts about which something can be said, least chance first, then by name. */
 struct restarts {
 	struct restarts_host *hosts; /* owned */
 	size_t n;
 };
 
-/* So small has the chance to be among so many hosts. */
+/* The largest chance that names a host, among this many hosts. */
 double restarts_bound(size_t hosts);
 
 /*
- * What the ranks say as of then, of `fleet` hosts in all; a release is needed. `ranks` is sorted by
- * the call; of each the end counts as far as it was before `now_us`, and one that began later not
- * at all.
+ * Evaluates the ranks as of `now_us`, for `fleet` hosts in all; the caller releases `ret`. Sorts
+ * `ranks`. Ends after `now_us` are ignored, and so are ranks that began later.
  */
 void restarts_judge(struct restarts *ret, struct restarts_rank *ranks, size_t n, size_t fleet,
 		    uint64_t now_us);
 void restarts_release(struct restarts *r);
 
-/* P(K >= died) over strata. For tests and for above. */
+/* P(K >= died) over strata. Used above and by tests. */
 struct restarts_stratum {
 	uint32_t joins, died, with; /* M, S, m */
 };
@@ -105,6 +105,6 @@ double restarts_chance(const struct restarts_stratum *strata, size_t n, uint32_t
 
 /*
  * "of 4 times that it joined one of 3 jobs that ran well, that died within 30 min 4 times, until it
- * left; with others 1 of 40: by chance once in 200000", new memory.
+ * left; with others 1 of 40: by chance once in 200000". New memory.
  */
 char *restarts_words(const struct restarts_host *host);

@@ -5,7 +5,7 @@
 
 enum { PREFIXES = 5 };
 
-/* As in policies/profiles.yaml: what each of them measures, by the names of checks. */
+/* As in policies/profiles.yaml: what each profile measures, by prefixes of checks. */
 static const struct rung {
 	const char *profile;
 	const char *prefixes[PREFIXES];
@@ -50,7 +50,7 @@ bool rungs_is_short(const char *profile)
 	return find(profile) && !streq(profile, RUNGS_WHOLE);
 }
 
-/* Its place; where all was measured, the last one. RUNGS_MAX: it is none of them. */
+/* Its position; for a profile that measures everything the last one; RUNGS_MAX: none of them. */
 static size_t place_of(int class, const char *profile)
 {
 	size_t i, last = RUNGS_MAX;

@@ -12,10 +12,10 @@
 
 enum { WORDS_SIZE = 24 };
 
-/* The standard error of a median of normal values: sqrt(pi / 2) times that of their mean. */
+/* The standard error of a median of normal values is sqrt(pi / 2) times that of their mean. */
 #define MEDIAN_ERROR 1.2533
 
-/* What some steps usually take is known to some percent: of more of them that hides a pause. */
+/* Usual times are known to some percent: over more steps than this, that hides a pause. */
 #define COUNTED_S 180.0
 
 const char *const standstill_state_names[STANDSTILL_STATES] = {
@@ -74,11 +74,11 @@ static void add_duration(struct standstill *s, double seconds)
 	s->seconds[s->n % STANDSTILL_BLOCK] = (float)seconds;
 	if (s->n >= STANDSTILL_KNOWN)
 		s->pause_s = fmax(s->pause_s, fmin(seconds, STANDSTILL_PAUSE_MAX_S));
-	/* Beyond what is asked of the count it only says where in the ring the next goes. */
+	/* Above the values that are compared, the count only serves as a ring index. */
 	s->n = s->n == UINT32_MAX ? UINT32_MAX - STANDSTILL_BLOCK + 1 : s->n + 1;
 }
 
-/* The usual step of the last block, and once of the first. */
+/* Measures the usual step of the last block, and once of the first. */
 static void measure(struct standstill *s)
 {
 	const size_t n = MIN(s->n, (uint32_t)STANDSTILL_BLOCK);
@@ -98,7 +98,7 @@ static void measure(struct standstill *s)
 	s->first_spread_s = s->spread_s;
 }
 
-/* The steps since the beat before: what they took, and the longest pause among them. */
+/* Adds the steps since the previous heartbeat: their durations, and the longest pause. */
 static void add_steps(struct standstill *s, const struct standstill_beat *beat, uint64_t ended_us)
 {
 	const uint64_t steps = beat->step - s->step;
@@ -133,7 +133,7 @@ void standstill_take(struct standstill *s, const struct standstill_beat *beat, u
 		begin(s, beat, now_us);
 		s->advanced_us = ended_us;
 	} else if (beat->step > s->step) {
-		/* By what it said before the step cannot have ended earlier. */
+		/* According to an earlier heartbeat, the step cannot have ended before that. */
 		ended_us = MAX(ended_us, s->advanced_us);
 		add_steps(s, beat, ended_us);
 		s->advanced_us = ended_us;
@@ -170,7 +170,7 @@ void standstill_restore(struct standstill *s, const struct standstill *kept, uin
 	};
 }
 
-/* --- what it comes to --- */
+/* --- the state --- */
 
 static uint64_t limit_of(const struct standstill *s)
 {

@@ -9,16 +9,16 @@
 
 static const char untested[] = "start-up untested";
 
-/* The cluster tells when it joined in whole seconds. */
+/* The cluster reports the join time in whole seconds. */
 #define JOINED_STEP_US USEC_PER_SEC
 
-/* Clocks are not one: what is ahead of ours is now. */
+/* Clocks differ: a time in the future is now. */
 static uint64_t age_of(uint64_t at_us, uint64_t now_us)
 {
 	return now_us > at_us ? now_us - at_us : 0;
 }
 
-/* Does its newest run say how the host is now? */
+/* True if its newest run shows the current state of the host. */
 static bool is_tested(const struct policy *policy, const struct startup_facts *f, uint64_t now_us)
 {
 	return f->boot && f->now && streq(f->boot, f->now) &&
@@ -26,7 +26,7 @@ static bool is_tested(const struct policy *policy, const struct startup_facts *f
 	       age_of(f->tested_us, now_us) <= policy->startup_max_age_us;
 }
 
-/* What it lacks to pass, in words that are the same for all who lack it. */
+/* What it lacks to pass, in words that are the same for all hosts that lack it. */
 static const char *signature_of(const struct startup_facts *f, bool tested)
 {
 	if (!tested)

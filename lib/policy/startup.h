@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The start-up taint: a host takes no jobs from when it joined the cluster until a test of it has
- * passed. Pure: what is known of one host in, what is to be done about its taint out.
+ * passed. Pure: facts about one host in, what to do about its taint out.
  *
- *	its newest active run since it joined, of this boot	  its taint
+ *	its newest active run since it joined, in this boot	  its taint
  *	none, and it joined less than `startup.wait` ago	  waits
  *	passed, and nothing is bad on the host			  is lifted
- *	none for longer, or anything but passed			  stays: a denial (deny.h)
- *	the same on more hosts than `budget.deny` allows	  is lifted: what they share is wrong
+ *	none for longer, or any other result			  stays: a denial (deny.h)
+ *	the same on more hosts than `budget.deny` allows	  is lifted: a shared cause
  *
- * A run counts for `startup.max_age`: a taint that a person set later asks for a new one.
+ * A run is valid for `startup.max_age`: a taint that a person sets later needs a new one.
  */
 #pragma once
 
@@ -21,7 +21,7 @@
 
 struct policy;
 
-/* The rules in the records of what was done about them. */
+/* Rule names in the records of what was done. */
 #define STARTUP_RULE "startup"
 #define STARTUP_RULE_OPEN "budget.deny"
 
@@ -36,13 +36,13 @@ enum startup_answer {
 struct startup_facts {
 	const char *node;
 	uint64_t joined_us; /* 0: long ago */
-	/* Its newest active run: of which boot, and when it was measured; `boot` NULL: there is none. */
+	/* Its newest active run: boot, and when it was measured; `boot` NULL: none. */
 	const char *boot, *profile;
 	uint64_t tested_us;
 	int level;	   /* enum verdict_level of the run */
 	const char *worst; /* what the run lacks to pass, as "gemm.rate sku"; or NULL */
-	const char *now;   /* the boot that the cluster sees; NULL: it does not say */
-	const char *bad;   /* what is bad on the host all the same, as "gpu.xid 79"; or NULL */
+	const char *now;   /* the boot according to the cluster; NULL: unknown */
+	const char *bad;   /* what else is bad on the host, as "gpu.xid 79"; or NULL */
 };
 
 struct startup_decision {
@@ -50,7 +50,7 @@ struct startup_decision {
 	char sentence[DENY_TEXT_SIZE + 8]; /* why, for people; "" while it waits */
 };
 
-/* `nodes`: of the fleet. What stays is counted in `denials`. */
+/* `nodes`: size of the fleet. A taint that stays is counted in `denials`. */
 void startup_decide(const struct policy *policy, struct denials *denials, size_t nodes,
 		    const struct startup_facts *facts, uint64_t now_us,
 		    struct startup_decision *ret);

@@ -49,7 +49,7 @@ void suspicion_release(struct suspicion *s)
 	*s = (struct suspicion){ 0 };
 }
 
-/* ---- what comes in ------------------------------------------------------------ */
+/* ---- input -------------------------------------------------------------------- */
 
 static int by_text(const void *a, const void *b)
 {
@@ -97,7 +97,7 @@ static bool is_same(const struct kept_suspect *a, const struct kept_suspect *b)
 	return true;
 }
 
-/* A copy in order. -EINVAL when a host is in it twice, or it is there. */
+/* A sorted copy. -EINVAL if a host is in it twice, or if it is already there. */
 static int keep_suspect(struct suspicion_kept *kept, const struct suspicion_suspect *s,
 			struct err *err)
 {
@@ -136,7 +136,7 @@ static bool is_before(const struct suspicion_kept *a, const struct suspicion_kep
 	return a->until_us != b->until_us ? a->until_us < b->until_us : a->id < b->id;
 }
 
-/* In its place; of too many the oldest goes, which may be this one. */
+/* Inserts in order; beyond the limit the oldest is dropped, possibly this one. */
 static void insert(struct suspicion *s, struct suspicion_kept *kept)
 {
 	size_t at = s->n;
@@ -188,7 +188,7 @@ int suspicion_add(struct suspicion *s, const struct suspicion_window *window, st
 
 /* ---- which windows count ------------------------------------------------------ */
 
-/* From the newest on into `ret`, at most `most`; returns how many. */
+/* From the newest on, into `ret`, at most `most`; returns how many. */
 static unsigned choose(const struct suspicion *s, const struct policy_jobs *jobs, size_t most,
 		       const struct suspicion_kept *ret[static SUSPICION_WINDOWS_MAX])
 {
@@ -221,7 +221,7 @@ static struct suspicion_found found_first(const struct suspicion_kept *kept,
 					 .until_us = kept->until_us };
 }
 
-/* Windows come from the newest to the oldest. */
+/* Windows come from newest to oldest. */
 static struct suspicion_found *find_or_add(struct suspicion_list *list,
 					   const struct kept_suspect *first[],
 					   const struct suspicion_kept *kept,
@@ -238,7 +238,7 @@ static struct suspicion_found *find_or_add(struct suspicion_list *list,
 	return &list->items[list->n++];
 }
 
-/* Most hits of its windows first, then the largest share, then by names. */
+/* Most hits first, then the largest share, then by names. */
 static int by_weight(const void *a, const void *b)
 {
 	const struct suspicion_found *x = a, *y = b;
@@ -258,13 +258,13 @@ static int by_weight(const void *a, const void *b)
 	return x->class - y->class;
 }
 
-/* What is known of the items of a list while windows are counted. */
+/* State of the items of a list while windows are counted. */
 struct tally {
 	const struct kept_suspect *first[SUSPICION_LIST_MAX];
-	unsigned sure[SUSPICION_LIST_MAX]; /* its windows whose time is known */
+	unsigned sure[SUSPICION_LIST_MAX]; /* windows with known times */
 };
 
-/* This window blames it too; `sure` counts those whose time is known. */
+/* Adds a window that blames it; `sure` counts those with known times. */
 static void add_hit(struct suspicion_found *found, unsigned *sure, const struct suspicion_kept *kept,
 		    const struct kept_suspect *one, unsigned place)
 {
@@ -312,7 +312,7 @@ static bool is_of(const struct suspicion_extension *kept, int class, const char 
 	return i == n_hosts;
 }
 
-/* Until when it is kept; 0: it is not now. */
+/* Until when it is kept; 0: not. */
 static uint64_t kept_us(const struct suspicion_extensions *extensions,
 			const struct suspicion_found *found, uint64_t now_us)
 {
@@ -328,7 +328,7 @@ static uint64_t kept_us(const struct suspicion_extensions *extensions,
 	return 0;
 }
 
-/* Whom the last N windows blame, and who of them is kept. */
+/* Suspects of the last N windows, and which of them are kept. */
 static void read_last(const struct suspicion *s, const struct policy_jobs *jobs,
 		      const struct suspicion_extensions *extensions, uint64_t now_us,
 		      struct suspicion_list *ret)
@@ -371,10 +371,10 @@ static void drop_stale(const struct policy_jobs *jobs, uint64_t now_us, struct s
 
 /* All windows of a run that count, and which of them blame one suspect. */
 struct history {
-	const struct suspicion_kept *chosen[SUSPICION_WINDOWS_MAX]; /* the newest first */
+	const struct suspicion_kept *chosen[SUSPICION_WINDOWS_MAX]; /* newest first */
 	unsigned n;
 	const struct kept_suspect *blamed[SUSPICION_WINDOWS_MAX];
-	unsigned places[SUSPICION_WINDOWS_MAX]; /* where they are among the chosen */
+	unsigned places[SUSPICION_WINDOWS_MAX]; /* positions among the chosen ones */
 	unsigned hits;
 };
 
@@ -403,7 +403,7 @@ static unsigned kept_windows(const struct policy_jobs *jobs)
 			     (uint64_t)POLICY_JOBS_WINDOWS_MAX);
 }
 
-/* How often K of N windows blamed it, with so many between that it had lapsed meanwhile. */
+/* How often K of N windows blamed it, with gaps in which it had lapsed. */
 static unsigned times_raised(const struct history *h, const struct policy_jobs *jobs)
 {
 	const unsigned k = (unsigned)jobs->windows_k;
@@ -420,7 +420,7 @@ static unsigned times_raised(const struct history *h, const struct policy_jobs *
 	return times;
 }
 
-/* Among how many of the newest windows it is looked for; 0: it has lapsed. */
+/* How many of the newest windows are searched for it; 0: it has lapsed. */
 static unsigned reach(const struct history *h, const struct policy_jobs *jobs)
 {
 	if (h->hits == 0)
@@ -446,7 +446,7 @@ static void add_from(const struct history *h, const struct policy_jobs *jobs, un
 	list->items[list->n++] = found;
 }
 
-/* Who is kept, and whom only older windows than those of `list` blame. */
+/* Adds kept suspects that only windows older than those of `list` blame. */
 static void add_kept(const struct suspicion *s, const struct policy_jobs *jobs,
 		     const struct suspicion_extensions *extensions, uint64_t now_us,
 		     struct suspicion_list *list)

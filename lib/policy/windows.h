@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Hysteresis: K bad of the last N runs. One run is no proof, and one good run
- * is no cure. Pure.
- */
+/* Hysteresis: K bad of the last N runs. One run is no proof, and one good run is no cure. Pure. */
 #pragma once
 
 #include <stdint.h>
@@ -17,20 +14,20 @@ struct windows {
 	unsigned n; /* runs seen, at most WINDOWS_MAX */
 };
 
-/* One more run. */
+/* Adds a run. */
 void windows_push(struct windows *w, bool bad);
 
 /* How many of the last `n` (1 to WINDOWS_MAX) were bad. */
 unsigned windows_bad(const struct windows *w, unsigned n);
 
-/* At least `k` of the last `n` were bad. */
+/* True if at least `k` of the last `n` were bad. */
 bool windows_reached(const struct windows *w, unsigned k, unsigned n);
 
-/* Good ones since the last bad one. */
+/* Good runs since the last bad one. */
 unsigned windows_good(const struct windows *w);
 
-/* The last `n` were all there and all good. */
+/* True if there are `n` runs and the last `n` are all good. */
 bool windows_clear(const struct windows *w, unsigned n);
 
-/* What would clear it when `n` good runs do: "clears after 3 more good runs in a row". New memory. */
+/* When it clears, if `n` good runs do: "clears after 3 more good runs in a row". New memory. */
 char *windows_clear_words(const struct windows *w, unsigned n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts of which the first in their order are taken, of equals. */
+/* Lexicographic order of counts; decides ties. */
 #pragma once
 
 #include <stdbool.h>

@@ -8,7 +8,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/remedy/counts.h"
 
-/* Variances below this part of the mean's square are one. */
+/* Variances closer than this part of the squared mean are equal. */
 #define SAME 1e-12
 
 static size_t least_of(const struct distribute_wish *wish, size_t i)
@@ -82,7 +82,7 @@ static double variance(const struct distribute_wish *wish, const size_t *counts)
 	return sum;
 }
 
-/* The optimum for c = 0: by the least (2 * count + 1) * t^2. */
+/* The optimum for c = 0: gives each to the least (2 * count + 1) * t^2. */
 static void deal_for_zero(const struct distribute_wish *wish, size_t *counts)
 {
 	size_t left = wish->total - wish->n, i, to;
@@ -98,7 +98,7 @@ static void deal_for_zero(const struct distribute_wish *wish, size_t *counts)
 	}
 }
 
-/* Pipelines of one speed take any order of their counts: the least first. */
+/* Pipelines of equal speed can permute their counts: the least first. */
 static void order_equals(const struct distribute_wish *wish, size_t *counts)
 {
 	size_t i, j;
@@ -115,7 +115,7 @@ static void order_equals(const struct distribute_wish *wish, size_t *counts)
 	}
 }
 
-/* A micro-batch of pipeline `from` is better off on the slower `to` from this c on. */
+/* The value of c from which a micro-batch of `from` is better off on the slower `to`. */
 static double moves_at(const struct distribute_wish *wish, const size_t *counts, size_t from,
 		       size_t to)
 {
@@ -127,7 +127,7 @@ static double moves_at(const struct distribute_wish *wish, const size_t *counts,
 	       (2 * (b - a));
 }
 
-/* One step of the walk; false when nothing moves any more. */
+/* One step of the walk; false if nothing moves any more. */
 static bool move(const struct distribute_wish *wish, size_t *counts)
 {
 	double first = INFINITY;
@@ -144,7 +144,7 @@ static bool move(const struct distribute_wish *wish, size_t *counts)
 			}
 		}
 	}
-	/* No mean lies beyond the slowest of the pipelines. */
+	/* The mean is never beyond the slowest pipeline. */
 	if (isinf(first) || first > distribute_slowest(wish, counts))
 		return false;
 	counts[best_from]--;

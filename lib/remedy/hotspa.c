@@ -7,7 +7,7 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
-/* Totals of the same costs differ by their roundings. */
+/* Sums of the same costs differ by rounding. */
 #define SAME 1e-12
 
 static int compare_descending(const void *a, const void *b)
@@ -35,7 +35,7 @@ static int check(const struct hotspa_wish *wish, struct err *err)
 	return 0;
 }
 
-/* Pack sorted sequences of one group into `places`. */
+/* Packs the sorted sequences of one group into `places`. */
 static void pack(const uint64_t *lengths, size_t n, uint64_t bound, size_t group,
 		 struct hotspa_place *places)
 {
@@ -85,7 +85,7 @@ int hotspa_group(const struct hotspa_wish *wish, struct hotspa_place *ret_places
 	return 0;
 }
 
-/* Seconds from plan `at` through those of `left` (bits) to `first`: rest[left * n + at]. */
+/* Seconds from plan `at` through those in `left` (bits) to `first`: rest[left * n + at]. */
 static double *find_rest(const double *cost, size_t n, size_t first)
 {
 	size_t sets = (size_t)1 << n, left, at, next;

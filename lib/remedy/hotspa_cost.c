@@ -22,7 +22,7 @@ static size_t lcm(size_t a, size_t b)
 	return a / x * b;
 }
 
-/* Rows of a layer of stage `p` that each device holds; the others hold none. */
+/* Rows of a layer of stage `p` on each device; none on the others. */
 static void fill_shards(const struct hotspa_cost_job *job, const struct hotspa_cost_layout *layout,
 			size_t p, size_t rows, struct hotspa_switch_shard *shards)
 {
@@ -42,7 +42,7 @@ static void fill_shards(const struct hotspa_cost_job *job, const struct hotspa_c
 	}
 }
 
-/* Add what `n` layers move that go from stage `p` to stage `q`. */
+/* Adds what `n` layers move from stage `p` to stage `q`. */
 static int add_layers(const struct hotspa_cost_job *job,
 		      const struct hotspa_cost_layout *const *both, const size_t *stages, size_t n,
 		      struct sums *sums, struct err *err)
@@ -65,7 +65,7 @@ static int add_layers(const struct hotspa_cost_job *job,
 	for (i = 0; i < plan.n; i++) {
 		const struct hotspa_switch_move *m = &plan.moves[i];
 		double moved = bytes * (double)(m->rows.last - m->rows.first + 1);
-		/* Those of devices come first, then those of hosts. */
+		/* Links of devices come first, then those of hosts. */
 		size_t from = m->intra ? m->from : job->devices + job->hosts[m->from];
 		size_t to = m->intra ? m->to : job->devices + job->hosts[m->to];
 

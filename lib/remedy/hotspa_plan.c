@@ -9,12 +9,12 @@
 #include "lib/base/xalloc.h"
 #include "lib/remedy/pipe_packs.h"
 
-/* Another way more must gain this part of a step: less is rounding. */
+/* Another way must gain this part of a step: less is rounding. */
 #define GAINED 1e-9
 
 enum { SETS_MAX = 1 << HOTSPA_PLAN_PLANS_MAX };
 
-/* Packs of the same sequences. */
+/* Packs with the same sequences. */
 struct pattern {
 	uint64_t count;
 	double seconds;
@@ -62,7 +62,7 @@ static void add_pattern(struct patterns *patterns, uint64_t count, double second
 	patterns->list[patterns->n++] = (struct pattern){ count, seconds };
 }
 
-/* The next pack: the longest left, then each later one that fits. It repeats while all are left. */
+/* The next pack: the longest left, then each later one that fits. Repeated while all are left. */
 static void add_packs(const struct hotspa_plan_wish *wish, const struct hotspa_plan_group *group,
 		      uint64_t *left, struct patterns *patterns)
 {
@@ -93,13 +93,13 @@ static int costliest_first(const void *a, const void *b)
 	return (x->seconds < y->seconds) - (x->seconds > y->seconds);
 }
 
-/* How many of the numbers from `first` to before `until` pipeline `d` of `dp` has. */
+/* How many of the numbers from `first` to before `until` go to pipeline `d` of `dp`. */
 static uint64_t dealt(uint64_t first, uint64_t until, uint64_t d, uint64_t dp)
 {
 	return (until + dp - 1 - d) / dp - (first + dp - 1 - d) / dp;
 }
 
-/* The packs of pipeline `d`, costliest first. Their seconds, new memory. */
+/* Seconds of the packs of pipeline `d`, costliest first. New memory. */
 static double *packs_of(const struct patterns *patterns, size_t d, size_t dp, uint64_t packs,
 			size_t *ret_n)
 {
@@ -150,7 +150,7 @@ static double pipeline(const struct hotspa_plan_way *way, const struct patterns 
 	return pipe_packs_play(&play);
 }
 
-/* Where all are alike the first is: it has the dearest packs, and as many as any. */
+/* If all are equal it is the first: it has the costliest packs, and as many as any. */
 static double slowest_pipeline(const struct hotspa_plan_way *way, const struct patterns *patterns,
 			       uint64_t packs, double forward)
 {
@@ -196,7 +196,7 @@ static struct patterns patterns_of(const struct hotspa_plan_wish *wish,
 	return patterns;
 }
 
-/* What a group takes whose packs have its bound. */
+/* Simulates a group with its bound. */
 static void play(const struct hotspa_plan_wish *wish, struct hotspa_plan_group *group)
 {
 	const struct hotspa_plan_way *way = &wish->ways[group->way];
@@ -215,7 +215,7 @@ static void play(const struct hotspa_plan_wish *wish, struct hotspa_plan_group *
 	free(patterns.list);
 }
 
-/* Above 0, to 1. */
+/* In (0, 1]. */
 static double next_unit(uint64_t *state)
 {
 	return ((double)(splitmix_next(state) >> 11) + 1) / 0x1p53;
@@ -229,7 +229,7 @@ static double next_normal(uint64_t *state)
 	return radius * cos(2 * M_PI * next_unit(state));
 }
 
-/* 1 in the mean. */
+/* With mean 1. */
 static double noisy(double noise, uint64_t *state)
 {
 	return exp(noise * next_normal(state) - noise * noise / 2);
@@ -297,7 +297,7 @@ double hotspa_plan_noisy(const struct hotspa_plan_wish *wish, const struct hotsp
 	return sum / (double)times;
 }
 
-/* INFINITY seconds where the way does not hold the longest. */
+/* INFINITY seconds if the way cannot hold the longest. */
 static struct hotspa_plan_group play_best(const struct hotspa_plan_wish *wish, size_t way,
 					  size_t from, size_t until)
 {
@@ -350,7 +350,7 @@ static int check(const struct hotspa_plan_wish *wish, struct err *err)
 	return 0;
 }
 
-/* The least seconds of the lengths before `until` by just the ways of a set, and the last group. */
+/* Least seconds for lengths before `until` with exactly the ways of a set, and the last group. */
 struct best {
 	double seconds;
 	struct hotspa_plan_group last;
@@ -369,7 +369,7 @@ static void find_best(const struct hotspa_plan_wish *wish, struct best *best)
 	for (set = 0; set < sets; set++)
 		for (until = 0; until <= wish->n; until++)
 			best[at(set, until)].seconds = set == 0 && until == 0 ? 0 : INFINITY;
-	/* A group is played once, and followed by all sets that it may come after. */
+	/* Each group is simulated once, and combined with all sets that it may follow. */
 	for (from = 0; from < wish->n; from++) {
 		for (way = 0; way < wish->n_ways; way++) {
 			for (until = from + 1; until <= wish->n; until++) {
@@ -387,7 +387,7 @@ static void find_best(const struct hotspa_plan_wish *wish, struct best *best)
 	}
 }
 
-/* The ways of a set in the order of least switches, from `first` and back to it. */
+/* The ways of a set in the cheapest order of switches, from `first` and back to it. */
 static int order_of(const struct hotspa_plan_wish *wish, size_t set, size_t first,
 		    struct hotspa_plan *plan, struct err *err)
 {
@@ -410,7 +410,7 @@ static int order_of(const struct hotspa_plan_wish *wish, size_t set, size_t firs
 	return r;
 }
 
-/* Follow the last groups back to the first length. */
+/* Follows the last groups back to the first length. */
 static void take_groups(const struct hotspa_plan_wish *wish, const struct best *best, size_t set,
 			struct hotspa_plan *plan)
 {

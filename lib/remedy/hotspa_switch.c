@@ -18,7 +18,7 @@ static bool has(const struct hotspa_switch_shard *shard, int64_t row)
 	return row >= shard->first && row <= shard->last;
 }
 
-/* Where shards begin, and the rows behind their ends: ascending, each once. */
+/* Where shards begin, and the rows after their ends: ascending, without duplicates. */
 static int64_t *find_cuts(const struct hotspa_switch_wish *wish, size_t *ret_n)
 {
 	const struct hotspa_switch_shard *both[] = { wish->source, wish->target };
@@ -41,7 +41,7 @@ static int64_t *find_cuts(const struct hotspa_switch_wish *wish, size_t *ret_n)
 	return cuts;
 }
 
-/* The owner of a row that sends it to `to`; devices: nobody has it. */
+/* The owner that sends a row to `to`; `devices`: nobody has it. */
 static size_t find_sender(const struct hotspa_switch_wish *wish,
 			  const struct hotspa_switch_plan *plan, size_t to, int64_t row, bool intra)
 {

@@ -7,7 +7,7 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
-/* y * k / y is k but for its rounding. */
+/* y * k / y is k except for rounding. */
 #define SAME 1e-9
 
 static size_t most_of(const struct layers_wish *wish, size_t j)
@@ -15,7 +15,7 @@ static size_t most_of(const struct layers_wish *wish, size_t j)
 	return wish->most ? MIN(wish->most[j], wish->layers) : wish->layers;
 }
 
-/* The layers that a stage does in `slowest`. */
+/* How many layers a stage can do in `slowest`. */
 static size_t fit(const struct layers_wish *wish, size_t j, double slowest)
 {
 	double layers = floor(slowest / wish->slowdown[j] * (1 + SAME) + SAME);
@@ -33,14 +33,14 @@ static size_t fit_all(const struct layers_wish *wish, double slowest)
 	return sum;
 }
 
-/* The least y[j] * k that is enough, by halving among the k of each stage. */
+/* The least y[j] * k that suffices, by bisection over k for each stage. */
 static double find_slowest(const struct layers_wish *wish)
 {
 	double best = INFINITY;
 	size_t j;
 
 	for (j = 0; j < wish->stages; j++) {
-		size_t low = 1, high = most_of(wish, j) + 1; /* `high` is enough, or none is */
+		size_t low = 1, high = most_of(wish, j) + 1; /* `high` suffices, or nothing does */
 
 		while (low < high) {
 			size_t k = low + (high - low) / 2;

@@ -7,15 +7,15 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
-/* Sums of the same layers differ by their roundings. */
+/* Sums of the same layers differ by rounding. */
 #define SAME 1e-12
 
 struct search {
 	const struct layers_cut_wish *wish;
-	double *seconds, *bytes; /* of the layers before each, and of all */
-	double most;		 /* seconds that a stage may take */
-	bool sum;		 /* least sum, else least slowest */
-	double *best;		 /* [stage * (layers + 1) + end]: of the stages up to this one */
+	double *seconds, *bytes; /* prefix sums over the layers */
+	double most;		 /* limit in seconds for a stage */
+	bool sum;		 /* minimise the sum instead of the slowest */
+	double *best;		 /* [stage * (layers + 1) + end]: for the stages up to this one */
 	size_t *from;		 /* where its layers begin */
 };
 
@@ -36,7 +36,7 @@ static bool fits(const struct search *search, size_t p, size_t first, size_t end
 	return !search->wish->bytes || bytes <= room(search->wish, p) * (1 + SAME);
 }
 
-/* The best beginning of a stage that ends before layer `end`. */
+/* The best start of a stage that ends before layer `end`. */
 static void find_one(struct search *search, size_t p, size_t end)
 {
 	size_t width = search->wish->layers + 1, first;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layers that differ, cut into the stages of a pipeline whose hosts differ, within their memory:
- * the exact counterpart of layers.h, whose layers are all alike and lie anywhere.
+ * Cuts layers that differ into the stages of a pipeline whose hosts differ, within their memory:
+ * the exact counterpart of layers.h, where all layers are equal and may be anywhere.
  *
  * Pure: no clock, no I/O.
  */
@@ -18,25 +18,25 @@ enum {
 };
 
 struct layers_cut_wish {
-	const double *seconds;	/* of each layer on a good host */
-	const double *bytes;	/* of each layer; NULL: not bounded */
-	const double *slowdown; /* of each stage, above 0; NULL: all are good */
+	const double *seconds;	/* per layer on a good host */
+	const double *bytes;	/* per layer; NULL: no limit */
+	const double *slowdown; /* per stage, above 0; NULL: all are good */
 	size_t layers, stages;
-	double room; /* bytes that a stage has for layers */
-	double ends; /* bytes that the first and the last need besides (embeddings) */
+	double room; /* bytes of a stage for layers */
+	double ends; /* bytes that the first and last also need (embeddings) */
 };
 
 /*
- * Cut into runs of at least one layer so that the slowest stage is the least, and of those ways so
- * that the stages together take least: what fills and drains a pipeline. Exact, by dynamic
- * programming, O(stages * layers^2); of equals the one whose last stages take most.
- * ret_counts[stages]. -ERANGE when there are fewer layers than stages or they do not fit (which
- * bound, and by how much where that is known), -EINVAL for a wish out of its bounds.
+ * Cuts into runs of at least one layer so that the slowest stage takes least and, among those cuts,
+ * the sum over the stages is least, which is what fills and drains a pipeline. Exact, by dynamic
+ * programming, O(stages * layers^2); of equals the one whose last stages take most. Fills
+ * ret_counts[stages]. -ERANGE if there are fewer layers than stages or they do not fit (with the
+ * limit, and the shortfall if known), -EINVAL for input out of bounds.
  */
 int layers_cut(const struct layers_cut_wish *wish, size_t *ret_counts, struct err *err);
 
 /* Seconds of the slowest stage of a cut. */
 double layers_cut_slowest(const struct layers_cut_wish *wish, const size_t *counts);
 
-/* Do the layers of each stage fit? */
+/* True if the layers of each stage fit. */
 bool layers_cut_fits(const struct layers_cut_wish *wish, const size_t *counts);

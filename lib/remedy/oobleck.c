@@ -23,7 +23,7 @@ static uint64_t add_saturating(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* Ways to cover each count of hosts by each number of pipelines, the last row being "or more". */
+/* Ways to cover each count of hosts with each number of pipelines; the last row means "or more". */
 static void count(const struct oobleck_wish *wish, struct oobleck_options *options)
 {
 	size_t rows = wish->pipelines + 1, width = wish->hosts + 1;
@@ -48,11 +48,11 @@ static void count(const struct oobleck_wish *wish, struct oobleck_options *optio
 		options->n_all = add_saturating(options->n_all, ways[k * width + wish->hosts]);
 }
 
-/* What walks through the recursion. */
+/* State of the recursion. */
 struct walk {
 	const struct oobleck_wish *wish;
 	struct oobleck_options *options;
-	bool *covers;	  /* [p * (hosts + 1) + n]: the first p sizes cover n hosts */
+	bool *covers;	  /* [p * (hosts + 1) + n]: the first p sizes can cover n hosts */
 	uint16_t *counts; /* so far */
 	size_t pipelines; /* so far */
 };
@@ -81,7 +81,7 @@ static void take(struct walk *walk)
 		       n_sizes * sizeof(*walk->counts));
 }
 
-/* As deep as there are sizes and pipelines: bounded by OOBLECK_HOSTS_MAX. */
+/* Recursion depth: number of sizes plus pipelines, bounded by OOBLECK_HOSTS_MAX. */
 static void walk_on(struct walk *walk, size_t p, size_t hosts)
 {
 	size_t size;

@@ -25,7 +25,7 @@ double pipe_packs_at_most(double sum, double longest, size_t stages, const doubl
 	return sum * slowest + longest * (all - slowest);
 }
 
-/* Of pack `i` on stage `p`. */
+/* For pack `i` on stage `p`. */
 static double operation(const struct pipe_packs *packs, bool backward, size_t p, size_t i)
 {
 	const double part = backward ? 1 - packs->forward : packs->forward;
@@ -70,7 +70,7 @@ double pipe_packs_play(const struct pipe_packs *packs)
 				MAX(list[p].done, before) + operation(packs, false, p, round);
 		for (p = 0; p < stages; p++) {
 			const size_t behind = stages - 1 - p;
-			/* Of the round before: the next stage has not had its turn yet. */
+			/* Of the previous round: the next stage has not had its turn yet. */
 			const double needed = behind > 0 ? list[p + 1].backward : 0;
 
 			if (round < behind || round - behind >= n)

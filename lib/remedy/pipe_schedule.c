@@ -11,20 +11,20 @@ static const char *const names[] = { [PIPE_SCHEDULE_1F1B] = "1f1b",
 				     [PIPE_SCHEDULE_INTERLEAVED] = "interleaved",
 				     [PIPE_SCHEDULE_ZB_H1] = "zb-h1" };
 
-/* Bytes are counted by adding and taking away. */
+/* Bytes are added and subtracted, with rounding. */
 #define SAME 1e-9
 
-/* A stage while its schedule is played: how many operations it has done, of all its chunks. */
+/* A stage during the simulation: how many operations it has done, of all its chunks. */
 struct stage {
 	size_t forwards, backwards, weights;
-	size_t warm_up; /* forwards that it may be ahead of its backwards, less one */
+	size_t warm_up; /* how far forwards may be ahead of backwards, minus one */
 	double ready;	/* when it is free */
 	double busy, held;
 };
 
 struct play {
 	const struct pipe_schedule_wish *wish;
-	size_t total; /* forwards of a stage */
+	size_t total; /* forwards per stage */
 	struct stage *stages;
 	struct pipe_schedule out;
 };
@@ -38,7 +38,7 @@ static size_t warm_up(const struct pipe_schedule_wish *wish, size_t p)
 	return MIN(behind, wish->microbatches * wish->chunks);
 }
 
-/* Number k of the operations of one kind: its micro-batch, and its chunk counted from the first. */
+/* For operation k of one kind: its micro-batch, and its chunk counted from the first. */
 static size_t microbatch_of(const struct pipe_schedule_wish *wish, size_t k)
 {
 	return wish->chunks == 1
@@ -51,7 +51,7 @@ static size_t chunk_of(const struct pipe_schedule_wish *wish, size_t k)
 	return wish->chunks == 1 ? 0 : k % (wish->stages * wish->chunks) / wish->stages;
 }
 
-/* The stage takes its time from when both it and what it needs are there. */
+/* Occupies the stage from when both it and the inputs are ready. */
 static double occupy(struct stage *stage, double needed, double seconds)
 {
 	stage->ready = MAX(stage->ready, needed) + seconds;
@@ -125,7 +125,7 @@ static bool do_weight(struct play *play, size_t p)
 	return true;
 }
 
-/* The next operation of a stage; false when it waits, or has none left. */
+/* Runs the next operation of a stage; false if it waits, or has none left. */
 static bool do_next(struct play *play, size_t p)
 {
 	struct stage *stage = &play->stages[p];

@@ -7,7 +7,7 @@
 #include "lib/remedy/pipe_1f1b.h"
 #include "lib/remedy/pipe_schedule.h"
 
-/* Times that differ by less than this part are one. */
+/* Times closer than this, relatively, are equal. */
 #define SAME 1e-9
 
 struct pipeline pipeline_of(const struct pipeline_model *model, const size_t *split,
@@ -74,24 +74,24 @@ double pipeline_time(const struct pipeline *pipeline, size_t microbatches)
 
 struct deal;
 
-/* Who comes first of all of them, found again in O(log n) when one has changed: a tournament. */
+/* A tournament tree: the first of all, updated in O(log n) when one changes. */
 struct first {
-	size_t *winners; /* of each match: 1 is the last one; those from `width` on are who plays */
+	size_t *winners; /* of each match; 1 is the final, leaves start at `width` */
 	size_t width;
 	bool (*is_before)(const struct deal *deal, size_t a, size_t b);
 };
 
-/* Pipelines while micro-batches are dealt to them. */
+/* Pipelines while micro-batches are distributed. */
 struct deal {
-	const struct pipeline *all; /* of the caller */
-	double *even;		    /* with `each`: how fast each is */
+	const struct pipeline *all; /* borrowed from the caller */
+	double *even;		    /* speed of each, with `each` units */
 	double *times, *next;	    /* with its count, and with one more */
-	size_t n, each, *counts;    /* of the caller; counts and what each has are units */
+	size_t n, each, *counts;    /* the caller's; counts are in units */
 	size_t unit;
 	struct first giver, taker;
 };
 
-/* More than can be played takes for ever. */
+/* INFINITY for more than can be simulated. */
 static double play(const struct deal *deal, size_t d, size_t units)
 {
 	const double time = pipeline_time(&deal->all[d], units * deal->unit);
@@ -99,9 +99,9 @@ static double play(const struct deal *deal, size_t d, size_t units)
 	return isnan(time) ? INFINITY : time;
 }
 
-/* --- who comes first --- */
+/* --- tournament --- */
 
-/* Who takes most and has more than one, the last of equals. */
+/* Takes most and has more than one; the last of equals. */
 static bool gives_before(const struct deal *deal, size_t a, size_t b)
 {
 	if ((deal->counts[a] > 1) != (deal->counts[b] > 1))
@@ -109,13 +109,13 @@ static bool gives_before(const struct deal *deal, size_t a, size_t b)
 	return deal->times[a] != deal->times[b] ? deal->times[a] > deal->times[b] : a > b;
 }
 
-/* Who takes least with one more, the first of equals. */
+/* Takes least with one more; the first of equals. */
 static bool takes_before(const struct deal *deal, size_t a, size_t b)
 {
 	return deal->next[a] != deal->next[b] ? deal->next[a] < deal->next[b] : a < b;
 }
 
-/* Nobody, n, loses. */
+/* n stands for nobody, and loses. */
 static void play_match(const struct deal *deal, struct first *first, size_t i)
 {
 	const size_t a = first->winners[2 * i], b = first->winners[2 * i + 1];
@@ -163,7 +163,7 @@ static size_t quickest(const struct deal *deal)
 	return deal->taker.winners[1];
 }
 
-/* --- dealing --- */
+/* --- distribution --- */
 
 static void give(struct deal *deal, size_t d)
 {
@@ -179,7 +179,7 @@ static void take(struct deal *deal, size_t d)
 	changed(deal, d);
 }
 
-/* In proportion to how fast each is: near the best. How many more that is than `total`. */
+/* In proportion to speed, which is near the optimum. Returns the excess over `total`. */
 static size_t deal_by_speed(struct deal *deal, size_t total)
 {
 	double speed = 0;
@@ -199,7 +199,7 @@ static size_t deal_by_speed(struct deal *deal, size_t total)
 	return given - total;
 }
 
-/* From the slowest to the quickest, while that takes less: what is left so is the best. */
+/* Moves from the slowest to the fastest while that is an improvement; the result is optimal. */
 static void balance(struct deal *deal, size_t too_many)
 {
 	size_t from, to;
@@ -225,7 +225,7 @@ static double slowest(const struct deal *deal)
 	return time;
 }
 
-/* Who takes one more within `limit` and is faster than `from`; n: nobody. */
+/* A pipeline that takes one more within `limit` and is faster than `from`; n: none. */
 static size_t taker(const struct deal *deal, size_t from, double limit)
 {
 	size_t best = deal->n, d;
@@ -239,7 +239,7 @@ static size_t taker(const struct deal *deal, size_t from, double limit)
 	return best;
 }
 
-/* Of equals, slow pipelines take as few as they can: it is they who may become slower yet. */
+/* Of equals, slow pipelines take as few as possible: they are the ones that may get slower. */
 static void spare_slow(struct deal *deal)
 {
 	const double limit = slowest(deal) * (1 + SAME);

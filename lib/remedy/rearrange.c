@@ -10,7 +10,7 @@
 #include "lib/remedy/pipe_schedule.h"
 #include "lib/remedy/pipeline.h"
 
-/* Times that differ by less than this part are one. */
+/* Times closer than this, relatively, are equal. */
 #define SAME 1e-9
 
 const char *const rearrange_names[REARRANGE_WAYS] = {
@@ -56,7 +56,7 @@ static int check(const struct rearrange_job *job, struct err *err)
 	return 0;
 }
 
-/* A pipeline as the plan has it. */
+/* A pipeline according to the plan. */
 static struct pipeline pipeline_in(const struct rearrange_job *job, const size_t *split,
 				   const size_t *hosts)
 {
@@ -67,7 +67,7 @@ static struct pipeline pipeline_in(const struct rearrange_job *job, const size_t
 	return pipeline;
 }
 
-/* All pipelines with what the plan gives them. */
+/* Duration of all pipelines under the plan. */
 static double time_of_plan(const struct rearrange_job *job, const struct rearrange_plan *plan)
 {
 	double slowest = 0;
@@ -83,7 +83,7 @@ static double time_of_plan(const struct rearrange_job *job, const struct rearran
 	return slowest;
 }
 
-/* Everything as it is now. */
+/* The current state as a plan. */
 static struct rearrange_plan plan_of_now(const struct rearrange_job *job)
 {
 	struct rearrange_plan plan = {
@@ -117,7 +117,7 @@ static void deal(const struct rearrange_job *job, struct rearrange_plan *plan)
 	free(all);
 }
 
-/* Cut the layers of each pipeline by the speed of its hosts, where that makes it faster. */
+/* Cuts the layers of each pipeline by the speed of its hosts, if that makes it faster. */
 static int cut(const struct rearrange_job *job, struct rearrange_plan *plan, struct err *err)
 {
 	CLEANUP(freep) double *seconds = xcalloc(job->layers, sizeof(*seconds));
@@ -165,8 +165,8 @@ static int compare_ranked(const void *a, const void *b)
 }
 
 /*
- * The slowest of each stage in the first pipeline, the next in the second ...: a host keeps its
- * stage, so that it keeps what it holds.
+ * The slowest of each stage go to the first pipeline, the next to the second, and so on. A host
+ * keeps its stage, and thereby its layers.
  */
 static void put_together(const struct rearrange_job *job, struct rearrange_plan *plan)
 {

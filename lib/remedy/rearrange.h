@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a job of several pipelines can do about hosts of known slowness without giving one up: deal
- * micro-batches to the pipelines, cut layers otherwise in each, both, and put the slow hosts
- * together in one pipeline first, as Malleus does (Li et al., SIGMOD 2025).
+ * What a job with several pipelines can do about hosts of known slowness without giving one up:
+ * redistribute micro-batches among pipelines, recut the layers in each, both, and first collect the
+ * slow hosts in one pipeline, as Malleus does (Li et al., SIGMOD 2025).
  *
- * A pipeline takes what 1F1B takes (pipe_1f1b.h), a step what the slowest of them takes. Exact:
- * the micro-batches, for a pipeline never takes less for one more; the slowest stage of a cut
- * (layers_cut.h). Not exact: which hosts stand together. `bound` is what no arrangement beats:
- * all work over all speed, with no stage ever idle.
+ * A pipeline takes its duration under 1F1B (pipe_1f1b.h), a step that of the slowest. Exact: the
+ * micro-batches, since a pipeline is never faster with one more, and the slowest stage of a cut
+ * (layers_cut.h). Not exact: which hosts are together. `bound` is a lower bound for any
+ * arrangement: all work over all speed, with no stage ever idle.
  *
- * A way that is not faster than what there is now is not given: it stays as it is.
+ * A way that is not faster than the current state is not used: its plan is the current state.
  *
- * Stages of several chunks of the model keep their layers, and micro-batches are dealt in multiples
- * of the stages, as interleaved 1F1B needs them.
+ * Stages with several model chunks keep their layers, and micro-batches are distributed in
+ * multiples of the stages, as interleaved 1F1B needs.
  *
  * Pure: no clock, no I/O.
  */
@@ -28,16 +28,16 @@ enum {
 	REARRANGE_WORK_MAX = 1 << 28, /* pipelines * stages * micro-batches^2 */
 };
 
-/* All borrowed. Bytes and seconds are of one micro-batch on a good host. */
+/* All borrowed. Bytes and seconds are for one micro-batch on a good host. */
 struct rearrange_job {
-	size_t dp, pp, microbatches;	  /* micro-batches of each pipeline now */
-	size_t chunks;			  /* of a stage, interleaved if several; 0 is 1 */
+	size_t dp, pp, microbatches;	  /* current micro-batches of each pipeline */
+	size_t chunks;			  /* per stage, interleaved if several; 0 is 1 */
 	size_t layers;			  /* of the model: pp to REARRANGE_LAYERS_MAX */
-	const double *forward, *backward; /* of each layer, above 0 */
-	const double *bytes;		  /* of each layer; NULL: memory is no bound */
+	const double *forward, *backward; /* per layer, above 0 */
+	const double *bytes;		  /* per layer; NULL: no memory limit */
 	double room, ends;		  /* as in layers_cut.h */
-	const size_t *split;		  /* layers of each stage now */
-	const double *slowdown;		  /* [pipeline * pp + stage]: 1 is a good one */
+	const size_t *split;		  /* current layers of each stage */
+	const double *slowdown;		  /* [pipeline * pp + stage]: 1 is good */
 };
 
 enum rearrange_way {
@@ -52,26 +52,26 @@ extern const char *const rearrange_names[REARRANGE_WAYS]; /* "microbatches", "la
 
 struct rearrange_plan {
 	enum rearrange_way way;
-	double time;	      /* of a step, as far as pipelines make it */
-	bool better;	      /* than now; else it is what there is now */
+	double time;	      /* of a step, as far as pipelines determine it */
+	bool better;	      /* than now; if false, it is the current state */
 	size_t *microbatches; /* owned, [dp] */
 	size_t *split;	      /* owned, [dp * pp] */
-	size_t *hosts;	      /* owned, [dp * pp]: which worker of now stands there */
+	size_t *hosts;	      /* owned, [dp * pp]: which current worker takes this position */
 };
 
 struct rearrange_bounds {
-	double now;   /* a step */
-	double bound; /* what no arrangement beats */
+	double now;   /* duration of a step */
+	double bound; /* lower bound for any arrangement */
 };
 
-/* -EINVAL for a job out of its bounds, -ERANGE for a split of now that does not fit in the memory. */
+/* -EINVAL for a job out of bounds, -ERANGE if the current split does not fit in memory. */
 int rearrange_now(const struct rearrange_job *job, struct rearrange_bounds *ret_bounds,
 		  struct err *err);
 
-/* A plan of that way. Errors as above. */
+/* The plan for that way. Errors as above. */
 int rearrange_plan(const struct rearrange_job *job, enum rearrange_way way,
 		   struct rearrange_plan *ret_plan, struct err *err);
 void rearrange_plan_release(struct rearrange_plan *plan);
 
-/* Bytes that hosts must get for a plan: layers that they do not have now. The most of one host. */
+/* Bytes that hosts must receive for a plan: layers they do not have now. Maximum over hosts. */
 double rearrange_bytes(const struct rearrange_job *job, const struct rearrange_plan *plan);

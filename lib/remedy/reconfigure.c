@@ -12,14 +12,14 @@ const char *const reconfigure_way_names[] = {
 	[RECONFIGURE_MERGED] = "merged",
 };
 
-/* A pipeline that grows and shrinks. */
+/* A pipeline under construction. */
 struct pipe {
-	uint32_t *hosts; /* owned; room for all hosts there are */
+	uint32_t *hosts; /* owned; room for all hosts */
 	size_t n;
 };
 
 struct work {
-	struct pipe *pipes; /* in their order; those without hosts are gone */
+	struct pipe *pipes; /* in order; those without hosts are gone */
 	size_t n, least;
 };
 
@@ -47,7 +47,7 @@ static void join(struct pipe *to, struct pipe *from)
 	from->n = 0;
 }
 
-/* The longest that has more than it needs, the later of equals; NULL when there is none. */
+/* The longest with more than it needs, the later of equals; NULL if none. */
 static struct pipe *lender(const struct work *work)
 {
 	struct pipe *longest = NULL;
@@ -59,7 +59,7 @@ static struct pipe *lender(const struct work *work)
 	return longest;
 }
 
-/* False when nobody can lend any more. */
+/* Returns false if nobody can lend any more. */
 static bool borrow(struct work *work, struct pipe *pipe)
 {
 	struct pipe *from;
@@ -74,7 +74,7 @@ static bool borrow(struct work *work, struct pipe *pipe)
 	return true;
 }
 
-/* The first pipeline that was whole before the merging, else the first that it made. */
+/* The first pipeline that was complete before merging, else the first one made by it. */
 static struct pipe *first_whole(struct work *work, const bool *merged)
 {
 	struct pipe *made = NULL;
@@ -138,7 +138,7 @@ static int check(const struct reconfigure_pipelines *old, struct err *err)
 	return 0;
 }
 
-/* What is left of each pipeline; how many hosts in all. */
+/* The remaining hosts of each pipeline; returns how many in all. */
 static size_t survivors(const struct reconfigure_pipelines *old, const uint32_t *lost,
 			size_t n_lost, struct work *work)
 {

@@ -38,15 +38,15 @@ const char *const remedy_sure_names[] = {
 
 static const struct remedy_range unknown = { NAN, NAN, NAN };
 
-/* --- what one comes to --- */
+/* --- gain and cost --- */
 
-/* What pays after so many steps; NAN where it never does. */
+/* Steps until it pays off; NAN if never. */
 static double pays(double cost_s, double gain_s)
 {
 	return gain_s > 0 ? cost_s / gain_s : (double)NAN;
 }
 
-/* The gain that is sure, and the most that it may be: what is only a bound may be nothing. */
+/* The gain, from certain to possible: for a mere bound it may be nothing. */
 static struct remedy_range gain_of(const struct remedies_facts *f, enum remedy_sure sure,
 				   struct remedy_range after)
 {
@@ -63,7 +63,7 @@ static struct remedy_range gain_of(const struct remedies_facts *f, enum remedy_s
 	return range;
 }
 
-/* `remedy` has kind, sure, needs, spares, cost_s and note; what gains nothing is not added. */
+/* `remedy` has kind, sure, needs, spares, cost_s and note; one without gain is not added. */
 static void add(const struct remedies_facts *f, const struct remedy *remedy,
 		struct remedy_range after, struct remedies *all)
 {
@@ -94,7 +94,7 @@ static double restart_cost(const struct remedies_costs *c)
 	return c->restart_s + c->lost_s + c->warm_up_s;
 }
 
-/* What it costs and needs when the job's code does it while it runs, or else by a restart. */
+/* Cost and needs if the job's code does it while running, or else with a restart. */
 static struct remedy changing(const struct remedies_facts *f, enum remedy_kind kind,
 			      enum remedy_sure sure, double while_it_runs_s)
 {
@@ -113,7 +113,7 @@ static struct remedy_range just(double value)
 	return (struct remedy_range){ value, NAN, NAN };
 }
 
-/* --- each --- */
+/* --- the remedies --- */
 
 static void add_nothing(const struct remedies_facts *f, struct remedies *all)
 {
@@ -128,7 +128,7 @@ static void add_nothing(const struct remedies_facts *f, struct remedies *all)
 	};
 }
 
-/* `than`: the set of fewer hosts that was offered last; NULL: there is none. */
+/* `than`: the last offered set of fewer hosts; NULL: none. */
 static bool worth_its_hosts(const struct remedies_facts *f, const struct remedies_set *set,
 			    const struct remedies_set *than)
 {
@@ -182,7 +182,7 @@ static void add_dropping(const struct remedies_facts *f, double fixed, struct re
 	add(f, &one, just(fixed + time), all);
 }
 
-/* The replica with the fewest micro-batches, and the most of any. */
+/* The fewest micro-batches of any replica, and the most. */
 static size_t fewest(const struct replicas *r, const size_t *counts, size_t *ret_most)
 {
 	size_t d, least = 0;
@@ -251,7 +251,7 @@ static void add_shape(const struct remedies_facts *f, struct remedies *all)
 		add_stages(f, fixed, all);
 }
 
-/* So seldom that all collections of a step take no more than GC_PART of it. */
+/* So rarely that collections take at most GC_PART of the time. */
 static void add_gc(const struct remedies_facts *f, struct remedies *all)
 {
 	struct remedy one = changing(f, REMEDY_GC, REMEDY_MODEL, NAN);
@@ -293,7 +293,7 @@ static void add_owner(const struct remedies_facts *f, struct remedies *all)
 		add(f, &data, just(f->simulated_s - waits), all);
 }
 
-/* --- their order --- */
+/* --- order --- */
 
 static double less(double a, double b)
 {
@@ -335,7 +335,7 @@ size_t remedies_rung(const double *costs, size_t n, double lost_s)
 	return rung;
 }
 
-/* Those that cost more than the one before and gain more than any before it. */
+/* Each costs more than the previous one, and gains more than all before. */
 static size_t rungs_of(const struct remedies *all, size_t ret[static REMEDIES_MAX])
 {
 	double best = -1;
@@ -353,7 +353,7 @@ static size_t rungs_of(const struct remedies *all, size_t ret[static REMEDIES_MA
 static void climb(const struct remedies_facts *f, struct remedies *all)
 {
 	size_t rungs[REMEDIES_MAX] = { 0 }, n = rungs_of(all, rungs), rung, i;
-	double costs[REMEDIES_MAX], loss; /* in each step */
+	double costs[REMEDIES_MAX], loss; /* per step */
 
 	if (n == 0)
 		return;
@@ -369,7 +369,7 @@ static void climb(const struct remedies_facts *f, struct remedies *all)
 	all->next_steps = (costs[rung + 1] - (isnan(all->lost_s) ? 0 : all->lost_s)) / loss;
 }
 
-/* By what is gained over the steps that remain, or by what is lost so far. */
+/* By the gain over the remaining steps, or by the loss so far. */
 static void sort(const struct remedies_facts *f, struct remedies *all)
 {
 	const bool known = !isnan(f->remaining);
@@ -382,7 +382,7 @@ static void sort(const struct remedies_facts *f, struct remedies *all)
 		climb(f, all);
 }
 
-/* --- all of it --- */
+/* --- all remedies --- */
 
 static bool is_time(double seconds)
 {

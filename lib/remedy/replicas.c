@@ -35,13 +35,13 @@ bool replicas_ok(const struct replicas *r)
 
 /* --- one replica --- */
 
-/* Interleaving wants micro-batches that are a multiple of the stages. */
+/* Interleaving needs micro-batches that are a multiple of the stages. */
 static size_t chunks_of(const struct replicas *r)
 {
 	return r->microbatches % r->pp == 0 ? r->chunks : 1;
 }
 
-/* With so many micro-batches, or the few more that it can have. */
+/* With this many micro-batches, rounded up to what is possible. */
 static double time_with(const struct pipeline *one, size_t microbatches)
 {
 	const size_t unit = pipeline_unit(one);
@@ -49,7 +49,7 @@ static double time_with(const struct pipeline *one, size_t microbatches)
 	return pipeline_time(one, (microbatches + unit - 1) / unit * unit);
 }
 
-/* A replica whose stage p has layers[p] of the r->layers that it has now; NULL: as they are. */
+/* A replica whose stage p has layers[p] of the r->layers that it has now; NULL: unchanged. */
 static struct pipeline replica_of(const struct replicas *r, size_t d, const size_t *layers)
 {
 	struct pipeline one = { xcalloc(r->pp, sizeof(double)), xcalloc(r->pp, sizeof(double)),
@@ -66,7 +66,7 @@ static struct pipeline replica_of(const struct replicas *r, size_t d, const size
 	return one;
 }
 
-/* Seconds of a replica as it is. */
+/* Seconds of a replica in its current state. */
 static double time_of(const struct replicas *r, size_t d, size_t microbatches)
 {
 	CLEANUP(pipeline_release) struct pipeline one = replica_of(r, d, NULL);
@@ -74,7 +74,7 @@ static double time_of(const struct replicas *r, size_t d, size_t microbatches)
 	return time_with(&one, microbatches);
 }
 
-/* Its layers dealt by how slow its workers are, where that makes it faster. */
+/* Distributes its layers by the speed of its workers, if that makes it faster. */
 static void deal_layers(const struct replicas *r, size_t d, struct pipeline *one)
 {
 	CLEANUP(freep) size_t *layers = xcalloc(r->pp, sizeof(*layers));
@@ -129,10 +129,10 @@ double replicas_times(const struct replicas *r, double *ret_times)
 
 /* --- the slowest --- */
 
-/* Times in which the bound may be wrong: by rounding. */
+/* Relative error of the bound from rounding. */
 #define ROUNDING 1e-9
 
-/* What a replica takes at most, as a part of one without a slow worker. */
+/* Upper bound for a replica, relative to one without a slow worker. */
 struct bound {
 	size_t d;
 	double most;
@@ -147,7 +147,7 @@ static int by_most(const void *a, const void *b)
 	return (x->d > y->d) - (x->d < y->d);
 }
 
-/* Of each replica, the largest first; new memory. */
+/* Bounds of all replicas, largest first. New memory. */
 static struct bound *bounds_of(const struct replicas *r)
 {
 	struct bound *all = xcalloc(r->dp, sizeof(*all));
@@ -176,7 +176,7 @@ static bool may_reach(const struct bound *bound, double good_s, double seconds)
 	return bound->most * good_s * (1 + ROUNDING) >= seconds;
 }
 
-/* `gone`, those that stop, may be NULL. */
+/* `gone`: those that stop; may be NULL. */
 static double slowest_of(const struct replicas *r, const struct bound *bounds, const bool *gone,
 			 size_t microbatches)
 {
@@ -268,7 +268,7 @@ double replicas_without(const struct replicas *r, const bool *gone)
 	return time_without(r, bounds, gone);
 }
 
-/* A replica that takes so long, and its place among the slowest: of equals the first comes first. */
+/* A replica's time and its rank among the slowest; ties are sorted by index. */
 struct slow {
 	size_t d;
 	double time;

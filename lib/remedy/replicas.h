@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The replicas of a data-parallel job, each a pipeline of workers of different speed, and what a
- * step takes when micro-batches or layers are dealt to them otherwise. The time of a replica is
- * that of the exact 1F1B recurrence (pipe_1f1b.h), or of interleaved 1F1B where stages have several
- * chunks and micro-batches are a multiple of the stages; what a step of now takes beyond its
- * slowest replica is the same for all of it.
+ * The replicas of a data-parallel job, each a pipeline of workers of different speed, and the
+ * duration of a step when micro-batches or layers are redistributed. A replica takes its exact
+ * duration under 1F1B (pipe_1f1b.h), or under interleaved 1F1B if stages have several chunks and
+ * micro-batches are a multiple of the stages; what the current step takes beyond its slowest
+ * replica is assumed not to change.
  *
  * Pure: no clock, no I/O.
  */
@@ -16,57 +16,58 @@
 
 enum {
 	REPLICAS_WORKERS_MAX = 16384,	  /* dp * pp */
-	REPLICAS_MICROBATCHES_MAX = 4096, /* of a replica */
-	REPLICAS_WORK_MAX =
-		1 << 21,       /* workers * chunks * micro-batches: 32 MiB while it is played */
-	REPLICAS_DROP_MAX = 8, /* replicas that a job may be shrunk by */
+	REPLICAS_MICROBATCHES_MAX = 4096, /* per replica */
+	REPLICAS_WORK_MAX = 1 << 21,	  /* workers * chunks * micro-batches: 32 MiB to simulate */
+	REPLICAS_DROP_MAX = 8,		  /* replicas by which a job may be shrunk */
 };
 
-/* All borrowed. Seconds of one micro-batch on a good worker of each stage, all its chunks. */
+/* All borrowed. Seconds per micro-batch on a good worker of each stage, all its chunks. */
 struct replicas {
 	size_t dp, pp, microbatches;
 	const double *forward_s, *backward_s; /* [pp] */
-	const double *slowdown;		      /* [d * pp + stage], above 0: 1 is a good one */
-	size_t layers; /* of a stage, of which each may take others; 0: none may */
-	size_t chunks; /* of a stage, interleaved where there are several; 0 is 1 */
+	const double *slowdown;		      /* [d * pp + stage], above 0: 1 is good */
+	size_t layers;			      /* per stage, may be redistributed; 0: may not */
+	size_t chunks;			      /* per stage, interleaved if several; 0 is 1 */
 };
 
-/* Is it within the limits above, with times and slowdowns that are above 0? */
+/* True if within the limits above, with times and slowdowns above 0. */
 bool replicas_ok(const struct replicas *r);
 
-/* Seconds of each replica into ret_times[dp], and of the slowest. */
+/* Seconds of each replica, into ret_times[dp]; returns the slowest. */
 double replicas_times(const struct replicas *r, double *ret_times);
 
 /*
- * Seconds of the slowest replica. Of the others only those are played that may be slower than the
- * slowest so far: none takes longer than one whose stages are all as slow as its slowest worker.
+ * Seconds of the slowest replica. Only replicas that may be slower than the slowest so far are
+ * simulated: none takes longer than one whose stages are all as slow as its slowest worker.
  */
 double replicas_slowest(const struct replicas *r);
 
-/* A step of now less its slowest replica; below 0 where the model does not fit. */
+/* The current step minus its slowest replica; negative if the model does not fit. */
 double replicas_fixed(const struct replicas *r, double step_s);
 
 /*
- * Deal the micro-batches of a step so that the slowest replica is the least, each at least one:
- * exact, for one more micro-batch never takes a replica less. Of equals those that are slow now
- * take least. With `layers` each replica deals its layers first (layers.h), where that is faster.
- * ret_counts[dp]; the slowest in seconds.
+ * Distributes the micro-batches of a step, at least one per replica, so that the slowest replica
+ * takes least. Exact, since one more micro-batch never makes a replica faster. Of equals, those
+ * that are slow now take least. With `layers`, each replica first redistributes its layers
+ * (layers.h) if that is faster. Fills ret_counts[dp]; returns the seconds of the slowest.
  */
 double replicas_deal(const struct replicas *r, bool layers, size_t *ret_counts);
 
-/* The slowest replica when only the layers within each are dealt otherwise. */
+/* The slowest replica if only the layers within each are redistributed. */
 double replicas_layers(const struct replicas *r);
 
 /*
- * The slowest of those that go on when the replicas in `gone` stop and the others share their
- * micro-batches evenly: ceil(M * D / left) each, rounded up to a multiple of the stages where these
- * have several chunks. NAN when none is left.
+ * The slowest remaining replica if the replicas in `gone` stop and the others share their
+ * micro-batches evenly: ceil(M * D / left) each, rounded up to a multiple of the stages if these
+ * have several chunks. NAN if none is left.
  */
 double replicas_without(const struct replicas *r, const bool *gone);
 
-/* The same without the slowest ones, as many of at most REPLICAS_DROP_MAX as is best: ret_gone[dp],
- * their number in `ret_n`. NAN when there is one replica alone. */
+/*
+ * The same without the slowest ones, the best number of them up to REPLICAS_DROP_MAX: ret_gone[dp],
+ * and their number in `ret_n`. NAN if there is only one replica.
+ */
 double replicas_drop(const struct replicas *r, bool *ret_gone, size_t *ret_n);
 
-/* The slowest replica when all stages had the same to do. */
+/* The slowest replica if all stages had the same work. */
 double replicas_even(const struct replicas *r);

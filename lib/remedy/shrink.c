@@ -31,7 +31,7 @@ static int cut(const struct rearrange_job *job, const double *seconds, size_t st
 	return layers_cut(&wish, ret_counts, err);
 }
 
-/* n0; the job runs, so no more than it has now. */
+/* n0; since the job is running, not more than it has now. */
 static int find_least(const struct rearrange_job *job, const double *seconds, size_t *ret_least,
 		      struct err *err)
 {
@@ -94,7 +94,7 @@ const size_t *shrink_cut(const struct shrink_templates *templates, size_t size)
 	return templates->cuts + (size - templates->sizes.first) * templates->sizes.last;
 }
 
-/* --- the pipelines that a job best has --- */
+/* --- the best pipelines for a job --- */
 
 static struct pipeline template_of(const struct rearrange_job *job,
 				   const struct shrink_templates *templates, size_t size)
@@ -104,7 +104,7 @@ static struct pipeline template_of(const struct rearrange_job *job,
 	return pipeline_of(&model, shrink_cut(templates, size), NULL, NULL, size);
 }
 
-/* The slowest stage of each size: what one micro-batch more takes a pipeline. */
+/* The slowest stage for each size: the time per additional micro-batch. */
 static double *slowest_stages(const struct rearrange_job *job,
 			      const struct shrink_templates *templates)
 {
@@ -121,7 +121,7 @@ static double *slowest_stages(const struct rearrange_job *job,
 	return slowest;
 }
 
-/* What an option takes at least, by the slowest stages alone; INFINITY with too few micro-batches. */
+/* A lower bound for an option, from the slowest stages alone; INFINITY: too few micro-batches. */
 static double quick_time(const struct oobleck_wish *wish, const uint16_t *counts,
 			 const double *slowest, size_t total, size_t *dealt, double *t)
 {
@@ -229,7 +229,7 @@ void shrink_choice_release(struct shrink_choice *choice)
 
 /* --- after losses --- */
 
-/* The row that a layer begins at. */
+/* The first row of a layer. */
 static int64_t row_of(const struct rearrange_job *job, size_t layer)
 {
 	double all = 0, before = 0;
@@ -253,7 +253,7 @@ size_t shrink_layer(const struct rearrange_job *job, int64_t row)
 	return layer;
 }
 
-/* The rows of a stage of a pipeline that is cut so. */
+/* The rows of a stage of a pipeline with this split. */
 static struct hotspa_switch_shard rows_of(const struct rearrange_job *job, const size_t *split,
 					  size_t stage)
 {
@@ -277,7 +277,7 @@ static bool is_in(const uint32_t *list, size_t n, size_t host)
 	return false;
 }
 
-/* The most that a host sends or gets, in rows. */
+/* The most rows that a host sends or receives. */
 static double most_rows(const struct hotspa_switch_plan *copies, size_t hosts)
 {
 	CLEANUP(freep) double *gets = xcalloc(hosts, sizeof(*gets));
@@ -297,7 +297,7 @@ static double most_rows(const struct hotspa_switch_plan *copies, size_t hosts)
 	return most;
 }
 
-/* Who gets what from whom: a row is a part of the bytes of a model. */
+/* Who gets what from whom: a row is a part of the model's bytes. */
 static int copy(const struct rearrange_job *job, const struct shrink_templates *templates,
 		const uint32_t *lost, size_t n_lost, struct shrink_plan *plan, struct err *err)
 {
@@ -332,7 +332,7 @@ static int copy(const struct rearrange_job *job, const struct shrink_templates *
 	return plan->restart ? 0 : r;
 }
 
-/* A pipeline that is longer than the longest template leaves its last hosts idle. */
+/* In a pipeline longer than the longest template, the last hosts are idle. */
 static void trim(const struct shrink_templates *templates, struct reconfigure_pipelines *pipelines)
 {
 	size_t p, i, from = 0, to = 0;

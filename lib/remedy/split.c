@@ -8,7 +8,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/remedy/counts.h"
 
-/* Sums of the same layers differ by their roundings. */
+/* Sums of the same layers differ by rounding. */
 #define SAME 1e-12
 
 struct split_time split_time(const double *t, size_t n, size_t microbatches)
@@ -32,12 +32,12 @@ struct split_time split_time(const double *t, size_t n, size_t microbatches)
 
 /* A search for the best cut. */
 struct search {
-	const double *sums; /* of the layers before each, and of all */
+	const double *sums; /* prefix sums over the layers */
 	size_t n, stages, microbatches;
-	double same; /* seconds below which two stages are as slow */
+	double same; /* stages closer than this, in seconds, are equally slow */
 };
 
-/* The slowest stage: the layers from `first` to before `end`, and how many stages are before it. */
+/* The slowest stage: layers from `first` to before `end`, and the number of stages before it. */
 struct slowest {
 	size_t before, first, end;
 };
@@ -47,7 +47,7 @@ static double seconds(const struct search *search, size_t first, size_t end)
 	return search->sums[end] - search->sums[first];
 }
 
-/* How many stages of at most `most` seconds these layers need; more than all when one is longer. */
+/* How many stages of at most `most` seconds these layers need; more than all if one is longer. */
 static size_t stages_needed(const struct search *search, size_t first, size_t end, double most)
 {
 	size_t needed = 0, next;
@@ -64,9 +64,9 @@ static size_t stages_needed(const struct search *search, size_t first, size_t en
 }
 
 /*
- * The seconds of the best template in which these layers are the slowest stage, INFINITY
- * when there is none. Stages before it may be as slow, those after it may not. Any number
- * from what is needed to one a layer can be had, and T grows with the stages before.
+ * Seconds of the best template in which these layers are the slowest stage; INFINITY if there is
+ * none. Stages before it may be equally slow, those after it may not. Any number of stages between
+ * what is needed and one per layer is possible, and T grows with the stages before.
  */
 static double time_with(const struct search *search, size_t first, size_t end, size_t *ret_before)
 {
@@ -84,7 +84,7 @@ static double time_with(const struct search *search, size_t first, size_t end, s
 	       ((double)(search->microbatches + before) - (double)(search->stages + 1)) * slowest;
 }
 
-/* Cut layers into exactly `stages` runs of at most `most` seconds, short ones first. */
+/* Cuts layers into exactly `stages` runs of at most `most` seconds, short ones first. */
 static void cut(const struct search *search, size_t first, size_t end, double most, size_t stages,
 		size_t *ret_counts)
 {

@@ -6,7 +6,7 @@
 
 #include "lib/base/err.h"
 
-/* Logarithms of one sum differ by their roundings. */
+/* Logarithms of the same sum differ by rounding. */
 #define SAME 1e-12
 
 /* log(exp(a) + exp(b)). */

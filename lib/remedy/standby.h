@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many spare hosts a job wants so that it seldom waits for one: of n hosts each is out with
- * probability p, on its own, and the spares are enough with a given certainty. As ByteRobust
- * sizes its pool of warm standbys (ByteDance, SOSP 2025): the 99th percentile of a binomial.
- * The probability of a host is that it fails while another one is repaired: rate * time.
+ * How many spare hosts a job needs so that it rarely waits for one: each of n hosts is down with
+ * probability p, independently, and the spares suffice with a given certainty. ByteRobust sizes its
+ * pool of warm standbys like this (ByteDance, SOSP 2025): the 99th percentile of a binomial. The
+ * probability for a host is that it fails while another one is being repaired: rate * time.
  *
  * Pure: no clock, no I/O.
  */
@@ -16,7 +16,7 @@ struct err;
 enum { STANDBY_HOSTS_MAX = 1 << 20 };
 
 #define STANDBY_CERTAINTY 0.99
-#define STANDBY_CERTAINTY_MAX 0.999999999 /* beyond, sums of doubles say nothing */
+#define STANDBY_CERTAINTY_MAX 0.999999999 /* beyond it, sums of doubles are meaningless */
 
 struct standby {
 	size_t spares;
@@ -24,9 +24,9 @@ struct standby {
 };
 
 /*
- * The least number of spares with P[Binomial(hosts, out) <= spares] >= certainty, by its exact
- * sum in logarithms. -EINVAL for hosts above STANDBY_HOSTS_MAX, `out` outside 0 to 1, certainty
- * not above 0 or above STANDBY_CERTAINTY_MAX.
+ * The least number of spares with P[Binomial(hosts, out) <= spares] >= certainty, by its exact sum
+ * in logarithms. -EINVAL for hosts above STANDBY_HOSTS_MAX, `out` outside 0 to 1, certainty not
+ * above 0 or above STANDBY_CERTAINTY_MAX.
  */
 int standby_find(size_t hosts, double out, double certainty, struct standby *ret_standby,
 		 struct err *err);

@@ -12,7 +12,7 @@
 enum { LINE_MAX_SIZE = 512 };
 
 static const char gpu[] = "gpu:";
-enum { KIND_LENGTH = 4 }; /* of that */
+enum { KIND_LENGTH = 4 }; /* of that prefix */
 
 void host_parts_release(struct host_parts *parts)
 {
@@ -30,7 +30,7 @@ int host_part_device_length(const struct host_part *part)
 	return (int)strcspn(part->id, ":");
 }
 
-/* --- what it is called --------------------------------------------------------------------- */
+/* --- names ---------------------------------------------------------------------------------- */
 
 char *host_part_name(const struct host_part *part)
 {
@@ -79,7 +79,7 @@ char *host_part_line(const struct host_part *part)
 static const struct {
 	const char *key;
 	size_t offset;
-	bool of_place; /* what is moved has another one */
+	bool of_place; /* depends on the position, so it changes when the part moves */
 } numbers[] = {
 	{ "index", offsetof(struct host_part, index), true },
 	{ "module", offsetof(struct host_part, module), true },
@@ -181,7 +181,7 @@ static bool decode_one(const json_t *object, struct host_part *ret)
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-/* What is gone last, GPUs before ports, by index, by name. */
+/* GPUs before ports, by index, then by name; parts that are gone come last. */
 static int compare(const void *a, const void *b)
 {
 	const struct host_part *x = a, *y = b;
@@ -190,7 +190,7 @@ static int compare(const void *a, const void *b)
 		return x->gone ? 1 : -1;
 	if (host_part_is_gpu(x) != host_part_is_gpu(y))
 		return host_part_is_gpu(x) ? -1 : 1;
-	/* An unknown one as the highest. */
+	/* An unknown index counts as the highest. */
 	if (x->index != y->index)
 		return (unsigned)x->index < (unsigned)y->index ? -1 : 1;
 	return strcmp(x->id, y->id);
@@ -207,7 +207,7 @@ static struct host_part *find_id(const struct host_parts *parts, const char *id)
 	return NULL;
 }
 
-/* At the end of a list that has room for HOST_PARTS_MAX; one that is there is left as it is. */
+/* Appends to a list with room for HOST_PARTS_MAX, unless the part is already in it. */
 static void add(struct host_parts *parts, const struct host_part *part)
 {
 	if (!parts->all)
@@ -245,8 +245,8 @@ void host_parts_decode(const json_t *list, struct host_parts *ret)
 /* --- a newer report ---------------------------------------------------------------------------- */
 
 /*
- * What it did not say this time it may have said before: a GPU that does not answer keeps its
- * serial number, and, unless it was moved, its slot.
+ * Fills in what the newer report does not say: a GPU that does not respond keeps its serial number
+ * and, unless it was moved, its slot.
  */
 static void fill_up(struct host_part *part, const struct host_part *before)
 {
@@ -263,7 +263,7 @@ static void fill_up(struct host_part *part, const struct host_part *before)
 	}
 }
 
-/* Is a GPU where that one was? */
+/* True if a GPU is now where that one was. */
 static bool is_replaced(const struct host_parts *now, const struct host_part *before)
 {
 	size_t i;
@@ -297,7 +297,7 @@ static bool names_kind(const struct host_parts *now, bool gpus)
 	return false;
 }
 
-/* What was known before and `now` does not name: kept as it was, gone, or forgotten. */
+/* Handles known parts that `now` does not name: kept unchanged, gone, or forgotten. */
 static void keep_rest(struct host_parts *now, const struct host_parts *before)
 {
 	const struct host_parts fresh = { now->all, now->n };

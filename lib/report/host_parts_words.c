@@ -12,12 +12,12 @@
 #include "lib/base/xalloc.h"
 
 enum {
-	WORDS_MAX = 64 * 1024, /* of a text with names in it */
+	WORDS_MAX = 64 * 1024, /* bytes of a text with names in it */
 	LIST_MAX_SIZE = 1024,
-	PREFIX_MIN = 4, /* of a UUID that somebody types */
+	PREFIX_MIN = 4, /* least length of a UUID prefix that somebody types */
 };
 
-/* What subjects that name a part begin with, and how long that is. */
+/* The prefixes of subjects that name a part, and their length. */
 static const char gpu[] = "gpu:", pci[] = "pci:", link_end[] = "GPU "; /* link_words.h */
 enum { KIND_LENGTH = 4 };
 
@@ -29,13 +29,13 @@ static bool is_of_word(char c)
 	       c == '.';
 }
 
-/* Does what may name a part begin there? */
+/* True if something that may name a part begins there. */
 static bool names_one(const char *at)
 {
 	return starts_with(at, gpu) || starts_with(at, pci) || starts_with(at, link_end);
 }
 
-/* Bytes of the subject that begins at `at`, without what a sentence puts behind it. */
+/* Length of the subject at `at`, without punctuation of the sentence. */
 static size_t subject_length(const char *at)
 {
 	size_t n = KIND_LENGTH;
@@ -52,7 +52,7 @@ static bool is_at(const char *text, size_t length, const char *name)
 	return name[0] && strlen(name) == length && strncmp(text, name, length) == 0;
 }
 
-/* The part that a subject of `length` bytes is about: by its own name, else by its address. */
+/* The part for a subject of `length` bytes: by its name, else by its address. */
 static const struct host_part *part_at(const struct host_parts *parts, const char *at, size_t length)
 {
 	const bool gpus_only = starts_with(at, gpu) || starts_with(at, link_end);
@@ -62,7 +62,7 @@ static const struct host_part *part_at(const struct host_parts *parts, const cha
 		if (is_at(at, length, parts->all[i].id))
 			return &parts->all[i];
 	}
-	/* Those that are gone come last: another one may be at their address. */
+	/* Parts that are gone come last: another one may be at their address. */
 	for (i = 0; i < parts->n && (gpus_only || starts_with(at, pci)); i++) {
 		const struct host_part *part = &parts->all[i];
 
@@ -80,7 +80,7 @@ static char *short_name(const struct host_part *part)
 				      : xstrndup(part->id, (size_t)host_part_device_length(part));
 }
 
-/* A name has spaces: so has an arrow before it. */
+/* Names contain spaces, so an arrow before one gets spaces too. */
 static void add_name(struct strbuf *to, const struct host_part *part)
 {
 	CLEANUP(freep) char *name = short_name(part);
@@ -92,7 +92,7 @@ static void add_name(struct strbuf *to, const struct host_part *part)
 	(void)strbuf_puts(to, name);
 }
 
-/* Take over what stands at `at`, by name when it is a part; bytes of the text that were used. */
+/* Copies what is at `at`, by name if it is a part. Returns how many bytes of the text were used. */
 static size_t take(const struct host_parts *parts, const char *text, const char *at,
 		   struct strbuf *to)
 {
@@ -152,7 +152,7 @@ json_t *host_parts_named(const struct host_parts *parts, const char *subject)
 	return list;
 }
 
-/* Is the name there, and not as the beginning of a longer one? */
+/* True if the name occurs as a whole word. */
 static bool is_told(const char *text, const char *name)
 {
 	const size_t n = strlen(name);
@@ -183,7 +183,7 @@ json_t *host_parts_told(const struct host_parts *parts, const char *text)
 	return list;
 }
 
-/* --- what somebody types -------------------------------------------------------------------------- */
+/* --- input from people ---------------------------------------------------------------------- */
 
 /* "gpu 3", "gpu3", "gpu:3", "gpu-3". */
 static bool is_index(const struct host_part *part, const char *words)
@@ -236,7 +236,7 @@ static bool is_meant(const struct host_part *part, const char *words)
 		starts_with(part->id, words));
 }
 
-/* "gpu 0, gpu 1, mlx5_0 port 1" of those that `words` mean, or of all with NULL. */
+/* "gpu 0, gpu 1, mlx5_0 port 1" of the parts that `words` matches; all if NULL. */
 static char *list(const struct host_parts *parts, const char *words)
 {
 	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT(LIST_MAX_SIZE);

@@ -55,7 +55,7 @@ json_t *problem_encode(const struct problem *p)
 {
 	json_t *object = jval_encode(problem_fields, ARRAY_SIZE(problem_fields), p);
 
-	/* Readers of problem/1 find all of its keys. */
+	/* Readers of problem/1 expect all of its keys. */
 	if (!p->detail)
 		json_object_set_new(object, "detail", json_string(""));
 	if (!p->err_tail)
@@ -81,7 +81,7 @@ static const struct jfield report_fields[] = {
 
 const struct jtable report_table = { report_fields, ARRAY_SIZE(report_fields) };
 
-/* Of a report that was read: its strings and lists go with the pool. */
+/* From report_read(): strings and lists are freed with the pool. */
 static void release_read(struct report *r)
 {
 	size_t i;
@@ -123,7 +123,7 @@ void report_release(struct report *r)
 	*r = (struct report){ 0 };
 }
 
-/* Double the array when `n` fills a power of two. */
+/* Doubles the array when `n` reaches a power of two. */
 static void *grow(void *items, size_t n, size_t size)
 {
 	if (n & (n - 1))

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the programs say to each other: sample/1 (one measured fact, printed by
- * a probe as one JSON line), problem (work that was not done) and report/1
- * (what one run of a profile on one node brought). Formats: docs/formats.md.
+ * What programs send each other: sample/1 (one measured fact, printed by a probe as one line of
+ * JSON), problem (work that was not done) and report/1 (the result of one run of a profile on one
+ * node). Formats: docs/formats.md.
  *
- * A sick device is a sample (value low, ok false). A problem is only ever
- * about the probing itself, and can never condemn a device.
+ * A sick device is a sample (value low, ok false). A problem is only about the probing itself, and
+ * can never condemn a device.
  *
- * All strings are owned by their struct, unless it was read by report_read().
- * Readers ignore unknown keys.
+ * All strings are owned by their struct, unless it was read by report_read(). Readers ignore
+ * unknown keys.
  */
 #pragma once
 
@@ -24,33 +24,33 @@ enum {
 	SAMPLE_COUNT_MAX = 4096,	    /* samples of one probe and of one report */
 	PROBE_OUTPUT_MAX = 4 * 1024 * 1024, /* bytes a probe may print */
 	REPORT_MAX = 2 * 1024 * 1024,	    /* bytes of one encoded report */
-	SAMPLE_WINDOWS_MIN = 8,		    /* sub-windows of a rate, when it has any */
+	SAMPLE_WINDOWS_MIN = 8,		    /* sub-windows of a rate, if it has any */
 	SAMPLE_WINDOWS_MAX = 32,
 	PROBLEM_TEXT_MAX = 4096,       /* bytes kept of detail and of stderr */
-	PROFILE_NAME_MAX = 64,	       /* bytes of a profile's name: it becomes a file name */
-	RUN_SECONDS_MAX = 366 * 86400, /* of a run or a sample: a year is no test of a host */
+	PROFILE_NAME_MAX = 64,	       /* bytes; the name becomes a file name */
+	RUN_SECONDS_MAX = 366 * 86400, /* of a run or a sample: no test of a host takes a year */
 };
 
-/* What assayd sees between runs: it says nothing of all that it does not watch. */
+/* What assayd sees between runs; it says nothing about what assayd does not watch. */
 #define PROFILE_WATCH "watch"
-/* What a person picked by hand: another run of it may have other probes. */
+/* Probes picked by hand: another run of it may have other probes. */
 #define PROFILE_HAND_PICKED "probes"
 
-/* Does a run of this profile load the devices? */
+/* True if runs of this profile load the devices. */
 bool profile_is_active(const char *profile);
 
 enum sample_state {
 	SAMPLE_MEASURED,
-	SAMPLE_BUSY,		/* somebody else uses the device: never slow */
-	SAMPLE_FOREIGN_TRAFFIC, /* somebody else's bytes were seen on the port */
+	SAMPLE_BUSY,		/* somebody else uses the device; never means slow */
+	SAMPLE_FOREIGN_TRAFFIC, /* somebody else's traffic was seen on the port */
 	SAMPLE_SET_UP,		/* permission, GID, library: not the device's fault */
 	SAMPLE_TIMEOUT,
-	SAMPLE_ABORTED, /* a job arrived, the probe gave way */
+	SAMPLE_ABORTED, /* a job arrived and the probe yielded */
 };
 
 enum sample_better { BETTER_HIGHER, BETTER_LOWER, BETTER_NONE };
 
-/* How much a false `ok` weighs. Not said (left out) means fail. */
+/* How serious a false `ok` is. If absent: fail. */
 enum severity { SEVERITY_FAIL, SEVERITY_INFO, SEVERITY_WARN, SEVERITY_FATAL };
 
 enum tristate { TRI_UNKNOWN = -1, TRI_NO = 0, TRI_YES = 1 };
@@ -58,38 +58,38 @@ enum tristate { TRI_UNKNOWN = -1, TRI_NO = 0, TRI_YES = 1 };
 struct jmemo;
 
 struct sample {
-	char *check;	 /* "gemm.rate": a family, a dot, what is measured */
+	char *check;	 /* "gemm.rate": family, dot, what is measured */
 	char *subject;	 /* "cpu:3", "mlx5_0:1>gpu:GPU-...": canonical text */
-	double value;	 /* in `unit`; NAN unless measured */
+	double value;	 /* in `unit`; NAN if not measured */
 	char *unit;	 /* "B/s", "s", "FLOP/s" or "1" */
 	int better;	 /* enum sample_better */
-	int ok;		 /* enum tristate; what the probe itself can tell */
+	int ok;		 /* enum tristate: judgement of the probe itself */
 	int state;	 /* enum sample_state */
 	char *from, *to; /* ends of a path, as node ids of the topology */
 	char *locality;	 /* "class": self pix pxb phb node sys virtual */
-	char **path;	 /* link ids from..to, or NULL */
-	json_t *params;	 /* object: all that must be equal to compare two samples */
-	/* Of report_read(): `params` as canonical text; else NULL, though there may be params. */
+	char **path;	 /* link ids from `from` to `to`, or NULL */
+	json_t *params;	 /* object: what must be equal to compare two samples */
+	/* From report_read(): `params` as canonical text; else NULL, even if there are params. */
 	const char *params_text;
-	char **with;			   /* nodes or subjects measured together, or NULL */
-	char *code;			   /* machine-readable detail, as "xid:79" */
-	uint64_t n;			   /* measurements behind `value`; 0: not counted */
-	double min, max, stddev, p50, p99; /* NAN when absent */
+	char **with; /* nodes or subjects that were measured at the same time, or NULL */
+	char *code;  /* machine-readable detail, as "xid:79" */
+	uint64_t n;  /* measurements behind `value`; 0: unknown */
+	double min, max, stddev, p50, p99; /* NAN if absent */
 	struct jreals w;		   /* sub-window values, 8 to 32 */
-	double start;			   /* UNIX time in seconds, NAN when absent */
-	double seconds;			   /* how long it measured, NAN when absent */
-	int severity;			   /* enum severity; counts when ok is false */
+	double start;			   /* UNIX time in seconds; NAN if absent */
+	double seconds;			   /* duration of the measurement; NAN if absent */
+	int severity;			   /* enum severity; applies if ok is false */
 	char *note;			   /* one sentence for people */
-	json_t *parts;			   /* what its subject is called: host_parts.h, or NULL */
+	json_t *parts;			   /* names of its subject: host_parts.h, or NULL */
 };
 
 enum problem_code {
-	PROBLEM_TIMEOUT,	/* killed at the end of its budget */
+	PROBLEM_TIMEOUT,	/* killed when its budget was used up */
 	PROBLEM_CRASHED,	/* died by a signal */
 	PROBLEM_EXIT,		/* exit status other than 0, 2, 77 */
-	PROBLEM_GARBAGE,	/* printed what is no sample */
-	PROBLEM_TOO_MUCH,	/* printed past a limit */
-	PROBLEM_EMPTY,		/* exit 0 without one sample */
+	PROBLEM_GARBAGE,	/* printed something that is not a sample */
+	PROBLEM_TOO_MUCH,	/* printed more than a limit */
+	PROBLEM_EMPTY,		/* exit 0 without any sample */
 	PROBLEM_NOT_EXECUTABLE, /* could not be started */
 	PROBLEM_NOT_APPLICABLE, /* exit 77: nothing to measure here */
 	PROBLEM_SET_UP,		/* exit 2, or the runner could not prepare it */
@@ -104,57 +104,55 @@ struct problem {
 };
 
 struct report {
-	char *node;	 /* host name, or Kubernetes node name */
-	char *boot_id;	 /* /proc/sys/kernel/random/boot_id */
-	uint64_t seq;	 /* from 1, never twice in one state directory; 0: not numbered */
-	char *time;	 /* RFC 3339 UTC, start of the run */
-	char *profile;	 /* "passive", "quick", "full", PROFILE_WATCH, PROFILE_HAND_PICKED */
-	char *agent;	 /* version of this program */
-	char *sku;	 /* or NULL when not known */
-	char *topology;	 /* digest, or NULL */
-	json_t *env;	 /* object of strings: kernel, bios, cpu, microcode, driver... */
-	double uptime_s; /* since the boot when the run began, sleep included; 0 when not known */
-	uint64_t lost;	 /* reports that its spool gave up so far */
+	char *node;	/* host name, or Kubernetes node name */
+	char *boot_id;	/* /proc/sys/kernel/random/boot_id */
+	uint64_t seq;	/* from 1, never reused in a state directory; 0: not numbered */
+	char *time;	/* RFC 3339 UTC, start of the run */
+	char *profile;	/* "passive", "quick", "full", PROFILE_WATCH, PROFILE_HAND_PICKED */
+	char *agent;	/* version of this program */
+	char *sku;	/* or NULL if not known */
+	char *topology; /* digest, or NULL */
+	json_t *env;	/* object of strings: kernel, bios, cpu, microcode, driver... */
+	double uptime_s; /* seconds from boot to the start of the run, including suspend; 0: unknown */
+	uint64_t lost; /* reports that its spool has dropped so far */
 	double duration_s;
 	struct sample *samples;
 	size_t n_samples;
 	struct problem *problems;
 	size_t n_problems;
 	json_t *order; /* the order this answers, or NULL */
-	/* Of report_read(): all strings and lists of the report are in here. */
+	/* From report_read(): owns all strings and lists of the report. */
 	struct pool pool;
 };
 
 /* --- sample --- */
 
-/* A sample with nothing set: state measured, better none, ok unknown, NANs. */
+/* An empty sample: state measured, better none, ok unknown, NANs. */
 struct sample sample_init(void);
 
-/* Free what it owns and leave it as by sample_init(). */
+/* Frees what it owns and resets it to sample_init(). */
 void sample_release(struct sample *s);
 
 /*
- * Decode one sample object; refuses a version other than 1, a missing check or
- * subject, a value that is not measured, a measured one without a unit, a spread
- * that contradicts itself (min <= p50 <= p99 <= max, of those that are there), and
- * more than SAMPLE_WINDOWS_MAX windows. -EINVAL with the place. A class or unit that is
- * none of those known is tomorrow's version: the judge compares no such unit.
+ * Decodes one sample object. -EINVAL with the place for: a version other than 1, a missing check or
+ * subject, a value that is not measured, a measured one without a unit, a spread that contradicts
+ * itself (min <= p50 <= p99 <= max, as far as present), more than SAMPLE_WINDOWS_MAX windows.
+ * Unknown classes and units are accepted, as from a later version; the judge does not compare such
+ * units.
  */
 int sample_decode(const struct jval *v, struct sample *ret, struct err *err);
 json_t *sample_encode(const struct sample *s);
 
 /*
- * Fill value, n, min, max, stddev, p50, p99 and w from `n` sub-window values
- * (median as the value). More than SAMPLE_WINDOWS_MAX are averaged in equal
- * neighbouring groups into `w`. `n` >= 1.
+ * Sets value (the median), n, min, max, stddev, p50, p99 and w from `n` >= 1 sub-window values.
+ * More than SAMPLE_WINDOWS_MAX are averaged into `w` in equal groups of neighbours.
  */
 void sample_set_windows(struct sample *s, const double *values, size_t n);
 
-/* Is it one of the units that values are compared in: B/s, s, FLOP/s and 1? NULL is none. */
+/* True for units in which values are compared: B/s, s, FLOP/s and 1. False for NULL. */
 bool sample_unit_known(const char *unit);
 
-/* Does the glob (lib/base/glob.h) match any class that a sample may have? What matches none is
- * never met. */
+/* True if the glob (lib/base/glob.h) matches any class that samples can have. */
 #define SAMPLE_CLASSES "self, pix, pxb, phb, node, sys, virtual"
 bool sample_class_possible(const char *glob);
 
@@ -174,16 +172,16 @@ int report_decode(const struct jval *v, struct report *ret, struct err *err);
 json_t *report_encode(const struct report *r);
 
 /*
- * Read the text of a report: what json_parse() and report_decode() do, several
- * times as fast. Nothing may be added to what it gives, and no sample taken from it.
- * -EBADMSG when it is not JSON, -EINVAL when it is and no report, with the place.
- * `memo` (may be NULL) has objects of reports before, which this one then shares.
+ * Reads the text of a report: the same as json_parse() and report_decode(), several times as fast.
+ * The result is read-only: nothing may be added to it, and no sample taken out. -EBADMSG if it is
+ * not JSON, -EINVAL if it is not a report, with the place. `memo` (may be NULL) holds objects of
+ * earlier reports, which this one then shares.
  */
 int report_read(const char *text, size_t length, struct jmemo *memo, struct report *ret,
 		struct err *err);
 
-/* Take `s` (left empty) into the report. -E2BIG past SAMPLE_COUNT_MAX. */
+/* Moves `s` (left empty) into the report. -E2BIG past SAMPLE_COUNT_MAX. */
 int report_add_sample(struct report *r, struct sample *s);
 
-/* Take `p` (left empty) into the report. */
+/* Moves `p` (left empty) into the report. */
 void report_add_problem(struct report *r, struct problem *p);

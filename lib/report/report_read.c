@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A report from text. The quick half only says whether it is one; what it
- * refuses is read once more by the careful half, which says why and where.
+ * Reads a report from text. The fast half only says whether it is valid; what it refuses is read
+ * again by the thorough half, which says why and where.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "lib/report/report.h"
 #include "lib/report/report_tables.h"
 
-/* What the table of the report leaves to be found. */
+/* Keys that are not in the table of the report. */
 struct rest {
 	struct report *report;
 	bool kind, version;
@@ -49,7 +49,7 @@ static int other_of_problem(struct jread *r, const struct jtext *key UNUSED, voi
 	return jscan_skip(&r->scan, NULL);
 }
 
-/* It is in the report before it is read, so that a half-read one is released with it. */
+/* Added to the report before it is read, so that a half-read sample is released with it. */
 static int read_sample(struct jread *r, struct report *report)
 {
 	struct sample fresh = sample_init(), *s;

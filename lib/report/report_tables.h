@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keys of a report and of what is in it: one table encodes, decodes and reads. */
+/* The keys of a report and its parts: the same tables encode, decode and read them. */
 #pragma once
 
 #include "lib/json/json.h"
@@ -20,11 +20,11 @@ extern const struct jtable problem_table;
 
 enum { PROBLEMS_MAX = 256 };
 
-/* What a table cannot say of a sample. -EINVAL with a sentence without a place. */
+/* Checks of a sample that a table cannot express. -EINVAL with a sentence, without a place. */
 int sample_check(const struct sample *s, struct err *err);
 
 /*
- * The quick half of report_read(): 0 or -EINVAL, which says neither what is wrong
- * nor where. On failure `ret` is left alone.
+ * The fast half of report_read(): 0, or -EINVAL without what is wrong or where. Leaves `ret` alone
+ * on failure.
  */
 int report_scan(const char *text, size_t length, struct jmemo *memo, struct report *ret);

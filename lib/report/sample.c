@@ -126,7 +126,7 @@ void sample_release(struct sample *s)
 	*s = sample_init();
 }
 
-/* The parts of a spread that are there must ascend: what contradicts itself was measured by nobody. */
+/* The values present must ascend: a spread that contradicts itself was not measured. */
 static int check_spread(const struct sample *s, struct err *err)
 {
 	const struct {
@@ -206,7 +206,7 @@ static int compare_reals(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Linear interpolation between closest ranks; `sorted` has n >= 1 values. */
+/* Linear interpolation between the closest ranks; `sorted` has n >= 1 values. */
 static double quantile(const double *sorted, size_t n, double q)
 {
 	double at = q * (double)(n - 1);

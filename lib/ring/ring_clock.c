@@ -10,7 +10,7 @@
 #include "lib/ring/ring_func.h"
 
 enum {
-	HOST_BLOCKS = 16, /* of each the least delay is a point */
+	HOST_BLOCKS = 16, /* the least delay of each one is a point */
 	RESOLUTION_STAMPS_MIN = 128,
 	RESOLUTION_GROUPS = 4,
 };
@@ -30,7 +30,7 @@ static size_t count_ops(const struct ring_view *rings, size_t n)
 	return sum;
 }
 
-/* --- how fine a timer is --- */
+/* --- timer resolution --- */
 
 static int by_stamp(const void *a, const void *b)
 {
@@ -67,7 +67,7 @@ uint64_t ring_clock_resolution(const struct ring_view *rings, size_t n)
 	if (n_stamps < RESOLUTION_STAMPS_MIN)
 		return 0;
 	qsort(stamps, n_stamps, sizeof(*stamps), by_stamp);
-	/* A stray stamp is in two differences, and so in two groups at most. */
+	/* A stray timestamp is in two differences, and so in at most two groups. */
 	for (i = 1; i < n_stamps; i++) {
 		uint64_t *grid = &grids[i * RESOLUTION_GROUPS / n_stamps];
 
@@ -99,7 +99,7 @@ static int by_x(const void *a, const void *b)
 	return (left->x > right->x) - (left->x < right->x);
 }
 
-/* The least of each of HOST_BLOCKS blocks; how many there are. */
+/* The least delay in each of HOST_BLOCKS blocks; returns how many. */
 static size_t least_delays(struct ring_point *points, size_t n)
 {
 	const size_t blocks = MIN(n, (size_t)HOST_BLOCKS);
@@ -150,12 +150,12 @@ int ring_clock_host(const struct ring_view *rings, size_t n, uint64_t base, uint
 
 /* --- clocks of ranks --- */
 
-/* An operation of a rank that has an end. */
+/* An operation of a rank that has ended. */
 struct entry {
-	uint64_t comm_id, key; /* function and number; of p2p: function, peer and order */
-	uint32_t rank;	       /* place among the ranks */
+	uint64_t comm_id, key; /* function and number; for p2p: function, peer and order */
+	uint32_t rank;	       /* index among the ranks */
 	int32_t size;	       /* of the communicator */
-	int32_t place;	       /* of the rank in it */
+	int32_t place;	       /* the rank's place in it */
 	uint64_t stop;
 };
 
@@ -169,7 +169,7 @@ struct clocks {
 	uint64_t base;
 	struct entry *entries;
 	size_t n_entries;
-	struct run *runs; /* wider communicators first, those of one beside each other */
+	struct run *runs; /* wider communicators first, those of the same one adjacent */
 	size_t n_runs;
 	struct ring_point *points[2]; /* room for the longest run each */
 	struct ring_line *lines;
@@ -214,7 +214,7 @@ static void add_ring(struct clocks *c, uint32_t rank, const struct ring_view *ri
 		const struct ring_op *op = &ring->ops[i];
 		const bool p2p = ring_func_is_p2p(op->func);
 
-		/* Who is paired by order must have all: one without a stamp keeps its place. */
+		/* Pairing by order needs all of them: one without a timestamp keeps its place. */
 		if (!p2p && !(ring_clock_synchronises(op) && ring_clock_has(op)))
 			continue;
 		c->entries[c->n_entries++] =
@@ -251,7 +251,7 @@ static double behind(const struct clocks *c, uint64_t stop)
 	return (double)(int64_t)(stop - c->base);
 }
 
-/* How far `other` is ahead of `one` where both left the same collective: points of other's clock. */
+/* How far `other` is ahead of `one` where both left a collective; points over other's clock. */
 static size_t compare(const struct clocks *c, const struct run *one, const struct run *other)
 {
 	const uint64_t p2p = (uint64_t)RING_SEND << 56, after = (uint64_t)(RING_RECV + 1) << 56;
@@ -271,7 +271,7 @@ static size_t compare(const struct clocks *c, const struct run *one, const struc
 	return n;
 }
 
-/* Where the transfers of a function with one peer are in a run. */
+/* The transfers of a function with one peer in a run. */
 static struct run transfers(const struct clocks *c, const struct run *run, enum ring_func func,
 			    int32_t peer)
 {
@@ -288,7 +288,7 @@ static struct run transfers(const struct clocks *c, const struct run *run, enum 
 	return found;
 }
 
-/* Delays of what `from` sent to `to`, over the clock of `to` (or, `swap`, of `from`). */
+/* Delays of what `from` sent to `to`, over the clock of `to` (`swap`: of `from`). */
 static size_t delays(const struct clocks *c, const struct run *from, const struct run *to,
 		     bool swap, struct ring_point *points)
 {
@@ -307,7 +307,7 @@ static size_t delays(const struct clocks *c, const struct run *from, const struc
 	return n;
 }
 
-/* How far the clock of `other` is ahead of that of `one`, by what goes there and back. */
+/* How far the clock of `other` is ahead of `one`, from traffic both ways. */
 static bool compare_both_ways(const struct clocks *c, const struct run *one,
 			      const struct run *other, struct ring_line *ret)
 {
@@ -327,7 +327,7 @@ static bool compare_both_ways(const struct clocks *c, const struct run *one,
 	return true;
 }
 
-/* The clock of a rank whose difference from a known one is `ahead`, over the unknown one's time. */
+/* The clock of a rank that is `ahead` of a known one, as a function of its own time. */
 static struct ring_line behind_known(const struct ring_line *known, const struct ring_line *ahead)
 {
 	return (struct ring_line){ .base = ahead->base,
@@ -346,7 +346,7 @@ static int scatters(const struct clocks *c, const struct run *run, const struct 
 		       c->entries[run->first].comm_id, line->iqr / 1000);
 }
 
-/* Whoever in a communicator is not known yet, from `from` who is. 1: somebody became known. */
+/* Finds unknown clocks of a communicator from the known `from`. Returns 1 if any became known. */
 static int reach(struct clocks *c, const struct run *runs, size_t n, const struct run *from,
 		 struct err *err)
 {
@@ -375,7 +375,7 @@ static int reach(struct clocks *c, const struct run *runs, size_t n, const struc
 	return any;
 }
 
-/* How many runs are of the communicator of the first. */
+/* How many runs belong to the communicator of the first. */
 static size_t members(const struct clocks *c, size_t first)
 {
 	const uint64_t comm_id = c->entries[c->runs[first].first].comm_id;
@@ -386,7 +386,7 @@ static size_t members(const struct clocks *c, size_t first)
 	return n;
 }
 
-/* One round over all communicators, from everybody who is known. As reach(). */
+/* One pass over all communicators, from all known ranks. Returns as reach(). */
 static int spread_out(struct clocks *c, struct err *err)
 {
 	size_t first, i, n;
@@ -411,7 +411,7 @@ static int compare_all(struct clocks *c, size_t n_ranks, struct err *err)
 	size_t i, connected = 0;
 	int r;
 
-	/* What is in the widest communicator is the one that all are compared with. */
+	/* The reference is a rank of the widest communicator. */
 	if (c->n_runs > 0)
 		c->known[c->entries[c->runs[0].first].rank] = true;
 	do

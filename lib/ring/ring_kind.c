@@ -39,10 +39,10 @@ int ring_kind_check_shape(const struct ring_shape *s, struct err *err)
 	return 0;
 }
 
-/* What a ring does, counted. */
+/* Operations of a ring, counted. */
 struct tally {
 	size_t p2p, large,
-		small; /* sends and receives; collectives beyond and up to a flag's size */
+		small; /* sends and receives; collectives larger than a flag, and up to that */
 };
 
 static struct tally tally(const struct ring_view *ring)
@@ -83,7 +83,7 @@ static bool is_ends(const struct ring_comm *comm, const struct ring_shape *s)
 	return s->pp > 2 && (stage == 0 || stage + 1 == s->pp) && is_at(comm, 2, stage > 0);
 }
 
-/* What groups of equals can be told by: a worker's has operations in each layer, the ends one a step. */
+/* How kinds of one size differ: a worker's has operations in each layer, the ends one per step. */
 static const struct {
 	enum ring_kind kind;
 	const char *name;
@@ -93,7 +93,7 @@ static const struct {
 	{ RING_KIND_EMBEDDING, "the first and last stage" },
 };
 
-/* May a communicator with large collectives be of this kind, by its size and the rank's place in it? */
+/* True if a communicator with large collectives can be of this kind, by its size and the place. */
 static bool may_be(enum ring_kind kind, const struct ring_comm *comm, const struct ring_shape *s)
 {
 	switch (kind) {
@@ -108,7 +108,7 @@ static bool may_be(enum ring_kind kind, const struct ring_comm *comm, const stru
 	}
 }
 
-/* How many kinds it may be; the first of them, else what needs no such test. */
+/* How many kinds it can be; `ret` is the first, else what needs no such test. */
 static size_t count_kinds(const struct ring_view *ring, const struct ring_shape *s,
 			  enum ring_kind *ret)
 {
@@ -131,7 +131,7 @@ static size_t count_kinds(const struct ring_view *ring, const struct ring_shape 
 	return n;
 }
 
-/* The kind of ring `at`, one of several that may be the same kinds: as many have more operations. */
+/* The kind of ring `at`, one of several that can be the same kinds, by order of their counts. */
 static int tell_apart(const struct ring_view *rings, size_t n, size_t at,
 		      const struct ring_shape *s, enum ring_kind *ret, struct err *err)
 {
@@ -199,7 +199,7 @@ int ring_kind_find(const struct ring_view *rings, size_t n, const struct ring_sh
 	return 0;
 }
 
-/* The stage of the other end, -1: none. */
+/* The stage of the other end; -1: none. */
 static int64_t peer_stage(const struct ring_comm *comm, const struct ring_op *op,
 			  const struct ring_shape *s)
 {
@@ -207,7 +207,7 @@ static int64_t peer_stage(const struct ring_comm *comm, const struct ring_op *op
 		return -1;
 	if (is_at(comm, s->pp, ring_shape_stage(s)))
 		return op->peer;
-	/* Of two neighbours the lower stage is the first. */
+	/* Of two neighbours the lower stage is first. */
 	if (comm->n_ranks == 2)
 		return (int64_t)ring_shape_stage(s) + (comm->rank == 0 ? 1 : -1);
 	return op->peer / (int64_t)(s->tp * s->dp);

@@ -11,21 +11,21 @@
 #include "lib/judge/silicon.h"
 
 /*
- * Good silicon by a gamma distribution of shape 2.4 (lib/judge/silicon.h): one in 200 is slower
- * than the mean by 3.9 standard deviations, than the median, which is what ranks are compared with,
- * by 4.1; from there on it falls by e in so many of them.
+ * Good silicon as a gamma distribution of shape 2.4 (lib/judge/silicon.h): one in 200 is slower
+ * than the mean by 3.9 standard deviations, and than the median, which ranks are compared with, by
+ * 4.1. Beyond that, the number drops by a factor of e per TAIL_FALL of them.
  */
 #define TAIL_AT 4.1
 #define TAIL_FALL 0.77
 #define TAIL_PART (1.0 / 200)
-/* Two ranks' own times differ when they do by so many standard deviations of what is measured. */
+/* Own times of two ranks differ if they are this many standard deviations apart. */
 #define DIFFER 3
-/* Ends of one collective on good clocks: seconds. */
+/* Scatter of the ends of one collective on good clocks, in seconds. */
 #define ENDS_APART 1e-3
-/* Seconds that no window lasts: before any that is waited between stages. */
+/* Longer than any window, in seconds: ranks before all waiting between stages. */
 #define ONE_STAGE 1e9
 
-/* A collective as one rank had it, on the clock of all: seconds. */
+/* A collective as seen by one rank, on the common clock: seconds. */
 struct part {
 	uint64_t comm_id, key, bytes;
 	int32_t size;
@@ -80,22 +80,22 @@ static size_t list_parts(const struct ring_job *job, struct part **ret)
 	return n;
 }
 
-/* While communicators are gone through. */
+/* State of the walk over communicators. */
 struct seer {
 	struct ring_lateness *l;
 	const uint32_t *stage;
 	struct ring_late *now,
 		*comm;	/* [rank]: of this function, and of all of this communicator */
-	double *most;	/* [rank]: what was waited in the one that its numbers are of */
+	double *most;	/* [rank]: the waiting in the communicator that its numbers are from */
 	double *starts; /* room for a median */
 	struct ring_transfer *transfers;
 	size_t n_transfers;
 	size_t complete, incomplete; /* of this function */
-	bool one_stage;		     /* all of this communicator's ranks */
-	double waited;		     /* in this communicator, by all */
+	bool one_stage;		     /* all ranks of this communicator are in one stage */
+	double waited;		     /* total in this communicator */
 };
 
-/* All left it together; who has another end has the stamp of another work. */
+/* True if all left it together; a rank with another end has a timestamp of other work. */
 static bool ends_together(struct seer *s, const struct part *parts, size_t n)
 {
 	double median;
@@ -144,7 +144,7 @@ static void see_collective(struct seer *s, const struct part *parts, size_t n)
 	};
 }
 
-/* All of one function of a communicator have been seen: those that were incomplete are as the others. */
+/* Ends one function of a communicator: incomplete collectives count like the others. */
 static void take_function(struct seer *s)
 {
 	const double scale = s->complete ? 1 + (double)s->incomplete / (double)s->complete : 0;
@@ -165,7 +165,7 @@ static void take_function(struct seer *s)
 
 static void take_comm(struct seer *s)
 {
-	/* Between stages there is always somebody who waits: the pipeline fills and drains. */
+	/* Between stages somebody always waits: the pipeline fills and drains. */
 	const double rank_of = s->waited + (s->one_stage ? ONE_STAGE : 0);
 	size_t i;
 
@@ -192,7 +192,7 @@ static void see_all(struct seer *s, const struct part *parts, size_t n)
 		     j < n && parts[j].comm_id == parts[i].comm_id && parts[j].key == parts[i].key;
 		     j++)
 			;
-		/* Without one of them nobody knows who was last. */
+		/* If a rank is missing, it is unknown who was last. */
 		if ((int64_t)(j - i) == parts[i].size && ends_together(s, parts + i, j - i)) {
 			see_collective(s, parts + i, j - i);
 			s->complete++;
@@ -207,9 +207,9 @@ static void see_all(struct seer *s, const struct part *parts, size_t n)
 	}
 }
 
-/* --- whose doing it is --- */
+/* --- causes --- */
 
-/* How much slower the slowest of n good ranks is but in one job of RING_LATENESS_FALSE. */
+/* How much slower the slowest of n good ranks is, in all but one of RING_LATENESS_FALSE jobs. */
 static double tail_of(double spread, size_t n)
 {
 	const double chance = 1 / (RING_LATENESS_FALSE * (double)n);
@@ -218,7 +218,7 @@ static double tail_of(double spread, size_t n)
 	return spread * (TAIL_AT + beyond);
 }
 
-/* Compared with those of its stage alone: how many it has, itself too. */
+/* Ranks of its stage, with which it is compared, including itself. */
 static size_t peers_of(const struct ring_lateness *l, const uint32_t *stage, size_t rank)
 {
 	size_t i, n = 0;
@@ -233,7 +233,7 @@ static double excess(const struct ring_lateness *l, size_t rank)
 	return isnan(l->ranks[rank].own.excess) ? -INFINITY : l->ranks[rank].own.excess;
 }
 
-/* As a part of what its peers take. */
+/* Relative to what its peers take. */
 static double error_of(const struct ring_own *own)
 {
 	return own->error / (own->seconds / (1 + own->excess));
@@ -259,7 +259,7 @@ static void blame(struct ring_lateness *l, const uint32_t *stage, double spread)
 	apart = hypot(error_of(&l->ranks[first].own), error_of(&l->ranks[second].own));
 	if (excess(l, first) - excess(l, second) > DIFFER * apart)
 		l->slowest = (int64_t)first;
-	/* Where two stand out both do: the slower is named, and the other by its number. */
+	/* If two stand out, only the slower is named; the numbers show the other. */
 	if (peers_of(l, stage, first) >= RING_LATENESS_PEERS_MIN &&
 	    excess(l, first) - DIFFER * error_of(&l->ranks[first].own) > l->tail)
 		l->stands_out = (int64_t)first;

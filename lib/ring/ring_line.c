@@ -8,7 +8,7 @@
 
 enum { SLOPE_POINTS_MIN = 8 };
 
-/* Standard deviation of a median, by the quartiles of what it is of (normal: 1.2533 / 1.349). */
+/* Standard deviation of a median relative to the interquartile range (normal: 1.2533 / 1.349). */
 #define MEDIAN_ERROR 0.929
 
 static int by_value(const void *a, const void *b)

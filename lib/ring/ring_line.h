@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers of which some are wrong: medians, and a line through points of which up to a quarter may
- * lie anywhere. What clocks differ by is such a line. Pure.
+ * Robust statistics: medians, and a line through points of which up to a quarter may be arbitrary.
+ * Clock differences are such lines. Pure.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 /* y = at + slope * (x - base) */
 struct ring_line {
 	double base, at, slope;
-	double iqr; /* of what the points are off it: between the quartiles */
+	double iqr; /* interquartile range of the residuals */
 	size_t n;
 };
 
@@ -18,20 +18,20 @@ struct ring_point {
 	double x, y;
 };
 
-/* The middle one, the lower of two: of two ranks the earlier is not late. Reorders; NAN of none. */
+/* The median, the lower of two: of two ranks the earlier is not late. Reorders; NAN of none. */
 double ring_line_median(double *values, size_t n);
 
-/* How well a median of `n` values is known that have this ring_line_iqr(): one standard deviation. */
+/* Standard deviation of a median of `n` values with this ring_line_iqr(). */
 double ring_line_median_error(double iqr, size_t n);
 
-/* From the first to the third quartile. Reorders; 0 of fewer than two. */
+/* Interquartile range. Reorders; 0 for fewer than two. */
 double ring_line_iqr(double *values, size_t n);
 
 /*
- * Through points, any order (they are sorted by x): the slope is the median of those between each
- * point and the one half the list further (Theil 1950 asks for all pairs; these are n / 2 that
- * share no point), `at` the median of what is left. A slope beyond `slope_most`, or of fewer
- * than 8 points, is 0. n of at least 1.
+ * Fits a line to points in any order (they are sorted by x). The slope is the median of the slopes
+ * between each point and the one half the list further (Theil 1950 uses all pairs; these are n / 2
+ * pairs that share no point), `at` is the median of the residuals. The slope is 0 if beyond
+ * `slope_most`, or for fewer than 8 points. n >= 1.
  */
 struct ring_line ring_line_fit(struct ring_point *points, size_t n, double slope_most);
 

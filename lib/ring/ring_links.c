@@ -6,9 +6,9 @@
 
 #include "lib/base/xalloc.h"
 
-/* Two ends of a transfer end together, up to this: ns. */
+/* Both ends of a transfer end together, within this many ns. */
 #define TOGETHER 1e6
-/* By so many standard deviations of its median a unit must be apart from its like. */
+/* Standard deviations by which a unit's median must differ from similar ones. */
 #define APART 5
 
 double ring_links_ns(const struct ring_job *job, size_t rank, uint64_t stamp)
@@ -18,7 +18,7 @@ double ring_links_ns(const struct ring_job *job, size_t rank, uint64_t stamp)
 	return x - ring_line_at(&job->lines[rank], x);
 }
 
-/* A send or a receive, on the clock of all. */
+/* A send or a receive, on the common clock. */
 struct end {
 	uint64_t comm_id, bytes;
 	int32_t size, from, to; /* places in the communicator */
@@ -85,7 +85,7 @@ static size_t list_ends(const struct ring_job *job, struct end *ends)
 	return n;
 }
 
-/* Sends and receives of one pair, which end together: what is there once only was lost. */
+/* Matches sends and receives of one pair, which end together; unmatched ones were lost. */
 static void match(const struct end *sends, size_t n_sends, const struct end *receives,
 		  size_t n_receives, struct transfers *t)
 {
@@ -122,7 +122,7 @@ static void match_all(const struct end *ends, size_t n, struct transfers *t)
 	for (i = 0; i < n; i += all) {
 		for (all = 0; i + all < n && one_pair(&ends[i], &ends[i + all]); all++)
 			;
-		/* RING_SEND comes before RING_RECV. */
+		/* RING_SEND sorts before RING_RECV. */
 		for (sends = 0; sends < all && ends[i + sends].func == RING_SEND; sends++)
 			;
 		match(ends + i, sends, ends + i + sends, all - sends, t);
@@ -158,7 +158,7 @@ static bool one_unit(const struct ring_transfer *a, const struct ring_transfer *
 	return is_like(a, b) && a->comm_id == b->comm_id && a->from == b->from && a->to == b->to;
 }
 
-/* A unit by its transfers, ascending. */
+/* A unit with its transfers, ascending. */
 struct unit {
 	const struct ring_transfer *first;
 	size_t n;
@@ -196,7 +196,7 @@ static void judge(const struct unit *units, size_t n, struct ring_slow_link *lin
 	for (i = 0; i < n; i++)
 		medians[i] = units[i].median;
 	usual = ring_line_median(medians, n);
-	/* What likes differ by counts too: cables have lengths. */
+	/* Similar units differ anyway: cables have lengths. */
 	spread = ring_line_iqr(medians, n) / 1.349;
 	for (i = 0; i < n; i++) {
 		const double more = units[i].median - usual;

@@ -33,13 +33,13 @@ static int check(const struct ring_shape *shape, const struct ring_optrace_optio
 	return 0;
 }
 
-/* --- which steps --- */
+/* --- selecting steps --- */
 
 struct window {
 	size_t first, n; /* among the whole steps */
 };
 
-/* Steps from number `from` on, before `to`. */
+/* Steps numbered from `from` to before `to`. */
 static struct window between(const struct ring_steps *s, int64_t from, int64_t to)
 {
 	struct window w = { 0, 0 };
@@ -52,8 +52,8 @@ static struct window between(const struct ring_steps *s, int64_t from, int64_t t
 }
 
 /*
- * The oldest window that is over and of which this process saw the begin: so every host comes to
- * the same ones, in the same order.
+ * The oldest complete window whose beginning this process saw: so all hosts select the same ones,
+ * in the same order.
  */
 static struct window aligned(const struct ring_steps *s, const struct ring_optrace_options *o)
 {
@@ -104,7 +104,7 @@ static void put_name(struct strbuf *sb, const char *name)
 	}
 }
 
-/* As assay-optrace --part writes it: the same of all parts of a job. */
+/* As assay-optrace --part writes it: identical in all parts of a job. */
 static void put_meta(struct strbuf *sb, const struct ring_shape *s, const char *job)
 {
 	(void)strbuf_puts(sb, "{\"type\": \"meta\", \"format\": \"optrace/1\", \"job\": \"");
@@ -115,7 +115,7 @@ static void put_meta(struct strbuf *sb, const struct ring_shape *s, const char *
 			    s->dp, s->pp, s->tp, s->dp * s->pp * s->tp);
 }
 
-/* Microseconds: what a timer of a GPU tells, and what others see of it. */
+/* In microseconds, the resolution of a GPU's timer. */
 static void put_span(struct writer *w, const struct ring_span *span, int64_t step, unsigned seq)
 {
 	const struct ring_shape *s = w->shape;
@@ -157,7 +157,7 @@ static int by_start(const void *a, const void *b)
 	return (left->start > right->start) - (left->start < right->start);
 }
 
-/* Of each type numbered by start. */
+/* Numbered by start within each type. */
 static void put_step(struct writer *w, struct ring_spans *spans, int64_t step)
 {
 	unsigned seq = 0;

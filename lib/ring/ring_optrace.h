@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the rings of one process (one rank) to its part of a trace in optrace/1: what a host can
- * write of a rank of its own without having the others. docs/optrace.md, "From rings", says what
- * becomes what.
+ * Converts the rings of one process (one rank) to its part of a trace in optrace/1: what a host can
+ * write about one of its ranks without the others. The mapping is in docs/optrace.md, "From rings".
  *
  *	rings of a process -> ring_steps: whole steps -> ring_optrace: lines of optrace/1, plain
  *
- * Times are those of the host: stamps of the GPU, put on the host's clock by the least delay with
- * which the host heard of them (ring_clock.h) and counted from 1970, as parts of any other
- * source are. So parts of all hosts have one origin, and what their clocks differ by is found by
- * who has all parts.
+ * Times are in the host's clock: GPU timestamps, converted by the least delay with which the host
+ * heard of them (ring_clock.h), counted from 1970 like those of any other source. So parts of all
+ * hosts have the same origin, and the differences of their clocks are found by whoever has all
+ * parts.
  *
- * All ranks of a job number a step alike without speaking to each other: by NCCL's own number of
- * the step's last collective in the widest communicator. And all take the same steps, when they
- * are given the same `every`.
+ * All ranks of a job number a step alike without communicating: by NCCL's own number of the step's
+ * last collective in the widest communicator. With the same `every` they also select the same
+ * steps.
  *
  * Only the first rank of a tensor-parallel group has a part. Pure.
  */
@@ -29,29 +28,29 @@ struct err;
 
 enum {
 	RING_OPTRACE_STEPS_MAX = 64,		 /* of a part */
-	RING_OPTRACE_PART_MAX = 4 * 1024 * 1024, /* bytes, as they are written */
+	RING_OPTRACE_PART_MAX = 4 * 1024 * 1024, /* bytes of output */
 };
 
 struct ring_optrace_options {
 	const char *job; /* for the first line, "" for none; borrowed */
-	unsigned steps;	 /* how many a part has; 3 to RING_OPTRACE_STEPS_MAX */
+	unsigned steps;	 /* per part; 3 to RING_OPTRACE_STEPS_MAX */
 	/*
-	 * A part begins at a step whose number this divides, so that all hosts take the same ones;
-	 * 0: the newest steps there are. At least `steps`.
+	 * A part begins at a step whose number is a multiple of this, so that all hosts select the
+	 * same ones; 0: the newest steps. At least `steps`.
 	 */
 	unsigned every;
-	int64_t after; /* only steps of larger number: those before were sent; -1: all */
+	int64_t after; /* only steps with larger numbers (others were sent already); -1: all */
 };
 
 struct ring_part {
 	struct strbuf text;	 /* owned: the first line, then the operations; plain */
 	unsigned part, of;	 /* from 1: by stage and replica, as assay-optrace --part counts */
 	int64_t step, last_step; /* numbers of the first and last step */
-	double first_s, last_s; /* when the first operation began, and the last ended: since 1970 */
+	double first_s, last_s;	 /* start of the first operation, end of the last: since 1970 */
 	size_t n_steps, n_lines;
-	size_t n_collectives; /* operations of rings that the lines stand for */
-	size_t left_out;      /* steps between that were not whole, or that differ */
-	double clock_us;      /* how far stamps of the GPU scatter around the host's clock */
+	size_t n_collectives; /* operations of rings that the lines represent */
+	size_t left_out;      /* steps in between that were not whole, or that differ */
+	double clock_us;      /* scatter of GPU timestamps around the host's clock */
 };
 
 static inline void ring_part_release(struct ring_part *part)
@@ -61,12 +60,11 @@ static inline void ring_part_release(struct ring_part *part)
 }
 
 /*
- * Make the next part. `rings` are all rings of the process, in any order, the operations of each
- * ascending by number; bad stamps, gaps in the numbers, and beginnings and ends of no whole step
- * are expected. 0; -EAGAIN: not enough whole steps yet; -ENOTUNIQ: the rank is a peer within a
- * tensor-parallel group, of which nothing is wanted; -ENODATA: no part can be made of such rings:
- * `err` says why in one sentence; -EINVAL: a shape or an option that cannot be.
- * On success `ret` is to be released.
+ * Makes the next part. `rings` are all rings of the process, in any order, the operations of each
+ * ascending by number; bad timestamps, gaps in the numbers, and incomplete steps at both ends are
+ * expected. Returns 0; -EAGAIN: not enough whole steps yet; -ENOTUNIQ: the rank is not the first of
+ * its tensor-parallel group, and has no part; -ENODATA: these rings cannot be converted, with the
+ * reason; -EINVAL: an invalid shape or option. On success the caller releases `ret`.
  */
 int ring_optrace(const struct ring_view *rings, size_t n, const struct ring_shape *shape,
 		 const struct ring_optrace_options *options, struct ring_part *ret, struct err *err);

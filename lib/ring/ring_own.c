@@ -14,10 +14,10 @@ struct placed {
 	const struct ring_comm *comm;
 	uint64_t token;
 	uint32_t ring;
-	bool follows; /* the one of its ring before it is there */
+	bool follows; /* the previous one of its ring is there */
 };
 
-/* What a rank usually takes for a kind of gap. */
+/* A rank's usual time for a kind of gap. */
 struct usual {
 	uint64_t kind;
 	uint32_t stage, rank;
@@ -42,7 +42,7 @@ static uint64_t mix(uint64_t z)
 	return z ^ (z >> 31);
 }
 
-/* The same for ranks that do the same: not who they are, but how large a group and which way. */
+/* Equal for ranks that do the same: has the group's size and the direction, not the rank. */
 static uint64_t token_of(const struct ring_comm *comm, const struct ring_op *op)
 {
 	const bool p2p = ring_func_is_p2p(op->func);
@@ -100,7 +100,7 @@ static struct ring_gap gap_before(const struct placed *next, uint64_t stop)
 	};
 }
 
-/* Gaps between operations that both have stamps, where none was lost. */
+/* Gaps between operations that both have timestamps, with none lost in between. */
 static size_t list_gaps(const struct placed *ops, size_t n, struct ring_gap *gaps)
 {
 	uint64_t stop = 0;
@@ -198,7 +198,7 @@ static int by_stage(const void *a, const void *b)
 	return (left->rank > right->rank) - (left->rank < right->rank);
 }
 
-/* What the sums are made of. */
+/* Input of the sums. */
 struct sums {
 	double *seconds, *variance; /* [rank] */
 	double *values;		    /* room for a median */
@@ -206,7 +206,7 @@ struct sums {
 	size_t n_ranks;
 };
 
-/* A kind of gap that at least half of a stage has: as often as they usually have it. */
+/* Adds a kind of gap that at least half of a stage has, as often as they usually have it. */
 static void add_kind(const struct usual *list, size_t n, struct sums *s)
 {
 	double times, median;
@@ -229,7 +229,7 @@ static void add_kind(const struct usual *list, size_t n, struct sums *s)
 	}
 }
 
-/* What those of a stage take; NAN: there is nobody to compare with. */
+/* Median of a stage; NAN: nobody to compare with. */
 static double usual_of(const struct ring_own *own, const struct sums *s, uint32_t stage)
 {
 	double median;

@@ -7,7 +7,7 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
-/* Of the best that a kind does at any shift, so much is nearly. */
+/* "Nearly as well" means this part of the best agreement of a kind at any shift. */
 #define NEARLY 0.65
 
 /* SplitMix64 (Steele, Lea, Flood 2014). */
@@ -37,7 +37,7 @@ static int by_value(const void *a, const void *b)
 /* A kind of operation. */
 struct rhythm {
 	size_t n, first, last;
-	size_t pairs, agree; /* with a partner at this shift, and those that are the same */
+	size_t pairs, agree; /* with a partner at this shift, and matching ones */
 	double best;	     /* agreement at any shift */
 };
 
@@ -81,7 +81,7 @@ static struct sequence sequence_of(const uint64_t *tokens, size_t n)
 
 static double agreement(const struct rhythm *kind)
 {
-	/* One that agrees once is no rhythm. */
+	/* A single match is no rhythm. */
 	return kind->agree >= 2 ? (double)kind->agree / (double)kind->pairs : 0;
 }
 
@@ -99,7 +99,7 @@ static void shift(struct sequence *s, size_t lag)
 	}
 }
 
-/* And not at the begin, or the end, alone. */
+/* True if its rhythm is not confined to the beginning or the end. */
 static bool has_rhythm(const struct sequence *s, const struct rhythm *kind)
 {
 	return kind->n >= RING_PERIOD_TIMES_MIN && kind->best >= RING_PERIOD_LEAST &&
@@ -107,8 +107,8 @@ static bool has_rhythm(const struct sequence *s, const struct rhythm *kind)
 }
 
 /*
- * How well those that have a rhythm keep it at this shift: of the one that keeps it worst, what
- * part of its best. And their mean agreement.
+ * How well kinds with a rhythm keep it at this shift: the worst of them, relative to its best; and
+ * their mean agreement.
  */
 static double kept_rhythm(struct sequence *s, size_t lag, double *ret_mean)
 {
@@ -129,7 +129,7 @@ static double kept_rhythm(struct sequence *s, size_t lag, double *ret_mean)
 	return worst;
 }
 
-/* The least shift at which all nearly keep it, or else that at which they keep it best. */
+/* The least shift at which all nearly keep it, or else the one at which they keep it best. */
 static struct ring_period least_shift(struct sequence *s, size_t lags)
 {
 	struct ring_period best = { 0, 0 };

@@ -21,9 +21,9 @@ static uint64_t load(const uint64_t *word)
 }
 
 /*
- * The last word first: what is written last of an operation (that it is done, how many have
- * stopped, a stop) lies behind what is written before it, so that a copy never has an end without
- * its begin.
+ * Copies the last word first: what is written last for an operation (that it is done, how many have
+ * stopped, a stop) comes after what is written before it, so a copy never has an end without its
+ * beginning.
  */
 static void copy(const uint64_t *from, size_t n, uint64_t *to)
 {
@@ -40,7 +40,7 @@ static int check_layout(const struct ring_head *h, struct err *err)
 	if (h->head_size != RING_HEAD_SIZE || h->slot_size != RING_SLOT_SIZE ||
 	    h->n_slots != RING_SLOTS)
 		return err_set(err, EPROTO, "the sizes of its parts are not those of a ring");
-	/* Of version 3 of the interface nobody says how many there are, and at first nothing. */
+	/* Version 3 of the interface gives no counts, and at first nothing at all. */
 	if (h->n_ranks < 0 || h->n_ranks > RING_READ_RANKS_MAX || h->rank < -1 ||
 	    h->rank >= (h->n_ranks ? h->n_ranks : RING_READ_RANKS_MAX) || h->n_nodes < 0 ||
 	    h->n_nodes > h->n_ranks)
@@ -103,7 +103,7 @@ int ring_read_head(const void *memory, struct ring_comm *ret, struct err *err)
 
 /* --- operations --- */
 
-/* Nothing that the copy says is of one moment but by the stamp before and after it. */
+/* Only the stamp before and after shows that the copy is consistent. */
 static bool copy_slot(const uint64_t *slot, uint64_t number, struct ring_slot *ret)
 {
 	uint64_t words[SLOT_WORDS];
@@ -139,7 +139,7 @@ static bool are_numbers(const struct ring_slot *s)
 	       s->count * s->element_size <= RING_READ_BYTES_MAX && s->seq <= INT64_MAX;
 }
 
-/* A stop has a start before it. 0: none. */
+/* True if a stop has a start before it. 0: none. */
 static bool is_span(uint64_t start, uint64_t stop)
 {
 	return !stop || (start && start <= stop && stop - start <= RING_READ_LONGEST_NS);

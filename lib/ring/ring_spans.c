@@ -8,16 +8,16 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
-/* A send that begins so soon after the one before waited for it, seconds: two ticks of a timer. */
+/* A send within this many seconds after the previous one waited for it: two timer ticks. */
 #define AT_ONCE 3e-6
 /* Of a forward and a backward: a backward is twice the work. */
 #define FORWARD_PART (1.0 / 3)
-/* And never more than so much of what both take. */
+/* And at most this part of both. */
 #define FORWARD_MOST 0.5
 
 enum {
-	SAMPLES_MIN = 3, /* computes that were seen by themselves */
-	TRANSFERS = 4,	 /* kinds, RING_WORK_FORWARD_SEND and on */
+	SAMPLES_MIN = 3, /* computes seen alone */
+	TRANSFERS = 4,	 /* kinds, from RING_WORK_FORWARD_SEND on */
 	POOLS_MAX = (RING_SPANS_USUAL - 8) / 2,
 };
 
@@ -28,16 +28,16 @@ static double seconds(const struct ring_spans_clock *clock, uint64_t stamp)
 	return (x + ring_line_at(&clock->ahead, x)) / 1e9;
 }
 
-/* What computes take where nothing hides it: a forward, a backward, one of each. */
+/* Computes whose duration is visible: a forward, a backward, one of each. */
 enum sample { FORWARD_ALONE, BACKWARD_ALONE, BOTH, SAMPLES };
 
-/* A step while it is laid out. */
+/* A step under construction. */
 struct layout {
 	const struct ring_spans_job *job;
-	const struct ring_step_op *ops; /* of the step; ops[n] is the first of the next */
+	const struct ring_step_op *ops; /* of the step; ops[n] is the first of the next one */
 	size_t n;
 	unsigned stage;
-	bool first, last; /* stage */
+	bool first, last; /* first or last stage */
 	struct ring_spans *out;
 	struct transfer {
 		double start, end;
@@ -127,7 +127,7 @@ static const struct transfer *transfer(const struct layout *l, enum ring_work wo
 	return i < l->n_transfers[kind] ? &l->transfers[kind][i] : NULL;
 }
 
-/* How many forwards, when all transfers of the stage fit. */
+/* Number of forwards, if all transfers of the stage agree. */
 static int count_forwards(const struct layout *l, size_t *ret, struct err *err)
 {
 	const size_t *n = l->n_transfers; /* forward send, receive, backward send, receive */
@@ -143,7 +143,7 @@ static int count_forwards(const struct layout *l, size_t *ret, struct err *err)
 	return 0;
 }
 
-/* A compute, in the order in which they run. */
+/* A compute; they are listed in the order in which they run. */
 struct compute {
 	enum ring_work work; /* RING_WORK_FORWARD, _BACKWARD */
 	size_t i;	     /* micro-batch */
@@ -151,8 +151,8 @@ struct compute {
 };
 
 /*
- * The program's order tells it: a compute is before its send; on the first stage, where a backward
- * has none, after its receive; on the last one forward and backward of a micro-batch take turns.
+ * From the order of the program: a compute precedes its send; on the first stage, where a backward
+ * has none, it follows its receive; on the last, forward and backward of a micro-batch alternate.
  */
 static size_t list_computes(const struct layout *l, struct compute *computes)
 {
@@ -181,15 +181,16 @@ static void sample(struct layout *l, enum sample of, double seconds)
 	s->list[s->n++] = seconds;
 }
 
-/* Nobody saw when the first forward of a step began that gathers nothing before it. */
+/* The first forward of a step that gathers nothing before it has no visible beginning. */
 static bool begins_unseen(const struct layout *l, const struct compute *c)
 {
 	return l->ops[0].work == RING_WORK_FORWARD_SEND && c->work == RING_WORK_FORWARD && c->i == 0;
 }
 
 /*
- * Where the send of a compute begins that begins at `start`, and takes `usual` alone or with the
- * one before; where it waited for the send before, the next receive tells. NAN: it has none.
+ * Where the send of a compute begins that starts at `start`, and usually takes `usual`, alone or
+ * with the previous one; if it waited for the previous send, the next receive decides. NAN: it has
+ * none.
  */
 static double end_by_send(struct layout *l, const struct compute *c, enum sample of, double usual)
 {
@@ -212,13 +213,13 @@ static double end_by_send(struct layout *l, const struct compute *c, enum sample
 	return isnan(usual) ? send->start : MIN(send->start, c->start + usual);
 }
 
-/* When the first forward of the step that begins with `op` began, if it took what others do. */
+/* When the first forward of the step that begins with `op` began, if it took as long as others. */
 static double first_forward(const struct layout *l, const struct ring_step_op *op)
 {
 	return start_of(l, op->op) - (isnan(l->job->forward_s) ? 0 : l->job->forward_s);
 }
 
-/* When what the computes need is there: parameters, or the step before has ended. */
+/* When the inputs of the computes are ready: parameters, or the end of the previous step. */
 static double begin(const struct layout *l)
 {
 	double at = l->ops[0].work == RING_WORK_PARAMS ? start_of(l, l->ops[0].op)
@@ -241,7 +242,7 @@ static double begin_of_tail(const struct layout *l)
 	return start_of(l, l->ops[i].op);
 }
 
-/* Where a backward of the first stage ends that no forward follows: where the next receive begins. */
+/* Where a backward of the first stage ends if no forward follows: where the next receive begins. */
 static double end_alone(const struct layout *l, const struct compute *c, const struct compute *next)
 {
 	const struct transfer *receive = next ? transfer(l, RING_WORK_BACKWARD_RECV, next->i)
@@ -252,7 +253,7 @@ static double end_alone(const struct layout *l, const struct compute *c, const s
 	return receive->start > c->start ? receive->start : receive->end;
 }
 
-/* Cut what a pair took together: the second one ends at `end`. */
+/* Divides the time that a pair took together: the second one ends at `end`. */
 static void cut_pair(const struct layout *l, struct compute *one, struct compute *two, double end)
 {
 	const double both = MAX(end - one->start, 0);
@@ -269,7 +270,7 @@ static bool has_send(const struct layout *l, const struct compute *c)
 	return c->work == RING_WORK_FORWARD ? !l->last : !l->first;
 }
 
-/* One compute, or two between which nothing is seen; how many. */
+/* Times one compute, or two with nothing visible in between; returns how many. */
 static size_t time_compute(struct layout *l, struct compute *c, size_t left, double done)
 {
 	struct compute *next = left > 1 ? c + 1 : NULL;
@@ -316,7 +317,7 @@ static int add_transfers(struct layout *l)
 	return r;
 }
 
-/* Collectives of one work, each, or (`pool`) all that follow each other as one. */
+/* Collectives of one kind of work, separately or (`pool`) with consecutive ones merged. */
 static int add_collectives(struct layout *l, bool pool)
 {
 	size_t i, j;
@@ -337,8 +338,8 @@ static int add_collectives(struct layout *l, bool pool)
 }
 
 /*
- * From the last collective to the parameters of the next step; where none are gathered, to its
- * first receive, or (first stage) to where its first forward began if it took what others do.
+ * From the last collective to the parameters of the next step; if none are gathered, to its first
+ * receive, or (first stage) to where its first forward began if it took as long as others.
  */
 static int add_optimizer(struct layout *l)
 {
@@ -390,8 +391,8 @@ static int lay_out_stage(struct layout *l, struct err *err)
 /* --- no stages --- */
 
 /*
- * Collectives of the replicas from i to j - 1: what lay between them is computing before them. On
- * all ranks they end together, so all agree how long the others moved data.
+ * Merges the collectives of the replicas from i to j - 1: what lay between them becomes computing
+ * before them. They end together on all ranks, so all agree on how long data moved.
  */
 static int add_pool(struct layout *l, size_t i, size_t j, double *done, bool *grads)
 {

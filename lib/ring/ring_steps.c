@@ -9,11 +9,11 @@
 #include "lib/ring/ring_clock.h"
 #include "lib/ring/ring_line.h"
 
-/* A pair of operations that comes so often, in periods, comes once a step. */
+/* A pair of operations that occurs this often per period occurs once a step. */
 #define ONCE_LEAST 0.6
 #define ONCE_MOST 1.25
 
-/* Of operations that all look alike a step has no more, or not many. */
+/* If all operations look alike, a step has few of them. */
 enum { ALIKE_MOST = 16 };
 
 void ring_steps_release(struct ring_steps *steps)
@@ -88,12 +88,12 @@ static int find_period(struct ring_steps *s, bool bytes, struct err *err)
 
 /* --- where to cut --- */
 
-/* A place between two operations that may end a step. */
+/* A place between two operations where a step may end. */
 struct place {
-	size_t at;     /* the operation that follows */
-	uint64_t pair; /* what it stands between */
+	size_t at;     /* the following operation */
+	uint64_t pair; /* the operations on both sides */
 	double gap;    /* ns */
-	bool norm;     /* it stands behind a norm */
+	bool norm;     /* it follows a norm */
 };
 
 static bool ends_step(uint8_t work)
@@ -122,7 +122,7 @@ static int by_at(const void *a, const void *b)
 	return (left->at > right->at) - (left->at < right->at);
 }
 
-/* Places behind gradients: where something else follows, if that is anywhere, else all. */
+/* Places after gradients: those followed by something else, if there are any, otherwise all. */
 static size_t list_places(const struct ring_steps *s, struct place *places)
 {
 	bool strict = false;
@@ -157,7 +157,7 @@ static double median_gap(const struct place *places, size_t n)
 	return ring_line_median(gaps, n);
 }
 
-/* The places of the pair that comes once a step and has the longest gap come first; how many. */
+/* Moves places of the pair that occurs once a step, with the longest gap, to the front. */
 static size_t once_a_step(const struct ring_steps *s, struct place *places, size_t n)
 {
 	const double steps = (double)s->n_ops / (double)s->period.n;
@@ -183,7 +183,7 @@ static size_t once_a_step(const struct ring_steps *s, struct place *places, size
 	return best_n;
 }
 
-/* Operations that all look alike have no period: then the longest gaps of all say what is usual. */
+/* Operations that look alike have no period: the longest gaps overall show what is usual. */
 static double longest_of_all(const struct place *places, size_t n)
 {
 	CLEANUP(freep) double *gaps = xcalloc(n, sizeof(*gaps));
@@ -196,7 +196,7 @@ static double longest_of_all(const struct place *places, size_t n)
 	return -gaps[(top - 1) / 2];
 }
 
-/* Where all look alike: gaps at least half as long as the longest of a period usually is. */
+/* If all look alike: gaps at least half as long as the usual longest one of a period. */
 static size_t longest_gaps(const struct ring_steps *s, struct place *places, size_t n)
 {
 	CLEANUP(freep) double *longest = xcalloc(s->n_ops / s->period.n + 1, sizeof(*longest));
@@ -218,7 +218,7 @@ static size_t longest_gaps(const struct ring_steps *s, struct place *places, siz
 	return kept;
 }
 
-/* Behind the norm of all gradients, if what follows it is no gradient again: there is one a step. */
+/* Places after the norm of all gradients not followed by gradients again: one a step. */
 static size_t behind_norms(struct place *places, size_t n)
 {
 	size_t i, kept = 0, norms = 0;
@@ -256,18 +256,20 @@ static size_t find_cuts(const struct ring_steps *s, struct place *places)
 
 struct candidate {
 	size_t first, n;
-	uint64_t sum; /* of what it has, in any order: streams do not keep one */
-	bool stamped; /* all of it, and monotone */
+	uint64_t sum; /* of its operations, in any order: streams do not keep one */
+	bool stamped; /* all timestamps present and monotonic */
 };
 
-/* What is on one stream comes one after the other: a start before that of the one before is of a
- * later kernel, or no stamp at all. */
+/*
+ * Operations of a stream run in order: a start before that of the previous one is from a later
+ * kernel, or is no timestamp.
+ */
 static bool stamps_fit(const struct ring_steps *s, const struct candidate *c)
 {
 	uint64_t last[RING_STEPS_RINGS_MAX] = { 0 };
 	size_t i;
 
-	/* With the last of the one before and the first of the next: between them it computes. */
+	/* Including the last one before and the first one after: computing is between them. */
 	for (i = c->first - 1; i <= c->first + c->n; i++) {
 		const struct ring_op *op = s->ops[i].op;
 
@@ -289,7 +291,7 @@ static int by_sum(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* The sum that most have; how many have it. */
+/* The most common sum; returns how many have it. */
 static size_t usual_sum(const struct candidate *candidates, size_t n, uint64_t *ret_sum)
 {
 	CLEANUP(freep) uint64_t *sums = xcalloc(n + 1, sizeof(*sums));
@@ -325,7 +327,7 @@ static const struct ring_op *numbering(const struct ring_view *rings, const stru
 	return best ? best->op : NULL;
 }
 
-/* Numbers of collectives to numbers of steps: by what a step adds, the same wherever it is seen. */
+/* Converts numbers of collectives to those of steps, by what a step adds. */
 static int number_steps(const struct ring_view *rings, struct ring_steps *s, struct err *err)
 {
 	CLEANUP(freep) double *adds = xcalloc(s->n_steps + 1, sizeof(*adds));
@@ -399,7 +401,7 @@ int ring_steps_find(const struct ring_view *rings, size_t n, const struct ring_s
 
 	if (r < 0)
 		return r;
-	/* Micro-batches of uneven length make transfers of any size: then size is no mark. */
+	/* Uneven micro-batches make transfers of any size: then the size identifies nothing. */
 	r = find_period(&s, true, &first);
 	if (r < 0)
 		r = find_period(&s, false, NULL);

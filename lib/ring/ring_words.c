@@ -11,7 +11,7 @@ static double number(const json_t *object, const char *key)
 	return json_number_value(json_object_get(object, key));
 }
 
-/* "rank 12 on gpu-03", "ranks 8 to 15 on a, b, c, d and 4 more" of a worker. */
+/* "rank 12 on gpu-03", "ranks 8 to 15 on a, b, c, d and 4 more" for a worker. */
 static void name(const json_t *place, struct strbuf *text)
 {
 	const json_t *ranks = json_object_get(place, "ranks"),

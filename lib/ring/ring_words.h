@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was found of who comes late (`lateness` of docs/formats.md), in words: by who analyses a
- * trace, and again by who knows then on which hosts its ranks were. Pure.
+ * Who comes late (`lateness` of docs/formats.md), in words: for whoever analyses a trace, and later
+ * for whoever knows which hosts its ranks were on. Pure.
  */
 #pragma once
 
@@ -10,16 +10,16 @@
 enum {
 	RING_WORDS_LINKS = 3,
 	RING_WORDS_STALLS = 3,
-	RING_WORDS_HOSTS = 4,	/* of each of their ends */
+	RING_WORDS_HOSTS = 4,	/* per end */
 	RING_WORDS_MAX = 16384, /* bytes: all of these, with names of 256 */
 };
 
-/* Who is slower than its like by less is not worth a word. */
+/* Smaller differences are not mentioned. */
 #define RING_WORDS_LEAST 0.01
 
 /*
- * A sentence of the slowest rank, of each slow link and each stall, the first of them, with rank
- * and host; or one that there are none, or why it is not known. What is missing, or none of ours,
- * is left out. New memory.
+ * One sentence each for the slowest rank and the first slow links and stalls, with rank and host;
+ * or one that there are none, or why it is unknown. Missing or invalid data are left out. New
+ * memory.
  */
 char *ring_words_lateness(const json_t *lateness);

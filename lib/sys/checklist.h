@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a doctor prints: one line a check, "bad   clock       ...", that says what was looked at
- * and where it is not good the one thing to do; at the end how many of each.
+ * Output of the doctor commands: one line per check, "bad   clock       ...", with what was checked
+ * and, if it is not good, the one thing to do; at the end the number of each.
  */
 #pragma once
 
@@ -15,9 +15,9 @@ struct checklist {
 	unsigned counts[CHECK_BAD + 1];
 };
 
-/* One line. The sentence has neither a capital nor a full stop; what could drive a terminal is cut. */
+/* Prints one line. The sentence has no capital and no full stop; control characters are removed. */
 void checklist_say(struct checklist *list, enum check_state state, const char *item,
 		   const char *fmt, ...) PRINTF(4, 5);
 
-/* The last line; is anything bad? */
+/* Prints the last line. Returns true if anything is bad. */
 bool checklist_end(const struct checklist *list);

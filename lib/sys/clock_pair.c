@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/sys/clock_pair.h"
 
-/* A hundred years. */
+/* a hundred years */
 #define UPTIME_MAX_S 3153600000.0
 
 static bool known(const char *boot_id)

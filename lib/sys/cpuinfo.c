@@ -6,7 +6,7 @@
 
 #include "lib/base/xalloc.h"
 
-/* Of arch/arm64/include/asm/cputype.h. */
+/* From arch/arm64/include/asm/cputype.h. */
 static const struct {
 	unsigned implementer, part;
 	const char *name;
@@ -18,7 +18,7 @@ static const struct {
 	{ 0xc0, 0xac3, "Ampere-1" },	{ 0xc0, 0xac4, "Ampere-1a" },
 };
 
-/* Behind `key` and its colon, when the line at `at` is of it. */
+/* The text after `key` and its colon, if the line at `at` has that key. */
 static const char *value_at(const char *at, const char *key)
 {
 	if (!starts_with(at, key))

@@ -10,7 +10,7 @@ enum {
 	TYPE_SLOT = 9,
 	TYPE_MEMORY_DEVICE = 17,
 	TYPE_END = 127,
-	/* of a memory device */
+	/* memory device */
 	SIZE = 0x0c,
 	LOCATOR = 0x10,
 	BANK = 0x11,
@@ -18,7 +18,7 @@ enum {
 	SIZE_UNKNOWN = 0xffff,
 	SIZE_EXTENDED = 0x7fff,
 	SIZE_IN_KIB = 0x8000,
-	/* of a slot */
+	/* slot */
 	DESIGNATION = 0x04,
 	SEGMENT = 0x0d,
 	BUS = 0x0f,
@@ -30,8 +30,8 @@ enum {
 struct structure {
 	const unsigned char *at;
 	size_t len;	     /* of the formatted part */
-	const char *strings; /* each NUL-terminated, the set by one more NUL */
-	const char *end;     /* the NUL that ends the set */
+	const char *strings; /* each NUL-terminated, with one more NUL after the last */
+	const char *end;     /* the final NUL */
 };
 
 static uint64_t little(const unsigned char *at, size_t n)
@@ -43,7 +43,7 @@ static uint64_t little(const unsigned char *at, size_t n)
 	return value;
 }
 
-/* The structure at `table`; bytes it takes, 0 when it is malformed. */
+/* Parses the structure at `table`; returns its size, 0 if it is malformed. */
 static size_t read_structure(const unsigned char *table, size_t len, struct structure *ret)
 {
 	size_t at;
@@ -64,7 +64,7 @@ static size_t read_structure(const unsigned char *table, size_t len, struct stru
 	return 0;
 }
 
-/* String `number` (from 1) of the set, "" when there is none. */
+/* String `number` (from 1), "" if there is none. */
 static const char *string(const struct structure *s, unsigned number)
 {
 	const char *at = s->strings;
@@ -119,7 +119,7 @@ size_t dmi_modules(const unsigned char *table, size_t len, struct dmi_module *re
 	return n;
 }
 
-/* A slot without a device on a bus of its own says 0xff for all of the address. */
+/* A slot without a device on a bus of its own has 0xff in all bytes of the address. */
 static bool read_slot(const struct structure *s, struct dmi_slot *slot)
 {
 	const unsigned char *at = s->at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory modules and the slots in the DMI table. Pure. */
+/* Memory modules and slots in the DMI table. Pure. */
 #pragma once
 
 #include <stdint.h>
@@ -20,17 +20,15 @@ struct dmi_module {
 };
 
 /*
- * Memory devices (type 17, SMBIOS 3.6 section 7.18) that hold a module, at
- * most `max`, from the raw table; how many. Whatever is malformed ends the walk.
+ * Memory devices (type 17, SMBIOS 3.6 section 7.18) with a module, at most `max`, from the raw
+ * table; returns how many. Stops at malformed data.
  */
 size_t dmi_modules(const unsigned char *table, size_t len, struct dmi_module *ret, size_t max);
 
 struct dmi_slot {
-	char name[DMI_NAME_SIZE];   /* "PCIe Slot 5", as on the board; printable ASCII */
-	char pci[PCI_ADDRESS_SIZE]; /* of what is in it, or of the port that it hangs on */
+	char name[DMI_NAME_SIZE];   /* as printed on the board, "PCIe Slot 5"; printable ASCII */
+	char pci[PCI_ADDRESS_SIZE]; /* of the device in it, or of the port that it is connected to */
 };
 
-/*
- * Slots (type 9, SMBIOS 3.6 section 7.10) that have a name and an address, as dmi_modules().
- */
+/* Slots (type 9, SMBIOS 3.6 section 7.10) with a name and an address, like dmi_modules(). */
 size_t dmi_slots(const unsigned char *table, size_t len, struct dmi_slot *ret, size_t max);

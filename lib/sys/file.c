@@ -26,7 +26,7 @@ void closep(int *fd)
 		(void)close(*fd);
 }
 
-/* At least room for one byte and a NUL behind `len`. */
+/* Room for at least one byte and a NUL after `len`. */
 static int make_room(char **text, size_t len, size_t *size)
 {
 	char *grown;
@@ -42,8 +42,8 @@ static int make_room(char **text, size_t len, size_t *size)
 }
 
 /*
- * Read to the end into a growing buffer: sysfs and procfs files lie about
- * their size, so nothing here believes st_size.
+ * Reads to the end into a growing buffer: st_size is wrong for sysfs and procfs files, so it is
+ * never used.
  */
 static int read_to_end(int fd, size_t limit, char **ret_text, size_t *ret_len)
 {
@@ -192,8 +192,8 @@ static int write_and_sync(int fd, const char *bytes, size_t len)
 }
 
 /*
- * A pid is not enough: a container and its host have the same ones, and may
- * share the directory. A file that is there is never written into.
+ * A pid is not unique: a container and its host have the same ones, and may share the directory.
+ * Never writes into an existing file.
  */
 static char *temporary_of(const char *path)
 {
@@ -230,7 +230,7 @@ int file_append(int dir_fd, const char *path, const char *bytes, size_t len, str
 	if (fd < 0)
 		return err_errno(err, errno, "cannot write %s", path);
 	r = fstat(fd, &st) < 0 ? -errno : write_and_sync(fd, bytes, len);
-	/* Perhaps a new file: its name has to last as well. */
+	/* The file may be new: its name must survive too. */
 	if (r == 0 && st.st_size == 0)
 		r = sync_parent(dir_fd, path);
 	return r < 0 ? err_errno(err, -r, "cannot append to %s", path) : 0;
@@ -242,7 +242,7 @@ static int make_dir(const char *path, struct err *err)
 	int r;
 
 	if (mkdir(path, 0755) == 0) {
-		/* Else a power loss takes it away with all that was synced in it. */
+		/* Otherwise a power loss would remove it with everything synced in it. */
 		r = sync_parent(AT_FDCWD, path);
 		return r < 0 ? err_errno(err, -r, "cannot sync the directory of %s", path) : 0;
 	}

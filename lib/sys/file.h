@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole small files: bounded reads, writes that are either whole or absent.
- * Paths are relative to a directory descriptor (AT_FDCWD works), so that tests
- * hand in a fake tree.
+ * Whole small files: bounded reads, and writes that are complete or absent. Paths are relative to a
+ * directory descriptor (or AT_FDCWD), so that tests can pass a fake tree.
  */
 #pragma once
 
@@ -14,66 +13,65 @@
 struct err;
 struct strbuf;
 
-/* For CLEANUP(): close a descriptor unless negative. */
+/* For CLEANUP(): closes a descriptor unless negative. */
 void closep(int *fd);
 
-/* For CLEANUP(): close a directory unless NULL. */
+/* For CLEANUP(): closes a directory unless NULL. */
 DEFINE_CLEANUP(DIR *, closedir, closedirp);
 
 /*
- * Read a whole regular file of at most `limit` bytes into new memory, NUL
- * terminated; `ret_len` (may be NULL) without the NUL. -EFBIG past the limit,
- * -EISDIR, -ENOENT and the like; the sentence in `err` names `path`.
+ * Reads a whole regular file of at most `limit` bytes into new memory, NUL-terminated; `ret_len`
+ * (may be NULL) excludes the NUL. -EFBIG past the limit, -EISDIR, -ENOENT and so on; the message in
+ * `err` names `path`.
  */
 int file_read(int dir_fd, const char *path, size_t limit, char **ret_text, size_t *ret_len,
 	      struct err *err);
 
 /*
- * Read a one-value file such as those of sysfs: at most 4 KiB, trailing white
- * space cut. The usual errno when it cannot be read; no sentence.
+ * Reads a one-value file, like those of sysfs: at most 4 KiB, without trailing white space. The
+ * usual errno if it is not readable; no message.
  */
 int file_read_line(int dir_fd, const char *path, char **ret_text);
 
-/* The same as a whole number in base 10 or 0x...: -EINVAL when it is none. */
+/* The same as an integer, decimal or 0x...: -EINVAL if it is not one. */
 int file_read_i64(int dir_fd, const char *path, long long *ret_value);
 
 /*
- * Append what comes from a pipe until its end. -ETIMEDOUT at the monotonic deadline, -EFBIG past
- * the limit of `text`, and the usual errno; no sentence.
+ * Appends what comes from a pipe until its end. -ETIMEDOUT at the monotonic deadline, -EFBIG past
+ * the limit of `text`, or the usual errno; no message.
  */
 int file_read_until(int fd, uint64_t deadline_us, struct strbuf *text);
 
 /*
- * Replace `path` by `len` bytes: written to a temporary beside it, fsync'ed,
- * renamed, the directory fsync'ed. A reader or a power loss sees the old file
- * or the new one, never a part. Mode 0644 less the umask.
+ * Replaces `path` by `len` bytes: written to a temporary file beside it, fsynced, renamed, and the
+ * directory fsynced. After a power loss, or for a reader, there is the old file or the new one,
+ * never a part. Mode 0644 less the umask.
  */
 int file_replace(int dir_fd, const char *path, const char *bytes, size_t len, struct err *err);
 
 /*
- * Append `len` bytes and fsync, of an empty file the directory too; makes the
- * file. For logs of whole lines.
+ * Appends `len` bytes and fsyncs; if the file was empty, its directory too. Creates the file. For
+ * logs of whole lines.
  */
 int file_append(int dir_fd, const char *path, const char *bytes, size_t len, struct err *err);
 
 /*
- * Make a directory and its parents, mode 0755 less the umask; 0 when there.
- * What it made outlasts a power loss: the directory above is fsync'ed.
+ * Creates a directory and its parents, mode 0755 less the umask; 0 if it exists. What it creates
+ * survives a power loss: the parent directory is fsynced.
  */
 int file_mkdirs(const char *path, struct err *err);
 
 /*
- * fsync every directory above `path` that we may open, so that the names on
- * the way to it last, whoever made them. Once before a first file; no error,
- * for nothing more can be done.
+ * Fsyncs every directory above `path` that we may open, so that the names leading to it survive,
+ * whoever created them. Call once before a first file; no errors, since nothing more can be done.
  */
 void file_sync_above(const char *path);
 
 /*
- * Open a path that strangers chose, or could have changed: openat2(2) with these RESOLVE_ flags of
- * <linux/openat2.h>, and O_CLOEXEC. The descriptor, or -errno.
+ * Opens a path that untrusted users chose, or could have changed: openat2(2) with these RESOLVE_
+ * flags of <linux/openat2.h>, and O_CLOEXEC. Returns the descriptor, or -errno.
  */
 int file_open_resolved(int dir_fd, const char *path, int flags, uint64_t resolve);
 
-/* write(2) until all is written. */
+/* write(2) until everything is written. */
 int file_write_all(int fd, const void *bytes, size_t len);

@@ -64,7 +64,7 @@ char *host_cpu_model(void)
 	return text ? cpuinfo_model(text) : NULL;
 }
 
-/* Takes `value`; leaves the key out when it is NULL, empty or not UTF-8. */
+/* Takes `value`; omits the key if it is NULL, empty or not UTF-8. */
 static void put(json_t *env, const char *key, char *value)
 {
 	if (value && *value)

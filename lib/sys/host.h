@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who this host is: read from /proc, /sys and the environment. */
+/* Identity of this host, from /proc, /sys and the environment. */
 #pragma once
 
 #include <jansson.h>
@@ -10,21 +10,21 @@
 char *host_name(void);
 
 /*
- * Can it be the name of a host? It stands in URLs and in file names of the
- * controller's: 1 to 253 (RFC 1035) letters, digits, '.', '-', '_', and neither '.' nor '-' first.
+ * True if it can be the name of a host. It appears in URLs and in file names of the controller: 1
+ * to 253 (RFC 1035) letters, digits, '.', '-', '_', not beginning with '.' or '-'.
  */
 bool host_name_ok(const char *name);
 #define HOST_NAME_WANTED "expected a host name: letters, digits, '.', '-', '_'"
 
-/* /proc/sys/kernel/random/boot_id under the sysroot, "" when not readable. New memory. */
+/* /proc/sys/kernel/random/boot_id under the sysroot, "" if not readable. New memory. */
 char *host_boot_id(void);
 
-/* The model of its processors (lib/sys/cpuinfo.h), NULL when it is not told. New memory. */
+/* The model of its processors (lib/sys/cpuinfo.h), NULL if unknown. New memory. */
 char *host_cpu_model(void);
 
 /*
- * What identifies the software and firmware of this host, as an object of
- * strings: kernel, machine (lib/sys/machine.h), product, bios, cpu, microcode, driver.nvidia, os.
- * Keys that cannot be read are left out. New reference.
+ * Software and firmware of this host, as an object of strings: kernel, machine (lib/sys/machine.h),
+ * product, bios, cpu, microcode, driver.nvidia, os. Keys that cannot be read are left out. New
+ * reference.
  */
 json_t *host_env(void);

@@ -10,9 +10,9 @@
 
 enum { LITERAL_MIN = 3 };
 
-/* --- the text that every match contains ---------------------------------- */
+/* --- the text contained in every match ------------------------------------ */
 
-/* Past a bracket expression or group that begins at `at`. */
+/* Skips the bracket expression or group that begins at `at`. */
 static const char *skip_bracket(const char *at)
 {
 	at += at[1] == '^' ? 2 : 1;
@@ -44,8 +44,7 @@ static const char *skip_group(const char *at)
 }
 
 /*
- * One literal character at `at`, NUL when there is none; `ret_next` is behind
- * it, or behind whatever else stands there.
+ * The literal character at `at`, NUL if it is something else; `ret_next` is after it in both cases.
  */
 static char literal_char(const char *at, const char **ret_next)
 {
@@ -73,7 +72,7 @@ char *kernel_literal(const char *regex)
 	while (*at && *at != '|') {
 		char c = literal_char(at, &next);
 
-		/* What a quantifier follows need not be there; a run ends at it. */
+		/* A quantified character is optional, and ends the run. */
 		if (c && !(*next && strchr("*+?{", *next))) {
 			run[len++] = c;
 		} else {
@@ -92,7 +91,7 @@ char *kernel_literal(const char *regex)
 
 /* --- matching --------------------------------------------------------------- */
 
-/* Capture `group` of `text`, "" when it took no part; new memory. */
+/* Capture `group` of `text`, "" if unset; new memory. */
 static char *capture(const char *text, const regmatch_t *groups, uint64_t group)
 {
 	const regmatch_t *at = &groups[group];
@@ -102,7 +101,7 @@ static char *capture(const char *text, const regmatch_t *groups, uint64_t group)
 	return xstrndup(text + at->rm_so, (size_t)(at->rm_eo - at->rm_so));
 }
 
-/* PCI addresses as sysfs writes them, other names as they are. */
+/* PCI addresses in the format of sysfs, other names unchanged. */
 static void put_subject(const char *device, struct kernel_match *m)
 {
 	char address[PCI_ADDRESS_SIZE];

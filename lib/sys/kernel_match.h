@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A line of the kernel log against the rules of kernel_rules.h. Pure. */
+/* Matches a line of the kernel log with the rules of kernel_rules.h. Pure. */
 #pragma once
 
 #include <stddef.h>
@@ -11,7 +11,7 @@ struct kernel_xid;
 
 enum { KERNEL_CODE_SIZE = 64, KERNEL_SUBJECT_SIZE = 96 };
 
-/* One line that means something. */
+/* A line that matched. */
 struct kernel_match {
 	size_t pattern;
 	int severity;
@@ -20,21 +20,15 @@ struct kernel_match {
 	char subject[KERNEL_SUBJECT_SIZE]; /* "pci:0000:1b:00.0", "eth0", "host" */
 };
 
-/*
- * True when a pattern matches `text` (one record, printable ASCII); the first
- * one of the table counts.
- */
+/* True if a pattern matches `text` (one record, printable ASCII); the first of the table counts. */
 bool kernel_match_line(const struct kernel_rules *rules, const char *text, struct kernel_match *ret);
 
-/*
- * What such a line means and, of a GPU, what to do, as the beginning of a
- * sentence. New memory.
- */
+/* What such a line means and, for a GPU, what to do, as the beginning of a sentence. New memory. */
 char *kernel_match_note(const struct kernel_rules *rules, const struct kernel_match *match);
 
 /*
- * The longest text that every match of the extended regular expression
- * contains, new memory, or NULL when it is shorter than 3 bytes. Looks only
- * outside of groups, and gives up at an alternation there.
+ * The longest text contained in every match of the extended regular expression, in new memory, or
+ * NULL if it is shorter than 3 bytes. Only looks outside of groups, and gives up at an alternation
+ * there.
  */
 char *kernel_literal(const char *regex);

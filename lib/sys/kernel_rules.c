@@ -13,7 +13,7 @@ enum { MATCH_MAX = 1024, COPIES_MAX = 65536 };
 
 static const char *const severities[] = { "info", "warn", "fail", "fatal", NULL };
 
-/* What has those names. */
+/* Their values. */
 static const int severity_of[] = { SEVERITY_INFO, SEVERITY_WARN, SEVERITY_FAIL, SEVERITY_FATAL };
 
 #define AT(m) offsetof(struct kernel_pattern, m)
@@ -52,7 +52,7 @@ static int check_group(const struct jval *v, const char *key, uint64_t group,
 			 p->regex.re_nsub);
 }
 
-/* Every "\N" of the code must be a capture. */
+/* Checks that every "\N" of the code is a capture. */
 static int check_code(const struct jval *v, const struct kernel_pattern *p, struct err *err)
 {
 	const char *at;
@@ -73,7 +73,7 @@ static int check_code(const struct jval *v, const struct kernel_pattern *p, stru
 	return r;
 }
 
-/* Past a bracket expression, whose first character may be ']'. */
+/* Skips a bracket expression, whose first character may be ']'. */
 static const char *past_brackets(const char *at)
 {
 	at += at[0] == '^';
@@ -96,8 +96,8 @@ static unsigned long largest_in_braces(const char *at)
 }
 
 /*
- * How often regcomp() may copy a part of the regular expression, at most: it
- * writes out x+ as xx* and x{n} n times, in each other as often as they nest.
+ * Upper bound for how often regcomp() copies a part of the regular expression: it expands x+ to xx*
+ * and x{n} to n copies, multiplied when nested.
  */
 static double copies_of(const char *regex)
 {
@@ -135,7 +135,7 @@ static int compile(const struct jval *v, struct kernel_pattern *p, struct err *e
 	}
 	p->compiled = true;
 	p->literal = kernel_literal(p->match);
-	/* A pattern that matches nothing at all matches every line. */
+	/* A pattern that matches the empty text matches every line. */
 	if (regexec(&p->regex, "", 0, NULL, 0) == 0)
 		return jval_fail(&match, err, "matches the empty line");
 	r = check_group(v, "subject", p->subject, p, err);
@@ -146,7 +146,7 @@ static int compile(const struct jval *v, struct kernel_pattern *p, struct err *e
 
 static int take_pattern(struct kernel_rules *rules, const struct jval *v, struct err *err)
 {
-	/* Counted before it is whole, so that the release finds what it owns. */
+	/* Counted before it is complete, so that releasing finds what it owns. */
 	struct kernel_pattern *p = &rules->patterns[rules->n_patterns++];
 	int r = jval_decode(v, pattern_fields, ARRAY_SIZE(pattern_fields), JVAL_STRICT, p, err);
 
@@ -175,7 +175,7 @@ static int take_xid(struct kernel_rules *rules, const struct jval *v, struct err
 /* What both documents have in common. */
 struct document {
 	uint64_t version;
-	char *source; /* where the rows come from, for people */
+	char *source; /* origin of the rows, for people */
 	json_t *rows; /* list */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Apart from the rest, which needs no YAML. */
+/* Separate, since the rest needs no YAML. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ static int load(const char *dir, const char *name,
 	CLEANUP(freep) char *path = xasprintf("%s/%s", dir, name);
 	CLEANUP(json_freep) json_t *doc = NULL;
 
-	/* Whatever is wrong with a file of ours is bad input: exit status 2. */
+	/* Any problem with our own file is bad input: exit status 2. */
 	if (yaml_read_file(path, &doc, err) < 0)
 		return -EINVAL;
 	return take(rules, doc, path, err);

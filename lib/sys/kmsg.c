@@ -7,10 +7,10 @@
 
 #include "lib/base/utf8.h"
 
-/* Overwritten records in a row before the log is taken to run faster than we read. */
+/* After this many overwritten records in a row, the log is faster than we can read. */
 enum { OVERRUNS_IN_A_ROW_MAX = 64 };
 
-/* Read at most in one run: more than any log buffer in use, so that the end comes. */
+/* Bytes read in one run: more than any log buffer, so that it ends. */
 #define KMSG_BYTES_MAX (UINT64_C(256) << 20)
 
 static ssize_t read_fd(void *context, void *bytes, size_t n)
@@ -59,9 +59,8 @@ bool kmsg_parse(char *line, struct kmsg_record *ret_record)
 }
 
 /*
- * Make room and read more. >0 when bytes came, 0 at the end of what is there.
- * EPIPE says that the record to come was overwritten: the next read gives the
- * oldest one left.
+ * Makes room and reads more. >0 if bytes came, 0 at the current end. EPIPE means that the next
+ * record was overwritten: the next read returns the oldest one left.
  */
 static int fill(struct kmsg *k)
 {
@@ -89,8 +88,8 @@ static int fill(struct kmsg *k)
 }
 
 /*
- * The next whole line in `data`, or NULL when more must be read. A line that
- * does not fit is cut, and the rest of it passed over.
+ * The next whole line in `data`, or NULL if more must be read. A line that does not fit is
+ * truncated, and its rest skipped.
  */
 static char *take_line(struct kmsg *k)
 {
@@ -111,7 +110,7 @@ static char *take_line(struct kmsg *k)
 	}
 }
 
-/* A last line without its newline, as a file may end with. */
+/* A last line without a newline, as at the end of a file. */
 static char *take_rest(struct kmsg *k)
 {
 	char *line = k->data + k->used;

@@ -17,8 +17,8 @@
 #include "lib/sys/file.h"
 
 /*
- * The kernel announces the holder's close (inotify) a moment before it drops
- * the lock, and an explicit LOCK_UN not at all; so look again at least this often.
+ * inotify reports the holder's close slightly before the kernel releases the lock, and an explicit
+ * LOCK_UN not at all; so check again at least this often.
  */
 enum { LOCK_LOOK_AGAIN_MS = 50, LOCK_NOTE_SIZE = 64, LOCK_MODE = 0600 };
 
@@ -48,7 +48,7 @@ static bool wait_lock(int fd, const char *path, uint64_t deadline_us)
 	}
 }
 
-/* Who holds it: the note that lock_take() leaves in the file. Only for words. */
+/* The holder: the note that lock_take() leaves in the file. Only for messages. */
 static void read_holder(int fd, char ret_note[static LOCK_NOTE_SIZE])
 {
 	ssize_t n = pread(fd, ret_note, LOCK_NOTE_SIZE - 1, 0);
@@ -67,7 +67,7 @@ static void write_holder(int fd)
 		(void)!pwrite(fd, note, MIN((size_t)n, sizeof(note) - 1), 0);
 }
 
-/* For its owner alone, however it was made: whoever may read a file may lock it, for ever. */
+/* Only for its owner, even if it already existed: whoever can read a file can lock it forever. */
 static int open_lock(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, LOCK_MODE);

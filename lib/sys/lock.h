@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A lock between processes: flock(2) on a file. The kernel drops it when its
- * holder dies, so nothing can be left locked.
+ * A lock between processes: flock(2) on a file. The kernel releases it when its holder dies, so
+ * nothing stays locked.
  */
 #pragma once
 
@@ -12,16 +12,16 @@
 struct err;
 
 /*
- * Open (making it) and lock `path` exclusively, waiting until the monotonic
- * `deadline_us` (0: do not wait). The descriptor is the lock: close it to
- * unlock. The file is for its owner alone: flock(2) asks for no more than the
- * right to read, and nobody else shall hold up what locks. -ETIMEDOUT when another holds it to the
- * end; the sentence in `err` names the holder's pid and command when the file tells it.
+ * Opens (and creates) `path` and locks it exclusively, waiting until the monotonic `deadline_us`
+ * (0: does not wait). The descriptor is the lock: close it to unlock. The file is only accessible
+ * to its owner: flock(2) needs no more than read permission, and nobody else should be able to
+ * block us. -ETIMEDOUT if another process holds it; the message in `err` names the holder's pid and
+ * command if the file has them.
  */
 int lock_take(const char *path, uint64_t deadline_us, int *ret_fd, struct err *err);
 
 /*
- * True when the environment says that whoever started this process holds the
- * lock of active probes (ASSAY_LOCK_HELD=1): a child then must not take it.
+ * True if whoever started this process holds the lock of active probes (ASSAY_LOCK_HELD=1): then it
+ * must not be taken.
  */
 bool lock_held_for_us(void);

@@ -12,7 +12,7 @@
 
 enum { DISTINCT_MIN = 4 };
 
-/* What makers write where a number belongs. */
+/* Text that vendors leave in place of a number. */
 static bool is_placeholder(const char *text)
 {
 	static const char *const rows[] = {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which machine this is, whatever its name: a text that stays over reboots and
- * changes with the hardware. "b:" and 16 hexadecimal digits of a hash over the
- * serial number of the board and the UUID of the product (DMI; root may read
- * them), else "m:" and those of /etc/machine-id. Hashed, because what they
- * stand for is nobody's business but the operator's.
+ * Identifies the machine, whatever its name: a text that survives reboots and changes with the
+ * hardware. "b:" and 16 hexadecimal digits of a hash over the board's serial number and the product
+ * UUID (DMI; readable by root), else "m:" and those of /etc/machine-id. Hashed, because the numbers
+ * are nobody's business but the operator's.
  *
- * Values that makers leave unset ("To be filled by O.E.M.") are no serial
- * number: they would make one machine of many.
+ * Values that vendors leave unset ("To be filled by O.E.M.") do not count: they would make many
+ * machines look like one.
  */
 #pragma once
 
@@ -15,11 +14,11 @@
 
 enum { MACHINE_SIZE = 2 + 16 + 1 };
 
-/* This machine, under the sysroot; NULL when nothing tells. New memory. */
+/* This machine, under the sysroot; NULL if unknown. New memory. */
 char *machine_read(void);
 
-/* The same from the two kinds of number, either may be NULL. New memory, or NULL. */
+/* The same from the numbers, each of which may be NULL. New memory, or NULL. */
 char *machine_of(const char *board_serial, const char *product_uuid, const char *machine_id);
 
-/* Surely two machines: both known, by the same kind of number, and different. */
+/* True if they are certainly different machines: both known, by the same kind of number. */
 bool machine_differs(const char *a, const char *b);

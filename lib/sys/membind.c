@@ -15,7 +15,7 @@ int membind(void *at, size_t bytes, unsigned node)
 	if (node > MEMBIND_NODE_MAX)
 		return -EINVAL;
 	mask[node / MASK_BITS] = 1UL << node % MASK_BITS;
-	/* The kernel counts one bit less than it is told. */
+	/* The kernel subtracts one from the number of bits. */
 	return syscall(SYS_mbind, at, bytes, MPOL_BIND, mask, MEMBIND_NODE_MAX + 2, 0) < 0 ? -errno
 											   : 0;
 }

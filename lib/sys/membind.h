@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of one NUMA node, by the system call: libnuma would add nothing. Source: mbind(2). */
+/* Memory of one NUMA node, by system call: libnuma would add nothing. Source: mbind(2). */
 #pragma once
 
 #include <stddef.h>
 
-enum { MEMBIND_NODE_MAX = 1023 }; /* MAX_NUMNODES of the kernel, less one */
+enum { MEMBIND_NODE_MAX = 1023 }; /* MAX_NUMNODES of the kernel, minus one */
 
 /*
- * The mapped pages [at, at + bytes), which nobody has touched yet, will come from
- * `node` and from no other. Negative errno: -EINVAL when there is no such node or
- * it is not allowed to this process, -EPERM or -ENOSYS in a container or kernel without mbind.
+ * The mapped, still untouched pages [at, at + bytes) will come from `node` only. Negative errno:
+ * -EINVAL if the node does not exist or is not allowed for this process, -EPERM or -ENOSYS in a
+ * container or kernel without mbind.
  */
 int membind(void *at, size_t bytes, unsigned node);

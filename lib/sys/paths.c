@@ -44,7 +44,7 @@ static bool has_policies(const char *root, const char *dir)
 	return access(mark, R_OK) == 0;
 }
 
-/* What stands before `installed` in `dir`, when that is how it ends: new memory, else NULL. */
+/* The part of `dir` before the suffix `installed`, in new memory; NULL if it has another end. */
 static char *root_before(const char *dir, const char *installed)
 {
 	size_t have = strlen(dir), want = strlen(installed);
@@ -54,7 +54,7 @@ static char *root_before(const char *dir, const char *installed)
 	return xasprintf("%.*s", (int)(have - want), dir);
 }
 
-/* Below what the installed directories are: "" or the DESTDIR of the tree that this program is in. */
+/* The root of the installed directories: "" or the DESTDIR of the tree that has this program. */
 static char *installed_root(const char *dir)
 {
 	static const char *const places[] = { ASSAY_DEFAULT_BIN_DIR, ASSAY_DEFAULT_SBIN_DIR,
@@ -70,7 +70,7 @@ static char *installed_root(const char *dir)
 	return xstrdup("");
 }
 
-/* `beside` in the build directory that this program is in, else `installed` in its tree. */
+/* `beside` in the build directory of this program, else `installed` in its tree. */
 static char *beside_or(const char *beside, const char *installed)
 {
 	CLEANUP(freep) char *dir = program_dir(), *root = NULL;

@@ -7,7 +7,7 @@
 
 #include "lib/base/xalloc.h"
 
-/* Hexadecimal digits of `text` (at most `max`) into `ret`; how many there were. */
+/* Reads hexadecimal digits of `text` (at most `max`) into `ret`; returns how many. */
 static size_t hex(const char *text, size_t max, unsigned *ret)
 {
 	size_t n = MIN(strspn(text, "0123456789abcdefABCDEF"), max);
@@ -41,7 +41,7 @@ bool pci_find_address(const char *text, char ret_address[static PCI_ADDRESS_SIZE
 	for (; *text; text++) {
 		if (address_at(text, ret_address))
 			return true;
-		/* On to the end of this run of digits: an address starts with all of one. */
+		/* Skip the rest of these digits: an address starts with a whole run. */
 		text += strspn(text, digits);
 		if (!*text)
 			return false;

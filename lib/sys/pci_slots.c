@@ -23,7 +23,7 @@ static void read_dmi(struct pci_slots *slots)
 			dmi_slots((const unsigned char *)table, length, slots->all, DMI_SLOTS_MAX);
 }
 
-/* "0000:4e:00", without a function, which are all of that device. */
+/* "0000:4e:00", without a function: all functions of that device. */
 static void read_kernel(struct pci_slots *slots)
 {
 	CLEANUP(strv_freep) char **names = sys_list(slots_dir, "");
@@ -72,7 +72,7 @@ const char *pci_slots_of(const struct pci_slots *slots, const char *pci)
 	const char *name = slot_at(slots, pci);
 	char address[PCI_ADDRESS_SIZE], *last;
 
-	/* The way up: each component of the real path that is an address is a bridge above. */
+	/* Walk up: each component of the real path that is an address is a bridge above. */
 	while (!*name && real && (last = strrchr(real, '/'))) {
 		*last = '\0';
 		last = strrchr(real, '/');

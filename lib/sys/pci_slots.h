@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In which slot a PCI device is, as it is printed on the board: by the DMI table (SMBIOS type 9,
- * which root may read), else by the number that the kernel has of hot-plug slots and ACPI _SUN
- * (/sys/bus/pci/slots). A device below a bridge that is in a slot, as the GPU of a riser, is in
- * that slot. Boards that carry GPUs on modules (SXM, OAM) have no slots for them.
+ * The slot of a PCI device, as printed on the board: from the DMI table (SMBIOS type 9, readable by
+ * root), else from the kernel's numbers of hot-plug slots and ACPI _SUN (/sys/bus/pci/slots). A
+ * device below a bridge that is in a slot, like the GPU of a riser, is in that slot. Boards that
+ * carry GPUs on modules (SXM, OAM) have no slots for them.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct pci_slots {
 	size_t n;
 };
 
-/* Read them below the sysroot; none where nothing says so. */
+/* Reads them under the sysroot; empty if nothing lists them. */
 void pci_slots_read(struct pci_slots *ret);
 void pci_slots_release(struct pci_slots *slots);
 

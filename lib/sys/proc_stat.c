@@ -11,7 +11,7 @@ enum { NAME = 2, DECIMAL = 10 };
 
 const char *proc_stat_field(const char *text, int field)
 {
-	const char *at = strrchr(text, ')'); /* the name may hold anything */
+	const char *at = strrchr(text, ')'); /* the name may contain anything */
 	int i;
 
 	for (i = NAME; at && i < field; i++)

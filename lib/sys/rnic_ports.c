@@ -46,7 +46,7 @@ double port_rate(const char *text, unsigned *ret_lanes)
 	return rate * 1e9;
 }
 
-/* A file of the device or port into `to`; "" when it cannot be read. */
+/* Reads a file of the device or port into `to`; "" if it is not readable. */
 static void take_line(char *to, size_t size, const char *dir, const char *file)
 {
 	CLEANUP(freep) char *line = sys_line("%s/%s", dir, file);
@@ -87,7 +87,7 @@ static bool take_netdev(struct port *port, const char *name)
 	return true;
 }
 
-/* The one of the same PCI function with the number of the port, counted from 0. */
+/* The device of the same PCI function with the number of the port, counted from 0. */
 static bool netdev_of_function(struct port *port, const char *device_dir)
 {
 	CLEANUP(freep) char *dir = xasprintf("%s/device/net", device_dir);

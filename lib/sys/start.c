@@ -7,7 +7,7 @@
 
 void start_hold_standard(void)
 {
-	/* The wrong way round on purpose: whoever uses it is told so (EBADF). */
+	/* With the wrong access on purpose, so that using them fails (EBADF). */
 	static const int modes[] = {
 		[STDIN_FILENO] = O_WRONLY,
 		[STDOUT_FILENO] = O_RDONLY,
@@ -15,7 +15,7 @@ void start_hold_standard(void)
 	};
 	int fd;
 
-	/* The lowest that is free is what open() gives, and those below are in use by now. */
+	/* open() returns the lowest free one; those below are in use by now. */
 	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) < 0)
 			(void)open("/dev/null", modes[fd]); /* NOLINT: kept open for good */

@@ -50,8 +50,8 @@ int state_save(const char *name, const json_t *value, struct err *err)
 }
 
 /*
- * The last number given. A file that is not a number is an error, never
- * "start again at 1": that would give numbers twice.
+ * The last number used. A file without a valid number is an error, not a reason to start at 1: that
+ * would reuse numbers.
  */
 static int read_seq(const char *path, uint64_t *ret_seq, struct err *err)
 {
@@ -59,7 +59,7 @@ static int read_seq(const char *path, uint64_t *ret_seq, struct err *err)
 	int r = file_read_i64(AT_FDCWD, path, &seq);
 
 	if (r == -ENOENT) {
-		/* The first number: the directory may be new, and made by another. */
+		/* For the first number: the directory may be new, and created by others. */
 		file_sync_above(path);
 		*ret_seq = 0;
 		return 0;

@@ -8,7 +8,7 @@
 
 enum { GAP = 2, NOTE_INDENT = 4 };
 
-/* What one print of a table works with: its columns' widths; 0: left out. */
+/* Column widths for one print of a table; 0: omitted. */
 struct layout {
 	size_t widths[TABLE_COLUMNS_MAX];
 	size_t last; /* column that ends a line */
@@ -49,7 +49,7 @@ size_t text_columns(const char *text)
 	return sum;
 }
 
-/* What of `text` fits into `columns`; how many it takes. */
+/* Prints the part of `text` that fits into `columns`; returns its width. */
 static size_t put_points(const char *text, size_t columns, FILE *out)
 {
 	size_t taken = 0;
@@ -76,7 +76,7 @@ static void put_spaces(size_t n, FILE *out)
 	(void)fprintf(out, "%*s", (int)n, "");
 }
 
-/* Bytes of `text` that go into a line of `columns`, at least one character: up to a blank. */
+/* Bytes of `text` for a line of `columns`, up to a blank, at least one character. */
 static size_t line_bytes(const char *text, size_t columns)
 {
 	size_t at = 0, blank = 0, taken = 0;
@@ -98,7 +98,7 @@ static size_t line_bytes(const char *text, size_t columns)
 	return blank ? blank : at;
 }
 
-/* The last cell of a line has no blanks after it. */
+/* The last cell of a line has no trailing blanks. */
 static void put_cell(const char *text, const struct table_column *column, size_t width, bool last,
 		     FILE *out)
 {
@@ -146,7 +146,7 @@ static void cut(const struct table *t, struct layout *l, size_t width)
 	}
 }
 
-/* Each column that goes gives its room to those that were cut. */
+/* Each omitted column gives its room to truncated ones. */
 static void leave_out(const struct table *t, struct layout *l, const struct layout *natural,
 		      size_t width)
 {
@@ -165,7 +165,7 @@ static void leave_out(const struct table *t, struct layout *l, const struct layo
 	}
 }
 
-/* True when nothing of it is lost. */
+/* True if nothing is lost. */
 static bool fit(const struct table *t, struct layout *l, size_t width)
 {
 	struct layout natural;
@@ -189,7 +189,7 @@ static bool fit(const struct table *t, struct layout *l, size_t width)
 	return whole;
 }
 
-/* What does not fit into the last cell of a line goes below it. */
+/* Prints what does not fit into the last cell of a line below it. */
 static void print_below(const char *text, const struct table *t, const struct layout *l, FILE *out)
 {
 	size_t width = l->widths[l->last], n = line_bytes(text, width);

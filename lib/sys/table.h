@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A text table for people: columns as wide as their content, made to fit a
- * terminal by cutting those that may be cut, from the last, then by leaving out
- * those that may be left out, whose room goes to those that were cut. A row may carry a note,
- * wrapped below it.
+ * A text table for people: columns are as wide as their content, and made to fit a terminal by
+ * truncating columns that permit it, from the last, then by omitting those that permit it, whose
+ * room goes to the truncated ones. A row may have a note, wrapped below it.
  *
- * Cell text may come from strangers: what could drive a terminal or mislead a
- * reader is shown as '?' (utf8.h).
+ * Cell text may be untrusted: what could control a terminal or mislead a reader is shown as '?'
+ * (utf8.h).
  */
 #pragma once
 
@@ -19,10 +18,10 @@ enum { TABLE_COLUMNS_MAX = 8, TABLE_NONE = -1 };
 
 struct table_column {
 	const char *head;
-	bool right;	/* numbers stand right */
-	unsigned min;	/* may be cut to this many columns; 0: never cut */
-	bool wrap;	/* when it is the last: goes on below instead of being cut */
-	unsigned leave; /* left out in this order (1 first) when cutting is not enough; 0: never */
+	bool right;	/* right-aligned: numbers */
+	unsigned min;	/* may be truncated to this width; 0: never */
+	bool wrap;	/* if it is the last: wraps instead of being truncated */
+	unsigned leave; /* omitted in this order (1 first) if truncation is not enough; 0: never */
 };
 
 struct table_row {
@@ -38,19 +37,19 @@ struct table {
 	size_t n_rows;
 };
 
-/* A new row at the end, all empty; valid until the next is added. */
+/* A new, empty row at the end; valid until the next one is added. */
 struct table_row *table_add(struct table *t);
 
 /*
- * Print the heads and the rows in at most `width` columns (UINT_MAX: as wide as
- * they are). False when something did not fit as it is.
+ * Prints the heads and the rows in at most `width` columns (UINT_MAX: unlimited). Returns false if
+ * something did not fit unchanged.
  */
 bool table_print(const struct table *t, FILE *out, bool colour, unsigned width);
 
 void table_release(struct table *t);
 
-/* Print `text` in lines of at most `width` columns, each after `indent` spaces. */
+/* Prints `text` in lines of at most `width` columns, each after `indent` spaces. */
 void text_wrap(const char *text, FILE *out, unsigned indent, unsigned width);
 
-/* Columns of a terminal that `text` takes. */
+/* Terminal columns that `text` takes. */
 size_t text_columns(const char *text);

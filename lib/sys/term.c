@@ -19,7 +19,7 @@ enum {
 	SCALE_ONE = 5
 };
 
-#define COUNT_MAX 1e15 /* whole numbers below it print with every digit */
+#define COUNT_MAX 1e15 /* smaller integers are printed with every digit */
 
 bool term_wants_colour(FILE *out)
 {
@@ -46,7 +46,7 @@ const char *paint_off(bool colour)
 	return colour ? "\033[0m" : "";
 }
 
-/* What the caller says of a terminal that we cannot ask. */
+/* Size given by the caller's environment, for a terminal that we cannot ask. */
 static unsigned width_of_caller(void)
 {
 	const char *text = getenv("COLUMNS");
@@ -82,7 +82,7 @@ unsigned term_height(FILE *out)
 	return size.ws_row;
 }
 
-/* Three significant digits: "71.2", "1.20", "123"; "#" keeps zeros, and the dot of "123." goes. */
+/* Three significant digits: "71.2", "1.20", "123"; "#" keeps zeros, and "123." loses its dot. */
 static void three_digits(double value, char ret_text[static NUMBER_SIZE])
 {
 	size_t len;

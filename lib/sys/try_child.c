@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* No words, no core file, and the default end by the alarm and by a crash. */
+/* No output, no core file, and default handling of alarm and crashes. */
 static void hush(void)
 {
 	static const int signals[] = { SIGALRM, SIGSEGV, SIGBUS, SIGABRT, SIGFPE };

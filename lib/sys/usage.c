@@ -8,10 +8,10 @@
 
 #include "lib/base/macro.h"
 
-/* The parser that usage_parse() was given: argp has no place for it beside its input. */
+/* The parser passed to usage_parse(): argp has no place for it besides its input. */
 static argp_parser_t inner;
 
-/* What getopt says has gone to standard error itself; what argp says begins here. */
+/* getopt has printed its own messages; argp's begin here. */
 static ssize_t write_complaint(void *cookie UNUSED, const char *text, size_t size)
 {
 	const char *end = memchr(text, '\n', size);
@@ -29,7 +29,7 @@ static error_t begin(int key, char *arg, struct argp_state *state)
 	if (key == ARGP_KEY_INIT && state->err_stream == stderr) {
 		FILE *complaints = fopencookie(NULL, "w", functions);
 
-		/* Without memory argp says it in its own two lines. */
+		/* Without memory argp prints its own two lines. */
 		state->err_stream = complaints ? complaints : stderr;
 	}
 	if (key == ARGP_KEY_FINI && state->err_stream != stderr) {

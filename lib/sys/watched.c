@@ -9,21 +9,21 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
-/* On the heap: a thread that comes back late, or never, still has it. */
+/* On the heap: a thread that returns late, or never, still uses it. */
 struct watched {
 	watched_work *work;
 	void (*left)(void *context);
 	void *context;
-	struct watched *whole; /* that this is a part of, which waits for it; NULL */
+	struct watched *whole; /* the whole that this is a part of, which waits for it; NULL */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t ended;
-	bool over, alone; /* the work is; nobody waits for it any more */
+	bool over, alone; /* the work is done; nobody waits for it any more */
 	int r;
 	struct err err;
 };
 
-static _Thread_local struct watched *own; /* whose work this thread does */
+static _Thread_local struct watched *own; /* the work that this thread does */
 
 static void watched_free(struct watched *w)
 {
@@ -57,8 +57,8 @@ static void *run(void *argument)
 }
 
 /*
- * Who waits for a part stays until the part is over or left, and leaves it under its lock: the
- * whole of a part that is not left is there. Parts are one in another at most, as deep as calls.
+ * Whoever waits for a part stays until the part is over or left, and leaves it under its lock, so
+ * the whole of a part that is not left exists. Nesting is at most as deep as calls.
  */
 static bool is_left(struct watched *w)
 {
@@ -96,7 +96,7 @@ static int start(watched_work *work, void *context, void (*left)(void *context),
 	return 0;
 }
 
-/* False at the deadline: from then on all is the thread's. */
+/* Returns false at the deadline: from then on the thread owns everything. */
 static bool wait_for(struct watched *w, uint64_t deadline_us)
 {
 	const struct timespec at = clock_timespec(deadline_us);

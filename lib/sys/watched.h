@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls without a deadline (of a driver, of the resolver of names) made in a
- * thread of their own, so that who waits for one gives up in time.
+ * Calls without a deadline (into a driver, the name resolver) made in a thread of their own, so
+ * that the caller can give up in time.
  */
 #pragma once
 
@@ -11,32 +11,32 @@
 
 #include "lib/base/err.h"
 
-/* Anything but -ETIMEDOUT. */
+/* Returns anything but -ETIMEDOUT. */
 typedef int watched_work(void *context, struct err *err);
 
 /*
- * What `work` returns; -ETIMEDOUT, which says nothing in `err`, when it is not over at
- * `deadline_us` (monotonic). It may then still run: `context` is the thread's from then on, which
- * calls `left` (may be NULL) with it should the work end after all.
+ * Returns the result of `work`, or -ETIMEDOUT, without a message in `err`, if it is not done at
+ * `deadline_us` (monotonic). It may then still run: the thread owns `context` from then on, and
+ * calls `left` (may be NULL) with it if the work ends after all.
  */
 int watched_run(watched_work *work, void *context, uint64_t deadline_us,
 		void (*left)(void *context), struct err *err);
 
-/* One of several works: who it is for, and how it ended. */
+/* One of several pieces of work: its context, and its result. */
 struct watched_part {
 	void *context;
-	int r; /* as watched_run() returns it */
+	int r; /* as returned by watched_run() */
 	struct err err;
 };
 
 /*
- * The same for `n` contexts at once, each in a thread of its own. The context of a part that is
- * -ETIMEDOUT is its thread's from then on, and all that it may touch must stay.
+ * The same for `n` contexts at once, each in its own thread. The context of a part with -ETIMEDOUT
+ * is owned by its thread from then on, and all that it may touch must stay.
  */
 void watched_run_all(watched_work *work, struct watched_part *parts, size_t n, uint64_t deadline_us);
 
 /*
- * From inside the work: true once nobody waits for it any more, nor for one that it is part of.
- * What it does from then on is in the way of others: it ends as soon as it can, and tells nothing.
+ * For use inside the work: true once nobody waits any more for it, nor for the work that it is part
+ * of. It then only gets in the way: it should end as soon as possible, and report nothing.
  */
 bool watched_is_left(void);

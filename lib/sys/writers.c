@@ -12,7 +12,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/sys/file.h"
 
-/* user_namespaces(7): the map of the first namespace is all of 32 bits onto itself. */
+/* user_namespaces(7): the initial namespace maps all 32 bits to themselves. */
 static bool in_user_namespace(void)
 {
 	static const unsigned long whole[] = { 0, 0, 4294967295UL };
@@ -62,7 +62,7 @@ static int check(const char *path, struct err *err)
 	return 0;
 }
 
-/* Whoever can write one of those above puts another tree in its place. */
+/* Whoever can write to a directory above can replace the tree below. */
 static int check_above(const char *path, struct err *err)
 {
 	CLEANUP(freep) char *copy = xstrdup(path);
@@ -85,7 +85,7 @@ int writers_check(const char *path, struct err *err)
 		r = check_above(path, err);
 	if (r < 0)
 		return r;
-	/* By the way it was named, and by where that leads. */
+	/* By the name given, and by where that leads. */
 	real = realpath(path, NULL);
 	return real ? check_above(real, err) : err_errno(err, errno, "cannot look at %s", path);
 }

@@ -14,7 +14,7 @@
 
 enum { NAME_MAX_BYTES = 80 };
 
-/* Speeds that differ by less are the same: sysfs rounds 2.5 and 5 GT/s. */
+/* Speeds closer than this are equal: sysfs rounds 2.5 and 5 GT/s. */
 #define GTS_TOLERANCE 0.01
 
 const char *const topo_type_names[] = {
@@ -49,9 +49,9 @@ const struct topo_link *topology_find_link(const struct topology *t, const char 
 	return NULL;
 }
 
-/* --- the way between two nodes ------------------------------------------- */
+/* --- the path between two nodes ------------------------------------------ */
 
-/* Indices of the links in order and of the nodes they join: n and n + 1. */
+/* Indexes of the links in order (n), and of the nodes along them (n + 1). */
 struct route {
 	size_t n;
 	size_t links[TOPOLOGY_PATH_MAX];
@@ -72,7 +72,7 @@ static int index_of(const struct topology *t, const char *id)
 	return node ? (int)(node - t->nodes) : -ENOENT;
 }
 
-/* The other end of `link` when `at` is one of two ends, else NULL. */
+/* The other end of `link` if `at` is one of its two ends, else NULL. */
 static const char *other_end(const struct topo_link *link, const char *at)
 {
 	if (streq(link->a, link->b))
@@ -87,7 +87,7 @@ static bool may_pass(const struct topo_node *node)
 	return node->type != TOPO_GPU && node->type != TOPO_RNIC;
 }
 
-/* Breadth first from `from`: nearest first, ties by the order of links. */
+/* Breadth first from `from`; ties are decided by the order of links. */
 static void search(const struct topology *t, int from, struct step *steps)
 {
 	int queue[TOPOLOGY_NODES_MAX];
@@ -114,10 +114,7 @@ static void search(const struct topology *t, int from, struct step *steps)
 	}
 }
 
-/*
- * Always searched from the node of the smaller index, so that the way back is
- * the same way.
- */
+/* Always searches from the node with the smaller index, so that the way back is the same path. */
 static int find_route(const struct topology *t, int from, int to, struct route *ret)
 {
 	struct step steps[TOPOLOGY_NODES_MAX];
@@ -129,7 +126,7 @@ static int find_route(const struct topology *t, int from, int to, struct route *
 	if (steps[at].from == UNSEEN)
 		return -EHOSTUNREACH;
 	for (; at != first; at = steps[at].from) {
-		/* Two are kept for the memory at both ends. */
+		/* Two are reserved for the memory at both ends. */
 		if (route.n + 2 >= TOPOLOGY_PATH_MAX)
 			return -EHOSTUNREACH;
 		route.nodes[route.n] = (size_t)at;
@@ -156,7 +153,7 @@ static int route_between(const struct topology *t, const char *from, const char 
 	return a < 0 || b < 0 ? -ENOENT : find_route(t, a, b, ret);
 }
 
-/* The link of the memory of a NUMA node, or NULL. */
+/* The link of a NUMA node's memory, or NULL. */
 static const struct topo_link *memory_of(const struct topology *t, const char *id)
 {
 	size_t i;
@@ -190,7 +187,7 @@ int topology_path(const struct topology *t, const char *from, const char *to, ch
 
 /* --- how close -------------------------------------------------------------- */
 
-/* What a route meets, its ends included. */
+/* What a route passes, including its ends. */
 struct met {
 	size_t switches, roots, numas;
 	const struct topo_node *first_root, *last_root;
@@ -216,7 +213,7 @@ static struct met meet(const struct topology *t, const struct route *route)
 	return met;
 }
 
-/* Root ports of one host bridge share its bus: the address up to the device. */
+/* Root ports of one host bridge have the same address up to the device. */
 static bool same_host_bridge(const struct met *met)
 {
 	const char *a = met->first_root ? met->first_root->pci : NULL;

@@ -14,7 +14,7 @@
 #include "lib/sys/file.h"
 #include "lib/sys/paths.h"
 
-/* Names looked at: only ours are there, unless somebody fills the directory. */
+/* Names examined: only ours exist, unless somebody fills the directory. */
 enum { NAMES_MAX = 256 };
 
 struct kept {
@@ -73,7 +73,7 @@ static size_t list(const char *dir, struct kept kept[static NAMES_MAX])
 	return n;
 }
 
-/* What goes is only a copy: the next run on that hardware writes it again. */
+/* Only copies are lost: the next run on that hardware writes it again. */
 static void bound(const char *dir)
 {
 	struct kept kept[NAMES_MAX];
@@ -97,7 +97,7 @@ int topology_file_keep(const char *digest, const json_t *value, struct err *err)
 
 	if (!topology_digest_ok(digest))
 		return err_set(err, EINVAL, "not a topology digest");
-	/* There: it is in use, so it is not the next to go. */
+	/* It exists and is in use, so it should not be the next to go. */
 	if (utimensat(AT_FDCWD, path, NULL, 0) == 0)
 		return 0;
 	text = json_line(value);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one file that knows hwloc: from its tree of objects to nodes and links.
+ * The only file that uses hwloc: converts its tree of objects to nodes and links.
  *
- * From a device up, hwloc gives the chain of PCI bridges to the host bridge.
- * Its last one is the root port; below it upstream and downstream ports of
- * switches alternate, since a switch has one upstream port with its downstream
- * ports on the bus behind it (PCI Express Base Specification, 1.3.3).
+ * From a device up, hwloc gives the chain of PCI bridges to the host bridge. The last one is the
+ * root port; below it upstream and downstream ports of switches alternate, since a switch has one
+ * upstream port with its downstream ports on the bus behind it (PCI Express Base Specification,
+ * 1.3.3).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,9 +23,9 @@
 
 enum {
 	XML_FILE_MAX = 32 * 1024 * 1024,
-	XML_LIMIT_S = 20, /* for hwloc to read it */
+	XML_LIMIT_S = 20, /* time limit for hwloc to read it */
 	CPUINFO_FILE_MAX = 16 * 1024 * 1024,
-	CHAIN_MAX = 32, /* bridges above one device; real hosts have up to 7 */
+	CHAIN_MAX = 32, /* bridges above a device; real hosts have up to 7 */
 	ID_SIZE = 96,
 };
 
@@ -81,7 +81,7 @@ static char *device_name(hwloc_obj_t dev)
 				dev->attr->pcidev.device_id);
 }
 
-/* Fill `ret` when the device is one of ours. */
+/* Fills `ret` if the device is of a kind that is kept. */
 static bool classify(const struct reader *reader, hwloc_obj_t dev, struct topo_node *ret)
 {
 	CLEANUP(freep) char *verbs = NULL;
@@ -119,7 +119,7 @@ static struct port read_port(const struct reader *reader, hwloc_obj_t obj)
 
 		port_set(&port, i, text ? text : info);
 	}
-	/* hwloc gives GB/s, for a bridge those of the link above it. */
+	/* hwloc gives GB/s; for a bridge, of the link above it. */
 	if (port.gts <= 0 && port.width == 0)
 		port_fit(&port, (double)obj->attr->pcidev.linkspeed * 1e9);
 	return port;
@@ -136,7 +136,7 @@ static struct topo_link pci_link(const struct reader *reader, const char *lower_
 		up = read_port(reader, upper);
 	link.gts = down.gts;
 	link.width = down.width;
-	/* 0 is unknown, and then nothing is known of the link either. */
+	/* 0 is unknown, and then the link is unknown too. */
 	link.max_gts = MIN(down.max_gts, up.max_gts);
 	link.max_width = MIN(down.max_width, up.max_width);
 	return link;
@@ -156,7 +156,7 @@ static size_t bridges_above(hwloc_obj_t dev, hwloc_obj_t chain[static CHAIN_MAX]
 	return n;
 }
 
-/* The NUMA node next to an I/O object; the first one of several. */
+/* The NUMA node closest to an I/O object; the first of several. */
 static void numa_of(const struct reader *reader, hwloc_obj_t obj, char ret[static ID_SIZE])
 {
 	hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(reader->hwloc, obj);
@@ -185,7 +185,7 @@ static int add_bridge(const struct reader *reader, const char *id, hwloc_obj_t b
 	return topology_take_node(reader->t, node, err);
 }
 
-/* The way from a device whose node is there up to its NUMA node. */
+/* Adds the path from a device, whose node exists, to its NUMA node. */
 static int add_way(const struct reader *reader, const char *id, hwloc_obj_t dev, struct err *err)
 {
 	char lower_id[ID_SIZE], upper_id[ID_SIZE];
@@ -200,7 +200,7 @@ static int add_way(const struct reader *reader, const char *id, hwloc_obj_t dev,
 		bool known;
 
 		if (below_root > 0 && below_root % 2 == 0)
-			i++; /* a downstream port: the switch is named by the port above it */
+			i++; /* a downstream port: the switch is named by the next port up */
 		bridge_id(below_root ? "switch" : "root", chain[i], upper_id);
 		known = topology_find(reader->t, upper_id);
 		r = known ? 0 : add_bridge(reader, upper_id, chain[i], err);
@@ -253,7 +253,7 @@ static hwloc_obj_t package_of(hwloc_obj_t numa)
 	return at;
 }
 
-/* The first NUMA node of each package speaks for it; one without a package is its own. */
+/* The first NUMA node of each package represents it; one without a package represents itself. */
 static hwloc_obj_t leader_of(const struct reader *reader, hwloc_obj_t numa)
 {
 	hwloc_obj_t at = NULL, package = package_of(numa);
@@ -273,7 +273,7 @@ static int link_numas(const struct reader *reader, hwloc_obj_t a, hwloc_obj_t b,
 	return topology_take_link(reader->t, topology_new_link(a_id, b_id), err);
 }
 
-/* Within a package to its leader, and a leader to each leader before it. */
+/* Links a node to the leader of its package, and a leader to all earlier leaders. */
 static int add_numa_links(const struct reader *reader, hwloc_obj_t numa, struct err *err)
 {
 	hwloc_obj_t leader = leader_of(reader, numa), at = NULL;
@@ -322,13 +322,13 @@ static int read_all(const struct reader *reader, struct err *err)
 
 static int set_up(hwloc_topology_t hwloc)
 {
-	/* The host, not our part of it: a cgroup must not change what is measured. */
+	/* The whole host, not only our part: a cgroup must not change what is measured. */
 	if (hwloc_topology_set_flags(hwloc, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) < 0)
 		return -EINVAL;
 	return hwloc_topology_set_io_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_ALL);
 }
 
-/* hwloc has its source: load it and give the result; `failure` is the sentence if it cannot. */
+/* hwloc has its source: loads it and converts the result; `failure` is the error message. */
 static int load(hwloc_topology_t hwloc, int sys_fd, const char *failure, struct topology *ret,
 		struct err *err)
 {
@@ -352,7 +352,7 @@ struct xml {
 	size_t len;
 };
 
-/* hwloc with the text for its source, not yet loaded; NULL when it refuses it at once. */
+/* A handle with the text as its source, not yet loaded; NULL if hwloc rejects it. */
 static hwloc_topology_t xml_open(const struct xml *xml)
 {
 	hwloc_topology_t hwloc = NULL;
@@ -385,7 +385,7 @@ int topology_from_xml(const char *path, int sys_fd, struct topology *ret, struct
 	if (r < 0)
 		return r;
 	xml.text = text;
-	/* hwloc 2.9 crashes on objects without their cpusets, and on more. */
+	/* hwloc 2.9 crashes on objects without cpusets, among others. */
 	if (try_child(xml_loads, &xml, XML_LIMIT_S) == 0)
 		hwloc = xml_open(&xml);
 	if (!hwloc)
@@ -398,7 +398,7 @@ int topology_from_xml(const char *path, int sys_fd, struct topology *ret, struct
 	return 0;
 }
 
-/* A hypervisor says so in /proc/cpuinfo; then no bridge at all means hidden ones. */
+/* A hypervisor shows in /proc/cpuinfo; then a lack of bridges means that they are hidden. */
 static bool is_guest_without_bridges(hwloc_topology_t hwloc)
 {
 	CLEANUP(freep) char *path = xasprintf("%s/proc/cpuinfo", paths_sysroot());
@@ -415,8 +415,8 @@ static bool is_guest_without_bridges(hwloc_topology_t hwloc)
 int topology_live(struct topology *ret, struct err *err)
 {
 	/*
-	 * Plugins that would open the devices: a sick GPU must not hang this, and
-	 * looking must not wake one.
+	 * Plugins that would open the devices: a sick GPU must not hang this, and reading must not
+	 * wake one.
 	 */
 	static const char *const loud[] = { "cuda", "gl", "levelzero", "nvml", "opencl", "rsmi" };
 	CLEANUP(hwloc_freep) hwloc_topology_t hwloc = NULL;

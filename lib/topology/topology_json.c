@@ -17,7 +17,7 @@ static const struct jfield node_fields[] = {
 	{ "pci", J_STRING, offsetof(struct topo_node, pci), J_NULL },
 };
 
-/* Generous bounds: PCIe 7.0 is 128 GT/s, the widest link x32. */
+/* Generous limits: PCIe 7.0 is 128 GT/s, the widest link x32. */
 static const struct jfield link_fields[] = {
 	{ "id", J_STRING, offsetof(struct topo_link, id), J_REQUIRED },
 	{ "a", J_STRING, offsetof(struct topo_link, a), J_REQUIRED },
@@ -36,7 +36,7 @@ static const struct jfield neighbor_fields[] = {
 	  .names = source_names },
 };
 
-/* Text that may go to a terminal and into a path: short, no control characters. */
+/* Text for terminals and paths: short, without control characters. */
 static int check_text(const struct jval *item, const char *key, const char *text, struct err *err)
 {
 	struct jval v = jval_get(item, key);
@@ -176,7 +176,7 @@ static int decode_list(const struct jval *v, size_t which, struct topology *t, s
 	return r;
 }
 
-/* True when a device hangs on a NUMA node itself: then the bridges are hidden. */
+/* True if a device is attached to a NUMA node directly: then the bridges are hidden. */
 static bool hides_bridges(const struct topology *t)
 {
 	size_t i;

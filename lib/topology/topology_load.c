@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a topology comes from. Apart: who only decodes one does not link hwloc. */
+/* Loads a topology from any source. Separate: programs that only decode one do not link hwloc. */
 #include <stdlib.h>
 
 #include "lib/base/err.h"
@@ -34,7 +34,7 @@ int topology_from_file(const char *path, struct topology *ret, struct err *err)
 
 	if (ends_with(path, ".json"))
 		return from_json_file(path, ret, err);
-	/* The /sys of this host says nothing about the host in the file; a handed one does. */
+	/* The /sys of this host does not describe the host in the file; a given sysroot does. */
 	if (*paths_sysroot())
 		sys_fd = paths_open_sys("/sys");
 	return topology_from_xml(path, sys_fd, ret, err);

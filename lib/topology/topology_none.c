@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In place of topology_hwloc.c in a build without hwloc. */
+/* Replaces topology_hwloc.c in builds without hwloc. */
 #include <errno.h>
 
 #include "lib/base/err.h"

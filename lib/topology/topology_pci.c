@@ -11,7 +11,7 @@
 #include "lib/sys/file.h"
 #include "lib/topology/topology.h"
 
-/* PCIe 7.0 and the widest link there is: more is a broken register (0xff when off the bus). */
+/* PCIe 7.0, and the widest link: more is a broken register (0xff if off the bus). */
 enum { GTS_MAX = 128, WIDTH_MAX = 32 };
 
 enum { CURRENT_SPEED, CURRENT_WIDTH, MAX_SPEED, MAX_WIDTH };
@@ -32,9 +32,9 @@ enum {
 };
 
 /*
- * Classes by the PCI Code and ID Assignment Specification. A plain VGA chip
- * (0300) of another vendor is that of a management controller; AMD's compute
- * cards without a display are processing accelerators.
+ * Classes from the PCI Code and ID Assignment Specification. A plain VGA chip (0300) of another
+ * vendor belongs to a management controller; AMD's compute cards without a display are processing
+ * accelerators.
  */
 bool topology_pci_is_gpu(unsigned class, unsigned vendor)
 {
@@ -86,10 +86,10 @@ void port_set(struct port *port, size_t which, const char *text)
 
 void port_fit(struct port *port, double bytes_per_s)
 {
-	/* Of two that carry the same the wider stands: GPUs, RNICs and uplinks are x16. */
+	/* Of two with equal bandwidth the wider one: GPUs, RNICs and uplinks are x16. */
 	static const uint64_t widths[] = { 16, 8, 4, 2, 1 };
 	static const double speeds[] = { 2.5, 5, 8, 16, 32, 64 };
-	double best = 0.1; /* farther off than this is no standard link */
+	double best = 0.1; /* farther off than this is not a standard link */
 	size_t w, s;
 
 	if (!(bytes_per_s > 0) || !isfinite(bytes_per_s))

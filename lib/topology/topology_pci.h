@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PCI without hwloc: what kind of device, and what one end of a link says of itself. */
+/* PCI without hwloc: the type of a device, and what one end of a link reports. */
 #pragma once
 
 #include <stdint.h>
@@ -8,7 +8,7 @@
 
 enum { PCI_ADDRESS_SIZE = 24, PORT_FILES = 4, PCI_CLASS_INFINIBAND = 0x0207 };
 
-/* True for a GPU, by class code (base and sub class) and vendor. */
+/* True for a GPU, by class code (base and subclass) and vendor. */
 bool topology_pci_is_gpu(unsigned class, unsigned vendor);
 
 /* 0 is unknown. */
@@ -26,13 +26,13 @@ extern const char *const port_files[PORT_FILES];
 char *port_read(int sys_fd, const char *address, size_t which);
 
 /*
- * Set what file `which` tells by its text ("32.0 GT/s PCIe", "16"); NULL,
- * "Unknown" and values no link can have leave 0.
+ * Sets what file `which` says, from its text ("32.0 GT/s PCIe", "16"); NULL, "Unknown" and
+ * impossible values give 0.
  */
 void port_set(struct port *port, size_t which, const char *text);
 
-/* Set the current speed and width to the standard ones that carry about this much. */
+/* Sets the current speed and width to the standard ones with about this bandwidth. */
 void port_fit(struct port *port, double bytes_per_s);
 
-/* The one verbs device of a PCI device in /sys ("mlx5_0"); new memory or NULL. */
+/* The only verbs device of a PCI device in /sys ("mlx5_0"); new memory or NULL. */
 char *port_verbs_name(int sys_fd, const char *address);
