@@ -64,10 +64,9 @@ struct actor_options {
 
 /* Result of an order by a person. All borrowed until the callback returns. */
 struct actor_reply {
-	unsigned status; /* 200 done; 404, 409, 422, 503 */
-	int64_t action;	 /* number of the action, or 0 */
-	const char *
-		rule; /* the rule that refused: "budget.total", "breaker", "not-ours", ...; or NULL */
+	unsigned status;    /* 200 done; 404, 409, 422, 503 */
+	int64_t action;	    /* number of the action, or 0 */
+	const char *rule;   /* what refused: "budget.total", "breaker", "not-ours", ...; or NULL */
 	const char *words;  /* one sentence: what was done, or why not */
 	const char *allows; /* if refused: what would allow it; or NULL */
 };

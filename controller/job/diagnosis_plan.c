@@ -33,7 +33,7 @@ static int check_now(struct service *s, struct err *err)
 	return stopped ? err_set(err, EALREADY, "%s", stopped) : 0;
 }
 
-/* -EALREADY: `row` looks into it. */
+/* Returns -EALREADY: investigation `row` has it. */
 static int refuse(const json_t *row, const char *what, struct err *err)
 {
 	const json_int_t id = json_integer_value(json_object_get(row, "id"));

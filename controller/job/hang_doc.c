@@ -9,10 +9,10 @@
 #define RAS "ras"
 #define FLIGHT_RECORDER "flight-recorder"
 
-/* States of a process that it does not leave by itself, or not soon. */
+/* Process states that do not end by themselves, or not soon. */
 static const struct {
 	const char *state;
-	bool sure; /* nothing that a job does by itself */
+	bool sure; /* not caused by the job itself */
 } stills[] = {
 	{ "disk", false },  { "stopped", true }, { "traced", true },
 	{ "zombie", true }, { "gone", true },
@@ -50,7 +50,7 @@ static void note_process(struct hang_doc_facts *f, const json_t *process)
 	}
 }
 
-/* One that waits is news; a dump of what waits was made because it does. */
+/* Waiting operations are relevant; dumps are made only because something waits. */
 static void note_ops(struct hang_doc_facts *f, const json_t *ops, bool dumped)
 {
 	size_t i;
@@ -103,7 +103,7 @@ static void note(struct hang_doc_facts *f, const json_t *rank)
 
 /* --- which are believed --- */
 
-/* Of another host's rank: what RAS told alone. */
+/* Keep only what RAS told of another host's rank. */
 static void strip(json_t *rank)
 {
 	static const char *const others[] = { "process", "device", "pid", "gpu" };
