@@ -17,7 +17,7 @@ struct db {
 	void *change_context;
 };
 
-/* An errno for what a person or a retry can do about it. */
+/* An errno that tells what a person or a retry can do. */
 static int errno_of(int code)
 {
 	switch (code & 0xff) {
@@ -58,7 +58,7 @@ static void bind_number(sqlite3_stmt *st, int n, int64_t value, bool or_null)
 		(void)sqlite3_bind_int64(st, n, value);
 }
 
-/* What is not bound is NULL. */
+/* Unbound values are NULL. */
 static void bind(sqlite3_stmt *st, int n, const struct db_value *value, const char *in)
 {
 	const void *at = in + value->offset;
@@ -136,14 +136,14 @@ static sqlite3_stmt *bound(const struct db *db, int statement, const void *in)
 	return st;
 }
 
-/* It holds no lock, and nothing of who asked. */
+/* Release locks and references to the caller's memory. */
 static void let_go(sqlite3_stmt *st)
 {
 	(void)sqlite3_reset(st);
 	(void)sqlite3_clear_bindings(st);
 }
 
-/* 1 with a row, 0 at its end. */
+/* Returns 1 with a row, 0 at the end. */
 static int step(struct db_batch *b, int statement, sqlite3_stmt *st)
 {
 	const int code = sqlite3_step(st);
@@ -219,7 +219,7 @@ static int prepare(struct db *db, int statement, struct err *err)
 	if (sqlite3_prepare_v3(db->file, s->text, -1, SQLITE_PREPARE_PERSISTENT,
 			       &db->prepared[statement], NULL) == SQLITE_OK)
 		return 0;
-	/* Its version is ours and its tables are not. */
+	/* The version is ours but the tables are not. */
 	if ((sqlite3_extended_errcode(db->file) & 0xff) == SQLITE_ERROR)
 		return err_set(err, EINVAL,
 			       "is corrupt: %s: restore a copy, or move it away to start over",

@@ -10,10 +10,10 @@
 
 /* --- what a host has --- */
 
-/* What it had before that is not among it now. */
+/* The host's previous placements that are no longer reported. */
 struct compared {
 	const struct store_placed *placed;
-	bool known[STORE_PLACEMENTS_AT_ONCE]; /* of its list: there already */
+	bool known[STORE_PLACEMENTS_AT_ONCE]; /* per list entry: already stored */
 	int64_t ended[STORE_PLACEMENTS_AT_ONCE];
 	size_t n_ended;
 };
@@ -69,7 +69,7 @@ static void add_new(struct db_batch *b, const struct compared *c)
 	}
 }
 
-/* When the host was heard last, 0: never; -EDQUOT. */
+/* When the host last reported, 0: never; -EDQUOT. */
 static int find_host(struct db_batch *b, const struct store_placed *placed, uint64_t *ret_seen_us)
 {
 	struct db_placement_host_row host = { .seen_us = 0 };
