@@ -142,7 +142,7 @@ void alert_set_know(struct alert_set *set, enum alert_kind kind)
 
 bool alert_set_knows(const struct alert_set *set, enum alert_kind kind)
 {
-	/* Of what is left out nobody can say whether it is over. */
+	/* With alerts left out, it is unknown whether they are over. */
 	return set->left_out == 0 && (set->known & 1U << kind) != 0;
 }
 
@@ -167,7 +167,7 @@ json_t *alert_post_json(const struct alert_post *post)
 	}
 	set_text(annotations, "link", post->link);
 	clock_stamp(post->since_us, since);
-	/* One that ends before it begins is refused. */
+	/* An end before the beginning would be refused. */
 	clock_stamp(MAX(post->until_us, post->since_us), until);
 	return json_pack("{s:o, s:o, s:s, s:s, s:s*}", "labels", labels, "annotations", annotations,
 			 "startsAt", since, "endsAt", until, "generatorURL", post->link);
