@@ -541,7 +541,7 @@ static void tell_start(struct service *s)
 	tell_health(s);
 }
 
-/* --- what nobody asks for --- */
+/* --- background work --- */
 
 /* Baselines without new data are kept as long as silent hosts are. */
 static uint64_t baselines_since_us(const struct service *s)

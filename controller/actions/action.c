@@ -218,7 +218,7 @@ void actions_forget_asker(struct actions *actions, const void *context)
 	}
 }
 
-/* --- which --- */
+/* --- lookup --- */
 
 struct action *actions_of(const struct node_view *host)
 {
@@ -307,7 +307,7 @@ const char *action_account(const char *who)
 	return role ? role : who;
 }
 
-/* --- it begins --- */
+/* --- begin --- */
 
 /* Count it at once, so that the next decision sees it. */
 static void count_for_rate(const struct actor_env *env, struct action *a)
@@ -356,7 +356,7 @@ struct action *action_begin(const struct actor_env *env, struct node_view *host,
 	return a;
 }
 
-/* --- it ends --- */
+/* --- end --- */
 
 static void count_end(struct actor_counts *counts, const struct action *a, enum action_state state)
 {
@@ -516,7 +516,7 @@ void actions_not_confirmed(const struct actor_env *env, const struct cluster_ans
 	}
 }
 
-/* --- the mode dry-run --- */
+/* --- dry-run mode --- */
 
 struct action *action_begin_dry_run(const struct actor_env *env, struct node_view *host,
 				    enum action_kind kind, const struct action_start *start,

@@ -192,7 +192,7 @@ bool action_reserves(int kind);
  */
 const char *action_account(const char *who);
 
-/* --- all of them --- */
+/* --- all actions --- */
 
 /* Load the stored actions into an empty list, and the cordons by people that still count. */
 int actions_load(const struct actor_env *env, struct err *err);

@@ -40,7 +40,7 @@ static void hold_back(const struct actor_env *env, struct action *a, const char 
 		action_end(env, a, ACTION_DROPPED, 409, words);
 }
 
-/* --- the last look --- */
+/* --- confirmation --- */
 
 /*
  * Since the decision somebody else may have taken hosts out of service, and a watch reports that

@@ -47,7 +47,7 @@ const struct actor_env *actor_env(const struct actor *actor)
 	return &actor->env;
 }
 
-/* --- what the cluster tells --- */
+/* --- cluster notifications --- */
 
 static bool on_node(struct actor *actor, struct actor_event *event)
 {
@@ -152,7 +152,7 @@ static bool on_stale(struct actor *actor, struct actor_event *event)
 	return false;
 }
 
-/* --- what jobs say --- */
+/* --- blames by jobs --- */
 
 static bool on_blame(struct actor *actor, struct actor_event *event)
 {
@@ -174,7 +174,7 @@ static bool on_blames_told(struct actor *actor, struct actor_event *event UNUSED
 	return false;
 }
 
-/* --- what the cluster answers --- */
+/* --- cluster answers --- */
 
 static bool on_applied(struct actor *actor, struct actor_event *event)
 {
@@ -317,7 +317,7 @@ static bool on_ledger_written(struct actor *actor, struct actor_event *event)
 	}
 }
 
-/* --- what the controller tells --- */
+/* --- controller events --- */
 
 /* Answer whoever asked, now that everything is durable. */
 static void leave_ended(const struct actor_env *env)
@@ -545,7 +545,7 @@ void actor_close(struct actor *actor)
 	free(actor);
 }
 
-/* --- what jobs say --- */
+/* --- blames by jobs --- */
 
 void actor_blame(struct actor *actor, const char *node, const struct blame *blame)
 {
@@ -607,7 +607,7 @@ int actor_paired(struct actor *actor, const struct actor_paired *paired, struct 
 	return paired_note(&actor->env, paired, err);
 }
 
-/* --- what is known --- */
+/* --- queries --- */
 
 bool actor_knows(const struct actor *actor)
 {

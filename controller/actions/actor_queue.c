@@ -94,7 +94,7 @@ void actor_queue_put(struct actor_queue *q, const struct actor_event *event)
 	handle_all(q);
 }
 
-/* --- questions --- */
+/* --- requests --- */
 
 struct question {
 	struct actor_queue *queue;

@@ -60,7 +60,7 @@ static void put_incident(const struct actor_env *env, const char *name, const ch
 	env_commit_wanted(env);
 }
 
-/* --- what hosts refuse by themselves --- */
+/* --- admissions refused by hosts --- */
 
 /* Returns why it must let jobs in (all its fatal signatures exceed the budget), new memory, or
  * NULL. */

@@ -216,7 +216,7 @@ static void obey(struct decider *d, const struct actor_env *env, struct node_vie
 		record_dry_run(env, host, one);
 }
 
-/* --- what is no host's --- */
+/* --- findings about many hosts --- */
 
 static void tell_opened(const struct actor_env *env)
 {
@@ -332,7 +332,7 @@ static void tell_notice(const struct actor_env *env, const struct notice *notice
 	env_commit_wanted(env);
 }
 
-/* --- all of it --- */
+/* --- the whole step --- */
 
 /*
  * Counts what is out and what was cordoned, not what the decisions would do: in the modes observe

@@ -30,7 +30,7 @@ static struct cluster_change change_of(const struct action *a)
 	};
 }
 
-/* --- what is sent --- */
+/* --- sending --- */
 
 static void send_cordon(const struct actor_env *env, struct action *a,
 			const struct cluster_call *call)
@@ -100,7 +100,7 @@ static void send_verified(const struct actor_env *env, struct action *a,
 	env->cluster->ops->verified(env->cluster, &change, call);
 }
 
-/* --- what is booked --- */
+/* --- booking --- */
 
 static struct fleet_cause cause_of(const struct action *a, int event)
 {
@@ -280,7 +280,7 @@ char *effect_complete(const struct actor_env *env, struct action *a)
 	return done_of(env, a);
 }
 
-/* --- the mode dry-run --- */
+/* --- dry-run mode --- */
 
 /* Asking jobs to leave does not change the node, and a test touches nothing. */
 static bool can_be_asked(enum action_kind kind)

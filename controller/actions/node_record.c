@@ -158,7 +158,7 @@ static void findings_restore(struct fleet *fleet, struct fleet_node *node, const
 	}
 }
 
-/* --- what the store has --- */
+/* --- stored records --- */
 
 /* A host with a stored record, and its text. */
 struct node_record_kept {

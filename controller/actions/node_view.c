@@ -10,7 +10,7 @@
 #include "lib/policy/life.h"
 #include "lib/policy/policy.h"
 
-/* --- what somebody did --- */
+/* --- out-of-band changes --- */
 
 /*
  * Did another controller return it to service and cordon it again since its record was written?

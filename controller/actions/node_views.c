@@ -276,7 +276,7 @@ void node_views_publish_all(const struct actor_env *env)
 		node_views_each(env->views, publish_one, (void *)(uintptr_t)env);
 }
 
-/* --- patience --- */
+/* --- back-off --- */
 
 void node_views_conflict(const struct actor_env *env, struct node_view *view)
 {

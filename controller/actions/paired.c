@@ -88,7 +88,7 @@ static int put_incident(const struct actor_env *env, const struct actor_paired *
 	return store_put_incident(env->store, &incident, env_real_us(env), err);
 }
 
-/* --- what it comes to --- */
+/* --- results --- */
 
 /* Each pass with a good partner counts as a failed test. */
 static void count_passes(const struct actor_env *env, struct fleet_node *node,

@@ -80,7 +80,7 @@ static struct reporter *reporter_of(struct reports *reports, const char *node)
 	return map_need(&reports->reporters, node, sizeof(*reporter));
 }
 
-/* --- what is in a host --- */
+/* --- parts of a host --- */
 
 static const bool of_serial[256] = {
 	['0' ... '9'] = true,

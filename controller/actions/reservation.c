@@ -352,7 +352,7 @@ enum reservation_result reservation_reread(struct reservation *r,
 	return RESERVATION_READ;
 }
 
-/* --- the last look --- */
+/* --- confirmation --- */
 
 bool reservation_confirmed(const struct reservation *r, unsigned *question)
 {

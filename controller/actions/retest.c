@@ -80,7 +80,7 @@ bool retest_wants_others(const struct actor_env *env, struct actor_wanted *ret)
 	return false;
 }
 
-/* --- what a run says of it --- */
+/* --- the result of a run --- */
 
 static int level_outcome(int level)
 {
@@ -147,7 +147,7 @@ int retest_outcome(const struct actor_env *env, const struct report *report,
 	return outcome;
 }
 
-/* --- it is over --- */
+/* --- the end --- */
 
 /* An event ends only after a quiet period: its incident stays open. */
 static void quieten_event(const struct actor_env *env, const struct action *test)

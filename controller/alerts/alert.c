@@ -58,7 +58,7 @@ bool alert_job_is_slow(const char *state, double slowdown, bool told)
 	return isfinite(slowdown) && slowdown >= BLAME_SLOW && (told || begins);
 }
 
-/* --- what is so now --- */
+/* --- current alerts --- */
 
 json_t *alert_text(const char *text)
 {
@@ -152,7 +152,7 @@ void alert_set_release(struct alert_set *set)
 	*set = (struct alert_set){ .known = 0 };
 }
 
-/* --- as it is sent --- */
+/* --- format --- */
 
 json_t *alert_post_json(const struct alert_post *post)
 {

@@ -34,7 +34,7 @@ void alert_book_load(struct alert_book *book, const char *labels, const char *se
 	row->stored = row->may_know = true;
 }
 
-/* --- rows that are gone --- */
+/* --- finished rows --- */
 
 struct gone {
 	const char **names;
@@ -60,7 +60,7 @@ static void sweep(struct alert_book *book)
 	free(gone.names);
 }
 
-/* --- what is so now --- */
+/* --- current alerts --- */
 
 struct meeting {
 	struct alert_book *book;
@@ -197,7 +197,7 @@ void alert_book_failed(struct alert_book *book)
 	map_each(&book->map, fail_row, NULL);
 }
 
-/* --- telling --- */
+/* --- sending --- */
 
 enum stage { STAGE_FIRST, STAGE_END, STAGE_REPEAT, STAGE_SOON, STAGES };
 
@@ -309,7 +309,7 @@ size_t alert_book_answer(struct alert_book *book, enum alert_result result, uint
 	return result == ALERT_TAKEN ? n : 0;
 }
 
-/* --- to look at --- */
+/* --- queries --- */
 
 struct waiting_found {
 	size_t n;

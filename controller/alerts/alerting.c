@@ -204,7 +204,7 @@ static void post_next(struct alerted *to)
 	note_failed(to, err.msg, 0);
 }
 
-/* --- what is so --- */
+/* --- current alerts --- */
 
 static bool is_told(void *context, const char *labels)
 {
@@ -402,7 +402,7 @@ const struct controller_part alerting_part = {
 	.close = close_alerting,
 };
 
-/* --- to look at --- */
+/* --- queries --- */
 
 static json_t *counts_of(const struct alerted *to, uint64_t now_us)
 {

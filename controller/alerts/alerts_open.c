@@ -87,7 +87,7 @@ static void tell_incident(void *context, const struct store_incident_told *i)
 		});
 }
 
-/* --- what the cluster shows --- */
+/* --- the cluster --- */
 
 static void tell_cordon(void *context, const struct actor_told_cordon *c)
 {
@@ -244,7 +244,7 @@ static void tell_hung(void *context, const struct hangs_hung *hung)
 		      });
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 int alerts_open_find(struct service *s, struct alert_set *set, uint64_t listens_us, uint64_t now_us,
 		     struct err *err)

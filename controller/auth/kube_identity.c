@@ -233,7 +233,7 @@ static uint64_t rest_of(const struct kube_answer *answer)
 	return answer->result == CLUSTER_REFUSED ? USEC_PER_MIN / 2 : answer->retry_us;
 }
 
-/* --- asking --- */
+/* --- requests --- */
 
 static int send(struct bearer *b, const struct kube_call *call, struct err *err)
 {

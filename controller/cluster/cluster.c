@@ -63,7 +63,7 @@ struct cluster_mark *cluster_mark_decode(const json_t *value)
 	return mark;
 }
 
-/* --- copies, and what is the same --- */
+/* --- copying and comparing --- */
 
 /* Owned strings of each struct, for copying, comparing and freeing. */
 static const size_t mark_texts[] = {

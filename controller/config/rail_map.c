@@ -238,7 +238,7 @@ void rail_map_release(struct rail_map *n)
 	*n = (struct rail_map){ 0 };
 }
 
-/* --- asking --- */
+/* --- queries --- */
 
 /* Take switch `at` for each of its rails without an earlier one. */
 static void take(const struct rail_map *n, size_t at, size_t best[PAIRING_RAILS_MAX])

@@ -425,7 +425,7 @@ void baselines_learn(struct baselines *b, const struct report *report,
 		free(g[i].memory);
 }
 
-/* --- asking --- */
+/* --- queries --- */
 
 /* Median of the report's samples with the same check and class. */
 static double middle_of(const struct report *report, const struct sample *s)
@@ -512,7 +512,7 @@ size_t baselines_whole(const struct baselines *b, const struct report *report,
 	return self_baselines_whole(&line->usuals, report->node, m, fleet->median, ret);
 }
 
-/* --- showing, ending --- */
+/* --- display, release --- */
 
 static const char *text_or_null(const char *text)
 {
@@ -571,7 +571,7 @@ double baseline_median(struct baseline *line, bool work, size_t *ret_hosts)
 	return line->middle;
 }
 
-/* --- saving (and baseline_lines.c) --- */
+/* --- saving --- */
 
 struct baseline *baselines_need(struct baselines *b, const struct baseline_about *about)
 {

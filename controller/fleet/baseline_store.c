@@ -29,7 +29,7 @@ enum {
 	ROW_MAX = 64 << 20,
 };
 
-/* --- names of rows --- */
+/* --- row keys --- */
 
 static char *key_of(const struct baseline *baseline)
 {
@@ -63,7 +63,7 @@ static bool parse_key(char *text, struct baseline_about *ret)
 	       ret->better <= BETTER_NONE;
 }
 
-/* --- bytes of rows --- */
+/* --- row bytes --- */
 
 static uint64_t bits_of(double value)
 {

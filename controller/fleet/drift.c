@@ -71,7 +71,7 @@ void drift_add(struct drift *d, const json_t *node)
 	}
 }
 
-/* --- what is told --- */
+/* --- output --- */
 
 static int compare_texts(const void *a, const void *b)
 {

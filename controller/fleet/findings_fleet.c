@@ -210,7 +210,7 @@ bool findings_noticed(const struct findings_run *note, const char *node, const c
 static int share_finding(struct store *store, struct anomalies *anomalies, const char *sku,
 			 const struct fleet_node *node, const struct finding *finding,
 			 uint64_t now_us, struct err *err)
-{ /* lint: allow parameters: where it is told, and what */
+{ /* lint: allow parameters: the tables to update, and the finding */
 	if (anomalies_has(anomalies, ANOMALY_SHARED, sku, finding->check, node->name))
 		return 0;
 	return store_close_incident(store, node->name, finding->check, now_us, err);

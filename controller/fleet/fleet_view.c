@@ -172,7 +172,7 @@ size_t fleet_view_bytes(const struct fleet_view *v)
 	return bytes;
 }
 
-/* --- what is to be seen of it --- */
+/* --- output --- */
 
 int fleet_view_level(const struct fleet_view_row *row)
 {

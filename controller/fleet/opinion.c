@@ -90,7 +90,7 @@ json_t *opinion_make(const struct opinion_input *in, uint64_t now_real_us)
 			 apart ? unverified : sentence, "admit", open ? "degraded" : NULL);
 }
 
-/* --- what was told --- */
+/* --- opinions sent --- */
 
 struct told {
 	char *node;

@@ -14,7 +14,7 @@ enum { FORMAT = 1 };
 
 _Static_assert(SELF_BASELINE_PARTS_MAX <= UINT8_MAX && TREND_MAX <= UINT8_MAX, "counts are bytes");
 
-/* --- out --- */
+/* --- encode --- */
 
 static void put_byte(struct strbuf *out, unsigned value)
 {
@@ -73,7 +73,7 @@ int self_baselines_encode(const struct self_baselines *u, struct strbuf *out)
 	return strbuf_ok(out) ? 0 : -out->error;
 }
 
-/* --- in --- */
+/* --- decode --- */
 
 struct reader {
 	const unsigned char *at;

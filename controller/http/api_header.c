@@ -80,7 +80,7 @@ static const char *fault_of(const struct framing *f, const char *version)
 	return NULL;
 }
 
-/* --- whose page --- */
+/* --- origin of pages --- */
 
 /* "name:port" or "[::1]:port" without port and brackets. */
 static void strip_port(const char *text, char ret[static HOST_SIZE])

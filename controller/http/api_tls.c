@@ -106,7 +106,7 @@ static int read_trust(struct tls_set *set, const char *ca_text, struct err *err)
 	return code < 0 ? refuse(err, "client-ca", code) : 0;
 }
 
-/* --- the time of certificates --- */
+/* --- validity of certificates --- */
 
 static uint64_t us_of(time_t at)
 {

@@ -161,7 +161,7 @@ static int read_folder(struct page_files *files, const char *folder, const char 
 	return r;
 }
 
-/* --- what is made of them --- */
+/* --- version and policy --- */
 
 static void name_version(struct page_files *files)
 {

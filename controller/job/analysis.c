@@ -98,7 +98,7 @@ static void cut(struct analysis *a, const char *why)
 	(void)kill(-a->pid, SIGKILL);
 }
 
-/* --- what it says --- */
+/* --- output --- */
 
 static void take(struct heard *h)
 {
@@ -128,7 +128,7 @@ static int listen_to(struct analysis *a, struct heard *h, int fd)
 	return sd_event_add_io(a->loop, &h->source, fd, EPOLLIN, on_heard, h);
 }
 
-/* --- its end --- */
+/* --- end --- */
 
 /* The last line of stderr, without the names of program and input. New memory. */
 static char *last_words(const struct analysis *a)
@@ -290,7 +290,7 @@ static void exec_program(const char *program, char *const *argv, const struct gi
 	_exit(STATUS_NO_PROGRAM);
 }
 
-/* --- its start --- */
+/* --- start --- */
 
 static int watch(struct analysis *a)
 {

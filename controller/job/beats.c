@@ -61,7 +61,7 @@ static int keep(struct beats *b, struct beat_job *job, uint64_t now_us, struct e
 	return store_keep_beats(b->s->store, job->name, beats, now_us, err);
 }
 
-/* --- a beat comes --- */
+/* --- receiving a beat --- */
 
 /*
  * Rate limit of one event per `every_us` with a burst of `at_once` (generic cell rate algorithm,
@@ -356,7 +356,7 @@ const struct controller_part beats_part = {
 	.close = close_beats,
 };
 
-/* --- to look at them --- */
+/* --- queries --- */
 
 static json_t *seconds_of(double value)
 {

@@ -111,7 +111,7 @@ static int take_stop_back(const struct work *w, const char *why)
 		      &id);
 }
 
-/* --- it ends before it is done --- */
+/* --- early end --- */
 
 static int withdraw(const struct work *w, char *why)
 {
@@ -125,7 +125,7 @@ static int withdraw(const struct work *w, char *why)
 	return take_stop_back(w, why);
 }
 
-/* --- its hosts --- */
+/* --- hosts --- */
 
 int diagnosing_busy(const struct job_judging_input *in, const char *name, bool *ret, struct err *err)
 {
@@ -296,7 +296,7 @@ static void ask_host(const struct work *w, struct investigation_host *host)
 	diagnosis_record_say(host, INVESTIGATION_TESTING, xstrdup("its test is requested"));
 }
 
-/* --- what came of it --- */
+/* --- results --- */
 
 static json_t *names_with(const struct work *w, const struct diagnosis_step *step, int verdict)
 {
@@ -562,7 +562,7 @@ struct blame diagnosing_blame(const struct job_judging_input *in, const json_t *
 			       .diagnosed = true };
 }
 
-/* --- somebody ends it --- */
+/* --- ended from outside --- */
 
 int diagnosing_withdrawn(struct service *s, const json_t *investigation, struct err *err)
 {

@@ -22,7 +22,7 @@ const char *const diagnosis_rerun_outcomes[] = {
 	NULL,
 };
 
-/* --- what it comes to --- */
+/* --- outcome --- */
 
 static bool is_pace(double seconds)
 {
@@ -124,7 +124,7 @@ void diagnosis_rerun_note(struct investigation *inv, const struct job_judging_in
 	diagnosis_record_put(inv->diagnosis, "next", json_null());
 }
 
-/* --- and after --- */
+/* --- after --- */
 
 struct rerun {
 	struct service *s;

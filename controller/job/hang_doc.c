@@ -30,7 +30,7 @@ static const char *text(const json_t *object, const char *key)
 	return json_string_value(json_object_get(object, key));
 }
 
-/* --- what a rank comes to --- */
+/* --- summary of a rank --- */
 
 static void note_still(struct hang_doc_facts *f, double for_s, bool sure)
 {
@@ -101,7 +101,7 @@ static void note(struct hang_doc_facts *f, const json_t *rank)
 	note_device(f, json_object_get(rank, "device"));
 }
 
-/* --- which are believed --- */
+/* --- trusted content --- */
 
 /* Keep only what RAS told of another host's rank. */
 static void strip(json_t *rank)

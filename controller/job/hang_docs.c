@@ -97,7 +97,7 @@ size_t hang_docs_bytes(const struct hang_docs *d, const char *node)
 	return said ? said->words.bytes : 0;
 }
 
-/* --- what goes --- */
+/* --- expiry --- */
 
 struct dropping {
 	int64_t run;
@@ -131,7 +131,7 @@ void hang_docs_drop(struct hang_docs *d, int64_t run, uint64_t now_us)
 	}
 }
 
-/* --- what they come to --- */
+/* --- summary --- */
 
 struct looking {
 	struct hung_sight sight;

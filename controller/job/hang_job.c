@@ -102,7 +102,7 @@ void hang_job_restore(struct hang_job *job, const json_t *found, uint64_t now_us
 	job->grace_us = now_us + HANG_JOB_GRACE_US;
 }
 
-/* --- how it stands --- */
+/* --- state --- */
 
 /* Combine the hosts' documents with its heartbeats. */
 static struct hung_sight with_beats(const struct hang_job *job, struct hung_sight sight,
@@ -159,7 +159,7 @@ bool hang_job_look(struct hang_job *job, uint64_t now_us)
 	return before == HUNG_HUNG;
 }
 
-/* --- who is asked --- */
+/* --- asking hosts --- */
 
 bool hang_job_wants_ask(const struct hang_job *job, uint64_t now_us)
 {
@@ -182,7 +182,7 @@ bool hang_job_awaits(const struct hang_job *job, uint64_t now_us)
 	       (a->given > a->answered + a->lost || a->answered_us > job->judged_us);
 }
 
-/* --- what is found --- */
+/* --- findings --- */
 
 bool hang_job_wants_judge(const struct hang_job *job, uint64_t now_us)
 {
@@ -279,7 +279,7 @@ uint64_t hang_job_over_us(const struct hang_job *job)
 		       : 0;
 }
 
-/* --- to look at it --- */
+/* --- queries --- */
 
 static json_t *words_of_quiet(const struct hang_job *job, uint64_t now_us)
 {

@@ -20,7 +20,7 @@ struct merging {
 	struct err *err;
 };
 
-/* --- which are there --- */
+/* --- ranks --- */
 
 static void collect(void *context, void *item)
 {
@@ -68,7 +68,7 @@ static int64_t world_of(const struct merging *m)
 	return MIN(MAX(best.world, (int64_t)m->places->n_ranks), (int64_t)HANG_RANKS_MAX);
 }
 
-/* --- each --- */
+/* --- documents --- */
 
 /* Invalid members are ignored: no host can make the job larger than most hosts say. */
 static int add(struct merging *m, const struct hang_part *part, bool strangers_only)

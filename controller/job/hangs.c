@@ -76,7 +76,7 @@ static struct hang_job *need(struct hangs *h, const char *name)
 	return map_need(&h->jobs, name, sizeof(struct hang_job));
 }
 
-/* --- a host says something --- */
+/* --- receiving a document --- */
 
 static int read_places(struct hangs *h, struct hang_job *job, uint64_t every_us, struct err *err)
 {
@@ -208,7 +208,7 @@ int hangs_take(struct service *s, const char *node, json_t *doc, struct err *err
 	return r;
 }
 
-/* --- hosts are asked --- */
+/* --- asking hosts --- */
 
 struct ordering {
 	struct hangs *h;
@@ -264,7 +264,7 @@ static void ask(struct hangs *h, struct hang_job *job)
 			&job->asks, MIN(h->wakes_left, HANGS_LOOKS_MAX - h->looking), wake, h->s);
 }
 
-/* --- what is found is kept, and told --- */
+/* --- storing and reporting findings --- */
 
 static void keep(struct hangs *h, struct hang_job *job)
 {
@@ -473,7 +473,7 @@ const struct controller_part hangs_part = {
 	.close = close_hangs,
 };
 
-/* --- to look at them --- */
+/* --- queries --- */
 
 static const struct hang_job *find(const struct service *s, const char *name)
 {

@@ -114,7 +114,7 @@ int investigating_keep(struct investigating *k, struct service *s, struct invest
 	return 0;
 }
 
-/* --- what stands against looking into a host --- */
+/* --- objections to investigating a host --- */
 
 static void leave_alone(struct job_judge_item *item, char *sentence)
 {

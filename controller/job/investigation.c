@@ -327,7 +327,7 @@ static void step_host(const struct investigation *inv, struct investigation_host
 		follow(inv, host, fact, now);
 }
 
-/* --- all of it --- */
+/* --- the record --- */
 
 static void end(struct investigation *inv, const struct investigation_now *now)
 {
@@ -491,7 +491,7 @@ int investigation_cancel(struct investigation *inv, const char *who, const char 
 	return 0;
 }
 
-/* --- what it says of a host --- */
+/* --- queries about hosts --- */
 
 bool investigation_has(const struct investigation *inv, const char *host)
 {

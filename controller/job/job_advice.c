@@ -297,7 +297,7 @@ static char *reason_of(const struct job_judging_input *in, const struct last *la
 	}
 }
 
-/* --- the next one --- */
+/* --- the next advice --- */
 
 static int read_facts(const struct job_judging_input *in, const struct job_judged *judged,
 		      int64_t job, const struct job_predicted *predicted, const struct last *last,
@@ -445,7 +445,7 @@ int job_advice_judged(const struct job_judging_input *in, const struct job_judge
 	return advises < 0 ? advises : advises | (predicts > 0 ? JOB_ADVICE_WROTE : 0);
 }
 
-/* --- to look at it --- */
+/* --- queries --- */
 
 static json_t *names_of(json_t *names)
 {

@@ -79,7 +79,7 @@ json_t *job_facts_tests(const char *name, const json_t *actions, uint64_t since_
 	return tests;
 }
 
-/* --- what failed --- */
+/* --- failures --- */
 
 /* The worst finding of a check, and since when there is any. */
 struct found_check {
@@ -200,7 +200,7 @@ static void add_failure(const struct job_facts_source *source, const struct find
 	facts->host.n_failures++;
 }
 
-/* --- how far its ladder went --- */
+/* --- progress of the ladder --- */
 
 uint64_t job_facts_since(const struct job_facts_source *source)
 {
@@ -407,7 +407,7 @@ static void take_group(const struct job_facts_source *source, const struct test_
 	host->asked_us = MAX(host->asked_us, pair_record_began_us(source->pairs));
 }
 
-/* --- is it clean --- */
+/* --- clean hosts --- */
 
 /* The first passed check that shows the class but was not compared with other hosts. */
 static const char *find_not_held(const struct store_whole *run, int class)
@@ -515,7 +515,7 @@ static void take_ladders(const struct job_facts_source *source, struct job_facts
 	}
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 /*
  * If the cluster tells the jobs on a host (it is asked in modes that may test), wait until they are

@@ -124,7 +124,7 @@ int job_judging_actions(struct store *store, const char *node, json_t **ret, str
 /* The value of a passed test depends on its report, which is read only then. */
 static int read_run(const struct job_judging_input *in, const struct host *host, struct pool *pool,
 		    struct store_whole *run, struct job_facts_source *source, struct err *err)
-{ /* lint: allow parameters: where its texts lie, what is read, and whose facts it is for */
+{ /* lint: allow parameters: storage of its texts, the result, and the facts it is for */
 	int r;
 
 	if (!job_facts_passed(source))
@@ -260,7 +260,7 @@ static int add_host(const struct job_judging_input *in, size_t place, const char
 
 int job_judging_proves(const struct job_judging_input *in, const char *name, int class,
 		       uint64_t since_us, bool booted, const char **ret_check, struct err *err)
-{ /* lint: allow parameters: the host, what is to be shown of it, and the answer */
+{ /* lint: allow parameters: the host, what is to be proved, and the answer */
 	CLEANUP(json_freep) json_t *actions = NULL;
 	CLEANUP(json_freep) json_t *pairs = NULL;
 	CLEANUP(freep) struct job_facts *facts = NULL;
@@ -324,7 +324,7 @@ static int by_name(const void *a, const void *b)
 		      ((const struct job_judge_host *)b)->name);
 }
 
-/* --- how often the job was looked into --- */
+/* --- number of investigations --- */
 
 /* Is it the time at which a current suspect began to be tested? */
 static bool is_of_now(const struct job_judged *judged, const json_t *stamp)
@@ -383,7 +383,7 @@ static void begin_investigation(const struct job_judging_input *in, struct job_j
 	json_decref(now);
 }
 
-/* --- what is kept of each host --- */
+/* --- stored state of each host --- */
 
 static json_t *note_of(const struct job_judging_input *in, const struct job_judged *judged,
 		       const struct job_judge_item *item)
@@ -542,7 +542,7 @@ static void note_items(const struct job_judging_input *in, struct job_judged *re
 					  json_stamp(acquitted_since(in, ret, i)));
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 /* In a group: is the host finished? Then jobs may start on it again while the others go on. */
 static bool is_done_with(const struct job_judging_input *in, const struct job_judge_host *host,

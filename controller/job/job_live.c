@@ -145,7 +145,7 @@ void job_live_failed(struct job_live *live)
 	live->due_us = 0;
 }
 
-/* --- which --- */
+/* --- list of jobs --- */
 
 static struct live_job *find(struct job_live *live, int64_t job)
 {
@@ -192,7 +192,7 @@ static void take_accused(void *context, int64_t job, const json_t *accused)
 	accusers_set(&live->accusers, job, accused);
 }
 
-/* --- one --- */
+/* --- one job --- */
 
 struct views {
 	struct job_window windows[JOB_SUSPECTS_WINDOWS];
@@ -518,7 +518,7 @@ int job_live_show(struct job_live *live, int64_t job, bool rejected, struct err 
 	return r == -ENOENT ? 0 : r;
 }
 
-/* --- all of them --- */
+/* --- all jobs --- */
 
 /* Tell the actor what has changed. Hosts may have left and come back since they were reported. */
 static void tell_host(void *context, void *item)

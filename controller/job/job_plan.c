@@ -83,7 +83,7 @@ static double slow_steps(const struct recent *w, double step_s, uint64_t now_us,
 		       : 0;
 }
 
-/* --- what it costs --- */
+/* --- costs --- */
 
 static double seconds(uint64_t us)
 {
@@ -136,7 +136,7 @@ static int find_spares(struct service *s, const json_t *hosts, const json_t *own
 	return job_advice_spares(&in, &ask, ret, err);
 }
 
-/* --- what the run before was promised --- */
+/* --- check of the previous plan --- */
 
 static int read_analysis(struct service *s, int64_t job, int64_t window, json_t **ret,
 			 struct err *err)
@@ -175,11 +175,11 @@ static json_t *check_before(struct service *s, int64_t job, const struct recent 
 		       : json_array();
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 static int fill(struct service *s, int64_t job, const struct job_plan_ask *ask,
 		const struct recent *w, const json_t *analysis, json_t *plan, struct err *err)
-{ /* lint: allow parameters: whose, what is asked, of which windows, and where it goes */
+{ /* lint: allow parameters: job, question, windows, and output */
 	const struct policy *policy = remediation_policy(s);
 	CLEANUP(plan_facts_release) struct plan_facts facts = { .hosts = NULL };
 	CLEANUP(freep) struct remedies *remedies = xcalloc(1, sizeof(*remedies));
@@ -214,7 +214,7 @@ static int fill(struct service *s, int64_t job, const struct job_plan_ask *ask,
 /* The newest window has a stored analysis: make the plan from it. */
 static int plan_window(struct service *s, int64_t job, const struct job_plan_ask *ask,
 		       const struct recent *w, json_t *plan, struct err *err)
-{ /* lint: allow parameters: whose, what is asked, of which windows, and where it goes */
+{ /* lint: allow parameters: job, question, windows, and output */
 	CLEANUP(json_freep) json_t *analysis = NULL;
 	int r;
 

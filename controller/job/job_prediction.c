@@ -36,7 +36,7 @@ int job_prediction_distrusted(struct store *store, const struct policy_jobs *job
 	return r;
 }
 
-/* --- what is predicted --- */
+/* --- predictions --- */
 
 static double number(const json_t *object, const char *key)
 {
@@ -175,7 +175,7 @@ static json_t *show(const struct store_prediction *row, uint64_t now_us)
 	return shown;
 }
 
-/* --- once it is decided --- */
+/* --- after the decision --- */
 
 enum acting { ACT_NOT, ACT_DISTRUSTED, ACT_TEST, ACT_EVICT };
 
@@ -385,7 +385,7 @@ int job_prediction_judged(const struct job_judging_input *in, const struct job_j
 	return checked < 0 ? checked : kept | checked;
 }
 
-/* --- to look at it --- */
+/* --- queries --- */
 
 struct showing {
 	struct store *store;

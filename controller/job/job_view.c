@@ -12,7 +12,7 @@ static double number(const json_t *value, const char *key)
 	return json_number_value(json_object_get(value, key));
 }
 
-/* --- what would be done --- */
+/* --- verdicts --- */
 
 enum state { HEALTHY, SLOW, LAPSED, ACQUITTED, INFORMED, WATCHED, SUSPECTED };
 
@@ -168,7 +168,7 @@ static struct verdict tell_lapsed(const char *name, bool lapsed)
 	};
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 static json_t *show_suspect(const json_t *suspect, const char *name, unsigned of,
 			    const struct suspicion_found *found, const struct verdict *verdict)

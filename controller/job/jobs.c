@@ -77,7 +77,7 @@ bool jobs_name_ok(const char *name)
 	return length > 0 && length <= JOB_NAME_MAX && strspn(name, plain) == length;
 }
 
-/* --- a window comes --- */
+/* --- receiving a window --- */
 
 static void digest(const struct jobs_window *w, char ret[static SHA256_HEX_SIZE])
 {
@@ -191,7 +191,7 @@ static int queue(struct jobs *j, const struct jobs_window *w, struct store_trace
 	return keep_file(j, w, row->id, ret, err);
 }
 
-/* --- a part comes --- */
+/* --- receiving a part --- */
 
 static void take_open(void *context, const struct store_trace_window *w)
 {
@@ -246,7 +246,7 @@ static int join(struct jobs *j, const struct jobs_window *w, const struct open_w
 	return r < 0 ? r : keep_file(j, w, open->row.id, ret, err);
 }
 
-/* --- either --- */
+/* --- both --- */
 
 /* Was the same received before? Returns 1 if so, and sets `ret`. */
 static int find(struct service *s, const struct jobs_window *w, int64_t job, const char *hex,
@@ -312,7 +312,7 @@ int jobs_take(struct service *s, const struct jobs_window *w, struct jobs_queued
 	return queue(s->jobs, w, &row, ret, err);
 }
 
-/* --- what is found --- */
+/* --- results --- */
 
 /* End the window in progress, with the next commit. */
 static void end(struct jobs *j, enum window_state state, const char *reason, const char *summary)
@@ -429,7 +429,7 @@ static void on_analysis(void *context, enum analysis_result result, const char *
 		try_again(j, err.msg);
 }
 
-/* --- the next --- */
+/* --- the next window --- */
 
 static void take_next(void *context, const struct store_trace_window *w)
 {
@@ -675,7 +675,7 @@ const struct controller_part jobs_part = {
 	.close = close_jobs,
 };
 
-/* --- to look at them --- */
+/* --- queries --- */
 
 static int add_windows(struct service *s, int64_t id, json_t *job, struct err *err)
 {

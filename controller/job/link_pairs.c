@@ -40,7 +40,7 @@ static uint64_t stamp_of(const json_t *object, const char *key)
 	return json_stamp_us(json_object_get(object, key));
 }
 
-/* --- how an entry ends --- */
+/* --- end of an entry --- */
 
 static void end(const struct link_pairs_of *w, json_t *entry, char *text)
 {
@@ -278,7 +278,7 @@ static int begin_run(const struct link_pairs_of *w, json_t *entry)
 	return start(w, entry, run, thirds);
 }
 
-/* --- what it brought --- */
+/* --- results --- */
 
 /* How many times in a row it was bad so far. */
 static size_t times_bad(const json_t *entry, const char *host)

@@ -51,7 +51,7 @@ static int find_own(const struct link_pairs_of *w, json_t **ret)
 /* Add those in racks of the ends, or the others. */
 static int add_thirds(const struct link_pairs_of *w, const json_t *ends, const json_t *own,
 		      bool near, json_t *thirds)
-{ /* lint: allow parameters: whose, who may not, which of the rest, and what comes of it */
+{ /* lint: allow parameters: the ends, excluded hosts, which of the rest, and the result */
 	const struct fleet_node *first = fleet_find(w->in->fleet, name_at(ends, 0));
 	size_t i;
 	int r = 0;

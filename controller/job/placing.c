@@ -139,7 +139,7 @@ int placing_ranks(struct store *store, const struct placing_window *window,
 	return r == -E2BIG ? 0 : r;
 }
 
-/* --- what follows --- */
+/* --- consequences --- */
 
 /* The hosts that the trace names for it, without duplicates; they are sorted. */
 static size_t traced_hosts(const json_t *suspect, const char *ret[static SUMMARY_HOSTS_MAX])

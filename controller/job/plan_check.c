@@ -51,7 +51,7 @@ static bool is_all_of(const struct plan_facts *f, const struct remedies_set *set
 	return json_array_size(gone) == set->n;
 }
 
-/* --- what was applied --- */
+/* --- the remedy applied --- */
 
 struct comparing {
 	const struct plan_check_run *before, *now;
@@ -134,7 +134,7 @@ static const struct remedy *applied(const struct comparing *c)
 	return found;
 }
 
-/* --- what came of it --- */
+/* --- result --- */
 
 static json_t *show(const struct comparing *c, const struct remedy *one,
 		    const struct prediction_mean *measured)

@@ -25,7 +25,7 @@ static struct remedy_range range_of(const json_t *object)
 				      number(object, "high") };
 }
 
-/* --- whose host each worker has --- */
+/* --- host of each worker --- */
 
 static void read_workers(const json_t *detail, struct plan_facts *f)
 {
@@ -87,7 +87,7 @@ static void read_shape(const json_t *remedies, struct plan_facts *f)
 	f->facts.replicas = replicas_ok(r) ? r : NULL;
 }
 
-/* --- whom to replace --- */
+/* --- replacements --- */
 
 /* Append it unless it is there; the order matters. */
 static void add_host(json_t *hosts, const char *name)
@@ -195,7 +195,7 @@ json_t *plan_facts_set(const struct plan_facts *f, size_t set)
 	return hosts;
 }
 
-/* --- without some --- */
+/* --- without some hosts --- */
 
 static bool is_of(const struct plan_facts *f, size_t worker, const json_t *names)
 {

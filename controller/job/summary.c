@@ -288,7 +288,7 @@ static int decode_heat(const struct jval *v, void *member, struct err *err)
 	return 0;
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 struct found {
 	char *format, *cause, *class, *sentence;

@@ -75,7 +75,7 @@ static bool are_lines(const json_t *lines, size_t n)
 	return true;
 }
 
-/* --- its members --- */
+/* --- members --- */
 
 static int take_steps(const struct jval *v, json_t *ret, struct err *err)
 {
@@ -223,7 +223,7 @@ int summary_detail_decode(const struct jval *v, void *member, struct err *err)
 	return 0;
 }
 
-/* --- whose host each worker has --- */
+/* --- host of each worker --- */
 
 void summary_detail_begin(struct summary_detail_hosts *hosts, const json_t *detail)
 {

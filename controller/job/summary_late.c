@@ -171,7 +171,7 @@ static int decode_stalls(const struct jval *v, void *member, struct err *err)
 	return decode_list(v, SUMMARY_LATE_STALLS_MAX, take_stall, member, err);
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 struct found {
 	bool told;

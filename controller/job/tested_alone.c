@@ -82,7 +82,7 @@ static bool is_lost(const struct job_judging_input *in, const struct job_judge_h
 static json_t *look_at(const struct job_judging_input *in, const struct job_judged *judged,
 		       const struct investigation *inv, const struct suspicion_found *group,
 		       const char **ret_bad)
-{ /* lint: allow parameters: the three that all of this looks at, which group, and whose fault */
+{ /* lint: allow parameters: the shared inputs, the group, and the host at fault */
 	CLEANUP(json_freep) json_t *passed = json_array();
 	bool pending = false;
 	size_t i;

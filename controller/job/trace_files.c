@@ -185,7 +185,7 @@ void trace_files_show(const struct trace_files *files, int64_t window, json_t *j
 	}
 }
 
-/* --- what is left over --- */
+/* --- leftovers --- */
 
 /* Window of a file: "12.3", or "12" plus `suffix`; -1: not one of ours. */
 static int64_t window_of(const char *name, const char *suffix)

@@ -30,7 +30,7 @@ enum {
 	LOOK_LEAST = 256,
 };
 
-/* --- what is known besides --- */
+/* --- state in memory --- */
 
 static void look_at(struct fleet_feed *feed, size_t nth)
 {
@@ -58,7 +58,7 @@ static bool look(struct fleet_feed *feed, size_t n)
 	return true;
 }
 
-/* --- what the store knows --- */
+/* --- state in the store --- */
 
 static void put(void *context, const struct store_fleet_host *host)
 {
@@ -164,7 +164,7 @@ void fleet_feed_written(struct fleet_feed *feed)
 	}
 }
 
-/* --- its life --- */
+/* --- life cycle --- */
 
 struct fleet_feed *fleet_feed_new(struct service *s)
 {

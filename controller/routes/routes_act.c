@@ -52,7 +52,7 @@ static const struct order order_silence = { ACT_SILENCE, KEY_FOR | KEYS_OF_NODE,
 					    KEY_REASON | KEY_FOR, 0 };
 static const struct order order_reset = { ACT_BREAKER_RESET, 0, KEY_REASON, 0 };
 
-/* --- what is asked --- */
+/* --- requests --- */
 
 #define NOT_SAID UINT64_MAX
 
@@ -147,7 +147,7 @@ int parse_order_body(struct call *call, json_t **ret_value, struct err *err)
 
 int routes_order_body(struct call *call, const struct jfield *fields, size_t n, void *out,
 		      char *const *reason, struct err *err)
-{ /* lint: allow parameters: what is read, by which fields, and into what */
+{ /* lint: allow parameters: the call, its fields, and the result */
 	CLEANUP(json_freep) json_t *value = NULL;
 	struct jval root;
 	int r = parse_order_body(call, &value, err);
@@ -248,7 +248,7 @@ char *operator_name(const struct identity *who, const char *by)
 	return xasprintf("operator (role %s)", role);
 }
 
-/* --- what is answered --- */
+/* --- answers --- */
 
 /* A call that waits for the actor. */
 struct pending {

@@ -88,7 +88,7 @@ void routes_advice_wake(struct service *s)
 	}
 }
 
-/* --- who asks for what --- */
+/* --- access --- */
 
 /* May the caller act for this job? If not it is refused, without the job's name. */
 static bool may_ask(struct service *s, struct call *call, const char *job)
@@ -205,7 +205,7 @@ void routes_advice_get(void *context, struct call *call)
 		hold(s, call, &asked, (uint64_t)wait_s * USEC_PER_SEC);
 }
 
-/* --- it is acted on --- */
+/* --- acknowledging --- */
 
 /* The number in the body; returns false after refusing the call. */
 static bool id_of(struct call *call, int64_t *ret)

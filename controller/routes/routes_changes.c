@@ -145,7 +145,7 @@ static void hold(struct service *s, struct call *call, const struct watcher *ask
 		call_refuse(let_go(watcher), 503, "out of memory");
 }
 
-/* --- what is there while somebody looks --- */
+/* --- the watch --- */
 
 static void watch_end(struct service *s)
 {
@@ -218,7 +218,7 @@ static bool watch_need(struct service *s, struct call *call)
 	return true;
 }
 
-/* --- what is asked --- */
+/* --- requests --- */
 
 void routes_changes_get_fleet(void *context, struct call *call)
 {

@@ -19,7 +19,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* --- a host says --- */
+/* --- reports of hosts --- */
 
 static int parse(struct call *call, json_t **ret, struct err *err)
 {
@@ -71,7 +71,7 @@ void routes_put_hang(void *context, struct call *call)
 		call_reply_empty(call, 204);
 }
 
-/* --- where its ranks stand --- */
+/* --- positions of ranks --- */
 
 /* The run according to the hang, else the heartbeats or windows. Borrowed. */
 static json_t *run_of(const json_t *job)

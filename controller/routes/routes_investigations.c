@@ -49,7 +49,7 @@ void routes_investigations_show(void *context, struct call *call)
 		call_reply(call, 200, investigation);
 }
 
-/* --- to withdraw one --- */
+/* --- withdrawing --- */
 
 /* What remains afterwards: hosts out of service, which need an order of their own. */
 static json_t *cordoned_of(const json_t *investigation)

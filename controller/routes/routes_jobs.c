@@ -204,7 +204,7 @@ void routes_jobs_post_trace(void *context, struct call *call)
 	service_wait(s, &waiting);
 }
 
-/* --- to look at them --- */
+/* --- queries --- */
 
 /* Add state that is not stored: heartbeats and hangs. */
 static void show_now(const struct service *s, const json_t *jobs)

@@ -39,7 +39,7 @@ static void answer(struct service *s, struct call *call, json_t *said)
 	service_wait(s, &(struct waiting){ .call = call, .status = 200, .answer = said });
 }
 
-/* --- a host joins --- */
+/* --- joining --- */
 
 void routes_join_get_ca(void *context, struct call *call)
 {
@@ -96,7 +96,7 @@ static int read_joining(struct call *call, struct joining *ret, struct err *err)
 /* Collect the facts from the store, and decide. */
 static int decide(struct service *s, const struct joining *j, struct join_facts *f,
 		  enum join_answer *ret, char **ret_by, struct err *ret_why, struct err *err)
-{ /* lint: allow parameters: two kinds of words, for the host and for the operator */
+{ /* lint: allow parameters: two messages, for the host and for the operator */
 	struct store_join_found token = { .id = 0 };
 	char hex[SHA256_HEX_SIZE], other[NODE_NAME_MAX + 1] = "";
 	struct store_joined joined;
@@ -226,7 +226,7 @@ void routes_join_post(void *context, struct call *call)
 		answer(s, call, joined_answer(facts.node, true));
 }
 
-/* --- an admin makes and ends tokens, and resets names --- */
+/* --- tokens and resets, for admins --- */
 
 struct making {
 	char *by, *reason, *names;
@@ -284,7 +284,7 @@ static int make_token(char **ret, struct err *err)
 
 static void made(struct service *s, struct call *call, const struct store_join_token *row,
 		 int64_t id, const char *token)
-{ /* lint: allow parameters: what is told of one token */
+{ /* lint: allow parameters: the data of one token */
 	CLEANUP(freep)
 	char *what = xasprintf("%" PRId64 ": for %" PRIu64 " host%s, names %s", id, row->hosts,
 			       row->hosts == 1 ? "" : "s", row->names);

@@ -195,7 +195,7 @@ void routes_metrics_get(void *context, struct call *call)
 		call_refuse(call, 503, "%s", err.msg);
 }
 
-/* --- a host a line --- */
+/* --- /metrics/nodes --- */
 
 struct told_hosts {
 	FILE *verdicts, *cordoned;

@@ -113,7 +113,7 @@ static int read_claims(const struct jval *v, const struct process *process,
 	return 1;
 }
 
-/* --- all of them --- */
+/* --- all processes --- */
 
 struct said {
 	char *format, *boot_id;

@@ -152,7 +152,7 @@ static int step(void *context, struct err *err)
 	return n < 0 ? n : (size_t)n == series->range.limit && series->looked < REPORTS_MAX;
 }
 
-/* --- the answer --- */
+/* --- answer --- */
 
 /* Merge points from `first`, the newest, into one. */
 static json_t *merged(const struct point *first, size_t n)
@@ -243,7 +243,7 @@ static void release(void *context)
 	free(series);
 }
 
-/* --- the question --- */
+/* --- request --- */
 
 /* A name in the query; returns false after refusing the call. */
 static bool name_of(struct call *call, const char *key, bool needed, const char **ret)

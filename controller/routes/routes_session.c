@@ -20,7 +20,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* --- who it is --- */
+/* --- identification --- */
 
 static bool changes_something(const struct call *call)
 {
@@ -215,7 +215,7 @@ enum api_known routes_session_identify(void *context, struct call *call, struct 
 	return is_proxied(s, call) ? identify_proxied(s, call, ret) : identify_cookie(s, call, ret);
 }
 
-/* --- opened and closed by who has it --- */
+/* --- opening and closing one's own --- */
 
 static json_t *told(const struct service *s, int role, const char *name, uint64_t until_us)
 {
@@ -340,7 +340,7 @@ void routes_session_self(void *context, struct call *call)
 		call_reply(call, 200, told(s, who->role, who->name, found.until_us));
 }
 
-/* --- looked at and ended by others --- */
+/* --- listing and ending others --- */
 
 /* Reduce it to what may be shown: its state, but no secrets. */
 static void judge(const struct service *s, json_t *item, uint64_t now_us)

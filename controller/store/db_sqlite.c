@@ -123,7 +123,7 @@ static void read_row(sqlite3_stmt *st, const struct db_statement *s, void *row)
 		read_value(st, i, &s->out[i], row);
 }
 
-/* --- asking --- */
+/* --- running statements --- */
 
 static sqlite3_stmt *bound(const struct db *db, int statement, const void *in)
 {
@@ -193,7 +193,7 @@ bool db_ask_one(struct db_batch *b, int statement, const void *in, void *ret_row
 	return r == 1 || (r == 0 && s->gives != DB_GIVES_ROWS);
 }
 
-/* --- who wants to know what is written --- */
+/* --- change callbacks --- */
 
 static void on_update(void *context, int operation UNUSED, const char *file UNUSED,
 		      const char *table, sqlite3_int64 number)
@@ -210,7 +210,7 @@ void db_watch(struct db *db, db_change_fn *change, void *context)
 	(void)sqlite3_update_hook(db->file, change ? on_update : NULL, db);
 }
 
-/* --- its life --- */
+/* --- life cycle --- */
 
 static int prepare(struct db *db, int statement, struct err *err)
 {

@@ -368,7 +368,7 @@ int store_add_order(struct store *s, const char *node, const char *const events[
 	return db_end(&b);
 }
 
-/* --- what is decided on --- */
+/* --- hosts in brief --- */
 
 uint64_t store_incident_changes(const struct store *s)
 {

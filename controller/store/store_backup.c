@@ -162,7 +162,7 @@ void store_backup_end(struct store *s)
 	free(TAKE(s->backup));
 }
 
-/* --- before a step to another version --- */
+/* --- before a migration --- */
 
 enum { VERSION_AT = 60 }; /* offset of PRAGMA user_version, 4 bytes: sqlite.org/fileformat2.html */
 

@@ -141,7 +141,7 @@ int store_add_windows(struct store *s, const char *node, json_t *items, struct e
 	return MIN(n, 0);
 }
 
-/* --- reports that say so --- */
+/* --- reports of items --- */
 
 static json_t *bad_report_of_row(const void *p, uint64_t now_us UNUSED)
 {

@@ -80,7 +80,7 @@ int store_fleet_sentence(struct store *s, const char *node, char **ret_sentence,
 	return db_end(&b);
 }
 
-/* --- what has changed --- */
+/* --- changes --- */
 
 static void note(struct store_fleet_changes *c, int64_t number)
 {

@@ -550,7 +550,7 @@ int store_next_window(struct store *s,
 	return db_end(&b);
 }
 
-/* --- windows that are sent in parts --- */
+/* --- windows in parts --- */
 
 int store_find_part(struct store *s, const struct store_trace_window *run, int64_t part,
 		    const char *digest, int64_t *ret_id, enum window_state *ret_state,
@@ -655,7 +655,7 @@ int store_add_part(struct store *s, const struct store_trace_window *w, int64_t 
 	return db_end(&b);
 }
 
-/* --- windows end --- */
+/* --- end of windows --- */
 
 int store_window_tried(struct store *s, int64_t id, struct err *err)
 {
@@ -699,7 +699,7 @@ int store_analysed_windows(struct store *s, int64_t job, size_t n,
 
 int store_window_before(struct store *s, int64_t job, int64_t run, size_t n, int64_t *ret_window,
 			int64_t *ret_run, struct err *err)
-{ /* lint: allow parameters: of which windows, and the two numbers that are asked for */
+{ /* lint: allow parameters: the windows, and two results */
 	struct db_batch b = store_ask(s, err);
 	struct db_trace_window_before_row row = { 0 };
 

@@ -106,7 +106,7 @@ static void tell_migrated(struct store *s, int from)
 			    (long long)n);
 }
 
-/* --- is it as it was left? --- */
+/* --- integrity --- */
 
 enum { LOOK_FIRST = (64 << 20) / 4096 }; /* pages checked before anything else */
 

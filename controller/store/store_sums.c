@@ -423,7 +423,7 @@ static int do_full_name(sqlite3_vfs *vfs, const char *name, int size, char *ret_
 	return s->base->xFullPathname(s->base, name, size, ret_name);
 }
 
-/* --- what the store calls --- */
+/* --- interface --- */
 
 int sums_open(const char *path, const char *vfs, struct sums **ret, struct err *err)
 {

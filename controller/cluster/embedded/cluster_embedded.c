@@ -536,7 +536,7 @@ static void embedded_close(struct cluster *c)
 	free(e);
 }
 
-/* --- who lives in it --- */
+/* --- joining and leaving --- */
 
 int cluster_embedded_open(const struct cluster_embedded_options *options,
 			  struct cluster **ret_cluster, struct err *err)

@@ -343,7 +343,7 @@ static struct kube_plan plan_verified(const struct kube_op *op UNUSED, const str
 	return kube_plan_verified(s);
 }
 
-/* --- the list of them --- */
+/* --- list of changes --- */
 
 static void op_free(struct kube_op *op)
 {
@@ -397,7 +397,7 @@ static void pass_on(struct kube_op *op, const struct kube_answer *a)
 			     .result = a->result, .words = a->words, .retry_us = a->retry_us });
 }
 
-/* --- one of them --- */
+/* --- one change --- */
 
 static void look(struct kube_op *op);
 
@@ -549,7 +549,7 @@ static void kube_ops_end(struct cluster_kube *k)
 		say(k->first, CLUSTER_AGAIN, "the controller is stopping");
 }
 
-/* --- what is asked --- */
+/* --- operations --- */
 
 /* Start a prepared change, or answer it if there is no room. */
 static void op_begin(struct cluster *c, const struct cluster_change *change,

@@ -251,7 +251,7 @@ static void run(struct kube_conditions *h)
 	}
 }
 
-/* --- what is asked --- */
+/* --- interface --- */
 
 static struct heartbeat *need(struct kube_conditions *h, const char *node)
 {

@@ -254,7 +254,7 @@ void kube_drain_jobs(struct kube_drains *drains, const char *node, const struct 
 	list_pods(round, on_jobs_listed);
 }
 
-/* --- all of them --- */
+/* --- life cycle --- */
 
 struct kube_drains *kube_drains_new(const struct kube_drains_options *options)
 {

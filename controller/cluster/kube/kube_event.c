@@ -143,7 +143,7 @@ static bool may_tell(struct kube_events *e, const char *node)
 	return true;
 }
 
-/* --- what was told --- */
+/* --- past events --- */
 
 static void told_free(struct told *t)
 {

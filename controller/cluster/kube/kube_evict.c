@@ -82,7 +82,7 @@ static struct kube_round_held *held_of(struct kube_round *round, const char *uid
 	return &kept->held[kept->n++];
 }
 
-/* --- what an answer means --- */
+/* --- meaning of answers --- */
 
 static const char *message_of(const struct kube_answer *answer)
 {

@@ -337,7 +337,7 @@ size_t kube_job_labels(const struct kube_job_table *table,
 	return n;
 }
 
-/* --- whose is it --- */
+/* --- job of a pod --- */
 
 /* Value of the row's key on the pod, or NULL. New memory. */
 static char *value_of(const struct kube_job_row *row, const struct kube_pod *pod)

@@ -26,7 +26,7 @@ enum kube_lane kube_lane_of(const char *path)
 	return KUBE_LANE_OTHERS;
 }
 
-/* --- deadlines of those that wait --- */
+/* --- deadlines --- */
 
 static void set_timer(struct kube_lanes *lanes)
 {

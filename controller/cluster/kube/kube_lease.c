@@ -56,7 +56,7 @@ const char *kube_fence_other(const struct kube_fence *fence)
 	return fence->alone ? NULL : lease_other(&fence->state, clock_boot_us());
 }
 
-/* --- who is told --- */
+/* --- callbacks --- */
 
 static void lose(struct kube_fence *f)
 {

@@ -312,7 +312,7 @@ static void write_first(struct kube_ledger *l)
 	put(l);
 }
 
-/* --- one after the other --- */
+/* --- the queue --- */
 
 static int on_next(sd_event_source *source UNUSED, void *context)
 {

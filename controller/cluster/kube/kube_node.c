@@ -149,7 +149,7 @@ bool kube_node_lifts(const struct cluster_node *node)
 	return node->mark && !node->mark->pre && !node->leaving;
 }
 
-/* ---- the rest of it ------------------------------------------------------------ */
+/* ---- other members -------------------------------------------------------------- */
 
 static bool is_ready(const json_t *object)
 {
@@ -264,7 +264,7 @@ int kube_node_read(const json_t *object, const struct cluster_names *names,
 	return 0;
 }
 
-/* --- what we write on nodes, and how it is read back --- */
+/* --- what we write on nodes, and parsing it --- */
 
 static const char no_schedule[] = "NoSchedule";
 

@@ -115,7 +115,7 @@ static void set_taints(json_t *patch, json_t *taints)
 	set_spec(patch, "taints", taints);
 }
 
-/* --- whose it is --- */
+/* --- ownership of the cordon --- */
 
 /* Is this manager an owner of spec.unschedulable? */
 static bool owns_cordon(const json_t *writer)

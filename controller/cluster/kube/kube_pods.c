@@ -213,7 +213,7 @@ void kube_pods_release(struct kube_pods *pods)
 	free(TAKE(pods->items));
 }
 
-/* --- ask --- */
+/* --- queries --- */
 
 const char *kube_pod_name(const struct kube_pod *pod, char ret[static KUBE_POD_NAME_SIZE])
 {

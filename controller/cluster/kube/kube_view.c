@@ -132,7 +132,7 @@ void kube_view_drop(struct kube_view *view, const char *name, const char *uid, s
 		drop(view, seen, now);
 }
 
-/* --- all of them --- */
+/* --- lists --- */
 
 struct walk {
 	struct kube_view *view;

@@ -46,7 +46,7 @@ void lease_state_release(struct lease_state *s)
 	free(TAKE(s->identity));
 }
 
-/* --- what was seen --- */
+/* --- the record --- */
 
 static uint64_t duration_of(const struct lease_state *s, const json_t *spec)
 {
@@ -114,7 +114,7 @@ const char *lease_other(const struct lease_state *s, uint64_t now_us)
 	return is_taken(s, now_us) ? s->seen.holder : NULL;
 }
 
-/* --- what to do --- */
+/* --- next step --- */
 
 static enum lease_step choose(const struct lease_state *s)
 {
@@ -144,7 +144,7 @@ enum lease_step lease_next(struct lease_state *s, uint64_t now_us, uint64_t *ret
 	return (enum lease_step)s->asked;
 }
 
-/* --- what came of it --- */
+/* --- answers --- */
 
 /* 1 to 2.2 times the usual interval, so that candidates do not synchronize. */
 static uint64_t jittered(const struct lease_state *s, uint64_t random)
@@ -247,7 +247,7 @@ void lease_answer(struct lease_state *s, const struct lease_answer *answer, uint
 	s->asked = LEASE_WAIT;
 }
 
-/* --- what is sent --- */
+/* --- objects to send --- */
 
 /* The server requires exactly six digits. */
 static json_t *stamp(uint64_t real_us)
