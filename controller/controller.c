@@ -233,8 +233,8 @@ static int on_ready(sd_event_source *source, void *context)
 
 /*
  * A single report is committed at once; under load a batch every 50 ms. A failed commit that no
- * caller waits for is retried less often: each retry blocks the loop, and then whoever begins anew
- * may write at once.
+ * caller waits for is retried less often: after a failure parts start over and may write again at
+ * once, which would leave no time for input.
  */
 static void arm_commit(struct service *s)
 {
