@@ -47,7 +47,7 @@ struct settings_collectives {
 	char *label;	     /* node label with its leaf switch; NULL: well-known ones */
 	uint64_t timeout_us; /* per order */
 	uint64_t at_once;    /* hosts under test at a time */
-	int memory;	     /* enum campaign_memory, where a request or a check does not say */
+	int memory;	     /* default enum campaign_memory of requests and checks */
 };
 
 struct settings {

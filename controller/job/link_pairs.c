@@ -197,7 +197,7 @@ static uint64_t waits_us(const json_t *entry)
 	return MAX(stamp_of(entry, "since"), last_done_us(entry));
 }
 
-/* The two ends of a link, or hosts of a group two by two: in the memory that jobs here use. */
+/* How to measure the ends of a link, or pairs in a group: in the memory that jobs here use. */
 static struct campaign_measure pair_measure(const struct link_pairs_of *w)
 {
 	return (struct campaign_measure){ CAMPAIGN_PAIR, w->s->settings->collectives.memory,
