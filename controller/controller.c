@@ -111,7 +111,7 @@ static void close_parts(struct service *s)
 
 /* --- commits --- */
 
-/* A newly stored report may change the fleet's findings on its host. */
+/* A newly stored report may change the opinion of its host (opinion.h), and so its orders. */
 static void look_at_nodes(struct service *s, const json_t *nodes)
 {
 	size_t i;

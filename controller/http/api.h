@@ -173,7 +173,7 @@ bool api_token_sum(struct call *call, char ret_hex[static SHA256_HEX_SIZE]);
 /*
  * Which site's page sent the request? Browsers tell in Sec-Fetch-Site (W3C, Fetch Metadata Request
  * Headers), older ones in Origin (RFC 6454). API_PAGE_UNTOLD: typed by the user, or not a browser.
- * With TLS, a page loaded without it is a different one.
+ * With TLS, pages loaded without it count as another site's.
  */
 enum api_page { API_PAGE_OURS, API_PAGE_OTHER, API_PAGE_UNTOLD };
 enum api_page api_page_of(const struct call *call);
