@@ -25,8 +25,8 @@
 #include "lib/hang/hang_rows.h"
 #include "lib/json/json.h"
 
-/* Shortest interval between reads of a job's placements, and for hosts not in them, which could
- * otherwise cause a read with each message. */
+/* Shortest interval between reads of a job's placements. For a host not in them they are read at
+ * once; such hosts are limited in how often they may send. */
 #define PLACES_EVERY_US (10 * USEC_PER_SEC)
 
 struct hangs {
