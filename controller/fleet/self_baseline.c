@@ -35,9 +35,9 @@ enum { TAIL_PARTS = 8 };
 #define APART_STILL 0.042
 
 /*
- * The end of the tail is estimated from the worst of all parts, one in TAIL_OF, at least TAIL_MIN.
- * The very worst (TAIL_ASKED plus one in TAIL_SHARE) are the ones to be judged: they only count as
- * beyond the others (a censored sample).
+ * From TAIL_ALL_MIN parts on, the end of the tail is estimated from the worst of them, one in
+ * TAIL_OF but at least TAIL_MIN. The very worst (TAIL_ASKED plus one in TAIL_SHARE) are the ones to
+ * be judged: they only count as beyond the others (a censored sample).
  */
 enum { TAIL_OF = 64, TAIL_MIN = 16, TAIL_ALL_MIN = 400, TAIL_ASKED = 4, TAIL_SHARE = 1000 };
 /* Mean of the heaviest known tail of good parts, in standard deviations: an exponential one
