@@ -212,7 +212,7 @@ static void finish(struct intake *in, unsigned status, json_t *answer)
 	service_wait(in->service, &in->waiting);
 }
 
-/* Process the call, unless the batch is full. */
+/* Process the call, unless the batch is full: better refused now than answered too late. */
 static void take_in_batch(struct service *s, struct call *call,
 			  void (*take)(struct service *s, struct call *call))
 {
