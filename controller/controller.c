@@ -19,22 +19,23 @@
 #include "lib/sys/file.h"
 #include "lib/sys/paths.h"
 
-/* A certificate with its chain, or those of a few authorities. */
+/* A certificate with its chain, or a few CAs. */
 enum { PEM_MAX = 256 * 1024 };
 
-/* Of the loop's sources: after what comes in, before what people ask (api_questions.h). */
+/* Priority of the commit: after incoming data, before queries (api_questions.h). */
 enum { READY_PRIORITY = 50 };
 
-/* What nobody asks for: a slice of it, and the pause before the next, so at most a tenth of a core;
- * when it begins, and how often to look whether there is any. */
+/* Background work runs in slices with a pause between them, so it takes at most a tenth of a core.
+ * FIRST: when it starts; LOOK: how often to check whether there is any. */
 #define UPKEEP_PAUSE_US (20 * USEC_PER_MSEC)
 #define UPKEEP_FIRST_US (2 * USEC_PER_SEC)
 #define UPKEEP_LOOK_US USEC_PER_SEC
 
-/* The store is well when it took all reports for so long, or when nobody reported for so long. */
+/* A failed store counts as healthy again after this time without failures: CALM while reports come
+ * in, CALM_ALONE while there are none. */
 #define CALM_US (5 * USEC_PER_SEC)
 #define CALM_ALONE_US USEC_PER_MIN
-#define COMMIT_AGAIN_US USEC_PER_SEC /* after one that failed, of what nobody waits for */
+#define COMMIT_AGAIN_US USEC_PER_SEC /* retry of a failed commit that no caller waits for */
 
 void controller_wake_orders(struct service *s, const char *node)
 {
@@ -48,13 +49,13 @@ void controller_wake_advice(struct service *s)
 
 /* --- the parts --- */
 
-/* The next one of them, or NULL; `at` begins with 0. */
+/* Returns the next part, or NULL at the end. `at` starts at 0. */
 static const struct controller_part *next_part(const struct service *s, size_t *at)
 {
 	return s->wiring->parts[*at] ? s->wiring->parts[(*at)++] : NULL;
 }
 
-/* Tell all of them. */
+/* Call `event` of all parts. */
 #define PARTS_TELL(s, event)                           \
 	do {                                           \
 		const struct controller_part *part_;   \
@@ -95,7 +96,7 @@ static int open_parts(struct service *s, struct err *err)
 	return r;
 }
 
-/* The other way round: who was opened later may use the ones before. */
+/* In reverse order, as later parts may use earlier ones. */
 static void close_parts(struct service *s)
 {
 	size_t n = 0;
@@ -110,7 +111,7 @@ static void close_parts(struct service *s)
 
 /* --- commits --- */
 
-/* What was kept of a host may change what the fleet thinks of it. */
+/* A newly stored report may change the opinion of its host (opinion.h), and so its orders. */
 static void look_at_nodes(struct service *s, const json_t *nodes)
 {
 	size_t i;
@@ -119,7 +120,7 @@ static void look_at_nodes(struct service *s, const json_t *nodes)
 		controller_wake_orders(s, json_string_value(json_array_get(nodes, i)));
 }
 
-/* Does all of the batch that is reports say what is durable already? */
+/* Are all reports of the batch duplicates of durable ones? */
 static bool has_nothing_new(const struct service *s)
 {
 	size_t i;
@@ -132,8 +133,8 @@ static bool has_nothing_new(const struct service *s)
 }
 
 /*
- * Those who wait get their answer: `err` is NULL when all is durable. A copy of what was kept
- * before the batch is kept, whatever became of what else was to be written.
+ * Answer the waiting callers; `err` is NULL if everything is durable. If the batch has only
+ * duplicates, they were stored before it and are acknowledged even if the commit failed.
  */
 static void answer_all(struct service *s, const struct err *err)
 {
@@ -148,7 +149,7 @@ static void answer_all(struct service *s, const struct err *err)
 			json_decref(w->answer);
 			call_refuse(w->call, 503, "it could not be stored: %s", err->msg);
 		} else {
-			/* First: who has the answer may ask for the counts at once. */
+			/* Before the reply: its receiver may read the counters at once. */
 			s->counts.accepted += w->accepted;
 			s->counts.duplicates += w->duplicates;
 			call_reply(w->call, w->status, w->answer);
@@ -162,9 +163,9 @@ void service_failed(struct service *s, const struct err *err)
 {
 	s->counts.commit_failures++;
 	store_take_back(s->store);
-	hosts_release(&s->hosts); /* may be ahead of it: learnt anew from the store */
+	hosts_release(&s->hosts); /* may be ahead of the store: reloaded from it */
 	PARTS_TELL(s, failed);
-	/* What was not committed is to be done again. */
+	/* Redo what was not committed. */
 	retention_job_failed(&s->upkeep.retention);
 	baseline_saver_failed(&s->saver, &s->baselines);
 	if (!s->failing)
@@ -174,7 +175,7 @@ void service_failed(struct service *s, const struct err *err)
 	answer_all(s, err);
 }
 
-/* A disk that is nearly full takes one report and not the next: not a line for each. */
+/* A nearly full disk may accept one report and refuse the next: avoid a log line for each. */
 static void note_written(struct service *s)
 {
 	uint64_t calm_us = s->n_batch > 0 ? CALM_US : CALM_ALONE_US;
@@ -192,7 +193,7 @@ static void commit(struct service *s)
 
 	PARTS_TELL(s, committing);
 	if (s->n_batch == 0 && !store_dirty(s->store)) {
-		PARTS_TELL(s, committed); /* who only asks waits for the commit too */
+		PARTS_TELL(s, committed); /* callers that only read wait for the commit, too */
 		return;
 	}
 	if (store_commit(s->store, &err) < 0) {
@@ -204,7 +205,8 @@ static void commit(struct service *s)
 	ingest_counts_commit(&s->counts, s->last_commit_us - start_us);
 	answer_all(s, NULL);
 	PARTS_TELL(s, written);
-	/* Nothing is half done now: under load a copy has no other time. */
+	/* A good moment for a copy of the store: no transaction is open. Under load there is no
+	 * other. */
 	(void)store_upkeep_copy(s->store);
 	PARTS_TELL(s, committed);
 }
@@ -217,7 +219,8 @@ static int on_commit(sd_event_source *source, uint64_t now_us, void *context)
 	return 0;
 }
 
-/* Many share a commit already: when nobody else has anything to add, it need not wait. */
+/* With no more input pending, a batch of COMMIT_READY reports is committed without waiting for
+ * more. */
 static int on_ready(sd_event_source *source, void *context)
 {
 	struct service *s = context;
@@ -229,9 +232,9 @@ static int on_ready(sd_event_source *source, void *context)
 }
 
 /*
- * A lone report is committed at once, of many each 50 ms their batch. What nobody waits for is
- * tried again at its leisure where it failed: whoever begins anew after that may write at once, and
- * nobody would be heard meanwhile.
+ * A single report is committed at once; under load a batch every 50 ms. A failed commit that no
+ * caller waits for is retried less often: after a failure parts start over and may write again at
+ * once, which would leave no time for input.
  */
 static void arm_commit(struct service *s)
 {
@@ -280,7 +283,7 @@ void controller_wake_parts(struct service *s, uint64_t after_us)
 	(void)sd_event_source_set_enabled(s->commit_timer, SD_EVENT_ONESHOT);
 }
 
-/* Is it the token of a host that joined by itself? Negative: the store does not say. */
+/* Is it the token of a host that joined by itself? Negative if the store cannot be read. */
 static int find_joined(struct service *s, const char *token, struct identity *ret)
 {
 	struct err err = ERR_INIT;
@@ -335,7 +338,7 @@ static void ask(void *context, struct call *call, const char *token)
 	char origin[CALL_ORIGIN_SIZE];
 
 	if (!is_of_cluster(s, token)) {
-		/* Not 401: a host would take it for good. */
+		/* Not 401: hosts treat that as permanent. */
 		call_refuse(call, 503, "the store cannot be read");
 		return;
 	}
@@ -359,7 +362,7 @@ static int read_ca(const char *path, struct service *s, struct err *err)
 	return r < 0 ? err_wrap(err, r, "ca: %s", path) : 0;
 }
 
-/* What of the settings others hold a copy of. */
+/* Copy the limits from the settings to the objects that enforce them. */
 static void apply_limits(struct service *s)
 {
 	s->buckets.rate = (double)s->settings->report_rate;
@@ -387,7 +390,7 @@ static int read_files(struct service *s, struct settings *settings, struct err *
 	if (r == 0 && settings->tokens)
 		r = tokens_read(settings->tokens, &s->tokens, err);
 	s->tokens.open = settings_open(settings);
-	/* With a proxy they are its alone: page_proxy.h. */
+	/* Behind a proxy, client certificates identify only the proxy: page_proxy.h. */
 	s->tokens.certificates = settings->client_ca && !settings->page.proxy.certificate;
 	apply_limits(s);
 	if (r == 0)
@@ -408,7 +411,7 @@ static int read_page(struct service *s, const struct settings *settings, struct 
 	return page_files_read(folder, &s->page, err);
 }
 
-/* Those that settings name which may be others after a reload. */
+/* Files named by settings that may change in a reload. */
 static int read_renewed(struct service *s, const struct settings *settings, struct err *err)
 {
 	int r = read_neighbors(s, settings, err);
@@ -460,7 +463,7 @@ int service_reload(struct service *s, struct settings *fresh_settings, char **re
 		s->counts.reload_failures++;
 		return r;
 	}
-	/* The last step, which cannot fail: all of it, or nothing. */
+	/* Cannot fail from here on: the reload is all or nothing. */
 	s->rules = fresh->rules;
 	s->tokens = fresh->tokens;
 	s->rail_map = fresh->rail_map;
@@ -516,7 +519,7 @@ static void tell_health(struct service *s)
 		  s->settings->db, health.damaged, health.first_byte);
 }
 
-/* What was found when the store was opened: served all the same, but not in silence. */
+/* Log what was found when the store was opened. The store is used all the same. */
 static void tell_start(struct service *s)
 {
 	static const char *const words[] = {
@@ -538,9 +541,9 @@ static void tell_start(struct service *s)
 	tell_health(s);
 }
 
-/* --- what nobody asks for --- */
+/* --- background work --- */
 
-/* Baselines that nothing was learnt for are kept as long as hosts nothing is heard of. */
+/* Baselines without new data are kept as long as silent hosts are. */
 static uint64_t baselines_since_us(const struct service *s)
 {
 	uint64_t now_us = clock_real_us();
@@ -557,12 +560,12 @@ static int save(struct service *s, uint64_t now_us, uint64_t deadline_us, struct
 	return baseline_saver_step(&s->saver, s->store, clock_real_us(), deadline_us, err);
 }
 
-/* One slice: 1 when there is more to do at once. */
+/* Run one slice. Returns 1 if there is more to do at once. */
 static int keep_up(struct service *s, uint64_t now_us, struct err *err)
 {
 	int r = 0, more;
 
-	/* Nobody may report for long: whether it can be written again is to be found out. */
+	/* There may be no reports for a while: test whether the store can be written again. */
 	if (s->failing)
 		r = store_put_mark(s->store, "tried", clock_real_us(), err);
 	if (r == 0)
@@ -618,17 +621,17 @@ static int open_upkeep(struct service *s, struct err *err)
 	s->save_us = clock_mono_us() + BASELINE_SAVE_US;
 	r = sd_event_add_time_relative(s->loop, &s->upkeep_timer, CLOCK_MONOTONIC, UPKEEP_FIRST_US,
 				       USEC_PER_MSEC, on_upkeep, s);
-	/* Of usual priority: a controller that is busy all day thins its store too. */
+	/* Default priority: retention must also run on a controller that is busy all day. */
 	return r < 0 ? err_errno(err, -r, "event loop") : 0;
 }
 
-/* Save the baselines, for a last commit to keep. */
+/* Save the baselines, to be stored with the last commit. */
 static void stop_upkeep(struct service *s)
 {
 	struct err err = ERR_INIT;
 
 	s->saver.closing = true;
-	/* Only what began to work has something to save. */
+	/* Without the timer we never started, and there is nothing to save. */
 	if (s->upkeep_timer && save(s, UINT64_MAX, UINT64_MAX, &err) < 0) {
 		log_warning("cannot save the baselines: %s", err.msg);
 		store_take_back(s->store);
@@ -676,20 +679,20 @@ int service_open(struct service *s, sd_event *loop, char **ret_address, struct e
 {
 	int r = open_all(s, loop, ret_address, err);
 
-	/* What cannot be read of the store is named by its file. */
+	/* Errors from reading the store are prefixed with its file name. */
 	if (r < 0 && err && s->store &&
 	    (starts_with(err->msg, "store: ") || store_health(s->store).damaged > 0))
 		return err_wrap(err, r, "%s", s->settings->db);
 	return r;
 }
 
-/* What a commit brings about, as the entry of a done cordon in the ledger, is written as well. */
+/* Commits cause further writes, such as the ledger entry of a finished cordon; commit those too. */
 static void commit_last(struct service *s)
 {
 	int i;
 
 	for (i = 0; i < LAST_COMMITS && (i == 0 || !s->failing); i++)
-		commit(s); /* without anything to write it costs nothing */
+		commit(s); /* free if there is nothing to write */
 }
 
 void service_close(struct service *s)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assay-controller: options, signals, and the loop. */
+/* assay-controller: options, signals and the event loop. */
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -74,7 +74,7 @@ static const struct argp_option option_table[] = {
 	{ 0 },
 };
 
-/* Options as they came: they count more than the file, which is read after them. */
+/* Options are stored first and applied after the settings file, which they override. */
 struct options {
 	const char *config;
 	const char *texts[OPT_INSECURE - OPT_CONFIG + 1]; /* by key; NULL: not given */
@@ -146,7 +146,7 @@ static int apply_options(const struct options *o, struct settings *s, struct err
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		const char *text = o->texts[rows[i].key - OPT_CONFIG];
 
-		/* As of a variable that is not set: an empty store would be one that nobody keeps. */
+		/* Probably an unset variable; an empty --db would open a temporary store. */
 		if (text && !*text)
 			return err_set(err, EINVAL, "--%s: must not be empty", rows[i].name);
 		if (text) {
@@ -184,7 +184,7 @@ static int read_settings(const struct options *o, struct settings *s, struct err
 	if (r < 0)
 		return r;
 	r = settings_check(s, err);
-	/* What options say together with the file is in no one place. */
+	/* Errors from options and file combined are not attributed to the file. */
 	return r < 0 && file && !any_text(o) ? err_wrap(err, r, "%s", file) : r;
 }
 
@@ -201,7 +201,7 @@ static int check_alertmanagers(const struct settings *s, struct err *err)
 	return r < 0 && s->read_from ? err_wrap(err, r, "%s", s->read_from) : r;
 }
 
-/* Each agent holds a connection: as many descriptors as we may have. */
+/* Each agent holds a connection: raise the limit of file descriptors to the maximum. */
 static void raise_descriptors(void)
 {
 	struct rlimit limit;
@@ -212,7 +212,7 @@ static void raise_descriptors(void)
 	}
 }
 
-/* What runs, and how it was told to. */
+/* The running service and its options. */
 struct running {
 	struct options options;
 	struct settings settings;
@@ -230,7 +230,7 @@ static int reload(struct running *running, char **ret_others, struct err *err)
 	return service_reload(running->service, &fresh, ret_others, err);
 }
 
-/* One line either way; a bad file leaves all as it was. */
+/* Logs one line on success or failure; a bad file changes nothing. */
 static int on_reload(sd_event_source *source UNUSED, const struct signalfd_siginfo *info UNUSED,
 		     void *context)
 {
@@ -256,14 +256,14 @@ static int make_loop(struct running *running, sd_event **ret_loop, struct err *e
 	size_t i;
 	int r;
 
-	/* A peer that is gone, and a limit of the file size, are errors of the call. */
+	/* Closed peers and the file size limit are reported as errors of the call instead. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN);
 	(void)sigemptyset(&set);
 	for (i = 0; i < ARRAY_SIZE(stops); i++)
 		(void)sigaddset(&set, stops[i]);
 	(void)sigaddset(&set, SIGHUP);
-	(void)sigaddset(&set, SIGCHLD); /* of analyses: the loop waits for them */
+	(void)sigaddset(&set, SIGCHLD); /* analyses: the loop waits for the children */
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	r = sd_event_new(&loop);
 	for (i = 0; r >= 0 && i < ARRAY_SIZE(stops); i++)
@@ -278,7 +278,7 @@ static int make_loop(struct running *running, sd_event **ret_loop, struct err *e
 	return 0;
 }
 
-/* What runs; and where two say how far it may go, which of them counts. */
+/* Log what was started, and which of the two modes (option and policy) is in effect. */
 static void tell_start(const struct running *running)
 {
 	const int ours = running->settings.mode, rules = running->service->rules.policy.mode;
@@ -315,14 +315,14 @@ static int serve(struct running *running, struct err *err)
 	return r;
 }
 
-/* Unadorned: it begins with the file or option at fault. */
+/* No prefix: the message begins with the file or option at fault. */
 static int bad_input(const struct err *err)
 {
 	(void)fprintf(stderr, "%s\n", err->msg);
 	return STATUS_USAGE;
 }
 
-/* What the operator named cannot be used, or something failed. */
+/* Exit status of a failed start: unusable input from the operator, or another failure. */
 static int serve_failed(const struct err *err)
 {
 	if (err->code == EINVAL || err->code == EROFS || err->code == EACCES)
@@ -353,7 +353,7 @@ static int restore(const struct running *running)
 	return 0;
 }
 
-/* Whoever reads the key can be taken for this controller, and be sent the tokens of hosts. */
+/* Anyone who can read the key can impersonate this controller and collect the hosts' tokens. */
 static void tell_key(const struct settings *settings)
 {
 	struct stat st;
@@ -363,7 +363,7 @@ static void tell_key(const struct settings *settings)
 			    settings->tls_key, settings->tls_key);
 }
 
-/* Of --check: what is wrong with the certificates, and what soon will be. */
+/* For --check: errors in the certificates, and warnings such as a near expiry. */
 static int check_tls(const struct running *running, struct err *err)
 {
 	const char *file = running->settings.read_from;
@@ -382,7 +382,7 @@ static void running_release(struct running *running)
 	settings_release(&running->settings);
 }
 
-/* In the order in which they are opened: campaigns ask the actor. */
+/* In the order of opening: campaigns use the actor. */
 static const struct controller_part *const parts[] = { &remediation_part,
 						       &burns_part,
 						       &campaigns_part,
@@ -440,5 +440,5 @@ int main(int argc, char **argv)
 	r = serve(&running, &err);
 	if (r < 0)
 		return serve_failed(&err);
-	return r > 0 ? STATUS_FAILED : 0; /* the loop was ended, for a reason that was logged */
+	return r > 0 ? STATUS_FAILED : 0; /* the loop ended because of an error, which was logged */
 }

@@ -20,9 +20,9 @@
 #define RETRY_BASE_US (500 * USEC_PER_MSEC)
 #define RETRY_CAP_US (60 * USEC_PER_SEC)
 
-enum { TRIES_MAX = 10 }; /* of one effect, then it has failed */
+enum { TRIES_MAX = 10 }; /* per effect, then the action has failed */
 
-/* --- its row --- */
+/* --- rows --- */
 
 static const char *undo_of(const struct actor_env *env, enum action_kind kind)
 {
@@ -147,7 +147,7 @@ static void reply(struct action *a, const struct actor_reply *said)
 	a->reply = NULL;
 }
 
-/* It, when it is known still. */
+/* Returns its host if it is still known, or NULL. */
 static struct node_view *leave_host(const struct actor_env *env, struct action *a)
 {
 	struct node_view *host = a->host;
@@ -218,7 +218,7 @@ void actions_forget_asker(struct actions *actions, const void *context)
 	}
 }
 
-/* --- which --- */
+/* --- lookup --- */
 
 struct action *actions_of(const struct node_view *host)
 {
@@ -275,7 +275,7 @@ bool action_is_born(const struct actor_env *env, const struct action *a)
 							      : NULL;
 	const uint64_t born_us = node ? node->record.born_us : 0;
 
-	/* Both are of one step, and the store has milliseconds. */
+	/* Both are set in one step, but the store rounds to milliseconds. */
 	return streq(a->who, WHO_AUTOMATIC) && born_us > 0 &&
 	       born_us < a->decided_us + USEC_PER_SEC && a->decided_us < born_us + USEC_PER_SEC;
 }
@@ -307,13 +307,13 @@ const char *action_account(const char *who)
 	return role ? role : who;
 }
 
-/* --- it begins --- */
+/* --- begin --- */
 
-/* From now on, before anything else is decided: what is decided next finds it taken. */
+/* Count it at once, so that the next decision sees it. */
 static void count_for_rate(const struct actor_env *env, struct action *a)
 {
 	struct breaker *b = &env->places->ledger.breaker;
-	/* As the ledger writes it: the next controller finds the stamp by it. */
+	/* Rounded as in the ledger, where the next controller looks the timestamp up. */
 	uint64_t at_us = a->decided_us / USEC_PER_MSEC * USEC_PER_MSEC;
 
 	if (a->kind != ACT_CORDON)
@@ -324,7 +324,7 @@ static void count_for_rate(const struct actor_env *env, struct action *a)
 		return;
 	}
 	while (breaker_has(b, at_us))
-		at_us += USEC_PER_MSEC; /* each is told from the others by it */
+		at_us += USEC_PER_MSEC; /* timestamps are keys and must be unique */
 	a->counted_us = at_us;
 	breaker_count(b, at_us);
 }
@@ -356,7 +356,7 @@ struct action *action_begin(const struct actor_env *env, struct node_view *host,
 	return a;
 }
 
-/* --- it ends --- */
+/* --- end --- */
 
 static void count_end(struct actor_counts *counts, const struct action *a, enum action_state state)
 {
@@ -384,11 +384,11 @@ static void uncount(const struct actor_env *env, struct action *a)
 	reservation_changed(env->places);
 }
 
-/* Its place is the node's now, or nobody's. */
+/* Its place now belongs to the node, or to nobody. */
 static void give_back(const struct actor_env *env, struct action *a, enum action_state state)
 {
 	if (state != ACTION_DONE) {
-		/* Where an answer was lost it may have come about: the node says. */
+		/* If an answer was lost the effect may have happened: the node will show it. */
 		if (a->backoff.failures > 0)
 			reservation_keep(env->places, a->node, action_place(a), env_mono_us(env));
 		reservation_want_reconcile(env->places);
@@ -404,7 +404,7 @@ void action_end_told(const struct actor_env *env, struct action *a, enum action_
 	count_end(env->counts, a, state);
 	a->phase = PHASE_END;
 	a->end_state = (int)state;
-	/* Whoever asked is told later: action_leave(). */
+	/* The caller is answered later, in action_leave(). */
 	free(a->end_words);
 	a->end_status = told->status;
 	a->end_words = xstrdup(told->words);
@@ -413,10 +413,10 @@ void action_end_told(const struct actor_env *env, struct action *a, enum action_
 	if (store_end_action(env->store, a->id, a->end_state, a->end_words, env_real_us(env),
 			     &err) < 0)
 		log_warning("an action has ended but is not recorded yet: %s", err.msg);
-	/* The node was another one, or another's: nothing was set, and the rate is not used up by it. */
+	/* Nothing was set, as the node was replaced or is not ours, so the rate is not used up. */
 	if (state == ACTION_DROPPED || state == ACTION_REFUSED)
 		uncount(env, a);
-	/* Where it has come about after all its mark says so. */
+	/* If it happened after all, the node's mark shows it. */
 	if (state != ACTION_DONE && action_is_born(env, a))
 		fleet_find(env->fleet, a->node)->record.born_us = 0;
 	if (action_reserves(a->kind))
@@ -433,13 +433,13 @@ void action_end(const struct actor_env *env, struct action *a, enum action_state
 
 /* --- the cluster's answers --- */
 
-/* While the answer was on its way its node may have gone, and another one come by its name. */
+/* While waiting for the answer the node may have been replaced by another of the same name. */
 static bool is_of_the_node(const struct action *a, const struct cluster_answer *answer)
 {
 	return a->host->there && (!answer->node || streq(answer->node->uid, a->host->c.uid));
 }
 
-/* It did not go well: later. False: it was tried as often as it may be. */
+/* It failed: schedule a retry. Returns false if there were TRIES_MAX. */
 static bool is_tried_again(const struct actor_env *env, struct action *a,
 			   const struct cluster_answer *answer)
 {
@@ -456,7 +456,7 @@ static bool is_tried_again(const struct actor_env *env, struct action *a,
 	return true;
 }
 
-/* It is over, unless it is tried again. */
+/* End it, unless it is retried. */
 static void on_not_done(const struct actor_env *env, struct action *a,
 			const struct cluster_answer *answer)
 {
@@ -470,7 +470,7 @@ static void on_not_done(const struct actor_env *env, struct action *a,
 		told.rule = "not-ours";
 		told.allows = "lift it where it was set: Assay never lifts another owner's cordon";
 	} else if (answer->result == CLUSTER_CONFLICT && action_is_by_policy(a)) {
-		/* The node is another one than that which was decided on: decide again. */
+		/* The node has changed since the decision: decide again. */
 		node_views_conflict(env, a->host);
 	} else if (is_tried_again(env, a, answer)) {
 		return;
@@ -516,7 +516,7 @@ void actions_not_confirmed(const struct actor_env *env, const struct cluster_ans
 	}
 }
 
-/* --- the mode dry-run --- */
+/* --- dry-run mode --- */
 
 struct action *action_begin_dry_run(const struct actor_env *env, struct node_view *host,
 				    enum action_kind kind, const struct action_start *start,
@@ -539,7 +539,7 @@ struct action *action_begin_dry_run(const struct actor_env *env, struct node_vie
 	return a;
 }
 
-/* What its record says from now on. New memory. */
+/* Returns the result for its row, in new memory. */
 static char *would_of(const struct cluster_answer *answer)
 {
 	switch (answer->result) {
@@ -594,7 +594,7 @@ void actions_recall_counted(struct actions *actions, struct ledger *fresh)
 	}
 }
 
-/* What the policy wanted it will want again, if it still does; a person is not asked twice. */
+/* What the policy wanted it decides again if it still applies; people's orders are resumed. */
 static void load_action(void *context, const struct store_action *row)
 {
 	const struct actor_env *env = context;
@@ -624,8 +624,8 @@ static bool counts_by_hand(const json_t *row)
 }
 
 /*
- * The cordons of people that still count, from the newest records: as many as are remembered. A
- * record that is too old for the policy counts for nothing.
+ * Load the cordons by people that still count from the newest rows, as many as are remembered. Rows
+ * too old for the policy's window do not count.
  */
 static int load_manual(const struct actor_env *env, struct err *err)
 {
@@ -634,7 +634,7 @@ static int load_manual(const struct actor_env *env, struct err *err)
 	int r = store_actions(env->store, NULL, &range, &page, err);
 	size_t i = r == 0 ? json_array_size(page.items) : 0;
 
-	while (i-- > 0) { /* the oldest first */
+	while (i-- > 0) { /* oldest first */
 		const json_t *row = json_array_get(page.items, i);
 		uint64_t at_us;
 

@@ -17,14 +17,14 @@
 #include "lib/policy/budget.h"
 #include "lib/policy/decide.h"
 
-/* So often the kill switch is looked at by what waits for it. */
+/* Interval at which waiting actions check the kill switch. */
 #define STOPPED_US USEC_PER_SEC
 
 void action_step_done(const struct actor_env *env, struct action *a)
 {
 	CLEANUP(freep) char *words = NULL;
 
-	/* It is ordered, and the rest of it is the host's, which is told in what follows. */
+	/* The test is ordered; the host is told below and does the rest. */
 	if (a->kind == ACT_RETEST)
 		a->phase = PHASE_TEST;
 	words = effect_complete(env, a);
@@ -32,7 +32,7 @@ void action_step_done(const struct actor_env *env, struct action *a)
 		action_end(env, a, ACTION_DONE, 200, words);
 }
 
-/* What was decided on a node as it was is decided again; what is to be done anyway waits. */
+/* Actions that take a place, and the policy's, end and are decided again; the others wait. */
 static void hold_back(const struct actor_env *env, struct action *a, const char *words)
 {
 	a->again_us = env_mono_us(env) + STOPPED_US;
@@ -40,13 +40,13 @@ static void hold_back(const struct actor_env *env, struct action *a, const char 
 		action_end(env, a, ACTION_DROPPED, 409, words);
 }
 
-/* --- the last look --- */
+/* --- confirmation --- */
 
 /*
- * Since it was decided somebody else may have taken hosts out of service, and a watch tells that
- * late, or not at all when it hangs. So the cluster is asked who is out of service, after our place
- * stands in the ledger; what does not fit any more is dropped, and decided again on what is known
- * then. One question stands for all that wait when it is asked.
+ * Since the decision somebody else may have taken hosts out of service, and a watch reports that
+ * late, or never if it hangs. So once our place stands in the ledger, the cluster is asked who is
+ * out of service. Actions that no longer fit are dropped, and decided again with that knowledge.
+ * One question serves all that wait when it is asked.
  */
 static bool is_asked_for(const struct action *a)
 {
@@ -78,7 +78,7 @@ static void drop_unfit(const struct actor_env *env, struct action *a)
 		.allows = "retrying: the answer then names the budget",
 	};
 
-	/* What the policy decided nobody is told of. */
+	/* Nobody is told about actions of the policy. */
 	action_end_told(env, a, action_is_by_policy(a) ? ACTION_DROPPED : ACTION_REFUSED, &told);
 }
 
@@ -134,11 +134,11 @@ static void apply(const struct actor_env *env, struct action *a)
 	if (!is_confirmed(env, a))
 		return;
 	a->out = true;
-	a->question = 0; /* the next time it is asked again */
+	a->question = 0; /* ask again the next time */
 	effect_send(env, a);
 }
 
-/* Take a place in the ledger before the node is touched. */
+/* Take a place in the ledger before touching the node. */
 static void reserve(const struct actor_env *env, struct action *a)
 {
 	const struct fleet_node *node = fleet_find(env->fleet, a->node);
@@ -164,7 +164,7 @@ static void reserve(const struct actor_env *env, struct action *a)
 	a->generation = generation;
 }
 
-/* Has its place stood for so long that another may have given it away? Then it is taken again. */
+/* Take the place again if it is so old that another controller may have given it away. */
 static bool renew(const struct actor_env *env, struct action *a)
 {
 	uint64_t generation =
@@ -179,7 +179,7 @@ static bool renew(const struct actor_env *env, struct action *a)
 	return true;
 }
 
-/* Was it decided on what may no longer be so? Then it is over, or waits. */
+/* Was it decided on stale state? Then end it, or let it wait. */
 static bool is_void(const struct actor_env *env, struct action *a)
 {
 	const char *stale = env->fleet->stale;
@@ -258,7 +258,7 @@ static void resume(const struct actor_env *env, struct action *a)
 
 	a->resumed = false;
 	if (a->kind == ACT_BREAKER_RESET)
-		return; /* goes on */
+		return; /* resumes */
 	if (!a->host->there || !node)
 		action_end(env, a, ACTION_DROPPED, 404, "the node is gone");
 	else if (a->kind == ACT_RETEST && node->record.ordered_us == 0)

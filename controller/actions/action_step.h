@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What takes an action from one phase to the next: its place in the ledger, the last look at who is
- * out of service, and the cluster. What the cluster answers is action.h.
+ * Takes an action from one phase to the next: its place in the ledger, the confirmation of who is
+ * out of service, and the effect on the cluster. Answers from the cluster are handled in action.h.
  */
 #pragma once
 
@@ -10,24 +10,24 @@
 struct action;
 struct actor_env;
 
-/* Go on with all that can. */
+/* Advance all actions that can go on. */
 void action_step_all(const struct actor_env *env);
 
-/* It is done: book it, without doing it again. */
+/* It is done: book it, without repeating the effect. */
 void action_step_done(const struct actor_env *env, struct action *a);
 
-/* It takes its time (ACTION_ANSWER_WAITS), and goes on until it says itself that it has failed. */
+/* It takes time (ACTION_ANSWER_WAITS): keep waiting until it reports failure itself. */
 void action_step_wait(const struct actor_env *env, struct action *a);
 
 /*
- * The last look went well, and what is known is true: what fits the budgets no more is dropped. The
- * last that was decided goes first, whichever question it waits for.
+ * The confirmation succeeded, so the state of the fleet is current: drop the actions that no longer
+ * fit the budgets, the most recently decided first, whichever question they wait for.
  */
 void action_step_drop_unfit(const struct actor_env *env);
 
 /*
- * What was under way when a controller ended. The node says whether it happened: done and not
- * recorded is recorded, and what the policy had only decided it decides again, or not. What a
- * person ordered goes on.
+ * Resume the actions that were in progress when a controller stopped. The node shows whether the
+ * effect took place: if so, that is recorded. What the policy had only decided is dropped and
+ * decided anew; orders by people go on.
  */
 void action_step_resume(const struct actor_env *env);

@@ -27,7 +27,7 @@
 
 struct actor {
 	struct actor_options options;
-	struct actor_env env; /* what all of these are to each other */
+	struct actor_env env; /* connects the members below */
 	struct actor_queue queue;
 	struct cluster_watcher watcher;
 	struct fleet fleet;
@@ -47,7 +47,7 @@ const struct actor_env *actor_env(const struct actor *actor)
 	return &actor->env;
 }
 
-/* --- what the cluster tells --- */
+/* --- cluster notifications --- */
 
 static bool on_node(struct actor *actor, struct actor_event *event)
 {
@@ -64,7 +64,7 @@ static bool on_node(struct actor *actor, struct actor_event *event)
 	out_of_band_look(env, view);
 	if (change.news)
 		env_news(env);
-	/* It refuses jobs, or takes them again, from now on: its agent need not ask first. */
+	/* Its admissions have changed: tell its agent, so that it need not ask first. */
 	if (change.was_ours != (view->c.mark != NULL))
 		env_orders_changed(env, view->name);
 	return false;
@@ -96,7 +96,7 @@ static bool on_gone(struct actor *actor, struct actor_event *event)
 	return false;
 }
 
-/* What the list did not name is gone. */
+/* Drop the hosts that the list did not name. */
 static void drop_unlisted(struct actor *actor)
 {
 	struct node_view *host;
@@ -105,7 +105,7 @@ static void drop_unlisted(struct actor *actor)
 		drop(actor, host);
 }
 
-/* Hosts that report and are no nodes of the cluster are nobody's to act on. */
+/* Hosts that report but are not nodes of the cluster are never acted on. */
 static void drop_strangers(const struct actor_env *env)
 {
 	size_t i;
@@ -135,7 +135,7 @@ static bool on_synced(struct actor *actor, struct actor_event *event UNUSED)
 	return false;
 }
 
-/* What was decided and is not sent yet is dropped, and decided again when they are known. */
+/* Drop decisions that were not sent yet; they are made again once the nodes are known. */
 static bool on_stale(struct actor *actor, struct actor_event *event)
 {
 	struct fleet *fleet = &actor->fleet;
@@ -152,7 +152,7 @@ static bool on_stale(struct actor *actor, struct actor_event *event)
 	return false;
 }
 
-/* --- what jobs say --- */
+/* --- blames by jobs --- */
 
 static bool on_blame(struct actor *actor, struct actor_event *event)
 {
@@ -162,7 +162,7 @@ static bool on_blame(struct actor *actor, struct actor_event *event)
 		return false;
 	fleet_set_blame(node, &event->blame);
 	env_news(&actor->env);
-	env_wake(&actor->env, 0); /* it is decided on though nobody reports */
+	env_wake(&actor->env, 0); /* decide although no report arrives */
 	return false;
 }
 
@@ -174,7 +174,7 @@ static bool on_blames_told(struct actor *actor, struct actor_event *event UNUSED
 	return false;
 }
 
-/* --- what the cluster answers --- */
+/* --- cluster answers --- */
 
 static bool on_applied(struct actor *actor, struct actor_event *event)
 {
@@ -227,7 +227,7 @@ void actor_fence(struct actor *actor)
 	actor->counts.fenced = true;
 }
 
-/* The first time that ours stands it is known what is under way, and what somebody did meanwhile. */
+/* Once our ledger stands for the first time: resume actions, and look for out-of-band changes. */
 static void begin_acting(struct actor *actor)
 {
 	if (actor->env.stage != STAGE_LEDGER)
@@ -255,7 +255,7 @@ static bool on_ledger_read(struct actor *actor, struct actor_event *event)
 		break;
 	default:
 		log_warning("the ledger: %s", err.msg);
-		actor->env.stage = STAGE_LISTING; /* the next tick asks again */
+		actor->env.stage = STAGE_LISTING; /* retried by the next tick */
 	}
 	return false;
 }
@@ -270,7 +270,7 @@ static void on_taken(struct actor *actor, uint64_t epoch)
 		actor->options.fenced(actor->options.context);
 }
 
-/* Somebody wrote it: another controller, or a person who mended it. */
+/* Somebody wrote the ledger: another controller, or a person who repaired it. */
 static bool on_ledger_reread(struct actor *actor, struct actor_event *event)
 {
 	const struct actor_env *env = &actor->env;
@@ -279,7 +279,7 @@ static bool on_ledger_reread(struct actor *actor, struct actor_event *event)
 
 	if (env->stage == STAGE_LEDGER) {
 		reservation_write_ended(env->places);
-		return on_ledger_read(actor, event); /* whoever takes it over last has it */
+		return on_ledger_read(actor, event); /* whoever takes over last owns it */
 	}
 	switch (reservation_reread(env->places, &event->answer, &event->ledger, env_mono_us(env),
 				   &news, &err)) {
@@ -298,7 +298,7 @@ static bool on_ledger_reread(struct actor *actor, struct actor_event *event)
 	return false;
 }
 
-/* True: places stand by now, and actions may have waited for that. */
+/* Returns true if places stand now, so that actions waiting for them can go on. */
 static bool on_ledger_written(struct actor *actor, struct actor_event *event)
 {
 	const struct actor_env *env = &actor->env;
@@ -317,9 +317,9 @@ static bool on_ledger_written(struct actor *actor, struct actor_event *event)
 	}
 }
 
-/* --- what the controller tells --- */
+/* --- controller events --- */
 
-/* Whoever asked is told, once all of it is durable. */
+/* Answer whoever asked, now that everything is durable. */
 static void leave_ended(const struct actor_env *env)
 {
 	struct action *a, *next;
@@ -331,7 +331,7 @@ static void leave_ended(const struct actor_env *env)
 		if (a->phase != PHASE_END || a->out)
 			continue;
 		host = action_leave(env, a);
-		/* What somebody did to the node meanwhile was not looked at. */
+		/* Out-of-band changes were not checked while it was in progress. */
 		if (host)
 			out_of_band_look(env, host);
 	}
@@ -366,7 +366,7 @@ static bool on_tick(struct actor *actor, struct actor_event *event UNUSED)
 
 /* --- one step --- */
 
-/* Each takes what the event brings. True: actions may have waited for it. */
+/* Event handlers. They return true if actions may have waited for the event. */
 static bool (*const handlers[ACTOR_EVENTS_])(struct actor *actor, struct actor_event *event) = {
 	[ACTOR_NODE] = on_node,
 	[ACTOR_GONE] = on_gone,
@@ -386,8 +386,8 @@ static bool (*const handlers[ACTOR_EVENTS_])(struct actor *actor, struct actor_e
 };
 
 /*
- * Actions go on before anything is decided: an order of a person that needs nothing outside, as a
- * silence, counts in the decisions of the same step.
+ * Advance actions before deciding: an order by a person without an external effect, such as a
+ * silence, must count in the decisions of the same step.
  */
 static void step(void *context, struct actor_event *event)
 {
@@ -463,7 +463,7 @@ static void forget(struct actor *actor)
 	actor_queue_restart(&actor->queue);
 }
 
-/* From what the store and the cluster have: after a start, and after a failure. */
+/* Start from what the store and the cluster have, after a start or a failure. */
 static int begin(struct actor *actor, struct err *err)
 {
 	struct cluster *cluster = actor->options.cluster;
@@ -545,7 +545,7 @@ void actor_close(struct actor *actor)
 	free(actor);
 }
 
-/* --- what jobs say --- */
+/* --- blames by jobs --- */
 
 void actor_blame(struct actor *actor, const char *node, const struct blame *blame)
 {
@@ -607,7 +607,7 @@ int actor_paired(struct actor *actor, const struct actor_paired *paired, struct 
 	return paired_note(&actor->env, paired, err);
 }
 
-/* --- what is known --- */
+/* --- queries --- */
 
 bool actor_knows(const struct actor *actor)
 {
@@ -625,9 +625,9 @@ const char *actor_in_use(const struct actor *actor, const char *node)
 	if (actor->env.stage == STAGE_FENCED)
 		return "another controller has taken over";
 	if (actor->fleet.stale)
-		return actor->fleet.stale; /* a job may run on it by now */
+		return actor->fleet.stale; /* a job may have started there */
 	if (!n)
-		return NULL; /* it reports, and is no node of the cluster: nothing is known of it */
+		return NULL; /* it reports, but is not a node of the cluster: nothing is known */
 	if (n->hands_off)
 		return n->hands_off;
 	if (n->n_jobs > 0)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files below actor.c work on: where to write, whom to ask, what is known. It is wiring:
- * each struct that it points to is written by the functions of its own header alone.
+ * What the files below actor.c work on: the store, the cluster, the known state. It only wires
+ * things up: each struct it points to is written only by the functions of its own header.
  *
- *	actor -> reports, decider -> action_step -> effect -> node_life -> {node_views, node_record}
- *	         (fleet -> decisions)  (phases)      (cluster)                   (leaves)
+ *   actor -> reports, decider -> action_step -> effect -> node_life -> {node_views, node_record}
+ *            (fleet -> decisions)  (phases)      (cluster)                   (leaves)
  *
- * Calls go down this list only. What comes back up comes as an event (actor_queue.h) or as what a
- * function returns.
+ * Calls only go down this list. Results come back up as events (actor_queue.h) or return values.
  */
 #pragma once
 
@@ -26,7 +25,7 @@ struct reservation;
 
 enum actor_stage {
 	STAGE_LISTING, /* the nodes are not known yet */
-	STAGE_LEDGER,  /* they are; the ledger is being taken over */
+	STAGE_LEDGER,  /* nodes are known; taking over the ledger */
 	STAGE_ACTING,
 	STAGE_FENCED, /* another controller has taken over: nothing is touched any more */
 };
@@ -37,14 +36,14 @@ struct actor_env {
 	struct cluster *cluster;
 	struct fleet *fleet;
 	struct node_views *views;     /* nodes as the cluster has them */
-	struct node_records *records; /* what survives a restart of each */
-	struct reservation *places;   /* the ledger, here and in the cluster */
-	struct actions *actions;      /* those under way */
-	struct actor_queue *queue;    /* answers come back through it */
-	struct actor_counts *counts;  /* whoever does what is counted adds to it */
+	struct node_records *records; /* per host: what survives a restart */
+	struct reservation *places;   /* the ledger, here and at the cluster */
+	struct actions *actions;      /* in progress */
+	struct actor_queue *queue;    /* answers arrive here */
+	struct actor_counts *counts;  /* each file increments its own counters */
 	bool *news;		      /* env_news() */
 	enum actor_stage stage;
-	bool blames_told; /* what jobs say of hosts is known: actor_blames_told() */
+	bool blames_told; /* what jobs blame hosts for is known: actor_blames_told() */
 };
 
 static inline uint64_t env_real_us(const struct actor_env *env)
@@ -57,19 +56,19 @@ static inline uint64_t env_mono_us(const struct actor_env *env)
 	return env->options->mono_us(env->options->context);
 }
 
-/* With the effective mode; borrowed until the loop goes on. */
+/* With the effective mode. Borrowed until control returns to the loop. */
 static inline const struct policy *env_policy(const struct actor_env *env)
 {
 	return env->options->policy(env->options->context);
 }
 
-/* Something was put into the store, and waits for the next commit. */
+/* Something was written to the store and waits for the next commit. */
 static inline void env_commit_wanted(const struct actor_env *env)
 {
 	env->options->commit_wanted(env->options->context);
 }
 
-/* Nothing was put into the store; a step is wanted in so long. */
+/* Nothing was written to the store; run a step after `after_us`. */
 static inline void env_wake(const struct actor_env *env, uint64_t after_us)
 {
 	if (env->options->wake)
@@ -82,7 +81,7 @@ static inline void env_orders_changed(const struct actor_env *env, const char *n
 	env->options->orders_changed(env->options->context, node);
 }
 
-/* Something is known that was not when it was last decided: decide again soon. */
+/* Something new is known since the last decision: decide again soon. */
 static inline void env_news(const struct actor_env *env)
 {
 	*env->news = true;

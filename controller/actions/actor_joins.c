@@ -20,7 +20,7 @@ void actor_joined(struct actor *actor, const struct actor_joined *joined)
 	struct fleet_node *node = fleet_find(actor_env(actor)->fleet, joined->node);
 
 	if (node)
-		node->unverified = true; /* whatever spoke under the name before */
+		node->unverified = true; /* regardless of what used this name before */
 	record(actor, ACT_JOIN, joined, "unverified");
 }
 

@@ -69,7 +69,7 @@ static void event_free(struct actor_event *e)
 	free(e);
 }
 
-/* The first is the one that is being handled: it leaves when that is over. */
+/* The first event is the one being handled; it is removed afterwards. */
 static void handle_all(struct actor_queue *q)
 {
 	while (q->first) {
@@ -94,13 +94,13 @@ void actor_queue_put(struct actor_queue *q, const struct actor_event *event)
 	handle_all(q);
 }
 
-/* --- questions --- */
+/* --- requests --- */
 
 struct question {
 	struct actor_queue *queue;
 	unsigned starts;
 	enum actor_event_kind kind;
-	struct actor_about about; /* its node is ours */
+	struct actor_about about; /* we own its node */
 };
 
 static void on_answer(void *context, const struct cluster_answer *answer)

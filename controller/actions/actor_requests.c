@@ -23,12 +23,12 @@ struct asking {
 	const struct actor_env *env;
 	enum action_kind kind;
 	const struct actor_request *ask;
-	struct node_view *host; /* the cluster has it */
+	struct node_view *host; /* known to the cluster */
 	struct fleet_node *node;
 	struct actor_reply said;
 	struct refusal refusal;
-	json_t *before; /* the action of a request that comes again; or NULL */
-	char *words;	/* of `said`, where they were put together; or NULL */
+	json_t *before; /* the action of a repeated request; or NULL */
+	char *words;	/* storage for words in `said`; or NULL */
 };
 
 static void asking_release(struct asking *a)
@@ -37,7 +37,7 @@ static void asking_release(struct asking *a)
 	free(a->words);
 }
 
-/* False, with what is to be said. */
+/* Set the refusal. Returns false. */
 static bool refuse(struct asking *a, unsigned status, const char *rule, const char *words,
 		   const char *allows)
 {
@@ -75,7 +75,7 @@ static bool may_uncordon(struct asking *a)
 	return refuse(a, 409, "already", "already in service", NULL);
 }
 
-/* Is anything but good known of it, so that there is something to forget? */
+/* Is there anything to forget: a finding, or a verdict other than pass? */
 static bool is_doubted(const struct asking *a)
 {
 	CLEANUP(json_freep) json_t *known = NULL;
@@ -113,7 +113,7 @@ static bool (*const may[ACT_KINDS_])(struct asking *a) = {
 	[ACT_SILENCE] = may_always,	[ACT_BREAKER_RESET] = may_always,
 };
 
-/* Who brought it into the state that it is in, as far as that is kept. New memory. */
+/* Returns who brought it into its current state, if recorded. New memory. */
 static char *who_changed(const struct asking *a)
 {
 	const struct life *life = &a->node->record.life;
@@ -190,7 +190,7 @@ static bool check(struct asking *a)
 	return check_node(a) && may[a->kind](a);
 }
 
-/* A person's uncordon is an order that holds for some time. */
+/* An uncordon by a person keeps the host in service for some time. */
 static uint64_t until_of(const struct asking *a)
 {
 	const struct policy *policy = env_policy(a->env);
@@ -201,7 +201,7 @@ static uint64_t until_of(const struct asking *a)
 	return a->ask->until_us;
 }
 
-/* What is answered when nothing is to be done. */
+/* Answer a dry run. */
 static void rehearse(const struct asking *a, actor_reply_fn *reply, void *context)
 {
 	static const char *const words[ACT_KINDS_] = {
@@ -234,7 +234,7 @@ static void record_refusal(const struct asking *a, const struct action_start *st
 	(void)action_record(a->env, a->kind, ACTION_REFUSED, start, a->said.words);
 }
 
-/* What came of it the first time; nothing is done again. */
+/* Answer with the outcome of the first request. */
 static void say_again(struct asking *a)
 {
 	const char *state = json_string_value(json_object_get(a->before, "state"));
@@ -255,7 +255,7 @@ static void say_again(struct asking *a)
 	a->said.action = number ? strtoll(number, NULL, 10) : 0;
 }
 
-/* Did this request come before, or cannot that be told? Then what is to be said. */
+/* Is the request a repetition, or can that not be determined? Then the answer is set. */
 static bool came_before(struct asking *a)
 {
 	const char *node = a->ask->node ? a->ask->node : "";
@@ -291,7 +291,7 @@ void actor_ask(struct actor *actor, enum action_kind kind, const struct actor_re
 		reply(context, &a.said);
 		return;
 	}
-	node_views_follow_policy(a.env); /* the budgets it is checked against */
+	node_views_follow_policy(a.env); /* for the budgets it is checked against */
 	if (!check(&a)) {
 		start.rule = a.said.rule;
 		if (!request->dry_run)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders of people: what refuses them, and how they begin. */
+/* Orders by people: the checks that may refuse them, and how they begin. */
 #pragma once
 
 #include <stdint.h>
@@ -11,28 +11,27 @@
 /* All borrowed. */
 struct actor_request {
 	const char *node;
-	const char *who;    /* "operator NAME" or what the identity says */
+	const char *who;    /* "operator NAME", or as given by the identity */
 	const char *reason; /* never empty */
-	bool break_glass;   /* a cordon beyond the budgets and the breaker: recorded as such */
-	uint64_t until_us;  /* of override and silence: real time; 0 takes it back */
-	bool dry_run;	    /* say what would be answered: nothing is done or recorded */
+	bool break_glass;   /* a cordon regardless of budgets and breaker; recorded as such */
+	uint64_t until_us;  /* of override and silence: real time; 0 revokes it */
+	bool dry_run;	    /* only return the answer; nothing is done or recorded */
 	/*
-	 * What tells this request from others of the host: one that comes again is answered as its
-	 * action stands, and nothing more is done. NULL: it has none.
+	 * Idempotency key among requests for the host: a repeated request is answered with the
+	 * state of its action, and nothing else is done. NULL: none.
 	 */
 	const char *key;
-	/* Only if the host's life is still what it came to be then, to the millisecond. */
+	/* Only if the host has been in its state since `since_us`, compared in milliseconds. */
 	bool if_since;
-	uint64_t since_us; /* 0: it has no such time */
+	uint64_t since_us; /* 0: no such time */
 };
 
 /*
- * Ask for it: ACT_CORDON, ACT_UNCORDON, ACT_REPAIR_DONE, ACT_OVERRIDE, ACT_SILENCE,
- * ACT_BREAKER_RESET (no node). `reply` is called once, maybe before this returns; not after
- * actor_leave().
+ * Request ACT_CORDON, ACT_UNCORDON, ACT_REPAIR_DONE, ACT_OVERRIDE, ACT_SILENCE or ACT_BREAKER_RESET
+ * (no node). `reply` is called once, possibly before this returns, but not after actor_leave().
  */
 void actor_ask(struct actor *actor, enum action_kind kind, const struct actor_request *request,
 	       actor_reply_fn *reply, void *context);
 
-/* Who asked with this context is gone: it is done all the same, and nobody told. */
+/* Whoever asked with this context is gone: the order is carried out, but nobody is answered. */
 void actor_leave(struct actor *actor, const void *context);

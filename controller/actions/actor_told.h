@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of the actor operators are told of (controller/alerts). All of it once actor_knows(). */
+/*
+ * The actor's state that operators get alerts about (controller/alerts). Valid once actor_knows().
+ */
 #pragma once
 
 #include <stdint.h>
@@ -9,17 +11,17 @@
 struct actor;
 struct breaker;
 
-/* A host that is out of service because of us. All borrowed. */
+/* A host that we took out of service. All borrowed. */
 struct actor_told_cordon {
 	const char *node;
-	const char *by, *reason; /* as the node's mark has them, or NULL */
+	const char *by, *reason; /* from the node's mark, or NULL */
 	uint64_t at_us;
-	bool sticky; /* only a person gives it back */
+	bool sticky; /* only a person can return it to service */
 };
 
 void actor_told_cordons(const struct actor *actor,
 			void (*each)(void *context, const struct actor_told_cordon *cordon),
 			void *context);
 
-/* Borrowed until the loop goes on. */
+/* Borrowed until control returns to the loop. */
 const struct breaker *actor_told_breaker(const struct actor *actor);

@@ -20,7 +20,7 @@
 
 enum { EVIDENCE_ROWS = 200 }; /* actions and transitions of a bundle, newest first */
 
-/* Why its start-up taint is on it still; NULL: it has none. */
+/* Why it still has its start-up taint; NULL: it has none. */
 static const char *unverified_of(const struct node_view *host)
 {
 	if (!host->c.unverified)

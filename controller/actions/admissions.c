@@ -38,7 +38,7 @@ void admissions_release(struct admissions *all, struct node_views *views)
 
 /* --- incidents --- */
 
-/* One for all hosts; NULL: what it was about is over. */
+/* Open or update the one incident for all hosts; `sentence` NULL: close it. */
 static void put_incident(const struct actor_env *env, const char *name, const char *subject,
 			 const char *sentence)
 {
@@ -60,9 +60,10 @@ static void put_incident(const struct actor_env *env, const char *name, const ch
 	env_commit_wanted(env);
 }
 
-/* --- what hosts refuse by themselves --- */
+/* --- admissions refused by hosts --- */
 
-/* Why jobs are let in, when each of its fatal signatures is over the budget; new memory, or NULL. */
+/* Returns why it must let jobs in (all its fatal signatures exceed the budget), new memory, or
+ * NULL. */
 static char *let_in(struct admissions *all, const struct actor_env *env,
 		    const struct fleet_node *node)
 {
@@ -86,7 +87,7 @@ static char *let_in(struct admissions *all, const struct actor_env *env,
 	return sentence;
 }
 
-/* True: its answer has changed. */
+/* Returns true if the answer to the host's admissions has changed. */
 static bool set_let_in(struct admission *host, char *why)
 {
 	const bool changed = !host->let_in != !why;
@@ -96,11 +97,11 @@ static bool set_let_in(struct admission *host, char *why)
 	return changed;
 }
 
-/* One incident for all of them. */
+/* One incident covers all of them. */
 static void deny_alarm(struct admissions *all, const struct actor_env *env, bool before,
 		       const char *sentence)
 {
-	/* At the start the store may still have one of before it. */
+	/* After a start the store may still have one from before. */
 	if (all->deny_told && before == (sentence != NULL))
 		return;
 	all->deny_told = true;
@@ -120,7 +121,7 @@ void admissions_deny(struct admissions *all, const struct actor_env *env)
 		const struct fleet_node *node = env->fleet->nodes[i];
 		struct node_view *host =
 			node->findings || some ? node_views_find(env->views, node->name) : NULL;
-		/* One that is out of service refuses nobody anything more. */
+		/* A host out of service does not count as refusing jobs. */
 		char *why = host && !node->out ? let_in(all, env, node) : NULL;
 
 		if (!host)
@@ -138,7 +139,7 @@ void admissions_deny(struct admissions *all, const struct actor_env *env)
 
 /* --- start-up taints --- */
 
-/* Its last test, read again when a report has come. */
+/* Its last test, read again after each report. */
 static const struct store_tested *tested_of(struct admission *host, const struct actor_env *env,
 					    const struct fleet_node *node)
 {
@@ -185,7 +186,7 @@ static struct action_start start_of(const char *node, const struct startup_decis
 	};
 }
 
-/* Is it the same as was told the last time? */
+/* Is it the decision recorded last? */
 static bool is_told(struct admission *host, const struct startup_decision *d)
 {
 	if (streq(host->stays, d->sentence))
@@ -244,7 +245,7 @@ static void look(struct admissions *all, const struct actor_env *env, struct nod
 		forget_startup(&view->admission);
 		return;
 	}
-	/* What is out of service because of us has a way back of its own, and is counted there. */
+	/* A host that we took out of service has its own way back and is counted there. */
 	if (!view->c.managed || view->c.hands_off || view->c.outside ||
 	    life_holds(node->record.life.state) || actions_of(view))
 		return;
@@ -271,7 +272,7 @@ static bool is_on(const struct actor_env *env)
 	       policy->mode != MODE_OBSERVE && !env->fleet->stale && env->stage == STAGE_ACTING;
 }
 
-/* For as long as the budget remembers. */
+/* The incident stays open for as long as the budget remembers. */
 static void startup_alarm(struct admissions *all, const struct actor_env *env)
 {
 	static const char sentence[] =
@@ -282,7 +283,7 @@ static void startup_alarm(struct admissions *all, const struct actor_env *env)
 
 	if (all->startup_told && some == all->startup_alarm)
 		return;
-	/* At the start the store may still have one of before it. */
+	/* After a start the store may still have one from before. */
 	all->startup_told = true;
 	all->startup_alarm = some;
 	if (some)

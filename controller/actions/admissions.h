@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What keeps jobs off hosts without a cordon.
+ * Keeping jobs off hosts without a cordon.
  *
- * What hosts refuse jobs for by themselves counts too. A host that saw a fatal signature answers
- * "bad" to every admission, in every mode and whatever the controller thinks. When one signature
- * does that on more hosts than budget.deny allows, what they share is wrong (a table, a driver, a
- * switch): the others are told to let jobs in as degraded, and people are told which signature it
- * is.
+ * Hosts also refuse jobs on their own: a host that saw a fatal signature answers "bad" to every
+ * admission, in every mode and regardless of the controller. If one signature does so on more hosts
+ * than budget.deny allows, the cause is something they share (a table, a driver, a switch): the
+ * other hosts are told to admit jobs as degraded, and operators are told which signature it is.
  *
- * Start-up taints: a host that has joined takes no jobs until it was tested. What is decided about
- * each is lib/policy/startup.h; here is what is known of it, and what is recorded: one action when
- * the taint goes, one for each reason why it stays.
+ * Start-up taints: a host that has joined takes no jobs until it was tested. lib/policy/startup.h
+ * decides on each; here is the state, and the records: one action when the taint is removed, and
+ * one for each reason why it stays.
  */
 #pragma once
 
@@ -24,31 +23,33 @@ struct actor_env;
 struct node_view;
 struct node_views;
 
-/* What is known of one host: a part of its struct node_view. */
+/* State of one host: part of its struct node_view. */
 struct admission {
-	char *let_in; /* why it admits jobs all the same, or NULL */
-	/* Of one with the start-up taint: */
+	char *let_in; /* why it admits jobs nevertheless, or NULL */
+	/* For a host with the start-up taint: */
 	bool read;
-	uint64_t read_us; /* the report that it goes by, as fleet_node.reported_us */
+	uint64_t read_us; /* the report this is based on, as fleet_node.reported_us */
 	struct store_tested tested;
-	char *stays; /* why it stays, as it was recorded; or NULL */
+	char *stays; /* why the taint stays, as last recorded; or NULL */
 };
 
-/* Zero it before its first use. */
+/* Zero it before first use. */
 struct admissions {
 	struct denials denials;
-	bool deny_told;			  /* the incident of budget.deny is as it should be */
-	bool startup_told, startup_alarm; /* likewise that of start-up taints; it stands */
-	uint64_t startup_open_us; /* monotonic: one was lifted without a pass, the last time; 0: none */
+	bool deny_told;			  /* the incident of budget.deny is up to date */
+	bool startup_told, startup_alarm; /* the same for start-up taints; its incident is open */
+	uint64_t startup_open_us; /* monotonic: last time a taint was lifted without a pass; 0: never */
 };
 
-/* Forget the hosts; what stands as an incident is remembered. */
+/* Forget the hosts, but remember which incidents are open. */
 void admissions_release(struct admissions *all, struct node_views *views);
 void admissions_drop(struct node_view *host);
 
-/* Who is to let jobs in although it refuses them: counted anew. Only with what is decided. */
+/*
+ * Recompute which hosts must admit jobs although they refuse them. Called only with the decisions.
+ */
 void admissions_deny(struct admissions *all, const struct actor_env *env);
 
-/* All start-up taints; that of one whose report is durable. */
+/* Decide on all start-up taints; or on that of one host whose report is durable. */
 void admissions_startup(struct admissions *all, const struct actor_env *env);
 void admissions_reported(struct admissions *all, const struct actor_env *env, const char *node);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Burns that people have ordered (docs/burn.md): which host may begin when. A host at full power
- * takes several kilowatts at once, so of one domain (a rack, by the policy's budget.domain.label)
- * at most BURN_RACK_MAX burn at a time, begun BURN_APART_US apart, in the order in which they were
- * asked for; hosts of no known domain count as one. Pure: the time, monotonic, is a parameter.
+ * Queue of burns ordered by people (docs/burn.md): which host may begin when. A host at full power
+ * draws several kilowatts at once, so in one domain (a rack, by the policy's budget.domain.label)
+ * at most BURN_RACK_MAX hosts burn at a time, started BURN_APART_US apart, in the order of the
+ * requests. Hosts without a known domain share one. Pure: the monotonic time is a parameter.
  */
 #pragma once
 
@@ -22,43 +22,48 @@ enum {
 };
 
 #define BURN_APART_US (10 * USEC_PER_SEC)
-/* An order is over so late, answered or not: a burn of 6 minutes, and what a host waits for before. */
+/* An order ends after this time, answered or not: a burn of 6 minutes plus the host's waits before
+ * it. */
 #define BURN_ORDER_US (15 * USEC_PER_MIN)
-/* Who cannot begin for so long, as it is not there or its rack is full, is forgotten. */
+/* A request that could not begin for this long, since the host is away or its rack is full, is
+ * dropped. */
 #define BURN_WAIT_US (12 * USEC_PER_HOUR)
 
 struct burn_ask {
 	char *node, *domain;
-	char id[BURN_ID_SIZE];	     /* of the order; "" before */
-	uint64_t asked_us, begun_us; /* begun 0: it waits */
+	char id[BURN_ID_SIZE];	     /* of the order; "" until it begins */
+	uint64_t asked_us, begun_us; /* begun_us 0: waiting */
 };
 
-/* Zero it before its first use. */
+/* Zero it before first use. */
 struct burn_queue {
-	struct burn_ask *asks; /* in the order in which they were asked for */
+	struct burn_ask *asks; /* in the order of the requests */
 	size_t n;
 };
 
 void burn_queue_release(struct burn_queue *q);
 
-/* -EALREADY: it waits or burns; -EDQUOT: too many do. With a sentence. `domain` "": not known. */
+/* Returns -EALREADY if the host waits or burns, -EDQUOT if the queue is full, with a sentence in
+ * `err`. `domain` "": unknown. */
 int burn_queue_add(struct burn_queue *q, const char *node, const char *domain, uint64_t now_us,
 		   struct err *err);
 
 /* May the host begin now? */
 bool burn_queue_may(const struct burn_queue *q, const char *node, uint64_t now_us);
 
-/* It begins, by the order of that id. It must be one that may. */
+/* The host begins, with this order id. burn_queue_may() must hold. */
 void burn_queue_begin(struct burn_queue *q, const char *node, const char *id, uint64_t now_us);
 
-/* It was answered. False: it is no order of a burn. */
+/* The order was answered. Returns false if it is not the order of a burn. */
 bool burn_queue_answered(struct burn_queue *q, const char *node, const char *id);
 
-/* The host is not asked any more. */
+/* Remove the host's request. */
 void burn_queue_drop(struct burn_queue *q, const char *node);
 
-/* What is over unanswered, or has waited for too long, goes; how many did. */
+/*
+ * Remove orders past their time and requests that waited too long. Returns how many were removed.
+ */
 size_t burn_queue_expire(struct burn_queue *q, uint64_t now_us);
 
-/* How many of its domain are before it, waiting or burning; 0 too when it is not there. */
+/* Returns how many of its domain are ahead of it, waiting or burning; 0 if it is not queued. */
 size_t burn_queue_before(const struct burn_queue *q, const char *node);

@@ -22,7 +22,7 @@ static const struct fleet_node *node_of(const struct service *s, const char *nod
 	return s->act ? fleet_find(actor_fleet(s->act), node) : NULL;
 }
 
-/* Kept free by us or by somebody else, now and not only soon. */
+/* Is it kept out of service now, by us or somebody else, rather than about to be? */
 static bool is_out(const struct fleet_node *n)
 {
 	return n->out & (OUT_OURS | OUT_OTHERS | OUT_HOLD) && !(n->out & OUT_COMING);
@@ -119,8 +119,8 @@ static void tick(struct service *s)
 
 	if (burn_queue_expire(s->burns, now_us) > 0)
 		log_warning("burns that were ordered gave no result in time");
-	/* One a second is enough: none begin closer together in a rack, and waking may change the
-	 * queue. */
+	/* One a second is enough: hosts of a rack begin no closer together, and waking may change
+	 * the queue. */
 	for (i = 0; i < s->burns->n && !next; i++) {
 		if (burn_queue_may(s->burns, s->burns->asks[i].node, now_us))
 			next = xstrdup(s->burns->asks[i].node);

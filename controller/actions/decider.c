@@ -18,24 +18,24 @@
 #include "lib/json/json.h"
 #include "lib/judge/verdict.h"
 
-/* After a change at once, but not more often than this; without one, so often. */
+/* Shortest interval between decisions, after a change; and the interval without changes. */
 #define DECIDE_LEAST_US (50 * USEC_PER_MSEC)
 #define DECIDE_EVERY_US (10 * USEC_PER_SEC)
-/* What costs a look at every host. */
+/* Interval of checks that visit every host. */
 #define SHARED_EVERY_US USEC_PER_SEC
 
-/* What is decided again after so long without it is told again: it is something new. */
+/* A refusal that recurs after this long counts as new and is recorded again. */
 #define TOLD_AGAIN_US (10 * USEC_PER_MIN)
-/* What refuses for a moment only, while a watch that was cut is mended, is not told. */
+/* Brief refusals, as while a broken watch is reconnected, are not recorded. */
 #define STALE_TOLD_US USEC_PER_MIN
-/* What an earlier process told of many hosts, and this one has not found since for so long, is
- * over: by then every host that is connected has run its passive profile several times. */
+/* An incident on many hosts from an earlier process that was not found again for this long is
+ * closed: by then every connected host has run its passive profile several times. */
 #define LEFT_OPEN_US (30 * USEC_PER_MIN)
 
-/* The check of what many hosts share. */
+/* Check name of incidents for findings that many hosts share. */
 static const char SHARED[] = "shared";
 
-/* --- decisions --- */
+/* --- deciding --- */
 
 static const int kinds[DECIDE_ACTIONS] = {
 	[DECIDE_NOTHING] = ACT_KINDS_,	    [DECIDE_ALERT] = ACT_KINDS_,
@@ -65,7 +65,7 @@ static struct action_start start_of(const struct decision *one)
 	};
 }
 
-/* Has it stood since the last decisions, so that it was told? */
+/* Has this refusal persisted since the last decisions, so that it is recorded already? */
 static bool stood(const struct actor_env *env, uint64_t *stands_us)
 {
 	const uint64_t now_us = env_mono_us(env), before_us = *stands_us;
@@ -74,7 +74,7 @@ static bool stood(const struct actor_env *env, uint64_t *stands_us)
 	return before_us > 0 && now_us - before_us < TOLD_AGAIN_US;
 }
 
-/* Once for as long as the same refuses decisions of this kind. */
+/* Was it recorded already? Once while decisions of this kind are refused for one reason. */
 static bool is_told(const struct decider *d, const struct actor_env *env, struct node_view *host,
 		    const struct decision *one)
 {
@@ -133,7 +133,7 @@ static bool may_begin(const struct node_view *host, const struct decision *one)
 	}
 }
 
-/* A test is booked when it is ordered, and a drain when it begins: the next decision knows of it. */
+/* Tests are booked when ordered, drains when they begin, so that the next decision sees them. */
 static bool book(const struct actor_env *env, struct node_view *host, const struct decision *one)
 {
 	struct life_change change;
@@ -145,12 +145,14 @@ static bool book(const struct actor_env *env, struct node_view *host, const stru
 	}
 	if (change.event >= 0)
 		node_life_note_change(env, one->node->name, &change);
-	/* Whoever is evicted finds at the node why; and who waits for its job is decided on soon. */
+	/*
+	 * The node shows evicted jobs the reason; those waiting for their job are decided on soon.
+	 */
 	if (change.event == EVENT_DRAIN_BEGUN) {
 		node_views_publish(env, host);
 		env_news(env);
 	}
-	return true; /* its record is kept with all others when this is decided */
+	return true; /* saved with all other records at the end of the decision */
 }
 
 static void carry_out(const struct actor_env *env, struct node_view *host,
@@ -175,14 +177,14 @@ static void carry_out(const struct actor_env *env, struct node_view *host,
 		one->node->record.born_us = 0;
 }
 
-/* There is something to decide at `mono_us`, whatever happens until then. */
+/* Decide again at `mono_us` at the latest. */
 static void decide_again(struct decider *d, uint64_t mono_us)
 {
 	if (d->again_us == 0 || mono_us < d->again_us)
 		d->again_us = mono_us;
 }
 
-/* Somebody else changes it again and again: it is left alone for a while. */
+/* Others keep changing it: leave it alone for a while. */
 static bool is_postponed(struct decider *d, const struct actor_env *env,
 			 const struct node_view *host)
 {
@@ -200,7 +202,7 @@ static void obey(struct decider *d, const struct actor_env *env, struct node_vie
 	if (actions_of(host) || kinds[one->action] == ACT_KINDS_ || is_postponed(d, env, host))
 		return;
 	if (mode != MODE_OBSERVE && !node_views_jobs_known(env, host, one)) {
-		/* With the next step that comes, soon enough for its deadline. */
+		/* In the next step, which is soon enough for its deadline. */
 		decide_again(d, env_mono_us(env));
 		return;
 	}
@@ -214,7 +216,7 @@ static void obey(struct decider *d, const struct actor_env *env, struct node_vie
 		record_dry_run(env, host, one);
 }
 
-/* --- what is no host's --- */
+/* --- findings about many hosts --- */
 
 static void tell_opened(const struct actor_env *env)
 {
@@ -229,7 +231,7 @@ static void tell_opened(const struct actor_env *env)
 	reservation_changed(env->places);
 }
 
-/* Half of a SKU's hosts cannot all be sick: its file asks too much. */
+/* Half of a SKU's hosts cannot all be bad: its file demands too much. */
 static void judge_file(const struct actor_env *env)
 {
 	struct breaker *b = &env->places->ledger.breaker;
@@ -245,7 +247,7 @@ static void judge_file(const struct actor_env *env)
 		tell_opened(env);
 }
 
-/* Does an incident of the SKU say so already? The key is "SKU CHECK". */
+/* Does an incident of the SKU already cover it? The key is "SKU CHECK". */
 static bool told_of_sku(const struct actor_env *env, const struct notice *notice)
 {
 	const char *check = strrchr(notice->key, ' ');
@@ -286,7 +288,7 @@ static bool notice_stands(void *context, const char *node)
 	return false;
 }
 
-/* Notices are not kept: what ended while no controller ran has nobody else who closes it. */
+/* Notices are not stored, so an incident that ended while no controller ran must be closed here. */
 static void close_left(struct decider *d, const struct actor_env *env, uint64_t now_us)
 {
 	struct err err = ERR_INIT;
@@ -305,7 +307,7 @@ static void close_left(struct decider *d, const struct actor_env *env, uint64_t 
 		env_commit_wanted(env);
 }
 
-/* A domain that shares a finding is one incident of its own, under "domain:NAME". */
+/* A finding shared by a domain is an incident of its own, under "domain:NAME". */
 static void tell_notice(const struct actor_env *env, const struct notice *notice)
 {
 	CLEANUP(freep) char *name = incident_of(notice);
@@ -330,11 +332,11 @@ static void tell_notice(const struct actor_env *env, const struct notice *notice
 	env_commit_wanted(env);
 }
 
-/* --- all of it --- */
+/* --- the whole step --- */
 
 /*
- * What is out and what was cordoned, not what the decisions would take: in the modes observe and
- * dry-run nothing of that comes about.
+ * Counts what is out and what was cordoned, not what the decisions would do: in the modes observe
+ * and dry-run none of that happens.
  */
 void decider_count_budgets(const struct actor_env *env, struct actor_counts *ret)
 {
@@ -384,7 +386,7 @@ static bool is_due(const struct decider *d, const struct actor_env *env, uint64_
 	       (d->shared_due && now_us - d->shared_us >= SHARED_EVERY_US);
 }
 
-/* What is found meanwhile is decided when the switch is taken back. */
+/* Is the kill switch set? Findings made meanwhile are decided once it is released. */
 static bool is_stopped(struct decider *d, const struct actor_env *env)
 {
 	const char *words = cluster_stopped(env->cluster);
@@ -397,7 +399,7 @@ static bool is_stopped(struct decider *d, const struct actor_env *env)
 	return words != NULL;
 }
 
-/* What costs a look at every host, not with every decision. */
+/* Run the checks that visit every host, but not with every decision. */
 static void look_at_all(struct decider *d, const struct actor_env *env, uint64_t now_us)
 {
 	d->shared_due = now_us - d->shared_us < SHARED_EVERY_US;
@@ -441,7 +443,9 @@ void decider_run(struct decider *d, const struct actor_env *env)
 	if (env->stage != STAGE_ACTING || is_stopped(d, env))
 		return;
 	if (!is_due(d, env, now_us)) {
-		/* What came too soon after the last decisions waits for no tick. */
+		/*
+		 * Too soon after the last decision: wake up in time rather than with the next tick.
+		 */
 		if (news)
 			env_wake(env, d->decided_us + DECIDE_LEAST_US - now_us);
 		return;
@@ -463,5 +467,5 @@ void decider_release(struct decider *d, const struct actor_env *env)
 	outcome_release(&d->outcome);
 	d->outcome = (struct outcome){ 0 };
 	d->again_us = 0;
-	d->left_us = 0; /* the notices go with the fleet */
+	d->left_us = 0; /* the notices belong to the fleet */
 }

@@ -15,7 +15,7 @@
 #include "lib/policy/decide.h"
 
 #define ROUND_LEAST_US USEC_PER_SEC	/* between two rounds */
-#define PROGRESS_US (10 * USEC_PER_SEC) /* the row says how far it is, not more often */
+#define PROGRESS_US (10 * USEC_PER_SEC) /* shortest interval of progress in the row */
 
 bool drain_may_begin(const struct node_view *host)
 {
@@ -118,7 +118,7 @@ static char *give_up(const struct actor_env *env, struct action *a, const char *
 	return why;
 }
 
-/* Whoever looks at the action sees what it waits for. */
+/* Write what it waits for to its row, for whoever looks at the action. */
 static void show_progress(const struct actor_env *env, struct action *a, const char *words)
 {
 	uint64_t now_us = env_mono_us(env);

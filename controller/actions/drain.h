@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Drains: what runs on a host that we cordoned is asked to leave, again and again until nothing is
- * there or the deadline has come. Unlike other actions a drain takes its time, and does not keep
- * people from the host meanwhile: each round of it asks first whether the reason for it still
- * stands.
+ * Drains: jobs on a host that we cordoned are asked to leave, repeatedly, until nothing is left or
+ * the deadline passes. Unlike other actions a drain takes time and does not block orders by people
+ * for that host meanwhile: each round first checks whether its reason still holds.
  */
 #pragma once
 
@@ -17,20 +16,20 @@ struct cluster_call;
 struct err;
 struct node_view;
 
-/* Does the cluster show our cordon? It may not yet, and what it shows is what counts. */
+/* Does the cluster show our cordon already? Only what it shows counts. */
 bool drain_may_begin(const struct node_view *host);
 
-/* Why it is over before its end, or NULL. */
+/* Returns why the drain ends early, or NULL. */
 const char *drain_overtaken(const struct actor_env *env, const struct action *a);
 
-/* One round of it. */
+/* Run one round. */
 void drain_send(const struct actor_env *env, struct action *a, const struct cluster_call *call);
 
-/* Nothing runs there any more, or all of it was told. */
+/* Nothing runs there any more, or all jobs were notified. */
 int drain_complete(const struct actor_env *env, struct action *a, struct err *err);
 
 /*
- * Something is still there, as the cluster said: it goes on, and NULL; or its deadline has come,
- * and why it has failed, new memory.
+ * Something is still there, as the cluster said. Returns NULL to go on, or why the drain has failed
+ * (its deadline has passed), in new memory.
  */
 char *drain_go_on(const struct actor_env *env, struct action *a);

@@ -22,7 +22,7 @@
 
 static struct cluster_change change_of(const struct action *a)
 {
-	/* An order of a person is for the node as it is now. */
+	/* An order by a person applies to the node as it is now. */
 	return (struct cluster_change){
 		.node = a->node,
 		.version = a->version ? a->version : a->host->c.version,
@@ -30,7 +30,7 @@ static struct cluster_change change_of(const struct action *a)
 	};
 }
 
-/* --- what is sent --- */
+/* --- sending --- */
 
 static void send_cordon(const struct actor_env *env, struct action *a,
 			const struct cluster_call *call)
@@ -61,12 +61,12 @@ static void send_uncordon(const struct actor_env *env, struct action *a,
 {
 	struct cluster_change change = change_of(a);
 
-	/* Who lifted our cordon has set one again, before our mark was off: it is theirs, and stays. */
+	/* Our cordon was lifted and a new one set before our mark was removed: it is not ours. */
 	change.keep_cordon = streq(a->who, WHO_AT_CLUSTER) && a->host->c.unschedulable;
 	env->cluster->ops->uncordon(env->cluster, &change, a->until_us, call);
 }
 
-/* What was to be lifted is gone, and the node was taken out of service anew. */
+/* The cordon to lift is gone, and the node was taken out of service anew. */
 static const char *uncordon_overtaken(const struct actor_env *env UNUSED, const struct action *a)
 {
 	const struct cluster_mark *mark = a->host->c.mark;
@@ -100,7 +100,7 @@ static void send_verified(const struct actor_env *env, struct action *a,
 	env->cluster->ops->verified(env->cluster, &change, call);
 }
 
-/* --- what is booked --- */
+/* --- booking --- */
 
 static struct fleet_cause cause_of(const struct action *a, int event)
 {
@@ -119,7 +119,7 @@ static int happen(const struct actor_env *env, const struct action *a, int event
 							 : NULL;
 	struct fleet_cause cause = cause_of(a, event);
 
-	/* It counts for the part that was bad, wherever that goes. */
+	/* Booked on the bad part, wherever it moves. */
 	cause.serial = finding ? finding->serial : NULL;
 	return node_life_event(env, a->node, &cause, err);
 }
@@ -179,7 +179,7 @@ static int complete_silence(const struct actor_env *env, struct action *a, struc
 	return happen(env, a, EVENT_SILENCE, err);
 }
 
-/* What was found was about what was repaired, and so is what it usually was. */
+/* The findings and baselines were those of the repaired parts. */
 static int complete_repair_done(const struct actor_env *env, struct action *a, struct err *err)
 {
 	int r = happen(env, a, EVENT_REPAIR_DONE, err);
@@ -200,7 +200,7 @@ static int complete_reset(const struct actor_env *env, struct action *a, struct 
 	return 0;
 }
 
-/* A test is ordered: the rest of it is the host's. */
+/* The test is ordered; the host does the rest. */
 static int complete_retest(const struct actor_env *env, struct action *a, struct err *err UNUSED)
 {
 	env->counts->tests_ordered++;
@@ -212,10 +212,10 @@ static int complete_retest(const struct actor_env *env, struct action *a, struct
 
 static const struct effect {
 	void (*send)(const struct actor_env *env, struct action *a,
-		     const struct cluster_call *call); /* NULL: nothing outside */
+		     const struct cluster_call *call); /* NULL: no effect on the cluster */
 	int (*complete)(const struct actor_env *env, struct action *a, struct err *err);
 	const char *done;
-	/* Why it is no longer to be done, or NULL. Static. */
+	/* Returns why it is void, or NULL. Static. */
 	const char *(*overtaken)(const struct actor_env *env, const struct action *a);
 } effects[ACT_KINDS_] = {
 	[ACT_CORDON] = { send_cordon, complete_cordon, "cordoned" },
@@ -253,7 +253,7 @@ void effect_send(const struct actor_env *env, struct action *a)
 	effects[a->kind].send(env, a, &call);
 }
 
-/* What is said of it, where the time or the cluster matters. */
+/* Returns the message when done, with the time limit or the cluster's remark if there is one. */
 static char *done_of(const struct actor_env *env, const struct action *a)
 {
 	const char *more = a->kind == ACT_CORDON ? env->cluster->ops->cordon_only : NULL;
@@ -280,9 +280,9 @@ char *effect_complete(const struct actor_env *env, struct action *a)
 	return done_of(env, a);
 }
 
-/* --- the mode dry-run --- */
+/* --- dry-run mode --- */
 
-/* What asks whoever runs there is no change of the node, and a test touches nothing. */
+/* Asking jobs to leave does not change the node, and a test touches nothing. */
 static bool can_be_asked(enum action_kind kind)
 {
 	return effect_is_outside((int)kind) && kind != ACT_EVICT;

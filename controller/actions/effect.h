@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Effects: what each kind of action does to the cluster, and what is booked when it is done. One
- * row a kind; when to do it, and whether it may be done, is action_step.h.
+ * Effects: what each kind of action does to the cluster, and what is booked once it is done. One
+ * row per kind; when it is done and whether it may be is in action_step.h.
  */
 #pragma once
 
@@ -15,27 +15,27 @@ struct action_start;
 struct actor_env;
 struct node_view;
 
-/* Has the kind (enum action_kind) an effect outside? */
+/* Does the kind (enum action_kind) have an effect on the cluster? */
 bool effect_is_outside(int kind);
 
-/* Why it is no longer to be done, as its node has changed since, or NULL. Static. */
+/* Returns why it is void since its node has changed, or NULL. Static. */
 const char *effect_overtaken(const struct actor_env *env, const struct action *a);
 
 /*
- * Ask the cluster for it, as it is: no record, no budget. Only of kinds with an effect outside. The
- * answer is ACTOR_APPLIED; ACTOR_TRIED of an action that is a dry run.
+ * Send it to the cluster as it is: no record, no budget. Only for kinds with an effect on the
+ * cluster. The answer is ACTOR_APPLIED, or ACTOR_TRIED for a dry run.
  */
 void effect_send(const struct actor_env *env, struct action *a);
 
-/* It is done: book it, without doing it again. What is said of it, new memory. */
+/* It is done: book it, without repeating it. Returns the message about it in new memory. */
 char *effect_complete(const struct actor_env *env, struct action *a);
 
-/* --- the mode dry-run --- */
+/* --- dry-run mode --- */
 
 /*
- * What would be done is recorded, and the cluster is asked for it with the word that it is not
- * meant: so rights that are missing, and admission that refuses, are known before it counts.
- * Nothing is booked: no place, no rate.
+ * Record what would be done, and send it to the cluster as a dry run, so that missing rights and
+ * refusals by admission show up before it counts. It takes no place and does not count for the
+ * rate.
  */
 void effect_try(const struct actor_env *env, struct node_view *host, enum action_kind kind,
 		const struct action_start *start);

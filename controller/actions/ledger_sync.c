@@ -10,7 +10,7 @@
 #include "controller/actions/reservation.h"
 #include "lib/base/xalloc.h"
 
-/* --- what nodes show, and what is under way --- */
+/* --- nodes and actions in progress --- */
 
 struct truth {
 	uint64_t now_us; /* real time */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ledger's way to the cluster: what reservation.h says is to be read or written is sent from
- * here, after it was brought in line with the nodes and what is under way. Each answer is an event,
- * and the actor goes by what reservation.h says of it.
+ * Sends the ledger to the cluster and reads it: carries out what reservation.h asks for, after
+ * reconciling it with the nodes and the actions in progress. Each answer becomes an event, which
+ * the actor handles as reservation.h says.
  */
 #pragma once
 
@@ -11,20 +11,20 @@
 struct actor_env;
 struct reservation_news;
 
-/* Read it for the first time (ACTOR_LEDGER_READ): whoever takes it over last has it. */
+/* First read (ACTOR_LEDGER_READ): whoever takes over last owns the ledger. */
 void ledger_sync_take_over(const struct actor_env *env);
 
-/* Somebody else has written it: read it before it is written again (ACTOR_LEDGER_REREAD). */
+/* Somebody else wrote it: read it before the next write (ACTOR_LEDGER_REREAD). */
 void ledger_sync_reread(const struct actor_env *env);
 
-/* What was read counts from now on, as ours. */
+/* Replace ours with what was read. */
 void ledger_sync_adopt(const struct actor_env *env, struct reservation_news *news);
 
 /*
- * Compare it with the nodes, where that was asked for, and write what was changed, as soon as may
- * be (ACTOR_LEDGER_WRITTEN).
+ * Reconcile it with the nodes if that was requested, and write changes as soon as allowed
+ * (ACTOR_LEDGER_WRITTEN).
  */
 void ledger_sync_flush(const struct actor_env *env);
 
-/* Is it time to compare it with the nodes again, whatever happens? */
+/* Is the periodic reconciliation with the nodes due? */
 bool ledger_sync_is_due(const struct actor_env *env);

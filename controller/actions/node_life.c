@@ -20,7 +20,7 @@
 
 /* --- records --- */
 
-/* It waits for the commit, where something was written. */
+/* Request a commit if something was written. Passes errors on. */
 static int kept(const struct actor_env *env, int r)
 {
 	if (r != 0)
@@ -30,8 +30,7 @@ static int kept(const struct actor_env *env, int r)
 
 int node_life_keep(const struct actor_env *env, const struct fleet_node *node, struct err *err)
 {
-	(void)node_views_need(env->views,
-			      node->name); /* it is gone when the cluster does not name it */
+	(void)node_views_need(env->views, node->name); /* dropped if the cluster does not list it */
 	return kept(env, node_records_keep(env->records, node, err));
 }
 
@@ -104,9 +103,9 @@ int node_life_event(const struct actor_env *env, const char *name, const struct 
 
 /* --- findings --- */
 
-enum { WINDOWS_OF_NODE = 256 }; /* FINDINGS_MAX of findings.h */
+enum { WINDOWS_OF_NODE = 256 }; /* FINDINGS_MAX in findings.h */
 
-/* The number of the open incident of a check, or 0. */
+/* Returns the id of the open incident of a check, or 0. */
 static int64_t incident_of(const json_t *incidents, const char *check)
 {
 	size_t i;
@@ -120,7 +119,7 @@ static int64_t incident_of(const json_t *incidents, const char *check)
 	return 0;
 }
 
-/* A GPU is named by its serial number in what was measured of it. */
+/* Subjects of samples name a GPU by its serial number. */
 static const char *serial_of(const char *subject)
 {
 	const char *gpu = strstr(subject, "gpu:GPU-");
@@ -174,7 +173,7 @@ static void note_ran(void *context, const struct store_placement *placement)
 	fleet_jobs_ran(ran->fleet, ran->node, placement->job, span_us);
 }
 
-/* Of which jobs it was lately, as it says itself: what it is low in may be theirs. */
+/* The jobs the host reports having run recently: a low value may be their doing. */
 static void load_ran(const struct actor_env *env, struct fleet_node *node)
 {
 	const uint64_t now_us = env_real_us(env);
@@ -196,7 +195,7 @@ void node_life_load_findings(const struct actor_env *env, const char *name)
 		return;
 	if (n > 0)
 		(void)store_open_incidents(env->store, name, &incidents, NULL);
-	/* One that is out of service may be due for a test, or for its release. */
+	/* A host out of service may be due for a test, or for its release. */
 	if (n > 0 || node->findings || node->out)
 		env_news(env);
 	drop_without_row(env->fleet, node, rows, n);
@@ -232,7 +231,7 @@ int node_life_load(const struct actor_env *env, struct err *err)
 
 	if (r < 0)
 		return r;
-	/* Statements are not nested: findings are read after the list of hosts. */
+	/* Statements cannot be nested: read the findings after the list of hosts. */
 	for (i = 0; i < env->fleet->n; i++)
 		node_life_load_findings(env, env->fleet->nodes[i]->name);
 	r = node_records_load(env->records, env->fleet, env_real_us(env), err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What happens to a host: the step of its life, the row of it, its record, its facts and its
- * condition, in that order and at one place. All of it is written in the store's open transaction.
+ * Events in a host's life: the state transition, its row, the host's record, its facts and its
+ * condition, in that order and in one place, all written in the store's open transaction.
  */
 #pragma once
 
@@ -15,32 +15,32 @@ struct fleet_node;
 struct life_change;
 
 /*
- * Let it happen to the fleet's node, and write down what changed. -ENOENT for a host that the
- * cluster does not have, -EINVAL where its state does not allow it: nothing has changed then.
+ * Apply the event to the fleet's node and write down what changed. On error nothing has changed:
+ * -ENOENT if the cluster does not have the host, -EINVAL if its state does not allow the event.
  */
 int node_life_event(const struct actor_env *env, const char *node, const struct fleet_cause *cause,
 		    struct err *err);
 
-/* The row of what changed otherwise. */
+/* Write the row of a change made elsewhere. */
 void node_life_note_change(const struct actor_env *env, const char *node,
 			   const struct life_change *change);
 
-/* Keep its record, where it has changed, with the next commit; of one, of all. */
+/* Write the record of one host, or all, if it has changed; kept with the next commit. */
 int node_life_keep(const struct actor_env *env, const struct fleet_node *node, struct err *err);
 void node_life_keep_all(const struct actor_env *env);
 
-/* Nothing is kept of it any more. */
+/* Delete its record. */
 void node_life_drop(const struct actor_env *env, const char *node);
 
-/* Bring its findings in the fleet in line with the windows in the store, and the jobs that it says
- * it had ranks of lately. */
+/* Update its findings in the fleet from the windows in the store, and the jobs that by its own
+ * reports it had ranks of recently. */
 void node_life_load_findings(const struct actor_env *env, const char *node);
 
 /*
  * Fill an empty fleet from the store. A host with a record is in the views until the cluster's
- * first list says whether it is there.
+ * first list shows whether it exists.
  */
 int node_life_load(const struct actor_env *env, struct err *err);
 
-/* What the finding is called where reasons are counted: "gpu.xid 79"; new memory. */
+/* Name of the finding when reasons are counted: "gpu.xid 79". New memory. */
 char *node_life_signature(const struct finding *finding);

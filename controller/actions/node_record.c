@@ -11,7 +11,7 @@
 
 #define RECORD(m) offsetof(struct node_record, m)
 
-/* Counts of the record, which are unsigned, through numbers that the tables know. */
+/* The record's counters are unsigned; the JSON tables need 64-bit numbers. */
 struct counts {
 	uint64_t passes, aborted;
 };
@@ -69,7 +69,7 @@ static int record_decode(const char *text, struct node_record *ret, struct err *
 	return r;
 }
 
-/* Nothing that a new host would not have; when it was clear is found out anew. */
+/* Is it the record of a new host? Since when the host is clear is determined anew. */
 static bool is_plain(const struct node_record *record)
 {
 	return record->life.state == LIFE_HEALTHY && !record->override_until_us &&
@@ -119,7 +119,7 @@ static const char *text_of(const json_t *value, const char *key)
 	return json_string_value(json_object_get(value, key));
 }
 
-/* The finding that was kept; what had passed its test has no window, and is remembered all the same. */
+/* Returns the finding of a record. One that had passed its test has no window, but must be kept. */
 static struct finding *finding_kept(struct fleet *fleet, struct fleet_node *node, const json_t *one)
 {
 	const char *check = text_of(one, "check"), *subject = text_of(one, "subject");
@@ -145,7 +145,7 @@ static void findings_restore(struct fleet *fleet, struct fleet_node *node, const
 
 		if (!f)
 			continue;
-		/* Its window may be older than that it is fatal: it was slow first. */
+		/* Its window may be older than fatal_us: it may have been slow first. */
 		if (f->fatal_us > 0)
 			f->fatal_us = MAX(f->fatal_us, number_of(one, "fatal"));
 		f->reached_us = number_of(one, "reached");
@@ -158,9 +158,9 @@ static void findings_restore(struct fleet *fleet, struct fleet_node *node, const
 	}
 }
 
-/* --- what the store has --- */
+/* --- stored records --- */
 
-/* A host that the store has a record of, and its text there. */
+/* A host with a stored record, and its text. */
 struct node_record_kept {
 	char *node, *text;
 };
@@ -170,7 +170,7 @@ static char *text_kept(const char *record, const char *findings)
 	return xasprintf("%s\n%s", record, findings);
 }
 
-/* Where it is, or would be: they are in the order of their names. */
+/* Returns its index, or where to insert it: sorted by name. */
 static size_t place_of(const struct node_records *records, const char *node)
 {
 	size_t low = 0, high = records->n;

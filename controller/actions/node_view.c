@@ -10,11 +10,11 @@
 #include "lib/policy/life.h"
 #include "lib/policy/policy.h"
 
-/* --- what somebody did --- */
+/* --- out-of-band changes --- */
 
 /*
- * Was it given back and taken out again since its record was written, by a controller that acted
- * meanwhile? Its mark is younger then. What only a person gives back stays as it is.
+ * Did another controller return it to service and cordon it again since its record was written?
+ * Then its mark is newer. Cordons that only a person may lift are left as they are.
  */
 static bool is_anew(const struct cluster_node *c, const struct node_record *record)
 {
@@ -57,7 +57,7 @@ void node_view_out(struct fleet_node *node, const struct cluster_node *c, bool k
 {
 	const bool by_others = kept || node_view_is_by_others(c);
 
-	/* A hold that is over, and could not be taken off yet, keeps jobs away as before. */
+	/* A hold that has ended but could not be removed yet still keeps jobs away. */
 	coming |= c->hold_us && !(node->out & OUT_HOLD);
 	node->out &= ~(unsigned)(OUT_OTHERS | OUT_NOT_READY | OUT_COMING);
 	node->out |= (by_others || coming ? OUT_OTHERS : 0U) | (c->ready ? 0U : OUT_NOT_READY) |
@@ -85,7 +85,7 @@ static int healthy_of(const struct fleet_node *node, const struct policy *policy
 	return node->reported_us + policy->silent_after_us > now_us ? HEALTHY_YES : HEALTHY_SILENT;
 }
 
-/* Whoever looks at the node alone reads why. New memory. */
+/* Returns the reason, for someone who only looks at the node. New memory. */
 static char *message_of(const struct cluster_node *c, const struct fleet_node *node, int healthy)
 {
 	const char *state = life_state_names[node->record.life.state];
@@ -100,7 +100,7 @@ static char *message_of(const struct cluster_node *c, const struct fleet_node *n
 			 evidence ? evidence : "", evidence ? ")" : "");
 }
 
-/* A host that is none of ours to touch is told nothing about either. */
+/* Conditions are not published for hosts that we may not touch. */
 static bool is_told(const struct cluster_node *c, const struct policy *policy, int healthy, int told)
 {
 	return healthy == HEALTHY_NO || told ||

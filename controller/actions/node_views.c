@@ -16,29 +16,29 @@
 #include "lib/policy/fleet.h"
 #include "lib/policy/policy.h"
 
-/* Who changes a node just when we do is soon done with it, or never is. */
+/* A conflicting writer is either done soon or persists. */
 #define CONFLICT_BASE_US (200 * USEC_PER_MSEC)
 #define CONFLICT_CAP_US (30 * USEC_PER_SEC)
 
-/* What a person has to mend takes minutes; but a server that has just started knows no roles yet. */
+/* Missing rights take minutes to fix, but a freshly started API server may only lack its roles. */
 #define REFUSED_LEAST_US USEC_PER_SEC
 #define REFUSED_BASE_US (4 * USEC_PER_SEC)
 #define REFUSED_CAP_US (5 * USEC_PER_MIN)
 
-#define FRESH_US (60 * USEC_PER_SEC)  /* for so long an answer is true */
-#define WANTED_US (15 * USEC_PER_SEC) /* ... where somebody waits for them to end */
-#define RETURN_US (10 * USEC_PER_SEC) /* ... and so long may pods be gone that start again */
-#define STANDS_US (5 * USEC_PER_MIN)  /* ... where the next one is wanted, and does not come */
-#define WAIT_US (5 * USEC_PER_SEC)    /* a decision waits at most */
+#define FRESH_US (60 * USEC_PER_SEC)  /* an answer is valid for */
+#define WANTED_US (15 * USEC_PER_SEC) /* ... if somebody waits for the jobs to end */
+#define RETURN_US (10 * USEC_PER_SEC) /* ... how long the pods of a restarting job may be gone */
+#define STANDS_US (5 * USEC_PER_MIN)  /* ... if the next answer was requested and is late */
+#define WAIT_US (5 * USEC_PER_SEC)    /* longest wait of a decision */
 #define AGAIN_US USEC_PER_SEC	      /* after a failure */
-#define WANTED_AGAIN_US (30 * USEC_PER_SEC) /* ... where no decision waits for it */
+#define WANTED_AGAIN_US (30 * USEC_PER_SEC) /* ... if no decision waits */
 
 enum {
-	QUESTIONS_MAX = 32,    /* at once */
-	SPARES_ASKED_MAX = 64, /* in FRESH_US */
+	QUESTIONS_MAX = 32,    /* in flight */
+	SPARES_ASKED_MAX = 64, /* per FRESH_US */
 };
 
-/* --- all of them --- */
+/* --- views --- */
 
 static void view_release(void *item)
 {
@@ -67,7 +67,7 @@ struct node_view *node_views_there(const struct node_views *views, const char *n
 	return view && view->there ? view : NULL;
 }
 
-/* As one is of which nothing is known. */
+/* Reset to a host of which nothing is known. */
 static void begin(struct node_view *view)
 {
 	*view = (struct node_view){
@@ -276,7 +276,7 @@ void node_views_publish_all(const struct actor_env *env)
 		node_views_each(env->views, publish_one, (void *)(uintptr_t)env);
 }
 
-/* --- patience --- */
+/* --- back-off --- */
 
 void node_views_conflict(const struct actor_env *env, struct node_view *view)
 {
@@ -303,7 +303,7 @@ static bool is_wanted(const struct actor_env *env, const struct node_view *host)
 	return host->jobs.wanted_us > 0 && env_mono_us(env) - host->jobs.wanted_us < FRESH_US;
 }
 
-/* It is too soon to say that the jobs there, for whose end somebody waits, are gone. */
+/* Too soon to count the awaited jobs there as gone. */
 static bool may_return(const struct actor_env *env, const struct node_view *host)
 {
 	return host->jobs.gone_us > 0 && env_mono_us(env) - host->jobs.gone_us < RETURN_US;
@@ -318,7 +318,7 @@ void node_views_put_jobs(const struct actor_env *env, const char *node,
 	env_news(env);
 	env_commit_wanted(env);
 	if (!host || !host->jobs.out || !host->node)
-		return; /* whom it was asked of has gone; another may have come by its name */
+		return; /* the host is gone; another may have taken its name */
 	host->jobs.out = false;
 	if (answer->result != CLUSTER_DONE) {
 		host->jobs.again_us = env_mono_us(env) + MAX(answer->retry_us, AGAIN_US);
@@ -373,7 +373,7 @@ static bool stands(const struct actor_env *env, const struct node_view *host)
 	       now_us - host->jobs.known_us < STANDS_US;
 }
 
-/* Must this one, which is out of service, be asked first? */
+/* Must this host, which is out of service, be asked first? */
 static bool counts_for(const struct actor_env *env, const struct decision *one,
 		       const struct fleet_node *node, const struct node_view *host)
 {
@@ -387,8 +387,8 @@ static bool counts_for(const struct actor_env *env, const struct decision *one,
 }
 
 /*
- * Those that are out of service count for their jobs. Since when they went out a job may have gone
- * elsewhere: what refuses for its sake has to be true.
+ * Jobs on other hosts out of service may refuse the decision. Such a job may have moved elsewhere
+ * since its host went out, so a refusal needs a current answer.
  */
 static bool others_known(const struct actor_env *env, const struct decision *one)
 {
@@ -419,7 +419,9 @@ static bool may_ask_more(struct node_jobs *jobs, uint64_t now_us)
 	return jobs->spares_asked < SPARES_ASKED_MAX && jobs->out < QUESTIONS_MAX;
 }
 
-/* False: some are being asked that may be idle. Each time others, where there are many. */
+/*
+ * False while hosts that may be idle are being asked; different ones each time, if there are many.
+ */
 static bool spares_known(const struct actor_env *env, const struct decision *one)
 {
 	struct node_jobs *jobs = &env->views->jobs;

@@ -11,7 +11,7 @@
 #include "lib/policy/fleet.h"
 #include "lib/policy/policy.h"
 
-/* Our cordon was lifted by hand: an order. Our marks go, by the one way back into service. */
+/* Our cordon was lifted by hand, an order: remove our marks by the usual way into service. */
 static void find_uncordon(const struct actor_env *env, struct node_view *view)
 {
 	const struct policy *policy = env_policy(env);
@@ -26,7 +26,7 @@ static void find_uncordon(const struct actor_env *env, struct node_view *view)
 	(void)action_begin(env, view, ACT_UNCORDON, &start);
 }
 
-/* Our mark is gone, with or without the cordon: it is not ours any more. */
+/* Our mark is gone, with or without the cordon: it is no longer ours. */
 static void find_unmarked(const struct actor_env *env, struct node_view *view)
 {
 	const struct policy *policy = env_policy(env);
@@ -47,7 +47,7 @@ static void find_unmarked(const struct actor_env *env, struct node_view *view)
 	reservation_want_reconcile(env->places);
 }
 
-/* Done and not recorded: whoever did it was killed in between, or is a twin. */
+/* Done but not recorded: whoever did it was killed in between, or is a twin. */
 static void adopt(const struct actor_env *env, struct node_view *view)
 {
 	const struct cluster_mark *mark = view->c.mark;
@@ -65,7 +65,7 @@ static void adopt(const struct actor_env *env, struct node_view *view)
 	reservation_want_reconcile(env->places);
 }
 
-/* What was tested and found good was the cordon before: this one begins anew. */
+/* The passed tests belonged to the previous cordon; the new one starts from scratch. */
 static void adopt_anew(const struct actor_env *env, struct node_view *view)
 {
 	const struct fleet_cause ended = {
@@ -78,7 +78,7 @@ static void adopt_anew(const struct actor_env *env, struct node_view *view)
 		adopt(env, view);
 }
 
-/* Which cordon the record is of is known once the cluster shows its mark. */
+/* Record which cordon the record belongs to, once the cluster shows its mark. */
 static void note_mark(const struct actor_env *env, struct node_view *view, struct fleet_node *node)
 {
 	if (!view->c.mark || node->record.marked_us || !life_holds(node->record.life.state))
@@ -87,7 +87,7 @@ static void note_mark(const struct actor_env *env, struct node_view *view, struc
 	(void)node_life_keep(env, node, NULL);
 }
 
-/* The hold stands, and its test is over. */
+/* The hold is still set, but its test has ended. */
 static void find_hold(const struct actor_env *env, struct node_view *view)
 {
 	const struct action_start start = { .node = view->name,

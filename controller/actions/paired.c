@@ -29,7 +29,7 @@ static const struct policy_rule *rule_of(const struct actor_env *env, const stru
 	return policy_match(policy, &subject);
 }
 
-/* The row that stands, or a new one. Release it. */
+/* Returns the existing row, or a new one. The caller releases it. */
 static struct store_window row_of(const struct actor_env *env, const struct actor_paired *p)
 {
 	struct store_window *rows = NULL, row = { .since_us = env_real_us(env) };
@@ -88,9 +88,9 @@ static int put_incident(const struct actor_env *env, const struct actor_paired *
 	return store_put_incident(env->store, &incident, env_real_us(env), err);
 }
 
-/* --- what it comes to --- */
+/* --- results --- */
 
-/* Each pass with somebody good is one test that failed again. */
+/* Each pass with a good partner counts as a failed test. */
 static void count_passes(const struct actor_env *env, struct fleet_node *node,
 			 struct finding *finding, const struct actor_paired *p)
 {
@@ -131,7 +131,7 @@ static int note_bad(const struct actor_env *env, const struct actor_paired *p, s
 	return node_life_keep(env, node, err);
 }
 
-/* Is it what tests with others said of this check? */
+/* Does the row come from tests with other hosts in this check? */
 static bool is_of_others(const struct store_window *row, const struct actor_paired *p)
 {
 	return streq(row->check, p->check) &&
@@ -148,13 +148,13 @@ static bool is_bad_alone(const struct store_window *rows, int n, const struct ac
 	return i < n;
 }
 
-/* All that tests with others said of it in this check is over. */
+/* All findings of this check from tests with other hosts end. */
 static int note_good(const struct actor_env *env, const struct actor_paired *p, struct err *err)
 {
 	struct fleet_node *node = fleet_find(env->fleet, p->node);
 	struct store_window *rows = NULL;
 	int n = store_windows(env->store, p->node, &rows, FLEET_FINDINGS_MAX, err), r = 0, i;
-	/* Its own runs may have found a port of it bad in the same check: that goes on. */
+	/* Its own runs may have found one of its ports bad in this check: that finding stays. */
 	const bool alone = is_bad_alone(rows, n, p);
 
 	for (i = 0; i < n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests with other hosts say of a host becomes a finding like any other. */
+/* Turns results of tests with other hosts into findings. */
 #pragma once
 
 struct actor_env;

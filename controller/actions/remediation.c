@@ -15,7 +15,7 @@
 #include "lib/report/report.h"
 
 #define TICK_US USEC_PER_SEC
-/* A place in the ledger whose node does not show it yet may be another controller's, at work. */
+/* Places whose nodes do not show them yet may belong to another controller at work. */
 #define KEEP_US USEC_PER_MIN
 
 static void touch(void *context)
@@ -68,7 +68,7 @@ static bool is_embedded(const struct service *s)
 	return s->settings->cluster == CLUSTER_EMBEDDED;
 }
 
-/* Another acts: there is nothing left to do here but to take its place when it is gone. */
+/* Another controller has taken over: exit, to be restarted as a standby. */
 static void fenced(void *context)
 {
 	struct service *s = context;
@@ -99,7 +99,7 @@ static const struct policy *policy_of(void *context)
 	return remediation_policy(context);
 }
 
-/* All that match, the later of two with one key. */
+/* All matching labels; on equal keys the later one wins. */
 static json_t *labels_of(void *context, const char *node)
 {
 	struct service *s = context;
@@ -124,7 +124,7 @@ static int on_tick(sd_event_source *source, uint64_t due_us UNUSED, void *contex
 		s->kubernetes->tick(s);
 	actor_tick(s->act);
 	controller_tick(s);
-	service_touch(s); /* whoever could not wait for a commit when it asked */
+	service_touch(s); /* for requests that could not wait for a commit when they came */
 	(void)sd_event_source_set_time_relative(source, TICK_US);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
@@ -192,7 +192,7 @@ static void close_actor(struct service *s)
 {
 	s->act_timer = sd_event_source_disable_unref(s->act_timer);
 	actor_stop(s->act);
-	cluster_close(TAKE(s->cluster)); /* who waits is answered, by what is still there */
+	cluster_close(TAKE(s->cluster)); /* answers waiting callers, who still exist */
 	if (s->kubernetes)
 		s->kubernetes->close(s);
 	actor_close(TAKE(s->act));
@@ -221,7 +221,7 @@ void remediation_report(struct service *s, const struct report *report, uint64_t
 	const struct host *host = hosts_find(&s->hosts, report->node);
 	struct err err = ERR_INIT;
 
-	/* Elsewhere a host is a node when the cluster says so. */
+	/* With Kubernetes a host is a node only if the cluster says so. */
 	if (is_embedded(s) && cluster_embedded_join(s->cluster, report->node, &err) < 0)
 		log_warning("cannot add the host to the cluster yet: %s node=%s", err.msg,
 			    report->node);

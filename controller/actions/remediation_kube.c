@@ -38,7 +38,7 @@ static int load(const struct settings *settings, struct kube_config *ret, struct
 	return r;
 }
 
-/* Rows of the site. Without any, those that are built in are all. */
+/* Job kinds from the settings; if there are none, only the built-in ones apply. */
 static int load_jobs(const struct settings *settings, struct kube_job_table *ret, struct err *err)
 {
 	CLEANUP(json_freep)
@@ -78,7 +78,7 @@ static const char *stopped(void *context)
 	return kube_ledger_stopped(o->ledger);
 }
 
-/* What waited for it need not wait for the next second. */
+/* Leadership was gained: act at once, not with the next tick. */
 static void gained(void *context, uint64_t epoch UNUSED)
 {
 	const struct service *s = context;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kubernetes as the service has it: the connection, the Lease that says who acts, the ledger,
- * and the cluster on them. A build without libcurl has remediation_kube_none.c, which refuses.
+ * Kubernetes for the service: the connection, the Lease for leader election, the ledger, and the
+ * cluster on top of them. A build without libcurl has remediation_kube_none.c, which refuses.
  */
 #pragma once
 

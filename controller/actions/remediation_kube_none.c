@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In place of remediation_kube.c where there is no libcurl. */
+/* Replaces remediation_kube.c in builds without libcurl. */
 #include <errno.h>
 
 #include "controller/actions/remediation_kube.h"

@@ -14,29 +14,29 @@
 #include "lib/report/report.h"
 
 enum {
-	ARRIVED_MAX = 8192,	/* between two commits; what one beyond brings is in the store */
-	REPORTERS_MAX = 100000, /* hosts that report; of others only the store knows */
+	ARRIVED_MAX = 8192,	/* between two commits; reports beyond that are only stored */
+	REPORTERS_MAX = 100000, /* reporting hosts; others are only in the store */
 };
 
-/* What reports said of a host. */
+/* What reports said about a host. */
 struct reporter {
 	char *name;
 	unsigned replaced; /* machines seen under its name (hosts.h) */
-	uint32_t parts;	   /* a hash of the serials of its GPUs; 0: not known */
+	uint32_t parts;	   /* hash of the serials of its GPUs; 0: unknown */
 	size_t n_parts;
-	/* Of reports that came before the cluster told of it; the fleet has them from then on. */
+	/* From reports before the cluster listed the host; then they move to the fleet. */
 	char *sku;
 	uint64_t reported_us, deep_us;
 	bool unverified;
 };
 
-/* What a report brought, until the commit. */
+/* Content of a report, until the commit. */
 struct arrived {
 	char *node, *sku, *order_id;
-	char *profile; /* when it has an order */
+	char *profile; /* if it answers an order */
 	bool deep, unverified;
 	uint64_t at_us;
-	int outcome; /* enum test_outcome, when it has an order */
+	int outcome; /* enum test_outcome, if it answers an order */
 };
 
 static void arrived_release(struct arrived *a)
@@ -70,7 +70,7 @@ void reports_drop(struct reports *reports, const char *node)
 	map_drop(&reports->reporters, node, reporter_release);
 }
 
-/* NULL: there are too many. */
+/* Returns NULL if there are too many. */
 static struct reporter *reporter_of(struct reports *reports, const char *node)
 {
 	struct reporter *reporter = map_find(&reports->reporters, node);
@@ -80,7 +80,7 @@ static struct reporter *reporter_of(struct reports *reports, const char *node)
 	return map_need(&reports->reporters, node, sizeof(*reporter));
 }
 
-/* --- what is in a host --- */
+/* --- parts of a host --- */
 
 static const bool of_serial[256] = {
 	['0' ... '9'] = true,
@@ -89,7 +89,7 @@ static const bool of_serial[256] = {
 	['-'] = true,
 };
 
-/* The serial number of a GPU in a subject; its length, 0: none. */
+/* Finds the serial number of a GPU in a subject. Returns its length, or 0. */
 static size_t serial_in(const char *subject, const char **ret_serial)
 {
 	const char *gpu = strstr(subject, "gpu:GPU-"), *end;
@@ -113,7 +113,7 @@ static bool has(const char *const *list, size_t n, const char *text, size_t leng
 	return false;
 }
 
-/* A part that moved takes its record along. */
+/* A part that moves takes its record along. */
 static void note_parts(const struct actor_env *env, struct reporter *reporter,
 		       const struct report *report)
 {
@@ -131,7 +131,7 @@ static void note_parts(const struct actor_env *env, struct reporter *reporter,
 	}
 	if (node)
 		fleet_set_env(env->fleet, node, report->env);
-	/* A run that looked at no GPU, or could not see all, tells nothing of what is gone. */
+	/* A run that looked at no GPU, or did not see all, cannot tell which parts are gone. */
 	if (node && n > 0 && sum != reporter->parts && n >= reporter->n_parts) {
 		fleet_set_parts(env->fleet, node, serials, n);
 		reporter->parts = sum;
@@ -149,9 +149,9 @@ static const char *order_of(const struct report *report)
 }
 
 /*
- * Another machine under the name. In service it begins anew; out of service because of us it
- * has to pass first: nobody has looked at it. What a person took out, a person gives back.
- * It is told once, so it becomes durable with the report that told it.
+ * Another machine has the host's name. In service, it starts from scratch; if we took it out of
+ * service, it has to pass first, as nobody has checked it. Cordons by people stay. This is reported
+ * only once, so it becomes durable with that report.
  */
 static void note_replaced(const struct actor_env *env, const char *name)
 {
@@ -173,7 +173,7 @@ static void note_machine(const struct actor_env *env, struct reporter *reporter,
 	if (replaced == reporter->replaced)
 		return;
 	note_replaced(env, reporter->name);
-	reporter->parts = 0; /* what is in it is looked at anew */
+	reporter->parts = 0; /* its parts are read anew */
 	reporter->n_parts = 0;
 	reporter->replaced = replaced;
 }
@@ -203,7 +203,7 @@ void reports_add(struct reports *reports, const struct actor_env *env, const str
 	note_parts(env, reporter, report);
 }
 
-/* Nothing is known of it but this: it is kept until the cluster tells of the host. */
+/* Keep what is known until the cluster lists the host. */
 static void keep_early(struct reports *reports, const struct arrived *a)
 {
 	struct reporter *reporter = map_find(&reports->reporters, a->node);
@@ -250,7 +250,7 @@ static void take(struct reports *reports, const struct actor_env *env,
 		fleet_set_sku(env->fleet, node, a->sku);
 	if (a->deep)
 		node->deep_us = MAX(node->deep_us, a->at_us);
-	/* First: with its last window the finding goes, and what it was tested for must be
+	/* First: the finding goes with its last window, and what the test was for must be
 	 * remembered. */
 	if (test)
 		retest_ran(env, test, a->profile);

@@ -16,10 +16,10 @@
 #define RETRY_BASE_US (500 * USEC_PER_MSEC)
 #define RETRY_CAP_US (60 * USEC_PER_SEC)
 
-/* Without anything that asks for it, it is compared with the nodes so often. */
+/* Interval of the periodic reconciliation with the nodes. */
 #define RECONCILE_US (10 * USEC_PER_MIN)
 
-/* Others write it, too, in turn with us: more conflicts in a row than that are a quarrel. */
+/* Others write it too, in turn with us: more conflicts in a row call for a back-off. */
 enum { CONFLICTS_AT_ONCE = 3 };
 
 void reservation_init(struct reservation *r, uint64_t keep_us)
@@ -94,7 +94,7 @@ bool reservation_kept(const struct reservation *r, const char *node, enum ledger
 /* --- nodes are the truth --- */
 
 struct holders {
-	struct ledger_holder *list; /* what they point at is another's */
+	struct ledger_holder *list; /* strings are borrowed */
 	size_t n;
 };
 
@@ -115,7 +115,7 @@ static bool has(const struct holders *all, const struct ledger_holder *like)
 	return false;
 }
 
-/* It is reserved for an action that is under way here. */
+/* Returns the place reserved for an action in progress here, or NULL. */
 static const struct ledger_holder *reserved(const struct reservation *r,
 					    const struct ledger_holder *own)
 {
@@ -124,7 +124,7 @@ static const struct ledger_holder *reserved(const struct reservation *r,
 	return h && !h->done ? h : NULL;
 }
 
-/* Those of others that still stand, and when the first of them ends. */
+/* Add the places of others that still stand. Returns when the first of them ends. */
 static uint64_t add_kept(struct holders *all, const struct reservation *r, uint64_t now_us)
 {
 	uint64_t first_us = now_us + RECONCILE_US;
@@ -221,7 +221,7 @@ enum reservation_result reservation_written(struct reservation *r,
 
 /* --- read --- */
 
-/* Did we take it, before we were started again? Two epochs are never the same. */
+/* Did we take the place before a restart? No two controllers share an epoch. */
 static bool was_ours(struct store *store, const struct ledger *fresh, const struct ledger_holder *h)
 {
 	CLEANUP(json_freep) json_t *row = NULL;
@@ -232,7 +232,7 @@ static bool was_ours(struct store *store, const struct ledger *fresh, const stru
 	       json_integer_value(json_object_get(row, "epoch")) == (json_int_t)fresh->epoch;
 }
 
-/* Whoever wrote what was just read may be about to touch what it has places for. */
+/* Whoever wrote this ledger may be about to touch the nodes it has places for. */
 static void keep_others(const struct reservation *r, struct ledger *fresh, struct store *store,
 			uint64_t now_us)
 {
@@ -284,7 +284,7 @@ static void merge_breaker(const struct breaker *own, struct breaker *fresh)
 	*fresh = merged;
 }
 
-/* RESERVATION_READ or why nothing was, and after RESERVATION_LATER it is read again. */
+/* RESERVATION_READ, or why nothing was read; after RESERVATION_LATER it is read again. */
 static enum reservation_result result_of(struct reservation *r, const struct cluster_answer *answer,
 					 const struct ledger_reading *reading, uint64_t now_us,
 					 struct err *err)
@@ -312,7 +312,7 @@ enum reservation_result reservation_take_over(struct reservation *r,
 	if (result != RESERVATION_READ && result != RESERVATION_REMOVED)
 		return result;
 	*ret = (struct reservation_news){
-		.ledger = reading->ledger, /* an empty one where it was removed */
+		.ledger = reading->ledger, /* empty if it was removed */
 		.epoch = MAX(reading->ledger.epoch, r->ledger.epoch) + 1,
 		.version = result == RESERVATION_READ ? answer->version : NULL,
 	};
@@ -338,12 +338,12 @@ enum reservation_result reservation_reread(struct reservation *r,
 		r->generation++;
 	}
 	if (result == RESERVATION_UNREADABLE)
-		return postpone(r, 0, now_us); /* a person may be mending it */
+		return postpone(r, 0, now_us); /* a person may be repairing it */
 	if (result != RESERVATION_READ)
 		return result;
 	if (reading->ledger.epoch > r->ledger.epoch)
 		return RESERVATION_FENCED;
-	/* Its breaker counts; who holds what is for the nodes to say. */
+	/* Take over its breaker; places are reconciled with the nodes. */
 	merge_breaker(&r->ledger.breaker, &reading->ledger.breaker);
 	*ret = (struct reservation_news){ .ledger = reading->ledger,
 					  .epoch = r->ledger.epoch,
@@ -352,7 +352,7 @@ enum reservation_result reservation_reread(struct reservation *r,
 	return RESERVATION_READ;
 }
 
-/* --- the last look --- */
+/* --- confirmation --- */
 
 bool reservation_confirmed(const struct reservation *r, unsigned *question)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places in the budgets: the ledger as it is here and as the cluster has it. An action takes a
+ * Places in the budgets: the ledger as known here and as the cluster has it. An action takes a
  * place and remembers its generation; once that generation is written the place stands, and the
  * node may be touched.
  *
- * Several controllers may be at it. The places of others stand for keep_us after they were read,
- * though their nodes do not show them; ours are renewed when they are half as old, before another
- * that has read them meanwhile could give them away. Whoever finds a higher epoch than its own has
- * been replaced.
+ * There may be several controllers. Places of others are respected for keep_us after they were
+ * read, although their nodes do not show them; ours are renewed at half that age, before a
+ * controller that has read them could give them away. A controller that finds a higher epoch than
+ * its own has been replaced.
  *
- * It calls nobody: the caller sends what is to be written or asked, hands in each answer, and goes
- * by what is returned. Times are monotonic.
+ * No callbacks: the caller sends what is to be written or asked, hands in each answer, and acts on
+ * the return value. Times are monotonic.
  */
 #pragma once
 
@@ -26,54 +26,56 @@ struct err;
 struct store;
 
 struct reservation {
-	struct ledger ledger; /* as it is here; who changes its breaker calls reservation_changed() */
-	char *version;	      /* of what the cluster has; NULL: it has none yet */
-	uint64_t keep_us;     /* 0: there is no other controller */
-	uint64_t generation, written; /* as it is here, as the cluster has it */
-	uint64_t written_us;	      /* when what is written was sent */
+	struct ledger ledger; /* local state; call reservation_changed() after changing its breaker */
+	char *version;	      /* of what the cluster has; NULL: nothing yet */
+	uint64_t keep_us;     /* 0: no other controllers */
+	uint64_t generation, written; /* local, and at the cluster */
+	uint64_t written_us;	      /* when the written generation was sent */
 	bool writing;
 	uint64_t writing_generation, writing_us;
-	uint64_t again_us;     /* it is not written or read before */
-	uint64_t reconcile_us; /* it is compared with the nodes then, if nothing else asks for it */
-	bool reconcile;	       /* something has asked for it */
+	uint64_t again_us;     /* earliest next write or read */
+	uint64_t reconcile_us; /* next periodic reconciliation with the nodes */
+	bool reconcile;	       /* reconciliation was requested */
 	struct backoff backoff;
 	unsigned conflicts; /* in a row */
 	unsigned questions,
-		answered; /* reservation_confirmed(): asked so far; the last that went well */
-	bool confirming;  /* an answer is on its way */
+		answered; /* of reservation_confirmed(): asked so far; the last that succeeded */
+	bool confirming;  /* waiting for an answer */
 };
 
 void reservation_init(struct reservation *r, uint64_t keep_us);
 
-/* Forget what was read and what is on its way; how often it went wrong is remembered. */
+/* Forget the ledger and the requests in flight, but keep the count of failures. */
 void reservation_release(struct reservation *r);
 
 /* --- places --- */
 
-/* Take a place: the generation that has to be written first; 0: the ledger is full. */
+/* Take a place. Returns the generation that has to be written first; 0: the ledger is full. */
 uint64_t reservation_take(struct reservation *r, const struct ledger_holder *holder);
 
-/* Does it stand? Then since when, the time at which it was sent. */
+/* Does the place stand? If so, `ret_placed_us` is the time at which it was sent. */
 bool reservation_stands(const struct reservation *r, uint64_t generation, uint64_t *ret_placed_us);
 
-/* Has it stood for so long that another may have given it away? Then its next generation, else 0. */
+/*
+ * Is it so old that another controller may have given it away? Returns its next generation, or 0.
+ */
 uint64_t reservation_renew(struct reservation *r, uint64_t placed_us, uint64_t now_us);
 
-/* The node carries it now. False: it was known already, or is no place of ours. */
+/* The node shows it now. Returns false if that was known, or the place is not ours. */
 bool reservation_done(struct reservation *r, const char *node, enum ledger_kind kind);
 
-/* It is given back. */
+/* Give the place back. */
 void reservation_drop(struct reservation *r, const char *node, enum ledger_kind kind);
 
-/* What became of it nobody knows: it stands a while longer. */
+/* Whether it took effect is unknown: keep the place for a while. */
 void reservation_keep(struct reservation *r, const char *node, enum ledger_kind kind,
 		      uint64_t now_us);
 
-/* Is it another controller's, or one of unknown fate, that stands for a while? */
+/* Is it another controller's place, or one with an unknown outcome, that is kept for a while? */
 bool reservation_kept(const struct reservation *r, const char *node, enum ledger_kind kind,
 		      uint64_t now_us);
 
-/* The places of actions under way, by node and kind, and what nodes carry. All borrowed. */
+/* The places of actions in progress, by node and kind, and those that nodes show. All borrowed. */
 struct reservation_truth {
 	const struct ledger_holder *nodes; /* done */
 	size_t n_nodes;
@@ -82,48 +84,50 @@ struct reservation_truth {
 };
 
 /*
- * Bring it in line with the nodes and what is under way; true: it has changed. A place that is
- * under way stands until its action ends or its node shows it, and another's for a while. At most
- * LEDGER_HOLDERS_MAX places are held, those of nodes first.
+ * Reconcile the ledger with the nodes and the actions in progress. Returns true if it has changed.
+ * The place of an action in progress stands until it ends or its node shows it, and another
+ * controller's for a while. At most LEDGER_HOLDERS_MAX places are held, those of nodes first.
  */
 bool reservation_reconcile(struct reservation *r, const struct reservation_truth *truth,
 			   uint64_t now_us);
 
-/* Compare it with the nodes before it is written next: one of them, or what is under way, changed. */
+/* Reconcile before the next write: a node or the actions in progress have changed. */
 void reservation_want_reconcile(struct reservation *r);
 
 /* --- to and from the cluster --- */
 
-/* The breaker was changed: it has to be written. */
+/* The breaker was changed and must be written. */
 void reservation_changed(struct reservation *r);
 
-/* What is to be written now, new memory; NULL: nothing, or one is on its way, or it is too early. */
+/*
+ * Returns what to write now in new memory; NULL: nothing, a write is in flight, or it is too early.
+ */
 char *reservation_text(struct reservation *r, uint64_t now_us);
 
-/* What an answer means. */
+/* What to do after an answer. */
 enum reservation_result {
-	RESERVATION_LATER,   /* it went wrong: not before again_us */
-	RESERVATION_WRITTEN, /* places stand by now */
-	RESERVATION_REREAD,  /* somebody else has written it: read it, then reservation_reread() */
+	RESERVATION_LATER,   /* it failed: retry after again_us */
+	RESERVATION_WRITTEN, /* places may stand now */
+	RESERVATION_REREAD,  /* somebody else wrote it: read it, then reservation_reread() */
 	RESERVATION_READ,    /* hand it to reservation_adopt(), then write it */
-	RESERVATION_REMOVED, /* somebody removed it: ours is all there is, write it */
-	RESERVATION_FENCED,  /* another controller has taken over: its epoch is in what was read */
+	RESERVATION_REMOVED, /* somebody removed it: write ours, the only copy */
+	RESERVATION_FENCED,  /* another controller has taken over: the ledger has its epoch */
 	RESERVATION_UNREADABLE,
 };
 
 enum reservation_result reservation_written(struct reservation *r,
 					    const struct cluster_answer *answer, uint64_t now_us);
 
-/* What was read: the ledger, which is the caller's until it is adopted, and ours from then on. */
+/* The ledger that was read. Owned by the caller until it is adopted. */
 struct reservation_news {
 	struct ledger ledger;
-	uint64_t epoch;	     /* it is adopted with */
-	const char *version; /* of the answer */
+	uint64_t epoch;	     /* epoch to adopt it with */
+	const char *version; /* from the answer */
 };
 
 /*
- * For the first time: whoever takes it over last has it. What was read is taken with
- * RESERVATION_READ, here and below; what is wrong goes to `err`.
+ * The first read: whoever takes over last owns the ledger. If it returns RESERVATION_READ, `ret` is
+ * set, here and below; otherwise `err` says what is wrong.
  */
 enum reservation_result reservation_take_over(struct reservation *r,
 					      const struct cluster_answer *answer,
@@ -131,33 +135,33 @@ enum reservation_result reservation_take_over(struct reservation *r,
 					      struct reservation_news *ret, struct err *err);
 
 /*
- * After a conflict: another controller wrote it, or a person who mended it. Cordons that were
- * counted here and are not in what was read count all the same, and so does a breaker that opened
- * here since.
+ * After a conflict: another controller wrote it, or a person who repaired it. Cordons counted here
+ * that are missing in what was read still count, and so does a breaker that has opened here since.
  */
 enum reservation_result reservation_reread(struct reservation *r,
 					   const struct cluster_answer *answer,
 					   struct ledger_reading *reading, uint64_t now_us,
 					   struct reservation_news *ret, struct err *err);
 
-/* A write is over without an answer that counts: what follows is a new start. */
+/* A write has ended without a usable answer; a new start follows. */
 void reservation_write_ended(struct reservation *r);
 
 /*
- * What was read replaces ours: others' places in it stand, and those under way here (`truth->own`)
- * are in it. Whether an action was one of ours, before we were started again, the store knows.
+ * Replace our ledger with what was read: places of others in it stand, and those of our actions in
+ * progress (`truth->own`) are in it. The store knows whether an action was ours from before a
+ * restart.
  */
 void reservation_adopt(struct reservation *r, struct reservation_news *news,
 		       const struct reservation_truth *truth, struct store *store, uint64_t now_us);
 
-/* --- the last look --- */
+/* --- confirmation --- */
 
 /*
- * Was the cluster asked who is out of service, after this place stood? `question` is 0 at
- * first, and then the first that counts; one stands for all that wait when it is asked.
+ * Was the cluster asked who is out of service after this place stood? `question` is 0 at first, and
+ * then the first question that counts; one question serves all that wait when it is asked.
  */
 bool reservation_confirmed(const struct reservation *r, unsigned *question);
 
-/* Is it to be asked now? False: an answer is on its way. */
+/* Should the question be sent now? False: an answer is pending. */
 bool reservation_ask(struct reservation *r);
 void reservation_answered(struct reservation *r, bool went_well);

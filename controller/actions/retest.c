@@ -23,7 +23,7 @@
 #include "lib/policy/rungs.h"
 #include "lib/report/report.h"
 
-/* A host that did not take its order is told again after this; it obeys an order once. */
+/* A host that has not taken its order is offered it again after this; it runs an order once. */
 #define OFFER_AGAIN_US (60 * USEC_PER_SEC)
 
 #define ORDER_PREFIX "test-"
@@ -54,14 +54,14 @@ json_t *retest_order(const struct actor_env *env, const char *node)
 	CLEANUP(freep) char *id = NULL;
 	char deadline[CLOCK_STAMP_SIZE], now[CLOCK_STAMP_SIZE];
 
-	/* One with a partner is a campaign's: retest_wants_others(). */
+	/* Tests with a partner belong to a campaign: retest_wants_others(). */
 	if (!test || test->partner || env->stage != STAGE_ACTING || is_offered(env, test))
 		return NULL;
 	test->offered_us = env_mono_us(env);
 	id = order_id_of(test);
 	clock_stamp(env_real_us(env), now);
 	clock_stamp(test->decided_us + env_policy(env)->retest_timeout_us, deadline);
-	/* An agent that knows no rungs runs the profile full: more than was asked for. */
+	/* An agent without rungs runs the profile full, which covers more. */
 	return json_pack("{s:s, s:s, s:s, s:s, s:s*}", "id", id, "kind", "deep", "now", now,
 			 "deadline", deadline, "profile", test->profile);
 }
@@ -80,7 +80,7 @@ bool retest_wants_others(const struct actor_env *env, struct actor_wanted *ret)
 	return false;
 }
 
-/* --- what a run says of it --- */
+/* --- the result of a run --- */
 
 static int level_outcome(int level)
 {
@@ -89,7 +89,7 @@ static int level_outcome(int level)
 	return level == VERDICT_PASS ? TEST_PASSED : TEST_FAILED;
 }
 
-/* What the run says of the finding that it was to reproduce. */
+/* Returns the run's result for the finding that it was to reproduce. */
 static int item_outcome(const struct verdict *run, const struct action *test)
 {
 	int outcome = TEST_NOTHING;
@@ -101,7 +101,7 @@ static int item_outcome(const struct verdict *run, const struct action *test)
 		if (streq(run->items[i].check, test->check) &&
 		    streq(run->items[i].subject, test->subject))
 			return level_outcome(run->items[i].level);
-		/* A slow link, or an event, has an item only while it is bad. */
+		/* Slow links and events have an item only while they are bad. */
 		if (streq(run->items[i].check, test->check))
 			outcome = TEST_PASSED;
 	}
@@ -109,8 +109,7 @@ static int item_outcome(const struct verdict *run, const struct action *test)
 }
 
 /*
- * Was it bad again, as the windows count it? A warn by one reference of three is no
- * reproduction.
+ * Was it bad again, as the windows count? A warning by one of three references is no reproduction.
  */
 static bool was_bad(const struct actor_env *env, const char *node, const struct action *test)
 {
@@ -148,9 +147,9 @@ int retest_outcome(const struct actor_env *env, const struct report *report,
 	return outcome;
 }
 
-/* --- it is over --- */
+/* --- the end --- */
 
-/* An event goes on until it has not been for a while: its incident stays. */
+/* An event ends only after a quiet period: its incident stays open. */
 static void quieten_event(const struct actor_env *env, const struct action *test)
 {
 	struct store_window *rows = NULL;
@@ -166,7 +165,7 @@ static void quieten_event(const struct actor_env *env, const struct action *test
 	free(rows);
 }
 
-/* It passed: its windows are empty, and so is what stands in the store. */
+/* It passed: clear its windows, and its row in the store. */
 static void forget_window(const struct actor_env *env, const struct action *test)
 {
 	const struct store_window row = { .check = test->check, .subject = test->subject };
@@ -206,7 +205,7 @@ void retest_ran(const struct actor_env *env, struct action *test, const char *pr
 	(void)store_set_action_profile(env->store, test->id, ran, NULL);
 }
 
-/* What it was ordered for is still there to be judged: count it. */
+/* Count the result if the finding that it was ordered for still exists. */
 static void count(const struct actor_env *env, struct action *test, struct fleet_node *node,
 		  const struct fleet_test *result, const char *words)
 {
@@ -259,7 +258,7 @@ void retest_drop(const struct actor_env *env, const struct node_view *host)
 		action_end(env, test, ACTION_DROPPED, 404, "the node is gone");
 }
 
-/* It was ordered for a job, and none blames the host any more. */
+/* It was ordered for a job, and no job blames the host any more. */
 static bool is_unwanted(const struct actor_env *env, const struct action *test,
 			const struct fleet_node *node)
 {

@@ -58,7 +58,7 @@ bool alert_job_is_slow(const char *state, double slowdown, bool told)
 	return isfinite(slowdown) && slowdown >= BLAME_SLOW && (told || begins);
 }
 
-/* --- what is so now --- */
+/* --- current alerts --- */
 
 json_t *alert_text(const char *text)
 {
@@ -142,7 +142,7 @@ void alert_set_know(struct alert_set *set, enum alert_kind kind)
 
 bool alert_set_knows(const struct alert_set *set, enum alert_kind kind)
 {
-	/* Of what is left out nobody can say whether it is over. */
+	/* With alerts left out, it is unknown whether they are over. */
 	return set->left_out == 0 && (set->known & 1U << kind) != 0;
 }
 
@@ -152,7 +152,7 @@ void alert_set_release(struct alert_set *set)
 	*set = (struct alert_set){ .known = 0 };
 }
 
-/* --- as it is sent --- */
+/* --- format --- */
 
 json_t *alert_post_json(const struct alert_post *post)
 {
@@ -167,7 +167,7 @@ json_t *alert_post_json(const struct alert_post *post)
 	}
 	set_text(annotations, "link", post->link);
 	clock_stamp(post->since_us, since);
-	/* One that ends before it begins is refused. */
+	/* An end before the beginning would be refused. */
 	clock_stamp(MAX(post->until_us, post->since_us), until);
 	return json_pack("{s:o, s:o, s:s, s:s, s:s*}", "labels", labels, "annotations", annotations,
 			 "startsAt", since, "endsAt", until, "generatorURL", post->link);

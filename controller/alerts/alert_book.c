@@ -34,7 +34,7 @@ void alert_book_load(struct alert_book *book, const char *labels, const char *se
 	row->stored = row->may_know = true;
 }
 
-/* --- rows that are gone --- */
+/* --- finished rows --- */
 
 struct gone {
 	const char **names;
@@ -60,7 +60,7 @@ static void sweep(struct alert_book *book)
 	free(gone.names);
 }
 
-/* --- what is so now --- */
+/* --- current alerts --- */
 
 struct meeting {
 	struct alert_book *book;
@@ -68,7 +68,7 @@ struct meeting {
 	uint64_t real_us, mono_us;
 };
 
-/* It is not so any more. Who could not have heard of it is not told. */
+/* It is over. That is not sent if the Alertmanager cannot know of it. */
 static void end_row(struct alert_row *row, uint64_t mono_us)
 {
 	row->ended = true;
@@ -91,7 +91,7 @@ static void meet_row(void *context, void *item)
 		row->waits_us = m->mono_us; /* since before the start */
 }
 
-/* It is so, or again: then it is told anew. */
+/* It is current, or again: send it anew. */
 static void meet_alert(void *context, void *item)
 {
 	const struct meeting *m = context;
@@ -167,7 +167,7 @@ static void commit_row(void *context UNUSED, void *item)
 		row->state = ALERT_ROW_KEPT;
 	if (row->state != ALERT_ROW_DROPPED)
 		return;
-	row->state = ALERT_ROW_NEW; /* and ended: it goes */
+	row->state = ALERT_ROW_NEW; /* and `ended`: it is deleted */
 	row->stored = false;
 }
 
@@ -197,7 +197,7 @@ void alert_book_failed(struct alert_book *book)
 	map_each(&book->map, fail_row, NULL);
 }
 
-/* --- telling --- */
+/* --- sending --- */
 
 enum stage { STAGE_FIRST, STAGE_END, STAGE_REPEAT, STAGE_SOON, STAGES };
 
@@ -251,7 +251,7 @@ size_t alert_book_take(struct alert_book *book, uint64_t mono_us)
 		const size_t before = book->n;
 
 		if (t.stage == STAGE_END && book->n > 0)
-			break; /* nothing is said to be over before all that is so was told */
+			break; /* send no ends before all current alerts were sent */
 		if (t.stage == STAGE_SOON && !repeats)
 			break;
 		map_each(&book->map, take_row, &t);
@@ -274,7 +274,7 @@ static void row_taken(struct alert_row *row, uint64_t now_us)
 		row->state = ALERT_ROW_DROP;
 }
 
-/* It is in the way of no other. */
+/* It must not block others. */
 static void row_refused(struct alert_row *row, uint64_t now_us)
 {
 	row->refused_us = now_us;
@@ -297,7 +297,7 @@ size_t alert_book_answer(struct alert_book *book, enum alert_result result, uint
 			row_refused(row, mono_us);
 		else if (result == ALERT_UNSENT)
 			row->may_know = row->knew;
-		/* It was over while it was on its way to who has never heard of it. */
+		/* It ended while in flight to an Alertmanager that never received it. */
 		if (row->ended && !row->may_know)
 			row->state = ALERT_ROW_DROP;
 	}
@@ -309,7 +309,7 @@ size_t alert_book_answer(struct alert_book *book, enum alert_result result, uint
 	return result == ALERT_TAKEN ? n : 0;
 }
 
-/* --- to look at --- */
+/* --- queries --- */
 
 struct waiting_found {
 	size_t n;

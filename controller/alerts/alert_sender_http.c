@@ -12,8 +12,8 @@
 #include "lib/net/http.h"
 
 enum {
-	ANSWER_MAX = 16 * 1024, /* it has none, or says in a line what is wrong */
-	WORDS_MAX = 200,	/* bytes of that in a log */
+	ANSWER_MAX = 16 * 1024, /* empty, or a line with the error */
+	WORDS_MAX = 200,	/* bytes of it in a log line */
 };
 
 struct sender {
@@ -60,7 +60,7 @@ static int open_sender(struct sd_event *loop, const struct settings_alertmanager
 	return 0;
 }
 
-/* Of a post that has no answer: can it have come there? */
+/* Without an answer: can the post have arrived? */
 static enum alert_result result_of_failure(int r)
 {
 	static const int unsent[] = { -ECONNREFUSED, -EHOSTUNREACH, -ENETUNREACH, -EKEYREJECTED,
@@ -98,7 +98,7 @@ static void on_answer(void *context, const struct http_answer *answer)
 	s->done(s->context, &sent);
 }
 
-/* The header is made for each post: who changes the password need not start us again. */
+/* The header is made for each post, so that a password can be changed without a restart. */
 static int authorize(const struct sender *s, char **ret_header, struct err *err)
 {
 	CLEANUP(freep) char *password = NULL, *encoded = NULL;

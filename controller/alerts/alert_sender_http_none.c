@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In place of alert_sender_http.c where there is no libcurl. */
+/* Replaces alert_sender_http.c in builds without libcurl. */
 #include <errno.h>
 
 #include "controller/alerts/alert_sender_http.h"

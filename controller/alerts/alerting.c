@@ -20,16 +20,16 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* One Alertmanager. */
+/* An Alertmanager. */
 struct alerted {
 	struct service *service;
 	const struct settings_alertmanager *settings; /* borrowed */
 	void *sender;
 	struct alert_book book;
 	struct backoff backoff;
-	uint64_t again_us; /* monotonic: nothing is posted before */
-	char *body;	   /* of the post under way; NULL: there is none */
-	bool failing;	   /* and the log says so */
+	uint64_t again_us; /* monotonic: earliest next post */
+	char *body;	   /* of the post in flight; NULL: none */
+	bool failing;	   /* and that was logged */
 	uint64_t delivered, failed;
 };
 
@@ -37,13 +37,13 @@ struct alerting {
 	struct alerted to[ALERTMANAGERS_MAX];
 	size_t n;
 	struct alert_set set;
-	uint64_t listens_us;	     /* real: since when we listen */
+	uint64_t listens_us;	     /* real time: since when we listen */
 	uint64_t opened_us, look_us; /* monotonic */
-	uint64_t not_before_us;	     /* likewise: of the next look */
-	uint64_t changes;	     /* of incidents, at the last look */
-	bool unsure;		     /* what it saw was not durable: nothing is told of it yet */
+	uint64_t not_before_us;	     /* monotonic: earliest next collection */
+	uint64_t changes;	     /* of incidents, at the last collection */
+	bool unsure;		     /* the alerts seen are not durable: do not send them yet */
 	bool told_left_out;
-	bool blind; /* it could not look, and the log says so */
+	bool blind; /* collecting failed, and that was logged */
 };
 
 /* --- rows --- */
@@ -114,7 +114,7 @@ static void on_sent(void *context, const struct alert_sent *sent)
 	free(TAKE(to->body));
 	if (sent->result == ALERT_TAKEN) {
 		note_taken(to, n);
-		keep_rows(to->service); /* what was told to be over goes */
+		keep_rows(to->service); /* delete rows whose end was sent */
 		post_next(to);
 	} else {
 		note_failed(to, sent->why, sent->retry_after_us);
@@ -123,7 +123,7 @@ static void on_sent(void *context, const struct alert_sent *sent)
 
 #define STARTED "the controller has just started, and does not know yet whether this still holds"
 
-/* Of a host that nothing was heard of for so long that it is forgotten nobody has judged anything. */
+/* A host that was forgotten after long silence was not judged: say so. */
 static void say_forgotten(const struct alerted *to, const struct alert_row *row, json_t *annotations)
 {
 	CLEANUP(json_freep) json_t *labels = json_loads(row->name, 0, NULL);
@@ -179,7 +179,7 @@ static char *body_of(const struct alerted *to)
 	return json_dumps(all, JSON_COMPACT);
 }
 
-/* Whoever acts tells; where the cluster does not say who that is, who hears of no other. */
+/* The leader sends; if the cluster does not tell who that is, whoever knows of no other. */
 static bool may_tell(const struct service *s, uint64_t mono_us)
 {
 	if (s->closing)
@@ -204,7 +204,7 @@ static void post_next(struct alerted *to)
 	note_failed(to, err.msg, 0);
 }
 
-/* --- what is so --- */
+/* --- current alerts --- */
 
 static bool is_told(void *context, const char *labels)
 {
@@ -297,7 +297,7 @@ static void failed(struct service *s)
 
 	for (i = 0; a && i < a->n; i++)
 		alert_book_failed(&a->to[i].book);
-	/* What was seen may have been taken back: it is looked at anew before anything is told. */
+	/* What was seen may have been rolled back: collect again before sending. */
 	if (a) {
 		a->look_us = 0;
 		a->unsure = true;
@@ -308,7 +308,7 @@ static void failed(struct service *s)
 
 struct loading {
 	struct alerting *alerting;
-	json_t *others; /* [[URL, labels]]: told to who is not to be told any more */
+	json_t *others; /* [[URL, labels]]: at Alertmanagers no longer in the settings */
 };
 
 static void load_row(void *context, const struct store_alert *alert)
@@ -329,7 +329,7 @@ static void load_row(void *context, const struct store_alert *alert)
 				    json_pack("[s, s]", alert->alertmanager, alert->labels));
 }
 
-/* Those that are not in the settings any more cannot be told. */
+/* Alertmanagers no longer in the settings cannot be reached. */
 static int drop_others(struct service *s, const json_t *others, struct err *err)
 {
 	size_t i;
@@ -364,7 +364,7 @@ static int open_alerting(struct service *s, struct err *err)
 	s->alerting = a;
 	a->opened_us = clock_mono_us();
 	a->listens_us = clock_real_us();
-	a->unsure = true; /* until the first look */
+	a->unsure = true; /* until the first collection */
 	for (i = 0; r == 0 && i < s->settings->alerts.n; i++) {
 		struct alerted *to = &a->to[a->n++];
 
@@ -402,7 +402,7 @@ const struct controller_part alerting_part = {
 	.close = close_alerting,
 };
 
-/* --- to look at --- */
+/* --- queries --- */
 
 static json_t *counts_of(const struct alerted *to, uint64_t now_us)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The service's part of alerts: what operators must hear is posted to each Alertmanager of
- * `alertmanagers`, at once when it begins or ends, and each minute while it lasts, by whoever
- * acts. What is told is alert.h, what each was told alert_book.h, who knows it alerts_open.h, and
- * how it gets there alert_sender.h.
+ * The service's part of alerts: they are posted to each Alertmanager of `alertmanagers` at once
+ * when they begin or end, and every minute in between, by the leading controller. The alerts are in
+ * alert.h, the state at each Alertmanager in alert_book.h, their sources in alerts_open.h, and
+ * sending in alert_sender.h.
  *
- * Nothing waits for it: each Alertmanager has one post under way at most, with a deadline, and
- * waits longer and longer between those that fail. An alert is over only when who knows says so; as
- * long as nobody knows, as after a start, what was told is told on.
+ * Nothing waits for it: each Alertmanager has at most one post in flight, with a deadline, and a
+ * back-off after failures. An alert ends only when its source says so; while that is unknown, as
+ * after a start, it keeps firing.
  */
 #pragma once
 
@@ -19,15 +19,15 @@
 struct controller_part;
 struct service;
 
-/* What is so is looked up so often at least, and each second in which an incident changes. */
+/* Longest interval of collecting the alerts; each second in which an incident changes. */
 #define ALERTING_LOOK_US (3 * USEC_PER_SEC)
-/* ... and never more often than takes such a part of our time. */
+/* ... but at most one part in this many of our time. */
 enum { ALERTING_SHARE = 20 };
 
-/* A cluster that does not say who acts is waited for so long; who hears of no other tells then. */
+/* How long to wait for a cluster to tell who leads; without another leader we send then. */
 #define ALERTING_ALONE_US USEC_PER_MIN
 
-/* Between posts that fail. */
+/* Back-off after failed posts. */
 #define ALERTING_AGAIN_US USEC_PER_SEC
 #define ALERTING_AGAIN_MOST_US USEC_PER_MIN
 

@@ -18,11 +18,11 @@
 #include "lib/policy/breaker.h"
 #include "lib/policy/policy.h"
 
-/* A round of looking. */
+/* State of one collection. */
 struct looking {
 	struct alert_set *set;
 	uint64_t listens_us, now_us;
-	const char *stale; /* of what the cluster shows, or NULL */
+	const char *stale; /* why the view of the cluster may be stale, or NULL */
 	const struct hang_board *board;
 };
 
@@ -42,7 +42,7 @@ static int action_of(const char *name)
 	return policy_action_names[i] ? i : ACTION_ALERT;
 }
 
-/* What many hosts have stands under "sku:NAME" and the like; no host's name has a colon. */
+/* Shared incidents are stored under "sku:NAME" and the like; host names have no colon. */
 static bool is_shared(const struct store_incident_told *i)
 {
 	return strchr(i->node, ':') != NULL;
@@ -87,7 +87,7 @@ static void tell_incident(void *context, const struct store_incident_told *i)
 		});
 }
 
-/* --- what the cluster shows --- */
+/* --- the cluster --- */
 
 static void tell_cordon(void *context, const struct actor_told_cordon *c)
 {
@@ -177,7 +177,7 @@ static void tell_job(void *context, const struct store_job_told *j)
 	CLEANUP(freep) char *sentence = NULL;
 	bool told;
 
-	/* A silence that began before we listened ends nothing, and begins nothing. */
+	/* A silence from before we listened neither ends nor begins an alert. */
 	told = is_told(l->set, j->name);
 	if ((silent && !told) || !alert_job_is_slow(j->state, j->slowdown, told))
 		return;
@@ -219,7 +219,7 @@ static void tell_still(void *context, const struct beats_still *still)
 			      });
 }
 
-/* By what its hosts say; what its beats say too is told with them. */
+/* According to its hosts; state from its heartbeats is included. */
 static void tell_hung(void *context, const struct hangs_hung *hung)
 {
 	const struct looking *l = context;
@@ -244,7 +244,7 @@ static void tell_hung(void *context, const struct hangs_hung *hung)
 		      });
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 int alerts_open_find(struct service *s, struct alert_set *set, uint64_t listens_us, uint64_t now_us,
 		     struct err *err)
@@ -255,17 +255,17 @@ int alerts_open_find(struct service *s, struct alert_set *set, uint64_t listens_
 	const uint64_t heard_us = now_us - MIN(now_us, ALERTS_OPEN_JOB_US);
 	int r;
 
-	/* What stops all jobs or all of our work before what one host has. */
+	/* What stops jobs, or all of our work, comes before problems of a single host. */
 	find_acting(s, &l);
 	beats_each_still(s, tell_still, &l);
 	hangs_each(s, tell_hung, &l);
 	alert_set_know(set, ALERT_STOPPED_JOB);
-	/* Who has been silent for longer may have been heard of while nobody listened. */
+	/* Jobs silent for longer may have been heard of while nobody listened. */
 	r = store_jobs_to_tell(s->store, listens_us > heard_us ? 0 : heard_us, tell_job, &l, err);
 	if (r < 0)
 		return r;
 	alert_set_know(set, ALERT_SLOW_JOB);
-	/* One more than there is room for, so that it is seen that some are left out. */
+	/* One more than fits, so that it is noticed that some are left out. */
 	r = store_incidents_to_tell(s->store, ALERTS_MAX + 1, tell_incident, &l, err);
 	if (r < 0)
 		return r;

@@ -42,7 +42,7 @@ bool authz_account(const char *user, char **ret_namespace, char **ret_name)
 	return true;
 }
 
-/* Takes `user`. */
+/* Takes ownership of `user`. */
 static int add(struct authz *authz, const struct jval *at, char *user, int role, struct err *err)
 {
 	CLEANUP(freep) char *owned = user;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What users of the cluster may do here: agents speak for the node that their pod is on, others
- * have roles. Part of the settings:
+ * Roles of cluster users here: agents act for the node that their pod is on, others have roles.
+ * Part of the settings:
  *
- *	kubernetes:
- *	  agents: [assay:assay-agent]
- *	  identities:
- *	    - {user: "system:serviceaccount:ops:robot", role: operate, name: robot}
+ *         kubernetes:
+ *           agents: [assay:assay-agent]
+ *           identities:
+ *             - {user: "system:serviceaccount:ops:robot", role: operate, name: robot}
  *
  * Pure.
  */
@@ -22,7 +22,7 @@ struct jval;
 
 enum { AUTHZ_MAX = 256, AUTHZ_USER_MAX = 512 };
 
-/* How long a good answer of the API server counts, unless told otherwise. */
+/* Default validity of a positive answer by the API server. */
 #define AUTHZ_FOR_US (5 * USEC_PER_MIN)
 
 struct trusted {
@@ -34,23 +34,23 @@ struct trusted {
 struct authz {
 	struct trusted *users;
 	size_t n;
-	bool agents_told; /* else there is the usual one */
-	uint64_t for_us;  /* how long a good answer counts */
+	bool agents_told; /* else the default agent applies */
+	uint64_t for_us;  /* validity of a positive answer */
 };
 
-/* "agents" and "identities": of J_CUSTOM, the member is the struct authz. */
+/* "agents" and "identities": for J_CUSTOM, the member is the struct authz. */
 int authz_decode_agents(const struct jval *v, void *member, struct err *err);
 int authz_decode_identities(const struct jval *v, void *member, struct err *err);
 
-/* The usual agent: of the service account "assay-agent" in `namespace`. */
+/* Add the default agent: service account "assay-agent" in `namespace`. */
 void authz_usual(struct authz *authz, const char *namespace);
 
 struct authz authz_copy(const struct authz *authz);
 bool authz_same(const struct authz *a, const struct authz *b);
 void authz_release(struct authz *authz);
 
-/* NULL: nobody we know. */
+/* NULL: unknown user. */
 const struct trusted *authz_find(const struct authz *authz, const char *user);
 
-/* "system:serviceaccount:NAMESPACE:NAME" as its parts, into new memory; false: no such user. */
+/* Split "system:serviceaccount:NAMESPACE:NAME", into new memory; false: not of that form. */
 bool authz_account(const char *user, char **ret_namespace, char **ret_name);

@@ -63,11 +63,11 @@ static bool is_sum_taken(const struct join_facts *f)
 	return f->sum_taken;
 }
 
-/* The first that holds. Who holds no valid join token learns nothing about names. */
+/* The first that holds decides. Without a valid join token nothing is revealed about names. */
 static const struct {
 	bool (*holds)(const struct join_facts *f);
 	enum join_answer answer;
-	const char *why; /* behind the name */
+	const char *why; /* follows the name */
 } rules[] = {
 	{ is_unknown, JOIN_UNKNOWN, "unknown join token: make one with `assayctl token create`" },
 	{ is_revoked, JOIN_OVER, "this join token was revoked" },

@@ -18,7 +18,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* One call that waits. */
+/* A waiting call. */
 struct waiter {
 	token_review_done *done;
 	void *context;
@@ -27,22 +27,22 @@ struct waiter {
 
 enum bearer_state { BEARER_ASKING, BEARER_KNOWN, BEARER_REFUSED };
 
-/* One token. */
+/* State of one token. */
 struct bearer {
-	unsigned char sum[SHA256_SIZE]; /* first: the key of the tree */
+	unsigned char sum[SHA256_SIZE]; /* first: key of the tree */
 	struct kube_identity *owner;
 	enum bearer_state state;
-	STAILQ_HEAD(, waiter) waiters; /* while it is asked for */
+	STAILQ_HEAD(, waiter) waiters; /* during a request */
 	struct kube_request *request;
-	char origin[CALL_ORIGIN_SIZE]; /* whose allowance the question took */
-	uint64_t expires_us;	       /* real time: the token's end */
-	char *pod_uid, *pod_node;      /* as the TokenReview said */
-	uint64_t until_us;	       /* monotonic: how long the answer counts */
+	char origin[CALL_ORIGIN_SIZE]; /* whose allowance was used */
+	uint64_t expires_us;	       /* real time: expiry of the token */
+	char *pod_uid, *pod_node;      /* from the TokenReview */
+	uint64_t until_us;	       /* monotonic: validity of the answer */
 	struct identity who;
-	char *node, *name; /* those of `who` */
+	char *node, *name; /* storage for `who` */
 	unsigned status;   /* of a refusal */
 	char *words;
-	TAILQ_ENTRY(bearer) bearers; /* of its state, the one last used first */
+	TAILQ_ENTRY(bearer) bearers; /* per state, most recently used first */
 };
 
 TAILQ_HEAD(bearer_list, bearer);
@@ -50,13 +50,13 @@ TAILQ_HEAD(bearer_list, bearer);
 struct kube_identity {
 	struct token_review token_review; /* first */
 	struct kube_identity_options options;
-	void *tree; /* of struct bearer, by sum */
+	void *tree; /* struct bearer, by sum */
 	struct bearer_list lists[BEARER_REFUSED + 1];
 	size_t n[BEARER_REFUSED + 1];
 	size_t n_waiting;
 	struct token_buckets by_origin, all;
-	uint64_t rest_until_us; /* monotonic: the server is left alone until then */
-	struct log_limit limit; /* lines of reviews that failed */
+	uint64_t rest_until_us; /* monotonic: no requests until then */
+	struct log_limit limit; /* log lines of failed reviews */
 	struct token_review_counts counts;
 };
 
@@ -71,7 +71,7 @@ static int compare(const void *a, const void *b)
 	return memcmp(a, b, SHA256_SIZE);
 }
 
-/* Nobody waits for it. */
+/* No call may be waiting. */
 static void bearer_free(struct bearer *b)
 {
 	struct kube_identity *k = b->owner;
@@ -87,7 +87,7 @@ static void bearer_free(struct bearer *b)
 	free(b);
 }
 
-/* NULL: nothing is kept of it. */
+/* NULL: not cached. */
 static struct bearer *bearer_find(struct kube_identity *k,
 				  const unsigned char sum[static SHA256_SIZE])
 {
@@ -96,7 +96,7 @@ static struct bearer *bearer_find(struct kube_identity *k,
 	return found ? *found : NULL;
 }
 
-/* One that is asked for. */
+/* One whose review is requested. */
 static struct bearer *bearer_new(struct kube_identity *k,
 				 const unsigned char sum[static SHA256_SIZE])
 {
@@ -112,7 +112,7 @@ static struct bearer *bearer_new(struct kube_identity *k,
 	return b;
 }
 
-/* It was used, and is in `state` now; of too many there the one unused for longest goes. */
+/* It was used and is now in `state`; if there are too many, the least recently used is evicted. */
 static void bearer_move(struct bearer *b, enum bearer_state state)
 {
 	struct kube_identity *k = b->owner;
@@ -135,7 +135,7 @@ static void bearer_wait(struct bearer *b, const struct token_review_question *q)
 	b->owner->n_waiting++;
 }
 
-/* Answer those who wait. */
+/* Answer the waiting calls. */
 static void bearer_give(struct bearer *b, const struct token_review_answer *answer)
 {
 	struct kube_identity *k = b->owner;
@@ -149,7 +149,7 @@ static void bearer_give(struct bearer *b, const struct token_review_answer *answ
 	}
 }
 
-/* What is kept; borrows of `b`. */
+/* The cached answer; borrows from `b`. */
 static struct token_review_answer bearer_answer(const struct bearer *b)
 {
 	return (struct token_review_answer){ .status = b->status,
@@ -159,12 +159,12 @@ static struct token_review_answer bearer_answer(const struct bearer *b)
 
 enum { STATUS_STRANGER = 401, STATUS_FORBIDDEN = 403, STATUS_OFTEN = 429, STATUS_BUSY = 503 };
 
-/* Who is told to come again does not come with all others. */
+/* Callers told to retry come back at different times. */
 enum { SPREAD_S = 8 };
 
 /* --- answers --- */
 
-/* The question was a good one: it costs its sender nothing. */
+/* It was a legitimate request: return its allowance. */
 static void give_back(struct bearer *b)
 {
 	token_buckets_give(&b->owner->by_origin, b->origin);
@@ -207,7 +207,7 @@ static unsigned seconds_of(uint64_t us)
 	return (unsigned)((us + USEC_PER_SEC - 1) / USEC_PER_SEC);
 }
 
-/* The server did not say: nothing is known of the token, and the server has its rest. */
+/* No answer: nothing is known about the token, and the server gets a pause. */
 static void failed(struct bearer *b, const char *why, uint64_t rest_us)
 {
 	struct kube_identity *k = b->owner;
@@ -227,13 +227,13 @@ static void failed(struct bearer *b, const char *why, uint64_t rest_us)
 	bearer_free(b);
 }
 
-/* We have to be let by a person: no use in asking again soon. */
+/* A person has to grant us the right: no use in retrying soon. */
 static uint64_t rest_of(const struct kube_answer *answer)
 {
 	return answer->result == CLUSTER_REFUSED ? USEC_PER_MIN / 2 : answer->retry_us;
 }
 
-/* --- asking --- */
+/* --- requests --- */
 
 static int send(struct bearer *b, const struct kube_call *call, struct err *err)
 {
@@ -271,7 +271,7 @@ static void on_pod(void *context, const struct kube_answer *answer)
 	}
 }
 
-/* The bearer is an agent: which node is its pod on? */
+/* The bearer is an agent: look up the node of its pod. */
 static void ask_for_pod(struct bearer *b, const struct kube_review *review)
 {
 	CLEANUP(freep) char *namespace = NULL;
@@ -291,7 +291,7 @@ static void ask_for_pod(struct bearer *b, const struct kube_review *review)
 		failed(b, err.msg, 0);
 }
 
-/* For the records: of the settings, else what the user's name allows. */
+/* For the records: from the settings, else derived from the user name. */
 static char *name_of(const struct trusted *trusted, const char *user)
 {
 	CLEANUP(freep) char *namespace = NULL;
@@ -328,8 +328,8 @@ static void on_reviewed(struct bearer *b, const struct kube_review *review)
 }
 
 /*
- * Why a token counts for nothing, and what its bearer does about it. The claims are its own word,
- * and our clock may be wrong: they only choose the advice. New memory.
+ * Why a token is not valid, and what to do. The claims are unverified, and our clock may be wrong:
+ * they only select the advice. New memory.
  */
 static char *stranger_words(const struct bearer *b, const char *why)
 {
@@ -378,7 +378,7 @@ static void answer_now(const struct token_review_question *q, unsigned status, c
 	q->done(q->context, &(struct token_review_answer){ status, words, retry_s, { 0 } });
 }
 
-/* May a token be asked about that nobody knows? Else the question is answered. */
+/* May an unknown token be reviewed? Else the question is answered. */
 static bool may_ask(struct kube_identity *k, const struct token_review_question *q, uint64_t now_us)
 {
 	if (now_us < k->rest_until_us) {
@@ -391,7 +391,7 @@ static bool may_ask(struct kube_identity *k, const struct token_review_question 
 		answer_now(q, STATUS_BUSY, "too many token reviews at once", 0);
 		return false;
 	}
-	if (k->by_origin.n >= k->by_origin.max) /* past it none would be limited */
+	if (k->by_origin.n >= k->by_origin.max) /* beyond it nobody would be limited */
 		token_buckets_release(&k->by_origin);
 	if (!token_buckets_take(&k->by_origin, q->origin, now_us)) {
 		k->counts.limited++;
@@ -428,7 +428,7 @@ static void ask_anew(struct kube_identity *k, const struct token_review_question
 		failed(b, err.msg, 0);
 }
 
-/* What is kept of the token and still counts; NULL: nothing. */
+/* Cached and still valid answer for the token; NULL: none. */
 static struct bearer *kept_of(struct kube_identity *k, const unsigned char *sum, uint64_t now_us)
 {
 	struct bearer *b = bearer_find(k, sum);

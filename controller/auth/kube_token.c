@@ -13,12 +13,12 @@
 
 enum { PARTS = 3, DIGITS_OF_GROUP = 4, PADDING_MAX = 3, WORDS_MAX = 200 };
 
-/* So that microseconds fit: the year 2500. */
+/* Limit to fit microseconds: the year 2500. */
 #define EXPIRES_MOST_S 16725225600.0
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/* Where the next '.' or the end is; NULL when there is none of base64url before it. */
+/* The next '.' or the end; NULL without base64url before it. */
 static const char *part_end(const char *part)
 {
 	size_t length = strspn(part, digits);
@@ -43,7 +43,7 @@ bool kube_token_looks_like_one(const char *token)
 	return true;
 }
 
-/* The bytes of `length` characters of base64url, which has no padding, in new memory. */
+/* Decode `length` characters of unpadded base64url, into new memory. */
 static int decode(const char *part, size_t length, char **ret_bytes, size_t *ret_length)
 {
 	char text[KUBE_TOKEN_MAX + PADDING_MAX + 1] = "";
@@ -56,7 +56,7 @@ static int decode(const char *part, size_t length, char **ret_bytes, size_t *ret
 	return base64_decode(text, ret_bytes, ret_length);
 }
 
-/* A text, or a list of texts. */
+/* A string, or a list of strings. */
 static bool has_audience(const json_t *audiences)
 {
 	size_t n = MIN(json_array_size(audiences), (size_t)KUBE_TOKEN_AUDIENCES_MAX), i;
@@ -110,7 +110,7 @@ json_t *kube_token_review(const char *token)
 			 "kind", "TokenReview", "spec", "token", token, "audiences", KUBE_AUDIENCE);
 }
 
-/* A member that is a text of at most `max` bytes, else "". */
+/* A string member of at most `max` bytes, else "". */
 static const char *text_of(const json_t *object, const char *key, size_t max)
 {
 	const char *text = json_string_value(json_object_get(object, key));
@@ -118,7 +118,7 @@ static const char *text_of(const json_t *object, const char *key, size_t max)
 	return text && strlen(text) <= max ? text : "";
 }
 
-/* The value of the only text in a list: "" for anything else. */
+/* The only string in a list, else "". */
 static const char *extra_of(const json_t *extra, const char *key)
 {
 	const json_t *list = json_object_get(extra, key);

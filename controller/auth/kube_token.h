@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a token says, what is asked about it, and what the answers mean. A token is
- * "HEADER.CLAIMS.SIGNATURE" in base64url (RFC 7519); what its claims say is true only once the
- * API server has said that it knows the token, and until then good for refusing it alone.
+ * Content of tokens, the review request, and the meaning of its answers. A token is
+ * "HEADER.CLAIMS.SIGNATURE" in base64url (RFC 7519). Its claims can be trusted only once the API
+ * server has confirmed the token; until then they may only be used to refuse it.
  *
- * Nothing of an answer is believed to have the type that it should have. Pure.
+ * No member of an answer is assumed to have the expected type. Pure.
  */
 #pragma once
 
@@ -24,36 +24,36 @@ enum {
 	KUBE_TOKEN_AUDIENCES_MAX = 64,
 };
 
-/* Three texts of base64url with '.' between them? Only such a token is ever sent on. */
+/* Is it three base64url texts separated by '.'? Only such tokens are ever sent on. */
 bool kube_token_looks_like_one(const char *token);
 
 struct kube_claims {
-	bool for_us;	     /* the audience is among them */
+	bool for_us;	     /* our audience is among them */
 	uint64_t expires_us; /* real time; UINT64_MAX: never */
 };
 
-/* -EINVAL with a sentence for claims that are none. */
+/* -EINVAL with a sentence for invalid claims. */
 int kube_token_claims(const char *token, struct kube_claims *ret, struct err *err);
 
-/* The TokenReview that asks about it; new reference. */
+/* The TokenReview for it. New reference. */
 json_t *kube_token_review(const char *token);
 
-/* What a TokenReview said. All borrowed from the answer; "" when it is not there. */
+/* Content of a TokenReview's answer. All borrowed from it; "" if missing. */
 struct kube_review {
 	const char *user;
 	const char *pod, *pod_uid; /* what the token is bound to */
-	const char *node;	   /* newer servers say that, too */
+	const char *node;	   /* from newer servers */
 };
 
 /*
- * 0: the server knows the token, and it is for us. -EACCES with a sentence: it does not, or it is
- * not. -EBADMSG: the answer is none.
+ * Returns 0 if the server knows the token and it is for us; -EACCES with a sentence if not;
+ * -EBADMSG if the answer is invalid.
  */
 int kube_token_reviewed(const json_t *answer, struct kube_review *ret, struct err *err);
 
 /*
- * The node of the pod in `answer`, borrowed. -EACCES with a sentence: it is another pod by
- * that name, is on no node, or the token says another one. -EBADMSG: it is no pod.
+ * The node of the pod in `answer`, borrowed. -EACCES with a sentence: a different pod of that name,
+ * not on a node, or on another one than the token says. -EBADMSG: not a pod.
  */
 int kube_token_node(const json_t *answer, const char *uid, const char *node, const char **ret_node,
 		    struct err *err);

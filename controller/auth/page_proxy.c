@@ -12,11 +12,11 @@
 #include "lib/json/jsome.h"
 #include "lib/json/json.h"
 
-/* Names that everybody sends, or that say something else already. */
+/* Headers that everybody sends, or with another meaning. */
 static const char *const taken[] = { "Authorization",  "Cookie", "Host",	 "Origin",
 				     "Sec-Fetch-Site", "Accept", "Assay-Request" };
 
-/* Letters, digits and '-': no other name is sure to mean the same to a proxy and to us. */
+/* Letters, digits and '-': other names may mean different things to a proxy and to us. */
 static int decode_header(const struct jval *v, void *member, struct err *err)
 {
 	static const char plain[] =

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A proxy that has asked people who they are (OIDC, as oauth2-proxy does) and says so in two
- * lines of the header. Part of the settings:
+ * A proxy that has authenticated people (OIDC, such as oauth2-proxy) and passes their identity in
+ * two header fields. Part of the settings:
  *
- *	page:
- *	  role: operate
- *	  proxy:
- *	    certificate: assay-page          # CN of its client certificate
- *	    user: X-Forwarded-Email
- *	    groups: X-Forwarded-Groups       # a list with commas
- *	    roles: {sre: operate, everyone: read}
+ *         page:
+ *           role: operate
+ *           proxy:
+ *             certificate: assay-page          # CN of its client certificate
+ *             user: X-Forwarded-Email
+ *             groups: X-Forwarded-Groups       # comma-separated list
+ *             roles: {sre: operate, everyone: read}
  *
- * The lines count only from the peer with that certificate, never by address: from anybody else
- * they are refused, and so is one that comes twice. Hosts have no certificates then, for
- * whoever signs theirs could sign that one.
+ * The fields are accepted only from the peer with that certificate, never by address: from others
+ * they are refused, and so is a repeated field. Hosts cannot have certificates then, as whoever
+ * signs theirs could sign that one.
  *
  * Pure.
  */
@@ -34,17 +34,17 @@ struct page_proxy_role {
 };
 
 struct page_proxy {
-	char *certificate; /* NULL: there is no proxy */
+	char *certificate; /* NULL: no proxy */
 	char *user, *groups;
 	struct page_proxy_role *roles;
 	size_t n;
 };
 
-/* Of J_CUSTOM, the member is the struct page_proxy. */
+/* For J_CUSTOM, the member is the struct page_proxy. */
 int page_proxy_decode(const struct jval *v, void *member, struct err *err);
 
 void page_proxy_release(struct page_proxy *proxy);
 bool page_proxy_same(const struct page_proxy *a, const struct page_proxy *b);
 
-/* The highest role of a list "a,b, c" of groups (NULL: none); ROLE_ANYBODY when none has one. */
+/* The highest role of a list "a,b, c" of groups (NULL: none); ROLE_ANYBODY if none has one. */
 int page_proxy_role(const struct page_proxy *proxy, const char *groups);

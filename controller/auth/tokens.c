@@ -15,7 +15,7 @@ static const char *const role_names[] = {
 	[ROLE_READ] = "read", [ROLE_OPERATE] = "operate", [ROLE_ADMIN] = "admin",
 };
 
-/* One of those from `least` on? */
+/* Is it a role from `least` on? */
 static bool find_role(const struct jval *v, int least, void *member)
 {
 	const char *text = json_string_value(v->value);
@@ -107,7 +107,7 @@ static int compare_tokens(const void *a, const void *b)
 	return strcmp(((const struct tokens_one *)a)->hex, ((const struct tokens_one *)b)->hex);
 }
 
-/* Sort, and refuse one that is there twice. */
+/* Sort, and refuse duplicates. */
 static int sort_tokens(struct tokens *a, const struct jval *at, struct err *err)
 {
 	size_t i;

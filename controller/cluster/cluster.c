@@ -63,9 +63,9 @@ struct cluster_mark *cluster_mark_decode(const json_t *value)
 	return mark;
 }
 
-/* --- copies, and what is the same --- */
+/* --- copying and comparing --- */
 
-/* The texts that each owns; what copies, compares and frees them goes by these. */
+/* Owned strings of each struct, for copying, comparing and freeing. */
 static const size_t mark_texts[] = {
 	offsetof(struct cluster_mark, by),
 	offsetof(struct cluster_mark, incident),
@@ -73,7 +73,7 @@ static const size_t mark_texts[] = {
 	offsetof(struct cluster_mark, action),
 };
 
-/* The version is the last: of two that are the same it may differ. */
+/* The version is last, as equal nodes may differ in it. */
 static const size_t node_texts[] = {
 	offsetof(struct cluster_node, name),	offsetof(struct cluster_node, uid),
 	offsetof(struct cluster_node, hold_by), offsetof(struct cluster_node, boot),

@@ -7,7 +7,7 @@
 
 #include "lib/base/subdomain.h"
 
-/* The member, and what is before and behind the prefix. */
+/* The member, and what precedes and follows the prefix. */
 #define NAMES(ROW)                                                                  \
 	ROW(prefix, "", "")                                                         \
 	ROW(cordon, "", "/cordon")                                                  \
@@ -51,7 +51,7 @@ struct cluster_names cluster_names_of(const char *prefix)
 	return names;
 }
 
-/* Is it `domain` or one below it? */
+/* Is it `domain` or a subdomain of it? */
 static bool is_within(const char *text, const char *domain)
 {
 	const size_t len = strlen(text), tail = strlen(domain);
@@ -62,7 +62,7 @@ static bool is_within(const char *text, const char *domain)
 
 const char *cluster_prefix_wrong(const char *prefix)
 {
-	/* Of Kubernetes itself, and of the first that cordons besides us (kube/kube_node.c). */
+	/* Used by Kubernetes itself, and by others that cordon nodes (kube/kube_node.c). */
 	static const char *const others[] = { "kubernetes.io", "k8s.io", "medik8s.io" };
 	size_t i;
 

@@ -16,12 +16,12 @@ enum { ADDRESS_MAX = 253, NAME_MAX_BYTES = 200 };
 struct rail_map_switch {
 	char *name;
 	char **nodes;	/* names or patterns */
-	unsigned rails; /* bits; 0: all */
+	unsigned rails; /* bit set; 0: all */
 };
 
-/* A name or pattern, and the number of the switch that has it. */
+/* A name or pattern, and the index of its switch. */
 struct rail_map_name {
-	const char *node; /* of the switch */
+	const char *node; /* borrowed from the switch */
 	size_t at;
 };
 
@@ -32,7 +32,7 @@ static bool is_pattern(const char *node)
 	return strpbrk(node, "*?[\\") != NULL;
 }
 
-/* Names before patterns; names by name. */
+/* Names before patterns; names sorted. */
 static int compare_names(const void *a, const void *b)
 {
 	const struct rail_map_name *x = a, *y = b;
@@ -63,7 +63,7 @@ static void index_names(struct rail_map *n)
 		qsort(n->names, all, sizeof(*n->names), compare_names);
 }
 
-/* Where the first of this name is, or would be. */
+/* Index of the first entry of this name, or where it would be. */
 static size_t first_of(const struct rail_map *n, const char *node)
 {
 	size_t low = 0, high = n->n_names;
@@ -166,7 +166,7 @@ static int decode_switches(const struct jval *v, void *member, struct err *err)
 	return r;
 }
 
-/* What may stand in a list with commas, before a port. */
+/* Valid in a comma-separated list, followed by a port. */
 static bool is_address(const char *text)
 {
 	const size_t n = text ? strlen(text) : 0;
@@ -238,9 +238,9 @@ void rail_map_release(struct rail_map *n)
 	*n = (struct rail_map){ 0 };
 }
 
-/* --- asking --- */
+/* --- queries --- */
 
-/* What the switch number `at` names it: better for each of its rails when it is before those found. */
+/* Take switch `at` for each of its rails without an earlier one. */
 static void take(const struct rail_map *n, size_t at, size_t best[PAIRING_RAILS_MAX])
 {
 	const unsigned rails = n->switches[at].rails;

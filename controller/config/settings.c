@@ -20,7 +20,7 @@
 /* The section `collectives` of controller.yaml. */
 
 enum {
-	PORT_DEFAULT = 7400, /* the first of those that assayd allows */
+	PORT_DEFAULT = 7400, /* the first that assayd allows */
 	PORT_MOST = 65535,
 	AT_ONCE_DEFAULT = 32,
 	AT_ONCE_MOST = 256,
@@ -44,7 +44,7 @@ static const struct jfield collectives_fields[] = {
 	{ "memory", J_ENUM, COLLECTIVES(memory), 0, .names = campaign_memory_names },
 };
 
-/* The same for the section `collectives`. */
+/* Defaults of the section `collectives`. */
 static struct settings_collectives settings_collectives_init(void)
 {
 	return (struct settings_collectives){ .port = PORT_DEFAULT,
@@ -97,7 +97,7 @@ static void taint_release(struct settings_taint *taint)
 	*taint = (struct settings_taint){ 0 };
 }
 
-/* `none`, or {key, value, effect}; without a key it has an empty one, which name_taint() fills. */
+/* `none`, or {key, value, effect}; without a key it is empty, and name_taint() fills it in. */
 static int decode_taint(const struct jval *v, void *member, struct err *err)
 {
 	struct settings_taint *taint = member;
@@ -121,7 +121,7 @@ static int decode_taint(const struct jval *v, void *member, struct err *err)
 	return r;
 }
 
-/* Our own key stands behind our prefix, and what means something else there is not for it. */
+/* The default key has our prefix; keys with another meaning there are refused. */
 static int name_taint(const struct jval *v, struct settings_kube *kube, struct err *err)
 {
 	const struct cluster_names names = cluster_names_of(kube->prefix);
@@ -155,7 +155,7 @@ static int decode_prefix(const struct jval *v, void *member, struct err *err)
 	return 0;
 }
 
-/* What is in it is checked by who knows it: remediation_kube.c. */
+/* Its content is checked by remediation_kube.c. */
 static int decode_jobs(const struct jval *v, void *member, struct err *err)
 {
 	int r = jval_need_array(v, err);
@@ -181,7 +181,7 @@ static const struct jfield kube_fields[] = {
 	{ "identity-for", J_DURATION, KUBE(authz.for_us), 0 },
 };
 
-/* Of J_CUSTOM: the section `kubernetes`, into a struct settings_kube. */
+/* For J_CUSTOM: the section `kubernetes`, into a struct settings_kube. */
 static int settings_decode_kube(const struct jval *v, void *member, struct err *err)
 {
 	int r = jval_decode(v, kube_fields, ARRAY_SIZE(kube_fields), JVAL_STRICT, member, err);
@@ -220,7 +220,7 @@ enum {
 	REPORT_RATE_MOST = 100000,
 };
 
-/* Less could not hold what is never thinned of a few hosts. */
+/* The least that holds what is never thinned for a few hosts. */
 #define DB_MAX_LEAST 1e6
 #define DB_MAX_MOST 1e15
 
@@ -241,7 +241,7 @@ static const struct jfield ladder_fields[] = {
 	{ "daily", J_DURATION, LADDER(daily_us), 0 },
 };
 
-/* What is kept longer cannot be what is kept shorter. */
+/* Each time must be at least the one before. */
 static int decode_ladder(const struct jval *v, void *member, struct err *err)
 {
 	const struct retention_ladder *ladder = member;
@@ -302,7 +302,7 @@ static int check_label(const struct jval *item, struct err *err)
 	return r;
 }
 
-/* Which hosts have which labels: [{nodes: "gpu-1*", labels: {KEY: TEXT}}]. */
+/* Labels of hosts: [{nodes: "gpu-1*", labels: {KEY: TEXT}}]. */
 static int decode_labels(const struct jval *v, void *member, struct err *err)
 {
 	size_t n = json_array_size(v->value), i;
@@ -425,7 +425,7 @@ static bool is_loopback(const char *listen)
 	       listen_address_is_loopback(&address);
 }
 
-/* Whatever insecure says: a page is where people type their tokens. */
+/* Regardless of `insecure`: people type their tokens into the page. */
 static int check_page(const struct settings *s, struct err *err)
 {
 	if (s->page.proxy.certificate && !s->client_ca)

@@ -15,7 +15,7 @@
 
 enum { CACERT_MAX = 1024 * 1024 };
 
-/* What a URL may have behind its scheme; what it becomes stands in logs and metrics. */
+/* Characters of a URL after its scheme; it appears in logs and metrics. */
 static const char url_letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				  "0123456789-._~:/[]%";
 
@@ -153,7 +153,7 @@ static int check_files(const struct settings_alertmanager *one, struct err *err)
 	/* As the HTTP client reads it. */
 	if (one->token_file)
 		r = token_file_refresh(&token, err);
-	token.path = NULL; /* the settings' */
+	token.path = NULL; /* owned by the settings */
 	token_file_release(&token);
 	if (r == 0 && one->basic_auth_file)
 		r = settings_alerts_read_password(one->basic_auth_file, &password, err);

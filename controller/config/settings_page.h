@@ -2,9 +2,9 @@
 /*
  * The web page, part of the settings:
  *
- *	page: true
- *	page: {role: operate}
- *	page: {role: operate, proxy: {...}}        (controller/auth/page_proxy.h)
+ *         page: true
+ *         page: {role: operate}
+ *         page: {role: operate, proxy: {...}}        (controller/auth/page_proxy.h)
  *
  * Pure.
  */
@@ -18,13 +18,13 @@ struct jval;
 
 struct settings_page {
 	bool on;
-	int role; /* enum role: the most that a session may, whatever its token may */
+	int role; /* enum role: upper limit of sessions, whatever their tokens allow */
 	struct page_proxy proxy;
 };
 
-/* Off; read. Release it. */
+/* Returns the defaults: off, role read. The caller releases them. */
 struct settings_page settings_page_init(void);
 void settings_page_release(struct settings_page *page);
 
-/* Of J_CUSTOM, the member is the struct settings_page. */
+/* For J_CUSTOM, the member is the struct settings_page. */
 int settings_page_decode(const struct jval *v, void *member, struct err *err);

@@ -10,7 +10,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/xalloc.h"
 
-/* A connection of its own: whoever floods it is in nobody's way who acts. */
+/* A connection of its own, so that floods do not delay remediation. */
 struct review {
 	struct authz authz;
 	struct kube *kube;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In place of token_review_kube.c where there is no libcurl. */
+/* Replaces token_review_kube.c in builds without libcurl. */
 #include <errno.h>
 
 #include "controller/config/token_review_kube.h"

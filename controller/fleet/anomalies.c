@@ -12,17 +12,17 @@ struct anomaly {
 	char *sku, *check;
 	char **nodes; /* by name */
 	size_t n, room;
-	bool told;  /* of ANOMALY_LOW */
-	char **ran; /* of ANOMALY_FILE: who was measured since it has any, the newest run last */
+	bool told;  /* ANOMALY_LOW: an incident is open */
+	char **ran; /* ANOMALY_FILE: hosts measured since it has any, the newest run last */
 	size_t n_ran, room_ran;
 	struct share_entry share;
-	uint64_t used; /* anomalies.uses when it was last put into */
+	uint64_t used; /* anomalies.uses when a host was last put into it */
 };
 
-/* Dropped at once when the table is full: to find them costs a walk over all. */
+/* Evicted together when the table is full, as finding them takes a walk over all. */
 enum { ROOM = ANOMALIES_MAX / 64 };
 
-/* By SKU first, so that those of one SKU are neighbours. */
+/* SKU first, so that those of one SKU are adjacent. */
 static int compare(const void *a, const void *b)
 {
 	const struct anomaly *x = a, *y = b;
@@ -33,7 +33,7 @@ static int compare(const void *a, const void *b)
 	return r ? r : strcmp(x->check, y->check);
 }
 
-/* What is only looked for: the texts are borrowed. */
+/* Search key. Borrows the texts. */
 static struct anomaly like(int set, const char *sku, const char *check)
 {
 	return (struct anomaly){ .set = set,
@@ -72,11 +72,11 @@ static void drop(struct anomalies *s, struct anomaly *anomaly)
 	s->n--;
 }
 
-/* Sets gathered in a walk, in which none may be dropped. */
+/* Sets collected in a walk, during which none may be dropped. */
 struct listing {
 	struct anomaly **list;
 	size_t n;
-	bool empty; /* only those */
+	bool empty; /* only empty ones */
 };
 
 static void list(const void *at, VISIT visit, void *closure)
@@ -118,7 +118,7 @@ static void make_room(struct anomalies *s)
 	s->shares.filled++;
 }
 
-/* Who is in it has changed. */
+/* The hosts in the set have changed. */
 static void settle(struct anomalies *s, struct anomaly *anomaly)
 {
 	struct anomaly *excess;
@@ -155,7 +155,7 @@ static struct anomaly *need(struct anomalies *s, int set, const char *sku, const
 	return anomaly;
 }
 
-/* Where the host is, or belongs. */
+/* Index of the host, or where to insert it. */
 static size_t place_of(const struct anomaly *anomaly, const char *node, bool *ret_there)
 {
 	size_t low = 0, high = anomaly->n;
@@ -242,7 +242,7 @@ bool anomalies_over(const struct anomalies *s, int set, const char *sku, const c
 	return 4 * anomalies_count(s, set, sku, check) < anomalies_count(s, ANOMALY_HOSTS, sku, "");
 }
 
-/* So many of the newest runs of its hosts speak for the file. */
+/* Number of newest runs that are enough to judge the file. */
 static size_t runs_that_tell(const struct anomalies *s, const char *sku)
 {
 	return MAX(anomalies_count(s, ANOMALY_HOSTS, sku, "") / 4, (size_t)ANOMALY_FILE_MIN);
@@ -285,7 +285,7 @@ void anomalies_measured(struct anomalies *s, const char *sku, const char *check,
 	anomaly->ran[anomaly->n_ran++] = xstrdup(node);
 }
 
-/* Half of those that were measured last? */
+/* Half of the newest runs? */
 static bool is_wide_of_late(const struct anomalies *s, const struct anomaly *anomaly)
 {
 	size_t far = 0, i;

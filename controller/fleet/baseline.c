@@ -15,10 +15,10 @@
 #include "lib/policy/bad_run.h"
 #include "lib/report/report.h"
 
-/* Dropped at once when the table is full: to find them costs a walk over all. */
+/* Evicted together when the table is full, as finding them takes a walk over all. */
 enum { ROOM = BASELINES_MAX / 64 };
 
-/* Hosts that a baseline is of; one that is suspected is remembered by what it was. */
+/* Number of hosts with data; suspect hosts are only in the usuals. */
 static size_t count_hosts(const struct baseline *line)
 {
 	return MAX(line->n, line->usuals.n);
@@ -29,7 +29,6 @@ static const char *only_host(const struct baseline *line)
 	return line->n > 0 ? line->hosts[0].node : line->usuals.hosts[0].node;
 }
 
-/* Take it out. While a list has it, or the store a row, its name stays, in `b->dropped`. */
 void baselines_drop(struct baselines *b, struct baseline *line)
 {
 	(void)tdelete(line, &b->tree, baseline_compare_keys);
@@ -45,10 +44,6 @@ void baselines_drop(struct baselines *b, struct baseline *line)
 	b->dropped = line;
 }
 
-/*
- * All hosts of it are there: count it among those of its only host, which may drop that
- * host's oldest, or drop it when it has none.
- */
 void baselines_settle(struct baselines *b, struct baseline *line)
 {
 	struct baseline *excess;
@@ -73,7 +68,7 @@ void baselines_settle(struct baselines *b, struct baseline *line)
 struct listing {
 	struct baseline **lines;
 	size_t n;
-	bool empty; /* only those */
+	bool empty; /* only empty ones */
 };
 
 static void list(struct baseline *line, void *context)
@@ -84,7 +79,6 @@ static void list(struct baseline *line, void *context)
 		all->lines[all->n++] = line;
 }
 
-/* Those that have no host, and only remember none. */
 void baselines_drop_empty(struct baselines *b)
 {
 	CLEANUP(freep) struct baseline **lines = xcalloc(b->n + 1, sizeof(struct baseline *));
@@ -96,7 +90,7 @@ void baselines_drop_empty(struct baselines *b)
 		baselines_drop(b, lines[i]);
 }
 
-/* Is the table full? Then those of the fewest hosts go. */
+/* If the table is full, evict the baselines with the fewest hosts. */
 static void baselines_make_room(struct baselines *b)
 {
 	CLEANUP(freep) struct baseline **lines = NULL;
@@ -119,7 +113,7 @@ static void baselines_make_room(struct baselines *b)
 	b->shares.filled++;
 }
 
-/* Baselines one at a time, for those that save them. */
+/* Walk over the baselines, for saving. */
 
 struct visit {
 	void (*visit)(struct baseline *line, void *context);
@@ -207,7 +201,7 @@ void baseline_set_next_dropped(struct baseline *line, struct baseline *next)
 	line->next_dropped = next;
 }
 
-/* What had to be made for it is in `ret_memory`: free it. */
+/* `ret_memory` holds what was allocated for the key; the caller frees it. */
 static struct baseline_key key_of(const char *sku, const struct sample *s, char **ret_memory)
 {
 	return (struct baseline_key){ sku, kind_of(s, ret_memory) };
@@ -220,7 +214,7 @@ static struct baseline *find(const struct baselines *b, const struct baseline_ke
 	return found ? *found : NULL;
 }
 
-/* The baseline that the sample belongs to; NULL when there is none yet. */
+/* The baseline of the sample; NULL if there is none yet. */
 static struct baseline *baseline_of(const struct baselines *b, const char *sku,
 				    const struct sample *s)
 {
@@ -257,10 +251,10 @@ static struct baseline *need(struct baselines *b, const struct baseline_key *key
 
 /* --- learning --- */
 
-/* Values of one report under one key. */
+/* A report's values under one key. */
 struct gathered {
 	struct baseline_key key;
-	char *memory;		     /* of the key */
+	char *memory;		     /* owned by the key */
 	const struct sample *sample; /* one of them */
 	double value;
 };
@@ -285,7 +279,7 @@ static bool is_low(const struct verdict *v, const char *check)
 	return false;
 }
 
-/* How many parts are at this level in the check. */
+/* Number of parts at this level in the check. */
 static size_t count_level(const struct verdict *v, const char *check, int level)
 {
 	size_t n = 0, i;
@@ -295,7 +289,7 @@ static size_t count_level(const struct verdict *v, const char *check, int level)
 	return n;
 }
 
-/* Of `n` values, which are few: their median is robust enough over the hosts. */
+/* Standard deviation of `n` values, which are few: the median over the hosts makes it robust. */
 static double deviation(const struct gathered *g, size_t n)
 {
 	double mean = 0, squares = 0;
@@ -309,9 +303,8 @@ static double deviation(const struct gathered *g, size_t n)
 }
 
 /*
- * Does the fleet find all `n` values usual? What only the SKU file or the few
- * peers of the host find low is no reason to forget it; before the fleet knows
- * anything, half of it being low is usual as well.
+ * Are all `n` values usual in the fleet? A host that only the SKU file or its few peers find low is
+ * not removed; and before the fleet has data, half of it being low counts as usual, too.
  */
 static bool is_usual(const struct baselines *b, const struct report *report,
 		     const struct gathered *g, size_t n)
@@ -331,7 +324,7 @@ static bool is_usual(const struct baselines *b, const struct report *report,
 	return true;
 }
 
-/* A part that could not be told may have disturbed the others. */
+/* A part with an inconclusive result may have disturbed the others. */
 static bool is_doubtful(const struct baselines *b, const struct report *report,
 			const struct verdict *v, const struct gathered *g, size_t n)
 {
@@ -341,7 +334,7 @@ static bool is_doubtful(const struct baselines *b, const struct report *report,
 	       (is_low(v, check) && !is_usual(b, report, g, n));
 }
 
-/* What the parts of one key usually are; a host that is bad keeps what it was. */
+/* Learn what the parts of one key usually reach; a bad host keeps its history. */
 static void learn_usual(struct baseline *line, const struct report *report,
 			const struct verdict *verdict, const struct gathered *g, size_t n)
 {
@@ -368,7 +361,7 @@ static void learn_key(struct baselines *b, const struct report *report, const st
 		baseline_host_forget(line, report->node);
 }
 
-/* Was it not measured right? Items that warn come before those that pass. */
+/* Is it a measurement error? Items that warn come before those that pass. */
 static bool is_impossible(const struct verdict *v, const struct sample *s)
 {
 	size_t i;
@@ -432,9 +425,9 @@ void baselines_learn(struct baselines *b, const struct report *report,
 		free(g[i].memory);
 }
 
-/* --- asking --- */
+/* --- queries --- */
 
-/* The median of what the report has of the same check and class. */
+/* Median of the report's samples with the same check and class. */
 static double middle_of(const struct report *report, const struct sample *s)
 {
 	CLEANUP(freep) double *values = xcalloc(report->n_samples + 1, sizeof(*values));
@@ -464,7 +457,7 @@ bool baselines_expect(const struct baselines *b, const struct report *report, co
 		      const struct measure *m, struct baseline_last *last, struct expectation *ret)
 {
 	struct baseline *line = m->family->compared ? baseline_of(b, report->sku, s) : NULL;
-	/* Only parts that spread as silicon does are held beside the others of their host. */
+	/* Only parts that vary as silicon does are compared with the others of their host. */
 	const double middle = line && m->family->silicon ? last_middle(report, s, last) : NAN;
 	const struct baseline_part part = { report->node, s->subject, m, middle };
 
@@ -511,13 +504,15 @@ size_t baselines_whole(const struct baselines *b, const struct report *report,
 	struct baseline *line = baseline_of(b, report->sku, s);
 	const struct center *fleet = line ? baseline_center_but(line, report->node) : NULL;
 
-	/* A few are control enough for what a host was itself; its level is held against more. */
+	/*
+	 * A few hosts suffice as control for its own history; its level is compared only with more.
+	 */
 	if (!line || fleet->n < WITHIN_HOSTS_MIN)
 		return 0;
 	return self_baselines_whole(&line->usuals, report->node, m, fleet->median, ret);
 }
 
-/* --- showing, ending --- */
+/* --- display, release --- */
 
 static const char *text_or_null(const char *text)
 {
@@ -564,7 +559,8 @@ double baseline_median(struct baseline *line, bool work, size_t *ret_hosts)
 		return line->centered ? line->center.median : (double)NAN;
 	if (n > BASELINE_EXACT_MAX)
 		return baseline_center_but(line, NULL)->median;
-	/* Few hosts cost little, once; of many baselines nobody works out all at each scrape. */
+	/* Small fleets are cheap, once; but a scrape must not recompute the medians of many
+	 * baselines. */
 	if (!line->middled || (line->middle_old && work)) {
 		CLEANUP(freep) double *values = baseline_host_values(line, NULL, &n);
 
@@ -575,7 +571,7 @@ double baseline_median(struct baseline *line, bool work, size_t *ret_hosts)
 	return line->middle;
 }
 
-/* --- saving (and baseline_lines.c) --- */
+/* --- saving --- */
 
 struct baseline *baselines_need(struct baselines *b, const struct baseline_about *about)
 {

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the fleet reaches: per (SKU, check, class, params, unit, better side)
- * one value of each host that nobody suspects, the median over its parts, and
- * how far its parts lie apart: a good part may differ from other hosts' medians
- * by as much as parts of one host differ from each other.
- * A host that is suspected is forgotten until it is good again, so that sick
- * ones do not become the rule; but not while half of the fleet is (anomalies.h), or
- * nothing were left to tell what it has been. Pure; kept through restarts by baseline_store.h.
+ * What the fleet reaches: per (SKU, check, class, params, unit, better side) one value for each
+ * host that is not suspect, the median over its parts, and the spread of its parts: a good part may
+ * differ from the medians of other hosts by as much as parts of one host differ from each other. A
+ * host that becomes suspect is removed until it is good again, so that bad hosts do not become the
+ * norm; but not while half of the fleet is suspect (anomalies.h), or no reference would be left.
+ * Pure; kept across restarts by baseline_store.h.
  *
- * A host is never among its own references in a fleet of up to
- * BASELINE_EXACT_MAX; in a larger one its own value among the others does not
- * move their median, and a sorted copy serves until 5 % of the values are new.
+ * A host is never among its own references in a fleet of up to BASELINE_EXACT_MAX; in a larger one
+ * its own value does not move the median, and a sorted copy is used until 5 % of the values are
+ * new.
  *
- * What one host alone names is bounded for each host, and a full table makes room (share.h):
- * of the baselines of a host that only it has, those go that it did not report for the longest.
+ * The number of baselines with a single host is limited per host, and a full table makes room
+ * (share.h): of the host's own baselines, those it has not reported for the longest are dropped.
  */
 #pragma once
 
@@ -33,7 +32,7 @@ struct verdict;
 
 enum {
 	BASELINES_MAX = 20000,
-	BASELINES_OWN_MAX = 512, /* of one host that no other has: a real one has some 100 */
+	BASELINES_OWN_MAX = 512, /* with a single host, per host: a real one has some 100 */
 	BASELINE_EXACT_MAX = 200,
 	BASELINE_HOSTS_MAX = 1000000,
 };
@@ -41,58 +40,58 @@ enum {
 struct baseline;
 
 struct baselines {
-	void *tree; /* of struct baseline, by key */
+	void *tree; /* struct baseline, by key */
 	size_t n;
-	uint64_t uses; /* counts up with each that is learnt */
+	uint64_t uses; /* incremented with each value learned */
 	struct shares shares;
-	struct baseline *dropped; /* whose rows of the store are to go: baseline_store.h */
+	struct baseline *dropped; /* with rows in the store to delete: baseline_store.h */
 	struct anomalies anomalies;
 };
 
-/* Learn from a report, or forget its host where it is not good; `suspect`: as findings_note() says. */
+/* Learn from a report, or remove its host where it is bad; `suspect`: result of findings_note(). */
 void baselines_learn(struct baselines *b, const struct report *report,
 		     const struct verdict *verdict, bool suspect);
 
-/* What was worked out for the sample before, of a report that stays: samples of one check come one
- * after the other. Zeroes: nothing yet. */
+/* Cached result for the previous sample of a report that stays: samples of one check are adjacent.
+ * Initially zero. */
 struct baseline_last {
 	const char *check, *locality; /* borrowed from the report */
 	double middle;
 };
 
 /*
- * What the other hosts of `sku` reach; false with fewer than REFERENCE_N_MIN of them. `last` is for
- * who asks about all samples of one report; NULL: for this one alone.
+ * What the other hosts of `sku` reach. Returns false with fewer than REFERENCE_N_MIN of them.
+ * `last` serves a caller that asks for all samples of one report; NULL for a single one.
  */
 bool baselines_expect(const struct baselines *b, const struct report *report, const struct sample *s,
 		      const struct measure *m, struct baseline_last *last, struct expectation *ret);
 
-/* How far the parts of the other hosts lie apart, a standard deviation; 0: too few hosts to tell. */
+/* Spread of the parts of the other hosts, a standard deviation; 0: too few hosts. */
 double baselines_within(const struct baselines *b, const struct report *report,
 			const struct sample *s);
 
 /*
- * What a part of a host that has few of its kind would reach now, by each of its last good runs
- * beside the fleet; how many, at most TREND_MAX.
+ * Values that a part of a host with few parts would have now by each of its last good runs relative
+ * to the fleet. Returns their number, at most TREND_MAX.
  */
 size_t baselines_own(const struct baselines *b, const struct report *report, const struct sample *s,
 		     double *ret_values);
 
-/* Ratios to its peers that a part had in its last good runs (trend.h); how many. */
+/* Ratios of a part to its peers in its last good runs (trend.h). Returns their number. */
 size_t baselines_usual(const struct baselines *b, const struct report *report,
 		       const struct sample *s, double *ret_ratios);
 
-/* What a host is held against as a whole: judge_inputs.whole. */
+/* What the host as a whole is compared with: judge_inputs.whole. */
 size_t baselines_whole(const struct baselines *b, const struct report *report,
 		       const struct sample *s, const struct measure *m, struct expectation *ret);
 
-/* {"sku", "check", "class", "unit", "better", "params", "hosts", "median", "mad"} of each; new
+/* {"sku", "check", "class", "unit", "better", "params", "hosts", "median", "mad"} of each. New
  * reference. */
 json_t *baselines_encode(const struct baselines *b);
 
-/* --- saving: a baseline at a time --- */
+/* --- saving: one baseline at a time --- */
 
-/* What it is about. Borrowed; "" for none. */
+/* Its key. Borrowed; "" for none. */
 struct baseline_about {
 	const char *sku, *check, *locality, *unit;
 	const char *params; /* canonical JSON */
@@ -104,20 +103,20 @@ struct baseline_host {
 	double value, spread;
 };
 
-/* Each baseline there is; it may not be dropped meanwhile. */
+/* Visit every baseline. `visit` must not drop any. */
 void baselines_visit(const struct baselines *b,
 		     void (*visit)(struct baseline *baseline, void *context), void *context);
 
 struct baseline_about baseline_about(const struct baseline *baseline);
 
 /*
- * The median of its hosts, `ret_hosts` of them; NAN without any. Of more than BASELINE_EXACT_MAX it
- * is that of up to 5 % of changes ago; and without `work`, which takes a millisecond, what was
- * worked out last, or NAN.
+ * The median of its `ret_hosts` hosts; NAN without any. With more than BASELINE_EXACT_MAX hosts it
+ * may be up to 5 % of changes old. Without `work`, which takes a millisecond, it is the last one
+ * computed, or NAN.
  */
 double baseline_median(struct baseline *baseline, bool work, size_t *ret_hosts);
 
-/* Host number `at`, by name; false at the end. */
+/* The host at index `at`, by name. Returns false past the end. */
 bool baseline_host(const struct baseline *baseline, size_t at, struct baseline_host *ret);
 
 /* When it was last saved (0: never), and whether it has changed since. */
@@ -129,38 +128,39 @@ void baseline_set_changed(struct baseline *baseline);
 /* What its hosts usually reach (self_baseline.h). */
 struct self_baselines *baseline_usuals(struct baseline *baseline);
 
-/* The baseline about that, new or the one there is. */
+/* Find or create the baseline with that key. */
 struct baseline *baselines_need(struct baselines *b, const struct baseline_about *about);
 
-/* One host of it, as it was saved. */
+/* Restore one saved host. */
 void baseline_put(struct baseline *baseline, const struct baseline_host *host);
 
-/* A list has it, or has it no more: until then it is not freed. */
+/* It was put into a list or removed from one; it is not freed while in a list. */
 void baseline_set_listed(struct baseline *baseline, bool listed);
 
-/* Was it dropped meanwhile? */
+/* Has it been dropped meanwhile? */
 bool baseline_gone(const struct baseline *baseline);
 
-/* The next of those dropped; its caller frees. */
+/* The next dropped baseline, for the caller to free. */
 struct baseline *baseline_next_dropped(const struct baseline *baseline);
 void baseline_set_next_dropped(struct baseline *baseline, struct baseline *next);
 void baseline_free(struct baseline *baseline);
 
-/* Nothing is known of this host any more. */
+/* Forget everything about the host. */
 void baselines_forget(struct baselines *b, const char *node);
 
 void baselines_release(struct baselines *b);
 
-/* --- which there is room for (share.h), for who reads them back --- */
+/* --- room in the table (share.h), for restoring --- */
 
 /*
- * All hosts of it are there: count it among those of its only host, which may drop that
- * host's oldest, or drop it when it has none.
+ * All its hosts are restored: count it for its only host, which may drop that host's oldest
+ * baseline, or drop it if it has none.
  */
 void baselines_settle(struct baselines *b, struct baseline *baseline);
 
-/* Those that have no host, and only remember none. */
+/* Drop baselines that have neither hosts nor remembered ones. */
 void baselines_drop_empty(struct baselines *b);
 
-/* Take it out. While a list has it, or the store a row, its name stays, in `b->dropped`. */
+/* Remove it from the table. While it is in a list or has a row in the store, its key stays in
+ * `b->dropped`. */
 void baselines_drop(struct baselines *b, struct baseline *baseline);

@@ -14,7 +14,7 @@ int baseline_compare_keys(const void *a, const void *b)
 	return r ? r : kind_compare(&x->kind, &y->kind);
 }
 
-/* Where the host is, or belongs. */
+/* Index of the host, or where to insert it. */
 static size_t place_of(const struct baseline *line, const char *node, bool *ret_there)
 {
 	size_t low = 0, high = line->n;
@@ -90,7 +90,7 @@ void baseline_free(struct baseline *line)
 	free(line);
 }
 
-/* Where the host is; NULL, and who is not there, is behind the last. */
+/* Index of the host to leave out; past the end for NULL or an unknown host. */
 static size_t left_out(const struct baseline *line, const char *node)
 {
 	bool there = false;
@@ -99,7 +99,7 @@ static size_t left_out(const struct baseline *line, const char *node)
 	return there ? at : line->n;
 }
 
-/* Values of all but `node` (NULL: of all), by name of the host. New memory. */
+/* Values of all hosts but `node` (NULL: of all), by name. New memory. */
 static double *values_but(const struct baseline *line, const char *node, size_t *ret_n)
 {
 	double *values = xcalloc(line->n + 1, sizeof(*values));
@@ -122,7 +122,7 @@ double *baseline_host_values(const struct baseline *line, const char *node, size
 	return values;
 }
 
-/* How far the parts of a usual host lie apart. */
+/* Spread of the parts of a typical host. */
 static double within_of(const struct baseline *line, const char *node)
 {
 	CLEANUP(freep) double *spreads = xcalloc(line->n + 1, sizeof(*spreads));
@@ -137,8 +137,8 @@ static double within_of(const struct baseline *line, const char *node)
 }
 
 /*
- * What the other hosts reach. A report asks as often as it has parts, so the answer
- * is kept: in a small fleet until anything changes, in a large one for 5 % of changes.
+ * A report asks once per part, so the result is cached: in a small fleet until anything changes, in
+ * a large one for 5 % of changes.
  */
 const struct center *baseline_center_but(struct baseline *line, const char *node)
 {

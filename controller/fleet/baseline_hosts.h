@@ -1,59 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One baseline: its key, its hosts, and what all but one of them reach. Pure. */
+/* One baseline: its key, its hosts, and the center of all hosts but one. Pure. */
 #pragma once
 
 #include "controller/fleet/baseline.h"
 #include "controller/fleet/self_baseline.h"
 #include "lib/judge/reference.h"
 
-/* Of so many hosts the median is one that no sick host, or part of one, has made. */
+/* From this many hosts on, the median is not that of a bad host, or of one with a bad part. */
 enum { WITHIN_HOSTS_MIN = 3 };
 
 struct host_value {
 	char *node;
 	double value;
-	double spread; /* standard deviation among its parts; 0 for one */
+	double spread; /* standard deviation among its parts; 0 with one part */
 };
 
-/* What tells baselines apart, in the order in which they are kept. Borrowed. */
+/* Key of a baseline, in sort order. Borrowed. */
 struct baseline_key {
 	const char *sku;
 	struct kind kind;
 };
 
 struct baseline {
-	struct baseline_key key; /* of the texts below; first, as the tree compares keys */
+	struct baseline_key key; /* points to the texts below; first, as the tree compares keys */
 	char *sku, *check, *locality, *unit, *params; /* "" for none */
-	struct host_value *hosts;		      /* by name */
+	struct host_value *hosts;		      /* sorted by name */
 	size_t n, room;
-	struct center center; /* of all but `but`, as it was `news` changes ago */
-	double within;	      /* of the same hosts */
+	struct center center; /* of all hosts but `but`, as of `news` changes ago */
+	double within;	      /* spread within those hosts */
 	bool centered;
-	double middle;		  /* of all hosts, once worked out: baseline_median() */
-	bool middled, middle_old; /* it was; a value has changed since */
-	char *but;		  /* name of the host that is left out; NULL: none */
+	double middle;		  /* median of all hosts, cached by baseline_median() */
+	bool middled, middle_old; /* it is valid; values have changed since */
+	char *but;		  /* the host left out; NULL: none */
 	size_t news;
 	uint64_t saved_us;
-	bool changed; /* since it was saved */
+	bool changed; /* since it was last saved */
 	struct self_baselines usuals;
 	struct share_entry share;
-	uint64_t used;		       /* baselines.uses when it was last learnt */
-	bool listed, gone;	       /* somebody's list has it; it is in no table any more */
-	struct baseline *next_dropped; /* of baselines.dropped */
+	uint64_t used;		       /* baselines.uses when it last learned */
+	bool listed, gone;	       /* in a list; removed from the table */
+	struct baseline *next_dropped; /* in baselines.dropped */
 };
 
-/* The order of struct baseline_key, which a struct baseline begins with. */
+/* Compares struct baseline_key, with which a struct baseline begins. */
 int baseline_compare_keys(const void *a, const void *b);
 
-/* What a host reaches; beyond BASELINE_HOSTS_MAX no other one is taken. */
+/* Set a host's value; hosts beyond BASELINE_HOSTS_MAX are ignored. */
 void baseline_host_put(struct baseline *line, const char *node, double value, double spread);
 void baseline_host_forget(struct baseline *line, const char *node);
 
-/* Values of all but `node` (NULL: of all), ascending. New memory. */
+/* Values of all hosts but `node` (NULL: of all), ascending. New memory. */
 double *baseline_host_values(const struct baseline *line, const char *node, size_t *ret_n);
 
-/* What the other hosts reach, kept for as long as baseline.h says. */
+/* Center of the other hosts, cached as described in baseline.h. */
 const struct center *baseline_center_but(struct baseline *line, const char *node);
 
-/* Forget all its hosts, and what they were. */
+/* Forget its hosts and their history. */
 void baseline_empty(struct baseline *baseline);

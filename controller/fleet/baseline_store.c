@@ -19,7 +19,7 @@
 #include "lib/report/node_name.h"
 #include "lib/report/report.h"
 
-/* A table that stays full is told so often. */
+/* Interval at which a full table is logged. */
 #define FULL_AGAIN_US USEC_PER_HOUR
 
 enum {
@@ -29,7 +29,7 @@ enum {
 	ROW_MAX = 64 << 20,
 };
 
-/* --- names of rows --- */
+/* --- row keys --- */
 
 static char *key_of(const struct baseline *baseline)
 {
@@ -39,7 +39,7 @@ static char *key_of(const struct baseline *baseline)
 			 a.params);
 }
 
-/* Cuts `text` up; the last part may hold more lines. */
+/* Splits `text` in place; the last part may contain newlines. */
 static bool parse_key(char *text, struct baseline_about *ret)
 {
 	char *parts[PARTS], *next = text;
@@ -63,7 +63,7 @@ static bool parse_key(char *text, struct baseline_about *ret)
 	       ret->better <= BETTER_NONE;
 }
 
-/* --- bytes of rows --- */
+/* --- row bytes --- */
 
 static uint64_t bits_of(double value)
 {
@@ -99,7 +99,7 @@ static int encode(const struct baseline *baseline, struct strbuf *out)
 	return strbuf_ok(out) ? 0 : -out->error;
 }
 
-/* The host at `bytes`; its length, or 0 when it is broken. */
+/* Decodes a host. Returns its length, or 0 if it is broken. */
 static size_t decode_host(const char *bytes, size_t length, struct baseline_host *ret)
 {
 	size_t name = strnlen(bytes, length);
@@ -199,7 +199,7 @@ static void gather_one(struct baseline *baseline, void *context)
 		g->list[g->n++] = baseline;
 }
 
-/* The row of the first that was dropped; one of the same name that came after it is saved later. */
+/* Delete the row of the first dropped baseline; a newer one with its key is saved afterwards. */
 static int drop(struct baseline_saver *v, struct store *store, struct err *err)
 {
 	struct baseline *baseline = v->dropped;
@@ -241,7 +241,7 @@ static int save_usuals(struct store *store, struct baseline *baseline, const cha
 
 	if (r == 0)
 		r = store_put_usuals(store, key, bytes.data, bytes.len, err);
-	else /* no reason to stop: after a restart they are taught again */
+	else /* not fatal: relearned after a restart */
 		log_warning("the baselines take more than %d bytes and are not kept: %s", ROW_MAX,
 			    baseline_about(baseline).check);
 	if (r == 0 || !strbuf_ok(&bytes))
@@ -270,7 +270,7 @@ static int save(struct baseline_saver *v, struct store *store, struct baseline *
 	int r = 0;
 
 	if (baseline_gone(baseline))
-		return 0; /* its row goes in the next round */
+		return 0; /* its row is deleted in the next round */
 	baseline_set_listed(baseline, false);
 	if (baseline_changed(baseline))
 		r = save_line(store, baseline, key, now_us, err);
@@ -332,7 +332,7 @@ void baseline_saver_release(struct baseline_saver *v)
 
 /* --- full tables --- */
 
-/* A host that has filled its share of a table, or a table that all of them have filled. */
+/* Log a host that has used up its share of a table, or a full table. */
 static void tell_table(struct shares *shares, const char *what, size_t own, struct log_limit *limit,
 		       struct baselines_full *told, uint64_t now_us)
 {

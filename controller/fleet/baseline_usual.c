@@ -8,23 +8,23 @@
 #include "lib/judge/verdict.h"
 #include "lib/report/report.h"
 
-/* A host whose middle part is so far below those of the others, as a logarithm, is low as a whole. */
+/* A host is low as a whole if its median part is this far below those of others, as a logarithm. */
 #define WHOLE_LOW 0.05
 
-/* So many slacks below the middle a part that is apart is told: 7.5 % where that is 5 %. */
+/* An outlier must be this many slacks below the median: 7.5 % for a slack of 5 %. */
 #define APART_SLACKS 1.5
 
 /*
- * A part is alone, and few runs tell it, when it is so many standard deviations of a host's parts
- * below the middle, and so many, 3 % at least, below the next of its SKU. The tail of good parts
- * that is heaviest falls off to a third in 1.3 of them (tests/sim/noise.c): one such end in seven
- * is so far from the next.
+ * A part is alone, so that few runs suffice, if it is DEEP_K standard deviations of a host's parts
+ * below the median, and ALONE_K, at least 3 %, below the next of its SKU. The heaviest known tail
+ * of good parts falls to a third within 1.3 of them (tests/sim/noise.c): one such tail in seven
+ * ends that far from the next part.
  */
 #define DEEP_K 6.0
 #define ALONE_K 2.5
 #define ALONE_MIN 0.03
 
-/* Is it below its own usual in the check? What was born low goes on to be learnt. */
+/* Is it below its own usual value in the check? Hosts born slow go on learning. */
 static bool has_dropped(const struct verdict *v, const char *check)
 {
 	size_t i;
@@ -37,9 +37,9 @@ static bool has_dropped(const struct verdict *v, const char *check)
 }
 
 /*
- * A run that is low once counts for little (self_baseline.c); what all have in common comes out
- * even. A host that is low as a whole has as long a tail as others: what it is low by besides is
- * not its parts'.
+ * A single low run counts for little (self_baseline.c), and what all hosts have in common cancels
+ * out. A host that is low as a whole has the same tail as others: that loss is not attributed to
+ * its parts.
  */
 static void learn_tail(struct baseline *line, const char *node,
 		       const struct self_baseline_value *values, size_t n)
@@ -53,7 +53,7 @@ static void learn_tail(struct baseline *line, const char *node,
 		return;
 	if (hosts->n >= WITHIN_HOSTS_MIN)
 		self_baselines_set_spread(&line->usuals, line->within / hosts->median);
-	/* Of fewer it is not known which of them is low: a good one makes room for the tail of
+	/* With fewer it is unknown which host is low, and a good one would hide the tails of
 	 * others. */
 	if (hosts->n >= REFERENCE_N_MIN)
 		whole = side * log(values[n / 2].value / hosts->median);
@@ -64,8 +64,8 @@ static void learn_tail(struct baseline *line, const char *node,
 }
 
 /*
- * Parts spread as silicon does, with a long tail: what is far below the middle is low only when it
- * has no other part near it, or is so far that no good one is.
+ * Parts vary as silicon does, with a long tail: one far below the median is low only if no other
+ * part is near it, or it is beyond what any good part reaches.
  */
 static void hold_part(struct baseline *line, const char *node, const struct measure *m,
 		      double middle, struct expectation *e)
@@ -83,10 +83,10 @@ static void hold_part(struct baseline *line, const char *node, const struct meas
 		return;
 	alone = e->low && value < limits.next - fmax(ALONE_MIN, ALONE_K * within) - within &&
 		beyond < 1 - DEEP_K * within;
-	/* One run tells less, and so much less as parts differ more. */
+	/* A single run tells less, the more so the more parts differ. */
 	if (place == PLACE_EARLY)
 		limits.apart = alone ? limits.next : limits.apart - within;
-	/* A host that is low as a whole has no tail: hosts differ less than parts. */
+	/* A host that is low as a whole has no such tail: hosts vary less than parts. */
 	if (e->n >= REFERENCE_N_MIN && (m->lower ? middle > e->expected * (1 + m->slack)
 						 : middle < e->expected * (1 - m->slack)))
 		return;
@@ -110,7 +110,7 @@ bool baseline_hold(struct baseline *line, const char *node, const struct measure
 	struct center few = *center;
 	struct self_baseline_limits limits;
 
-	/* So few hosts tell no median, but their parts are many. */
+	/* Too few hosts for a median, but they have many parts. */
 	if (parts && center->n < REFERENCE_N_MIN &&
 	    self_baselines_place(&line->usuals, node, &limits) != PLACE_UNKNOWN)
 		few.n = REFERENCE_N_MIN;
@@ -130,7 +130,7 @@ struct among {
 	bool found;
 };
 
-/* Beside the other parts of its host, is it what it was there? */
+/* Is its ratio to the other parts of its host the same as there? */
 static bool is_as_there(struct self_baselines *there, const struct among *among)
 {
 	double ratios[TREND_MAX];

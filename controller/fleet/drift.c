@@ -6,7 +6,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* By SKU, key and value: {"n", "nodes": [names]}, as many names as may be told. */
+/* By SKU, key and value: {"n", "nodes": [names]}, with up to DRIFT_NODES_MAX names. */
 struct drift {
 	json_t *skus;
 };
@@ -26,7 +26,7 @@ void drift_free(struct drift *d)
 	free(d);
 }
 
-/* The object under the key, made when it is not there. Borrowed. */
+/* Returns the object under the key, creating it if missing. Borrowed. */
 static json_t *below(json_t *object, const char *key)
 {
 	json_t *found = json_object_get(object, key);
@@ -65,20 +65,20 @@ void drift_add(struct drift *d, const json_t *node)
 	keys = below(d->skus, sku);
 	json_object_foreach(env, key, value)
 	{
-		/* Every host is a machine of its own. */
+		/* The machine ID differs on every host. */
 		if (json_is_string(value) && !streq(key, "machine"))
 			count(below(below(keys, key), json_string_value(value)), name);
 	}
 }
 
-/* --- what is told --- */
+/* --- output --- */
 
 static int compare_texts(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The keys of an object, sorted: new memory, the texts borrowed. */
+/* Sorted keys of an object: new memory with borrowed texts. */
 static const char **sorted_keys(json_t *object, size_t *ret_n)
 {
 	const char **keys = xcalloc(json_object_size(object) + 1, sizeof(*keys));
@@ -97,7 +97,7 @@ static json_int_t hosts_of(const json_t *values, const char *value)
 	return json_integer_value(json_object_get(json_object_get(values, value), "n"));
 }
 
-/* Those of the value, as far as there is room. */
+/* Add the nodes with that value, as far as there is room. */
 static void tell(json_t *nodes, const json_t *values, const char *value)
 {
 	const json_t *names = json_object_get(json_object_get(values, value), "nodes");

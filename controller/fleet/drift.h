@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hosts that differ from most of their SKU: driver, firmware, kernel, BIOS,
- * settings, as the `env` of their reports says. Pure.
+ * Hosts that differ from most of their SKU in driver, firmware, kernel, BIOS or settings, by the
+ * `env` of their reports. Pure.
  *
- * The majority of a key is the value of more than half of the hosts of the SKU
- * that have the key; without one nobody drifts, and the item says so with
- * "majority": null. Fewer than DRIFT_HOSTS_MIN hosts have no majority.
+ * The majority value of a key is that of more than half of the SKU's hosts that have the key.
+ * Without one no host drifts, and the item has "majority": null. Fewer than DRIFT_HOSTS_MIN hosts
+ * have no majority.
  */
 #pragma once
 
@@ -13,17 +13,17 @@
 
 enum { DRIFT_HOSTS_MIN = 3, DRIFT_NODES_MAX = 1000 };
 
-/* What hosts say, as it comes. */
+/* Collects the hosts. */
 struct drift;
 struct drift *drift_new(void);
 void drift_free(struct drift *d);
 
-/* A host: {"node", "sku", "env"}. They come by name: those that differ are told in that order. */
+/* Add a host: {"node", "sku", "env"}. Hosts are added by name, and listed in that order. */
 void drift_add(struct drift *d, const json_t *node);
 
 /*
- * The array of {"sku", "key", "majority", "hosts", "agree", "nodes": [{"node", "value"}]},
- * by SKU and key, only where somebody differs. New reference; at most
- * DRIFT_NODES_MAX nodes each, by value and name.
+ * Returns the array of {"sku", "key", "majority", "hosts", "agree", "nodes": [{"node", "value"}]},
+ * by SKU and key, where hosts differ. At most DRIFT_NODES_MAX nodes each, by value and name. New
+ * reference.
  */
 json_t *drift_items(const struct drift *d);

@@ -40,8 +40,8 @@ static void set_text(char **at, const char *text)
 }
 
 /*
- * Parts of the host that are bad in the check, of all that the run measured; of links only
- * the bad ones are known.
+ * Number of the host's bad parts in the check, out of all that the run measured; of links only the
+ * bad ones are known.
  */
 static struct incident_count parts_of(const struct verdict *v, const struct verdict_item *item)
 {
@@ -59,7 +59,7 @@ static struct incident_count parts_of(const struct verdict *v, const struct verd
 	return count;
 }
 
-/* What the policy wants to know of a bad run, into its row. */
+/* Update the row with what the policy needs to know about a bad run. */
 static void describe(const struct findings_run *note, const struct verdict *v,
 		     const struct verdict_item *item, struct store_window *row)
 {
@@ -71,7 +71,8 @@ static void describe(const struct findings_run *note, const struct verdict *v,
 	row->parts_bad = (unsigned)parts.bad;
 	row->parts = (unsigned)parts.of;
 	row->born = bad_run_is_born(item, row->born);
-	/* What parts have in common is the finding of the whole host: of it none is told apart. */
+	/* A loss common to all parts is a finding of the whole host; its parts are not counted
+	 * separately. */
 	if (streq(item->subject, v->node))
 		row->parts_bad = row->parts;
 	row->score = item->expected > 0 ? item->value / item->expected : NAN;
@@ -90,8 +91,8 @@ static bool has_row(const struct findings_run *note, const char *check)
 }
 
 /*
- * Drop the row that is not fatal and was not bad for the longest, and the incident that nothing
- * of its check is left for; all stay when all are fatal.
+ * Drop the row that is not fatal and was last bad the longest ago, and its incident if no row of
+ * that check is left. If all are fatal, none is dropped.
  */
 static int make_room(struct findings_run *note, const char *node, struct err *err)
 {
@@ -121,12 +122,12 @@ static bool has_run(struct store *store, const char *node, const char *profile)
 	return store_ran_before(store, node, profile, NULL) != 0;
 }
 
-/* Is this the host's first run of its profile? What is bad in it was never good. */
+/* Is this the host's first run of its profile? Then a bad value was never good before. */
 static bool is_first(struct store *store, const struct verdict *v)
 {
 	const char *profile = v->profile;
 
-	/* The first rung of a host that runs for long is no first run of it. */
+	/* A first short rung on a host that has run for long is not its first run. */
 	if (rungs_is_short(profile) &&
 	    (has_run(store, v->node, "quick") || has_run(store, v->node, RUNGS_WHOLE)))
 		return false;
@@ -181,8 +182,8 @@ static struct store_window *find_row(const struct findings_run *note,
 }
 
 /*
- * The row of an item in `ret_row`, new when it is bad; NULL when there is none. What is fatal
- * has one always: the least of the others makes room for it.
+ * Returns the row of an item in `ret_row`, created if the item is bad; NULL if there is none. Fatal
+ * items always get one: the least of the others makes room.
  */
 static int row_of(struct findings_run *note, const struct verdict *v,
 		  const struct verdict_item *item, bool bad, struct store_window **ret_row,
@@ -212,7 +213,7 @@ static int row_of(struct findings_run *note, const struct verdict *v,
 	return 0;
 }
 
-/* The worst item of a check that is proved speaks for it: items come worst first. */
+/* Does a worse item already report this check? Items are sorted worst first. */
 static bool is_spoken_for(const struct findings_run *note, const struct verdict *v, size_t i)
 {
 	size_t j;
@@ -224,7 +225,7 @@ static bool is_spoken_for(const struct findings_run *note, const struct verdict 
 	return false;
 }
 
-/* What the parts of a subject are called now: text of JSON, NULL when none is known. New memory. */
+/* Current names of the parts of a subject as JSON text, NULL if unknown. New memory. */
 static char *names_of(const struct findings_run *note, const char *subject)
 {
 	const struct rules_view *rules = note->rules;
@@ -258,7 +259,7 @@ static int open_incident(const struct findings_run *note, const struct verdict *
 	return store_put_incident(note->store, &incident, note->at_us, err);
 }
 
-/* An event comes and goes: it is over when it has not been for a while. */
+/* Events come and go: one is over after a quiet period. */
 static bool is_over(const struct findings_run *note, const struct store_window *row)
 {
 	return windows_clear(&row->windows, row->n) &&
@@ -266,7 +267,7 @@ static bool is_over(const struct findings_run *note, const struct store_window *
 		note->at_us - MIN(row->last_us, note->at_us) >= BAD_RUN_QUIET_US);
 }
 
-/* Has every subject of the check had its good runs? */
+/* Have all subjects of the check had their good runs? */
 static bool check_clear(const struct findings_run *note, const char *check)
 {
 	size_t i;
@@ -291,7 +292,7 @@ static int note_good(const struct findings_run *note, const char *node,
 	return r;
 }
 
-/* One more run of it. Of an event the last time that counts is when it was. */
+/* One more run. For events only the time of the last occurrence counts. */
 static void touch(const struct findings_run *note, struct store_window *row, bool bad)
 {
 	if (bad || !bad_run_is_event(row->check))
@@ -299,7 +300,7 @@ static void touch(const struct findings_run *note, struct store_window *row, boo
 	windows_push(&row->windows, bad);
 }
 
-/* An incident of the host, unless others share what it has: then nobody is named. */
+/* Open an incident of the host, unless the finding is shared by the fleet. */
 static int speak(const struct findings_run *note, const struct verdict *v,
 		 const struct verdict_item *item, const struct store_window *row,
 		 const struct policy_rule *rule, struct err *err)
@@ -311,8 +312,8 @@ static int speak(const struct findings_run *note, const struct verdict *v,
 }
 
 /*
- * How many bad runs are proof, and how many good ones end it. Once the host was low in half of its
- * parts, one of them that is low again proves no more than that it was.
+ * How many bad runs are proof, and how many good ones end it. If the host was low in half of its
+ * parts before, a single part that is low again is no additional proof.
  */
 static void set_proof(struct store_window *row, const struct verdict_item *item,
 		      const struct policy_rule *rule)
@@ -320,10 +321,10 @@ static void set_proof(struct store_window *row, const struct verdict_item *item,
 	const uint64_t k = rule ? rule->k : 1, n = rule ? rule->n : 1;
 	const struct bad_run_facts facts = {
 		.check = row->check,
-		/* What cannot be is told at once. */
+		/* An impossible value is reported at once. */
 		.born = row->born && !item->impossible,
 		.deep = item->deep,
-		/* What a run loses shows beside what the part is itself. */
+		/* A drop in this run counts besides the level of the part itself. */
 		.score = item->usual == USUAL_DROPPED && item->kept > 0 ? item->kept : row->score,
 		.parts = row->parts,
 		.parts_bad = row->parts_bad,
@@ -342,7 +343,8 @@ static int note_item(struct findings_run *note, const struct verdict *v, size_t 
 	struct store_window *row;
 	int r;
 
-	/* What could not be told is neither; what was measured in several ways is one run. */
+	/* Inconclusive is neither good nor bad; a subject measured in several ways counts as one
+	 * run. */
 	if ((item->level == VERDICT_PASS && !find_row(note, item)) || !bad_run_speaks(v, i))
 		return 0;
 	findings_count(note, v, item, bad);
@@ -376,7 +378,7 @@ static bool is_named(const struct verdict *v, const struct store_window *row)
 	return false;
 }
 
-/* Did the run measure anything that goes over the link? */
+/* Did the run measure anything that uses the link? */
 static bool is_crossed(const struct report *report, const char *link)
 {
 	size_t i, j;
@@ -394,13 +396,13 @@ static bool is_crossed(const struct report *report, const char *link)
 	return false;
 }
 
-/* Did the run look at the whole host in a check that only names the parts where something was? */
+/* Did the run look at the whole host in a check that names parts only if something happened? */
 static bool is_told_as_a_whole(const struct report *report, const char *check)
 {
 	const struct family *family = family_find(check, NULL);
 	size_t i;
 
-	/* What assayd watches has a good sample of each thing that is over. */
+	/* The watchers of assayd report a good sample for each event that is over. */
 	if (family->compared || family->count || streq(report->profile, PROFILE_WATCH))
 		return false;
 	for (i = 0; i < report->n_samples; i++) {
@@ -430,15 +432,15 @@ static bool is_looked_at(const struct report *report, const char *node,
 
 	if (verdict_item_is_link(&like))
 		return is_crossed(report, row->subject);
-	/* A host as a whole has an item only while it is low. */
+	/* The host as a whole has an item only while it is low. */
 	if (streq(row->subject, node))
 		return is_measured(report, row->check);
 	return is_told_as_a_whole(report, row->check);
 }
 
 /*
- * A slow link and an event (lines in the kernel log) have items only while
- * they are bad: a run that looked and does not name them is a good one.
+ * Slow links and events (kernel log lines) have items only while they are bad: a run that looked
+ * and does not name them is good.
  */
 static int note_silent(struct findings_run *note, const struct verdict *v, struct err *err)
 {
@@ -456,7 +458,7 @@ static int note_silent(struct findings_run *note, const struct verdict *v, struc
 	return r;
 }
 
-/* Is an incident of this link open that speaks for the cell? */
+/* Is there an open incident of a link that explains the cell? */
 static bool is_told_by_link(const struct findings_run *note, const struct verdict *v,
 			    const struct verdict_item *cell)
 {
@@ -470,7 +472,8 @@ static bool is_told_by_link(const struct findings_run *note, const struct verdic
 	return false;
 }
 
-/* Are all bad parts of the check told by the incident of a link, and is `first` the first? */
+/* Are all bad parts of the check explained by an incident of a link, `first` being the first of
+ * them? */
 static bool is_retired(const struct findings_run *note, const struct verdict *v, size_t first)
 {
 	size_t i;
@@ -484,7 +487,7 @@ static bool is_retired(const struct findings_run *note, const struct verdict *v,
 	return true;
 }
 
-/* What was told by its worst cell until a link was found is told by the link from then on. */
+/* Close the incident that was reported by its worst cell, now that the faulty link is known. */
 static int retire(const struct findings_run *note, const struct verdict *v, struct err *err)
 {
 	int r = 0;
@@ -507,7 +510,7 @@ static int note_items(struct findings_run *note, const struct verdict *v, struct
 	for (i = 0; i < v->n_items; i++)
 		findings_count(note, v, &v->items[i], false);
 	for (i = 0; r == 0 && i < v->n_items; i++) {
-		/* The usual host: nothing was bad, nothing is. Items come worst first. */
+		/* The usual case: nothing was bad, nothing is. Items are sorted worst first. */
 		if (note->n_rows == 0 && v->items[i].level == VERDICT_PASS)
 			break;
 		r = note_item(note, v, i, err);
@@ -519,7 +522,7 @@ static int note_items(struct findings_run *note, const struct verdict *v, struct
 	return r == 0 ? findings_settle(note, v, err) : r;
 }
 
-/* Was any part bad when it was last measured, and not with half of the fleet? */
+/* Was any part bad in its last run, and not together with half of the fleet? */
 static bool is_suspect(const struct findings_run *note)
 {
 	size_t i;

@@ -14,7 +14,7 @@
 #include "lib/policy/bad_run.h"
 #include "lib/policy/fleet.h"
 
-/* Incidents of a fleet stand under a name that no host can have. */
+/* Incidents of a fleet are stored under a name that no host can have. */
 #define FLEET_PREFIX "sku:"
 
 char *findings_fleet_name(const char *sku)
@@ -22,16 +22,16 @@ char *findings_fleet_name(const char *sku)
 	return xasprintf(FLEET_PREFIX "%s", sku);
 }
 
-/* What is counted over the fleet, or NULL when this report is no news of it. */
+/* The counts for the fleet, or NULL if this report says nothing current about it. */
 static struct anomalies *findings_anomalies(const struct findings_run *note)
 {
 	bool known = note->rules->baselines && note->rules->sku_name;
 
-	/* Yesterday's report is no news of the fleet either. */
+	/* Old reports say nothing current about the fleet. */
 	return known && note->fresh ? &note->rules->baselines->anomalies : NULL;
 }
 
-/* The same to be added to, or NULL when the host of this report counts for nothing there. */
+/* The counts to add to, or NULL if the host of this report does not count. */
 static struct anomalies *findings_counted(const struct findings_run *note)
 {
 	return note->rules->apart ? NULL : findings_anomalies(note);
@@ -45,7 +45,7 @@ void findings_count_host(const struct findings_run *note, const char *node)
 		anomalies_set(anomalies, ANOMALY_HOSTS, note->rules->sku_name, "", node, true);
 }
 
-/* Is half of what was measured in the check below the SKU file? All the fleet may be. */
+/* Is half of what was measured in the check below the SKU file? Then all the fleet may be. */
 static bool is_below_file(const struct verdict *v, const char *check)
 {
 	size_t low = 0, of = 0, i;
@@ -61,7 +61,7 @@ static bool is_below_file(const struct verdict *v, const char *check)
 	return low * 2 >= of;
 }
 
-/* Is it more than that one part of the host is below the others, or the file? Good parts spread. */
+/* Is more low than one part against its peers or the file? Good parts vary. */
 static bool is_low(const struct verdict *v, const struct verdict_item *item)
 {
 	const unsigned others = item->low_by & ~(1U << SOURCE_SKU | 1U << SOURCE_PEERS);
@@ -111,7 +111,7 @@ static int tell_fleet(const struct findings_run *note, const char *node,
 	return store_put_incident(note->store, &incident, note->at_us, err);
 }
 
-/* One check in which the host was low, now or before. */
+/* A check in which the host is or was low. */
 struct settling {
 	struct findings_run *note;
 	const struct verdict *verdict;
@@ -119,7 +119,7 @@ struct settling {
 	int r;
 };
 
-/* Is it of the check, or, since only slow links have items, a cell of that family? */
+/* Is it an item of the check or, as only slow links have items, a cell of that link's family? */
 static bool speaks_for(const struct verdict_item *item, const char *check)
 {
 	size_t family = strcspn(check, ".");
@@ -128,7 +128,7 @@ static bool speaks_for(const struct verdict_item *item, const char *check)
 	       (streq(check + family, ".link") && strncmp(item->check, check, family + 1) == 0);
 }
 
-/* The file says so, and nothing else does. */
+/* Low by the SKU file alone, and far below it. */
 static bool is_far_below_file(const struct verdict_item *item)
 {
 	return bad_run_by_file_alone(item) && item->value < item->floor * REFERENCE_FAR;
@@ -206,11 +206,11 @@ bool findings_noticed(const struct findings_run *note, const char *node, const c
 			     node);
 }
 
-/* What is not known of it yet is closed: the host was blamed for it by itself until now. */
+/* If it is newly shared, close the incident of the host, which was blamed until now. */
 static int share_finding(struct store *store, struct anomalies *anomalies, const char *sku,
 			 const struct fleet_node *node, const struct finding *finding,
 			 uint64_t now_us, struct err *err)
-{ /* lint: allow parameters: where it is told, and what */
+{ /* lint: allow parameters: the tables to update, and the finding */
 	if (anomalies_has(anomalies, ANOMALY_SHARED, sku, finding->check, node->name))
 		return 0;
 	return store_close_incident(store, node->name, finding->check, now_us, err);
@@ -228,7 +228,7 @@ int findings_share(struct store *store, struct anomalies *anomalies, const struc
 	size_t i, pass;
 	int r = 0;
 
-	/* Close first: what is told already is closed already. */
+	/* Close incidents first, of findings not in the sets yet. */
 	for (pass = 0; pass < 2; pass++) {
 		if (pass == 1)
 			anomalies_clear(anomalies, ANOMALY_SHARED);
@@ -249,7 +249,7 @@ int findings_share(struct store *store, struct anomalies *anomalies, const struc
 	return r;
 }
 
-/* Has the host in this check what its fleet is told to have, and nothing of its own? */
+/* Does the host have only its fleet's finding in this check, and none of its own? */
 static bool is_alike(const struct anomalies *anomalies, const char *sku, const char *check,
 		     const char *node)
 {
@@ -259,7 +259,7 @@ static bool is_alike(const struct anomalies *anomalies, const char *sku, const c
 	       anomalies_wide(anomalies, ANOMALY_SUSPECT, sku, check);
 }
 
-/* The worst that is the host's own; NULL: none is. */
+/* The worst item that is the host's own; NULL: none. */
 static const struct verdict_item *own_item(const struct verdict *v,
 					   const struct anomalies *anomalies, const char *sku)
 {

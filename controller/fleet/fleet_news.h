@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which incidents, actions and so on have changed since a version of the view of the fleet
- * (fleet_view.h): the newest few of each kind by their numbers. Beyond these nothing is known but
- * that there were more: who saw too old a version reads the list anew. Pure.
+ * Which incidents, actions and so on have changed since a version of the fleet view (fleet_view.h):
+ * keeps the numbers of the latest changes of each kind. Older ones are dropped, and a client with
+ * an older version reads the whole list again. Pure.
  */
 #pragma once
 
@@ -15,22 +15,21 @@ enum { FLEET_NEWS_MAX = 256 };
 
 struct fleet_news_entry {
 	int64_t number;
-	uint64_t version; /* of its newest change */
+	uint64_t version; /* of its latest change */
 };
 
-/* Of one kind. Zero it, and say since when by `from`. */
+/* One kind. Zero it, and set `from`. */
 struct fleet_news {
-	struct fleet_news_entry entries[FLEET_NEWS_MAX]; /* the oldest change first */
+	struct fleet_news_entry entries[FLEET_NEWS_MAX]; /* oldest change first */
 	size_t n;
-	uint64_t from; /* all that changed after this version is here */
+	uint64_t from; /* all changes after this version are here */
 };
 
-/* It has changed, with that version: not below any before it. */
+/* It changed with that version, which must not decrease. */
 void fleet_news_note(struct fleet_news *news, int64_t number, uint64_t version);
 
-/* Something has changed, and it is not known what. */
+/* Something unknown has changed. */
 void fleet_news_lose(struct fleet_news *news, uint64_t version);
 
-/* Numbers of those that changed after the version, the first to change first; null: not known. New
- * reference. */
+/* Numbers changed after the version, oldest change first; NULL: unknown. New reference. */
 json_t *fleet_news_since(const struct fleet_news *news, uint64_t since);

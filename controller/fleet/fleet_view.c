@@ -21,12 +21,12 @@ enum {
 
 /* --- rows --- */
 
-/* Where the name is, or would be. */
+/* Index of the name, or where to insert it. */
 static size_t place_of(const struct fleet_view *v, const char *name, bool *ret_there)
 {
 	size_t low = 0, high = v->n;
 
-	/* Most come in the order of their names when they are read. */
+	/* When loading, most names come in order. */
 	if (v->n > 0 && strcmp(v->rows[v->n - 1].name, name) < 0)
 		low = v->n;
 	while (low < high) {
@@ -100,7 +100,7 @@ static void touch(struct fleet_view *v, struct fleet_view_row *row)
 	row->version = fleet_view_count(v);
 }
 
-/* True: it has another one now. A name that nobody had is news to who knows the list. */
+/* Returns true if the name has changed. A new name also changes the list of names. */
 static bool set_name(struct fleet_view *v, struct names *names, uint64_t *list_version,
 		     int32_t *number, const char *text)
 {
@@ -109,7 +109,7 @@ static bool set_name(struct fleet_view *v, struct names *names, uint64_t *list_v
 	if (streq(names_text(names, *number), text))
 		return false;
 	if (text && names_find(names, text) == NAME_NONE)
-		*list_version = v->version + 1; /* with the row, which is touched next */
+		*list_version = v->version + 1; /* that of the row, which is touched next */
 	next = names_hold(names, text);
 	names_drop(names, *number);
 	*number = next;
@@ -172,7 +172,7 @@ size_t fleet_view_bytes(const struct fleet_view *v)
 	return bytes;
 }
 
-/* --- what is to be seen of it --- */
+/* --- output --- */
 
 int fleet_view_level(const struct fleet_view_row *row)
 {
@@ -233,7 +233,7 @@ static int column_incidents(const struct fleet_view_row *row)
 	return row->incidents;
 }
 
-/* A million of them a second at most: as printf() would write it, in a tenth of the time. */
+/* Called up to a million times a second: a tenth of printf()'s time. */
 static void put_number(struct strbuf *text, int value)
 {
 	char digits[NUMBER_SIZE];
@@ -258,7 +258,7 @@ static void put_names(const struct fleet_view *v, uint64_t since, struct strbuf 
 	for (i = 0; i < v->n; i++) {
 		if (!is_newer(v, &v->rows[i], since))
 			continue;
-		/* Names of hosts need no escape: node_name_ok(). */
+		/* Host names need no escaping: node_name_ok(). */
 		(void)strbuf_puts(text, before);
 		(void)strbuf_puts(text, v->rows[i].name);
 		(void)strbuf_puts(text, "\"");
@@ -301,7 +301,7 @@ void fleet_view_columns(const struct fleet_view *v, uint64_t since, struct strbu
 	(void)strbuf_puts(text, "}");
 }
 
-/* Those of which there are some; `all`: the others too. */
+/* Nonzero counts only, unless `all`. */
 static json_t *counts_of(const char *const *names, const size_t *counts, size_t n, bool all)
 {
 	json_t *value = json_object();

@@ -17,7 +17,7 @@ static bool is_sure(const struct trend *trend)
 	return trend->n >= HOST_SPEEDS_RUNS_SURE;
 }
 
-/* Of a host that is not known for sure what is known of each part counts. */
+/* For a host with few runs, parts with a single run count, too. */
 static bool is_counted(const struct self_baseline *host, size_t part)
 {
 	const struct trend *trend = &host->parts[part].trend;
@@ -25,7 +25,7 @@ static bool is_counted(const struct self_baseline *host, size_t part)
 	return is_sure(&host->whole) ? is_sure(trend) : trend->n > 0;
 }
 
-/* NAN: nothing is known of the host. */
+/* NAN if nothing is known about the host. */
 static double speed_of(const struct self_baseline *host)
 {
 	double slowest = 1;
@@ -40,7 +40,7 @@ static double speed_of(const struct self_baseline *host)
 	return slowest * trend_usual(&host->whole);
 }
 
-/* Of each part beside the others of its host, ascending by none; how many. */
+/* Ratios of each part to the others of its host, unsorted. Returns their number. */
 static size_t parts_of(const struct self_baseline *host, double *values)
 {
 	size_t i, n = 0;
@@ -65,12 +65,12 @@ static void put(struct map *map, const struct self_baseline *usual, double speed
 	host->sure = is_sure(&usual->whole);
 }
 
-/* All that is known under one key. */
+/* What is known within one baseline. */
 struct line {
 	const struct self_baselines *usuals;
-	double *speeds; /* owned: [host]; NAN: not known */
-	/* Owned, ascending, of those that are known: hosts; these as a whole; their parts, and the
-	 * slowest part of each, beside the others of the host. */
+	double *speeds; /* owned, per host; NAN: unknown */
+	/* Owned, ascending, of known hosts: hosts' speeds; whole-host levels; ratios of all parts;
+	 * ratio of the slowest part of each. */
 	double *hosts, *wholes, *parts, *slowest;
 	size_t n_hosts, n_parts, n_slowest;
 };
@@ -121,10 +121,10 @@ static struct line line_of(const struct self_baselines *usuals)
 }
 
 /*
- * What slows many hosts at once, a setting on a quarter of them or a hot rack, is no lottery, and
- * would hide who is slow by himself. It slows hosts as a whole: so parts are held against those of
- * their own host, and of hosts as a whole the better half tells how far these differ, without what
- * they differ by for their parts being drawn by lot.
+ * A cause that slows many hosts at once, such as a setting on a quarter of them or a hot rack, is
+ * not random variation, and would hide slow individuals. It slows whole hosts: so parts are
+ * compared within their own host, and the spread of whole hosts is taken from the better half, less
+ * the share that comes from the random draw of their parts.
  */
 static struct silicon good_of(const struct line *line)
 {
@@ -132,7 +132,7 @@ static struct silicon good_of(const struct line *line)
 	const double whole = line->wholes[line->n_hosts / 2];
 	double wholes = silicon_better_spread(line->wholes, line->n_hosts), parts, slowest;
 
-	/* Hosts of few parts, whose middle speaks for all. */
+	/* Hosts with few parts, represented by their median. */
 	if (line->n_slowest < HOST_SPEEDS_HOSTS_MIN)
 		return (struct silicon){ silicon_spread(line->hosts, line->n_hosts),
 					 MIN(silicon_low(line->hosts, line->n_hosts) / usual, 1) };

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How fast hosts compute by their own tests: of each what its slowest GPU usually reaches in
- * gemm.rate (self_baseline.h), over the median of that of all hosts that were tested alike, so that
- * 1 is usual. What a host has lost since is not in it: its usual is that of its good runs. A host
- * that was tested in several ways is held against the most hosts. Of hosts of five GPUs or fewer
- * their middle speaks for all.
+ * How fast hosts compute by their own tests: what a host's slowest GPU usually reaches in gemm.rate
+ * (self_baseline.h), relative to the median over all hosts tested alike, so that 1 is normal. Later
+ * losses are not included, as the usual value is that of good runs. A host tested in several ways
+ * is compared among the largest group. For hosts of five GPUs or fewer their median stands for all.
  *
- * One good run says it to 1.5 %, less than the half of what good hosts differ by: enough to say what
- * is usual among the hosts of a job, where the error of one is shared by many, and not enough to call
- * a host slow. A host that is busy for half a day at a time has three only on its second day.
+ * A single good run tells it to 1.5 %, less than half of what good hosts differ by: enough for the
+ * norm among a job's hosts, where many share the error of one, but not to call a host slow. A host
+ * that is busy for half a day at a time has three runs only on its second day.
  */
 #pragma once
 
@@ -21,18 +20,17 @@
 struct baselines;
 
 enum {
-	HOST_SPEEDS_RUNS_SURE =
-		3, /* good runs of a host, fewer do not say for sure how fast it is */
-	HOST_SPEEDS_HOSTS_MIN = 8, /* tested alike: of fewer nobody knows what is usual */
+	HOST_SPEEDS_RUNS_SURE = 3, /* good runs of a host; with fewer its speed is not certain */
+	HOST_SPEEDS_HOSTS_MIN = 8, /* tested alike; with fewer the norm is unknown */
 };
 
 struct host_speed {
 	char *name;
 	double speed;
-	struct silicon good; /* how good hosts are that were tested alike; `low` of GPUs */
-	size_t of;	     /* so many hosts */
-	bool sure;	     /* of so many runs that one odd one does not matter */
+	struct silicon good; /* spread of good hosts tested alike; `low` is for GPUs */
+	size_t of;	     /* number of those hosts */
+	bool sure;	     /* based on enough runs that one outlier does not matter */
 };
 
-/* Of every host that is known, by its name; map_release(ret, NULL) frees it. */
+/* Speeds of all known hosts by name. Free with map_release(ret, NULL). */
 void host_speeds_find(const struct baselines *baselines, struct map *ret);

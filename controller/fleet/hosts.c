@@ -40,7 +40,7 @@ struct host *hosts_need(struct hosts *h, const char *node)
 	return *found;
 }
 
-/* "86400 s", "26 h", "3 d": what a person compares with a clock on the wall. */
+/* "86400 s", "26 h", "3 d": easy to compare with a wall clock. */
 static char *distance(double seconds)
 {
 	static const struct {
@@ -59,7 +59,7 @@ json_t *host_clock_item(const struct host *host)
 	CLEANUP(freep) char *words = NULL;
 	CLEANUP(freep) char *off = NULL;
 
-	/* NAN compares as false. */
+	/* Comparisons with NAN are false. */
 	if (!host || !(fabs(host->skew_s) > REPORT_CLOCK_SKEW_MAX_S))
 		return NULL;
 	off = distance(fabs(host->skew_s));

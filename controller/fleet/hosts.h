@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known of each host besides what its reports measured: how far its
- * clock is off, and which machine speaks under its name. Kept in memory, learnt
- * anew after a start. Pure.
+ * What is known about each host apart from measurements: its clock offset, and which machine uses
+ * its name. In memory, relearned after a start. Pure.
  */
 #pragma once
 
@@ -15,40 +14,40 @@
 struct report_clock;
 
 struct hosts {
-	void *tree; /* of struct host, by node */
+	void *tree; /* struct host, by node */
 	size_t n;
 };
 
 struct host {
 	char *node;
-	double skew_s; /* of its last report; NAN when it did not say */
-	uint64_t lost; /* likewise: reports that never came */
-	/* host_identity.h; times are of measuring, by our clock */
-	bool known;		    /* the rest of this is */
-	char machine[MACHINE_SIZE]; /* "" when it does not say */
+	double skew_s; /* clock offset in its last report; NAN if not given */
+	uint64_t lost; /* in its last report: reports that were lost */
+	/* host_identity.h; times are of measurement, by our clock */
+	bool known;		    /* the members below are valid */
+	char machine[MACHINE_SIZE]; /* "" if not given */
 	char *sku;		    /* or NULL */
 	char *boot_id;
-	uint64_t since_us;     /* the first report of this boot */
-	uint64_t last_us;      /* its newest one */
-	uint64_t two_until_us; /* two machines spoke; 0: never */
-	bool told;	       /* their incident is open */
+	uint64_t since_us;     /* first report of this boot */
+	uint64_t last_us;      /* its newest report */
+	uint64_t two_until_us; /* two machines use the name until then; 0: never */
+	bool told;	       /* an incident is open */
 	bool unverified;       /* store_joins.h, after its last report */
-	bool verified;	       /* likewise, and nobody has joined by its name since */
-	unsigned replaced;     /* machines that took the place of another, since the start */
+	bool verified;	       /* the same, and nobody has joined under its name since */
+	unsigned replaced;     /* machines that replaced another since the start */
 };
 
-/* The host, made when it is new. Never NULL. */
+/* Find or create the host. Never NULL. */
 struct host *hosts_need(struct hosts *h, const char *node);
 
-/* NULL when nothing came from it since the start. */
+/* NULL if nothing was received from it since the start. */
 const struct host *hosts_find(const struct hosts *h, const char *node);
 
-/* Nothing was heard of it for long. */
+/* The host was silent for long: remove it. */
 void hosts_forget(struct hosts *h, const char *node);
 
 /*
- * An item for `why` when its clock is further off than REPORT_CLOCK_SKEW_MAX_S: a warn, in words
- * that name it. It never counts in the host's verdict. New reference, or NULL.
+ * An item for `why` if its clock is off by more than REPORT_CLOCK_SKEW_MAX_S: a warning that names
+ * the offset. It never counts in the host's verdict. New reference, or NULL.
  */
 json_t *host_clock_item(const struct host *host);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sentences of incidents. Pure. */
+/* Sentences for incidents. Pure. */
 #pragma once
 
 #include <stddef.h>
@@ -7,7 +7,7 @@
 struct store_window;
 struct verdict_item;
 
-/* How many are bad, of how many (0: nobody counts those). */
+/* How many are bad, out of how many (0: unknown). */
 struct incident_count {
 	size_t bad, of;
 };
@@ -20,11 +20,11 @@ char *incident_sentence(const char *node, const struct verdict_item *item,
 			const struct store_window *row, const struct incident_count *parts);
 
 /*
- * Half or more `hosts` of a SKU are low, as `item` of `node` shows: "hgx-h100:
- * 14 of 16 hosts are low in gemm.rate at once: ...". New memory.
+ * Half or more `hosts` of a SKU are low, as `item` of `node` shows: "hgx-h100: 14 of 16 hosts are
+ * low in gemm.rate at once: ...". New memory.
  */
 char *incident_fleet_sentence(const char *sku, const char *node, const struct verdict_item *item,
 			      const struct incident_count *hosts);
 
-/* Of a host that has nothing but what its fleet has. New memory. */
+/* For a host whose only findings are those of its fleet. New memory. */
 char *incident_alike_sentence(const char *sku, const char *check);

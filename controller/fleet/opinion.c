@@ -8,7 +8,7 @@
 #include "lib/judge/verdict.h"
 #include "lib/policy/policy.h"
 
-/* The agent takes at most 1024 bytes of a sentence. */
+/* The agent accepts at most 1024 bytes of a sentence. */
 enum { SENTENCE_MAX = 1000 };
 
 static const char *text_of(const json_t *object, const char *key)
@@ -30,7 +30,7 @@ static int level_of(const json_t *object)
 	return VERDICT_INCONCLUSIVE;
 }
 
-/* How much an incident weighs. */
+/* Weight of an incident. */
 static int weight(const json_t *incident)
 {
 	return 2 * (level_of(incident) == VERDICT_FAIL) +
@@ -53,7 +53,7 @@ static const json_t *worst_of(const json_t *incidents)
 
 static const char unverified[] = "it has joined but not yet passed a quick or full run";
 
-/* Cut between characters. */
+/* Cut at a character boundary. */
 static char *short_text(const char *text)
 {
 	size_t n = strnlen(text, SENTENCE_MAX + 1);
@@ -90,11 +90,11 @@ json_t *opinion_make(const struct opinion_input *in, uint64_t now_real_us)
 			 apart ? unverified : sentence, "admit", open ? "degraded" : NULL);
 }
 
-/* --- what was told --- */
+/* --- opinions sent --- */
 
 struct told {
 	char *node;
-	char *said; /* all but when it expires */
+	char *said; /* without the expiry */
 	uint64_t at_us;
 };
 

@@ -15,7 +15,7 @@
 #include "lib/sys/file.h"
 #include "lib/sys/paths.h"
 
-/* What it says, not how it is laid out. */
+/* Hash of the content, independent of the layout. */
 static void name_version(const json_t *value, char ret_version[static POLICY_VERSION_SIZE])
 {
 	CLEANUP(freep) char *text = json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What reports are held against from files: the policy, and the SKU files of
- * $POLICY/sku by the name that a report gives.
+ * The rules for judging reports that come from files: the policy, and the SKU files in $POLICY/sku,
+ * found by the SKU name in a report.
  */
 #pragma once
 
@@ -22,35 +22,35 @@ enum { POLICY_VERSION_SIZE = 13 };
 
 struct rules {
 	struct policy policy;
-	json_t *document; /* the policy as it was read, or NULL without a file */
-	/* The first digits of the SHA-256 of what the policy file says; "built-in" without one. */
+	json_t *document; /* the policy as read, or NULL without a file */
+	/* First digits of the SHA-256 of the policy's content; "built-in" without a file. */
 	char version[POLICY_VERSION_SIZE];
 	struct sku *skus;
 	size_t n_skus;
 };
 
 /*
- * Read the policy at `policy_path` (NULL: $POLICY/default.yaml, which may be
- * absent) and the SKU files. -EINVAL with the place in the file.
+ * Read the policy at `policy_path` (NULL: $POLICY/default.yaml, which need not exist) and the SKU
+ * files. Returns -EINVAL with the place in the file.
  */
 int rules_read(const char *policy_path, struct rules *ret, struct err *err);
 void rules_release(struct rules *r);
 
-/* The rules as one report sees them. */
+/* The rules as applied to one report. */
 struct rules_view {
 	const struct rules *rules;
-	const struct sku *sku; /* or NULL when no file has its name */
+	const struct sku *sku; /* NULL if no file has its name */
 	const char *sku_name;  /* or NULL */
 	const struct report *report;
 	struct baselines *baselines;
-	/* What they are called, as of struct judge_inputs; NULL: nobody knows. */
+	/* Names of the host's parts, as in struct judge_inputs; NULL: unknown. */
 	const struct host_parts *(*parts)(void *context);
 	void *parts_context;
-	/* Its host is unverified: what it measured counts for nothing among the hosts of its SKU. */
+	/* The host is unverified: its measurements do not count for its SKU. */
 	bool apart;
-	/* What the policy said last: samples of one check come one after the other. */
+	/* Cached rule for the previous sample: samples of one check are adjacent. */
 	struct {
-		const char *check, *locality; /* of the report; NULL: nothing yet */
+		const char *check, *locality; /* from the report; NULL: nothing yet */
 		const struct policy_rule *rule;
 	} last;
 	struct baseline_last last_of_fleet;

@@ -9,49 +9,51 @@
 #include "lib/judge/silicon.h"
 #include "lib/judge/stats.h"
 
-/* The drift follows so many reports, none by more than a good host differs. */
+/* The drift is averaged over this many reports, none of which counts for more than good hosts
+ * differ. */
 #define DRIFT_REPORTS 32.0
 #define DRIFT_STEP_MAX 0.05
-/* The fleet moves: half of the least floor of 5 %. A day's swing is less. */
+/* The fleet is moving beyond half of the smallest floor, 5 %. The daily swing is less. */
 #define MOVED_MIN 0.025
 
-/* The worst parts are followed over so many runs, and one run counts for so much at most. */
+/* The worst parts are averaged over this many runs, and one run moves the average by this much at
+ * most. */
 enum { TAIL_RUNS = 32, TAIL_RUNS_MIN = 8 };
 #define TAIL_STEP_MAX 0.03
-/* With their parts they are enough to tell what parts differ by. */
+/* Enough hosts to know the spread of their parts. */
 enum { TAIL_HOSTS_MIN = 3 };
-/* A host has about so many parts. */
+/* Typical number of parts per host. */
 enum { TAIL_PARTS = 8 };
 
 /*
- * The next is better by so much, as a logarithm: 5 %, the least slack of what spreads; with few
- * hosts, where a gap is all there is to tell by, more by what the means of TAIL_RUNS_MIN runs of
- * two parts are off by. Until it is not by the last.
+ * The gap to the next part, as a logarithm: 5 %, the smallest slack of varying values. With few
+ * hosts the gap is the only evidence, so it has to be larger by the error of two means of
+ * TAIL_RUNS_MIN runs. An outlier stays one until the gap is below APART_STILL.
  */
 #define APART 0.05
 #define APART_OF_FEW 0.058
 #define APART_STILL 0.042
 
 /*
- * The end of a tail is read off the worst parts, one in TAIL_OF of all, from so many parts on. The
- * very worst of them, some and one more in 1,000, are those in question: of these it only counts
- * that they are beyond the others (a censored sample).
+ * From TAIL_ALL_MIN parts on, the end of the tail is estimated from the worst of them, one in
+ * TAIL_OF but at least TAIL_MIN. The very worst (TAIL_ASKED plus one in TAIL_SHARE) are the ones to
+ * be judged: they only count as beyond the others (a censored sample).
  */
 enum { TAIL_OF = 64, TAIL_MIN = 16, TAIL_ALL_MIN = 400, TAIL_ASKED = 4, TAIL_SHARE = 1000 };
-/* The mean of the heaviest tail of good parts that is known, in their standard deviations: an
- * exponential one (docs/sim.md). What few parts show is drawn to it. */
+/* Mean of the heaviest known tail of good parts, in standard deviations: an exponential one
+ * (docs/sim.md). Estimates from few parts are drawn to it. */
 #define TAIL_MEAN 1.3
-/* What is less probable is not taken to be: a good part so far out, in all of a SKU, though others
- * are near it, or several beyond a gap that are all sick. */
+/* Less probable explanations are rejected: that a SKU has a good part so far out although others
+ * are near it, or that several parts beyond a gap are all bad. */
 #define TAIL_ODDS 0.05
-/* A part that is apart is told by a run that is no better than this beside where the others end:
- * two standard deviations of a run. */
+/* A run of an outlier is low if it is at most this much above the end of the others: two standard
+ * deviations of a run. */
 #define TAIL_RUN 0.03
 
-/* Of fewer hosts the spread of their levels is not known: it may look half as wide as it is. */
+/* With fewer hosts the spread of their levels is unknown: it may look half as wide as it is. */
 enum { LEVEL_HOSTS_MIN = 10 };
 
-/* Where the host is, or belongs. */
+/* Index of the host, or where to insert it. */
 static size_t place_of(struct self_baselines *u, const char *node, bool *ret_there)
 {
 	size_t low = 0, high = u->n;
@@ -125,8 +127,8 @@ static struct trend *need_part(struct self_baseline *host, const char *subject)
 }
 
 /*
- * What the fleet reaches now, all that it has in common included. Only for judging: what is
- * learnt is held against the fleet alone, or the drift would drift with itself.
+ * What the fleet reaches now, including its drift. Only for judging: learning uses the fleet alone,
+ * or the drift would feed back on itself.
  */
 static double control_of(const struct self_baselines *u, double fleet)
 {
@@ -143,7 +145,7 @@ static double center_of_values(const struct self_baseline_value *values, size_t 
 	return trend_center(sorted, n);
 }
 
-/* The median of all but number `i` of `n` values that ascend. */
+/* Median of all of `n` ascending values except number `i`. */
 static double others_of(const struct self_baseline_value *values, size_t n, size_t i)
 {
 	const size_t m = n - 1, low = (m - 1) / 2, high = m / 2;
@@ -151,7 +153,7 @@ static double others_of(const struct self_baseline_value *values, size_t n, size
 	return (values[low + (low >= i)].value + values[high + (high >= i)].value) / 2;
 }
 
-/* One more report: where the fleet is, and where it was. */
+/* One more report: update the fleet's level, and whether it has moved. */
 static void follow(struct self_baselines *u, double fleet)
 {
 	const double now = log(fleet), runs = (double)TREND_MAX * (double)MAX(u->n, (size_t)1);
@@ -164,7 +166,7 @@ void self_baselines_learn(struct self_baselines *u, const char *node,
 			  const struct self_baseline_value *values, size_t n, double fleet)
 {
 	struct self_baseline *host;
-	const bool few = n <= REFERENCE_N_MIN; /* so few say nothing of each other */
+	const bool few = n <= REFERENCE_N_MIN; /* too few to compare with each other */
 	size_t i;
 
 	if (n == 0 || !(values[0].value > 0))
@@ -215,31 +217,31 @@ static void note_lowest(struct self_baselines *u, const struct self_baseline *ho
 }
 
 /*
- * The tail of good parts as an exponential, of which `n` were found to lie `sum` beyond `from`
- * in all: what is beyond a high threshold is distributed so (Pickands 1975, of a tail that is
- * neither bounded nor a power). Of so few parts it is not known well, and where the threshold is
- * not high it is too short: as many again as SILICON_WEIGHT are taken to have been seen of the
- * tail that parts of this spread have (a conjugate prior).
+ * The tail of good parts as an exponential: `n` parts lie `sum` beyond `from` in total. Values
+ * beyond a high threshold are distributed so (Pickands 1975, for a tail that is neither bounded nor
+ * a power law). With few parts the estimate is poor, and with a threshold that is not high it is
+ * too short: so SILICON_WEIGHT further parts are assumed that have the tail of parts with this
+ * spread (a conjugate prior).
  */
 struct tail {
 	double from, sum;
-	size_t of, n; /* parts beyond `from`, and how many say how far */
-	size_t asked; /* the very worst of them, of which it only counts that they are beyond */
+	size_t of, n; /* parts beyond `from`, and how many give a distance */
+	size_t asked; /* the very worst, counted only as beyond the others */
 };
 
-/* About as many as the hosts have in all. */
+/* Approximate number of parts of all hosts. */
 static size_t parts_of(const struct self_baselines *u)
 {
 	return u->n_tails / 2 * TAIL_PARTS;
 }
 
-/* The lowest of the tails that where they end is read off, and one more. */
+/* Number of lowest values that the end of the tail is estimated from. */
 static size_t tail_size(const struct self_baselines *u)
 {
 	return MAX(parts_of(u) / TAIL_OF, (size_t)TAIL_MIN);
 }
 
-/* False when there are too few parts. */
+/* Returns false if there are too few parts. */
 static bool tail_of(const struct self_baselines *u, struct tail *ret)
 {
 	const size_t parts = parts_of(u);
@@ -262,9 +264,9 @@ static bool tail_of(const struct self_baselines *u, struct tail *ret)
 }
 
 /*
- * Beyond `from` by so much there are `odds` good parts to be expected. The scale of the tail is
- * itself only known from `n` parts: over what they say of it the exponential becomes (1 + x / sum)
- * to the power of -n (the Bayesian prediction of Aitchison and Dunsmore 1975).
+ * Distance beyond `from` at which `odds` good parts are expected. The scale of the tail is itself
+ * an estimate from `n` parts: averaged over its uncertainty, the exponential becomes (1 + x / sum)
+ * to the power of -n (Bayesian prediction, Aitchison and Dunsmore 1975).
  */
 static double tail_beyond(const struct tail *t, double odds)
 {
@@ -272,10 +274,10 @@ static double tail_beyond(const struct tail *t, double odds)
 }
 
 /*
- * How likely a part so far beyond `from` is a sick one. Of good ones there are as many to be
- * expected, per unit, as tail_beyond() falls off by; of sick ones about one in TAIL_SHARE parts
- * (MegaScale, arXiv 2402.15627: 0.5 % of hosts, of eight each), which lost anything up to what no
- * good one does.
+ * Probability that a part this far beyond `from` is bad. The expected density of good parts follows
+ * from tail_beyond(); of bad ones there is about one in TAIL_SHARE parts (MegaScale, arXiv
+ * 2402.15627: 0.5 % of hosts, of eight each), with losses spread evenly up to what no good part
+ * has.
  */
 static double sick_at(const struct tail *t, size_t parts, double beyond)
 {
@@ -287,11 +289,10 @@ static double sick_at(const struct tail *t, size_t parts, double beyond)
 }
 
 /*
- * The middle of the innermost gap that very few parts are beyond. One alone needs no more than
- * `width`. Several may be good ones, however wide the gap: how often the end of a tail has such a
- * gap does not tell, since several parts beyond one are good more often than that all are sick.
- * They are not apart unless all of them may be sick: with a probability of TAIL_ODDS at least, by
- * how far out each of them is.
+ * The middle of the innermost gap that has only very few parts beyond it. For a single part a gap
+ * of `width` suffices. Several may be good ones however wide the gap, since several good parts
+ * beyond a gap are more common than several bad ones. They are outliers only if all of them may be
+ * bad, by how far out each is: with a probability of at least TAIL_ODDS.
  */
 static double end_by_gap(const struct self_baselines *u, const struct tail *t, double width)
 {
@@ -326,7 +327,7 @@ static struct self_baseline_end find_end(const struct self_baselines *u)
 	return end;
 }
 
-/* The tails of all hosts; kept until 5 % of them are new. */
+/* Collect the tails of all hosts; cached until 5 % of them are new. */
 static void gather_tails(struct self_baselines *u)
 {
 	size_t i;
@@ -349,7 +350,7 @@ static void gather_tails(struct self_baselines *u)
 	u->end = find_end(u);
 }
 
-/* The worst part of any other host, as the tails were gathered. */
+/* The worst part of any other host, as of the last collection. */
 static double next_of(const struct self_baselines *u, const char *node)
 {
 	const struct self_baseline_worst *next = &u->lowest[0];
@@ -359,10 +360,10 @@ static double next_of(const struct self_baselines *u, const char *node)
 	return next->node ? next->worst : (double)INFINITY;
 }
 
-/* A run of a part that is apart is as a rule no better than this. */
+/* A run of an outlier is normally no better than this. */
 static double run_of(const struct self_baseline_tail *t, double end)
 {
-	/* Its other parts are not meant, unless they are apart too. */
+	/* Exclude its other parts, unless they are outliers, too. */
 	return t->second < end ? end + TAIL_RUN : fmin((t->worst + t->second) / 2, end + TAIL_RUN);
 }
 
@@ -438,7 +439,7 @@ size_t self_baselines_own(struct self_baselines *u, const char *node, const char
 	return n;
 }
 
-/* Of the hosts that are known; kept until 5 % of it is new. */
+/* Center of the known hosts' levels; cached until 5 % are new. */
 static const struct center *levels_of(struct self_baselines *u)
 {
 	CLEANUP(freep) double *levels = NULL;
@@ -452,7 +453,7 @@ static const struct center *levels_of(struct self_baselines *u)
 			levels[n++] = trend_usual(&u->hosts[i].whole);
 	}
 	u->levels = reference_center(levels, n, 0);
-	/* As much the means of their parts differ by, whatever few hosts show. */
+	/* At least what the means of their parts differ by, even if few hosts show less. */
 	u->levels.sigma = fmax(u->levels.sigma, u->spread / sqrt(TAIL_PARTS));
 	u->leveled = true;
 	u->news = 0;
@@ -460,8 +461,8 @@ static const struct center *levels_of(struct self_baselines *u)
 }
 
 /*
- * Its usual level among those of the others, `m` being this run. A host that is low as a rule
- * and not in this run has changed: what it was is no proof.
+ * Compare its usual level with those of the others, `m` being this run. A host that is usually low
+ * but not in this run has changed, so its past is no proof.
  */
 static bool hold_level(const struct measure *m, const struct self_baseline *host,
 		       const struct center *hosts, double control, struct expectation *ret)
@@ -479,7 +480,7 @@ static bool hold_level(const struct measure *m, const struct self_baseline *host
 	return true;
 }
 
-/* Was it low so lately that the last run, or the mean of several, was beyond the floor? */
+/* Was it low so recently that the last run, or the mean of several, was beyond the floor? */
 static bool is_still_low(const struct self_baseline *host, const struct measure *m)
 {
 	const double floor = log(1 - m->slack * SELF_BASELINE_WHOLE_SLACKS);
@@ -531,7 +532,7 @@ void self_baselines_forget(struct self_baselines *u, const char *node)
 	host_release(&u->hosts[at]);
 	u->n--;
 	u->news++;
-	u->tails_news = u->n + 1; /* gather anew */
+	u->tails_news = u->n + 1; /* collect anew */
 	u->changed = u->forgotten = true;
 	memmove(&u->hosts[at], &u->hosts[at + 1], (u->n - at) * sizeof(*u->hosts));
 }

@@ -14,7 +14,7 @@ enum { FORMAT = 1 };
 
 _Static_assert(SELF_BASELINE_PARTS_MAX <= UINT8_MAX && TREND_MAX <= UINT8_MAX, "counts are bytes");
 
-/* --- out --- */
+/* --- encode --- */
 
 static void put_byte(struct strbuf *out, unsigned value)
 {
@@ -73,7 +73,7 @@ int self_baselines_encode(const struct self_baselines *u, struct strbuf *out)
 	return strbuf_ok(out) ? 0 : -out->error;
 }
 
-/* --- in --- */
+/* --- decode --- */
 
 struct reader {
 	const unsigned char *at;
@@ -81,7 +81,7 @@ struct reader {
 	bool broken;
 };
 
-/* The next `n` bytes; zeroes when there are not so many. */
+/* Read the next `n` bytes; zeroes if there are not enough. */
 static void take(struct reader *r, void *ret, size_t n)
 {
 	r->broken |= n > r->left;
@@ -131,7 +131,7 @@ static struct trend take_trend(struct reader *r)
 	return t;
 }
 
-/* Borrowed from the bytes; NULL when it is none. */
+/* Borrowed from the bytes; NULL if invalid. */
 static const char *take_name(struct reader *r)
 {
 	const char *name = (const char *)r->at;
@@ -191,7 +191,7 @@ void self_baselines_decode(struct self_baselines *u, const void *bytes, size_t l
 		node = take_name(&r);
 		host.whole = take_trend(&r);
 		take_parts(&r, &host);
-		/* They are searched by name. */
+		/* Hosts must be sorted, as they are searched by name. */
 		if (r.broken || strcmp(before, node) >= 0) {
 			free(host.parts);
 			return;

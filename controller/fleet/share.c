@@ -11,9 +11,9 @@ TAILQ_HEAD(share_list, share_entry);
 
 struct share_host {
 	char *node;
-	struct share_list list; /* the oldest first */
+	struct share_list list; /* oldest first */
 	size_t n;
-	bool told; /* that it has used up its share */
+	bool told; /* logged that its share is used up */
 };
 
 static int compare(const void *a, const void *b)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table that any host adds to, in words of its own: checks, params, SKUs. What only one host
- * names is that host's, and of such entries it has a share: beyond that its own oldest make
- * room. So a host that invents names, or puts something into them that varies, takes room
- * from itself. When the whole table is full the entries of the fewest hosts go, of those with
- * one host the ones of whom has most of them, and the oldest first. Pure.
+ * A table that any host adds entries to, under names of its own choosing: checks, params, SKUs. An
+ * entry that only one host has counts against that host's share: beyond it, the host's own oldest
+ * entries are evicted. So a host that invents or varies names only takes room from itself. If the
+ * whole table is full, the entries with the fewest hosts go first; of those with one host, the ones
+ * of the host with most of them; then the oldest. Pure.
  */
 #pragma once
 
@@ -16,42 +16,42 @@
 
 struct share_host;
 
-/* Part of an entry of the table; zeroes: no host has it alone. */
+/* Embedded in an entry of the table; zero: no host has it alone. */
 struct share_entry {
 	TAILQ_ENTRY(share_entry) link;
 	struct share_host *host;
-	void *entry; /* what it is a part of */
+	void *entry; /* the containing entry */
 };
 
-/* All zero at the start. */
+/* Initially zero. */
 struct shares {
-	void *tree;    /* of struct share_host, by name */
-	char *crowded; /* a host that has used up its share, to be told once; owned, NULL: none */
-	uint64_t dropped; /* entries that made room */
+	void *tree;    /* struct share_host, by name */
+	char *crowded; /* a host that has used up its share, to be logged once; owned, NULL: none */
+	uint64_t dropped; /* entries evicted */
 	uint64_t filled;  /* how often the whole table was full */
 };
 
-/* `entry` is of `node` alone, and its newest. */
+/* Only `node` has the entry, and it is its newest. */
 void share_enter(struct shares *s, struct share_entry *share, void *entry, const char *node);
 
-/* It is not any more: others have it too, or it is gone. */
+/* No longer: others have it too, or it is gone. */
 void share_leave(struct shares *s, struct share_entry *share);
 
-/* How many entries its host has alone; 0 when others have it too. */
+/* Number of entries that its host has alone; 0 if other hosts have it, too. */
 size_t share_count(const struct share_entry *share);
 
-/* The oldest entry of its host when that has more than `max` of them alone; else NULL. */
+/* Returns the oldest entry of its host if the host has more than `max` alone, else NULL. */
 void *share_excess(struct shares *s, const struct share_entry *share, size_t max);
 
-/* An entry when the table is full. */
+/* Rank of an entry in a full table. */
 struct share_rank {
 	size_t hosts, crowd; /* share_count() */
-	uint64_t used;	     /* counts up with each use of the table */
+	uint64_t used;	     /* increases with each use of the table */
 	void *entry;
 };
 
-/* Put what goes first to the front. */
+/* Sort entries in the order of eviction. */
 void share_rank(struct share_rank *ranks, size_t n);
 
-/* When no entry is left, or before all of them are freed. */
+/* Call it when no entry is left, or before all are freed. */
 void shares_release(struct shares *s);

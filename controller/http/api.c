@@ -20,17 +20,17 @@
 
 enum { OPTIONS_MAX = 12 };
 
-/* Beyond ours, so that ours is the one that is met. */
+/* The library's limit exceeds ours, so that ours applies. */
 enum { LIBRARY_MORE = 16 };
 
-/* Memory is given back when so many connections have gone. */
+/* Number of closed connections after which memory is returned. */
 enum { TRIM_MIN = 500 };
 
-/* How often connections that take too long are looked for. */
+/* Interval of checking for connections that take too long. */
 #define SWEEP_US USEC_PER_SEC
 #define SWEEP_ACCURACY_US (USEC_PER_SEC / 4)
 
-/* Of the loop's sources: what else there is comes between two turns. */
+/* Priority in the loop: lets other events come in between two turns. */
 enum { RESUME_PRIORITY = 10 };
 
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *context)
@@ -64,7 +64,7 @@ static uint64_t limit_us(const struct link *link)
 	return link->used ? API_IDLE_US : API_FIRST_US;
 }
 
-/* After many connections their memory lies in small pieces that are not given back. */
+/* After many connections the heap is fragmented and not returned by itself. */
 static void trim(struct api *api)
 {
 	unsigned now = api->counts.connections;
@@ -76,7 +76,7 @@ static void trim(struct api *api)
 	api->connections_most = now;
 }
 
-/* Cut what takes too long: the library then finds its socket at an end. */
+/* Shut down slow connections: the library then sees the end of the socket. */
 static int on_sweep(sd_event_source *source, uint64_t time_us, void *context)
 {
 	struct api *api = context;
@@ -133,7 +133,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 	*socket_context = link;
 }
 
-/* A text the library only reads, though its type does not say so. */
+/* The library does not write to it, although the type is not const. */
 static void *unconst(const char *text)
 {
 	void *p;
@@ -155,8 +155,8 @@ static bool hex_byte(const char *text, unsigned *ret_value)
 }
 
 /*
- * Escapes as the library reads them, but for %00: what is behind it would not
- * be seen. Nothing here has it in its name.
+ * Decodes escapes like the library, except %00, which would hide what follows. No valid name
+ * contains it.
  */
 static size_t unescape(void *context, struct MHD_Connection *connection, char *text)
 {
@@ -202,7 +202,7 @@ static int start_daemon(struct api *api, struct err *err)
 		options[n++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_CERT_CALLBACK, 0,
 							api_tls_callback() };
 	}
-	/* That it is there makes the library ask for certificates; api_tls.c verifies. */
+	/* Makes the library request client certificates; api_tls.c verifies them. */
 	if (o->tls_cert && o->client_ca)
 		options[n++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_TRUST, 0,
 							unconst(o->client_ca) };

@@ -22,7 +22,7 @@
 #include "lib/sys/file.h"
 
 enum {
-	ACCEPT_MAX = 64,	   /* connections taken before others have their turn */
+	ACCEPT_MAX = 64,	   /* connections accepted per turn */
 	DESCRIPTORS_RESERVED = 64, /* for the store and the loop */
 	BACKLOG = 4096,
 	DRAIN_SIZE = 4096,
@@ -42,7 +42,7 @@ static void refuse(struct api *api, int fd, const struct sockaddr *address, cons
 
 	api->counts.refused++;
 	if (!api->options.tls_cert) {
-		/* What was sent and not read would turn the end into a reset. */
+		/* Unread data would turn the close into a reset. */
 		(void)!recv(fd, sink, sizeof(sink), MSG_DONTWAIT);
 		(void)!send(fd, full_answer, strlen(full_answer), MSG_DONTWAIT | MSG_NOSIGNAL);
 		(void)shutdown(fd, SHUT_WR);
@@ -94,7 +94,7 @@ static int on_listen(sd_event_source *source, int fd, uint32_t events, void *con
 		}
 		if (errno == EINTR || errno == ECONNABORTED)
 			continue;
-		/* Without a descriptor it would wake us for ever: the sweep turns it on again. */
+		/* Out of descriptors it would wake us forever: the sweep enables it again. */
 		if (errno != EAGAIN)
 			(void)sd_event_source_set_enabled(source, SD_EVENT_OFF);
 		break;

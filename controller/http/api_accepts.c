@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-/* Is its weight, after the name, other than 0? None is 1. */
+/* Is the weight after the name other than 0? Missing means 1. */
 static bool is_wanted(const char *parameters, size_t length)
 {
 	size_t i;

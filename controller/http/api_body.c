@@ -10,9 +10,9 @@
 
 struct api_body {
 	unsigned references;
-	char *text, *packed; /* owned; packed: NULL until somebody wants it */
+	char *text, *packed; /* owned; packed: NULL until needed */
 	size_t length, packed_length;
-	bool tried; /* to pack it */
+	bool tried; /* compression was attempted */
 };
 
 struct api_body *api_body_new(char *text, size_t length)
@@ -39,7 +39,7 @@ void api_body_free(struct api_body *body)
 	free(body);
 }
 
-/* The library wants a piece at `at`. */
+/* Callback for a piece at `at`. */
 static ssize_t give(const char *bytes, size_t length, uint64_t at, char *to, size_t most)
 {
 	const size_t n = MIN(most, length - (size_t)at);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One call: what it asks, its answer, and how it is held. */
+/* One call: its request, its answer, and holding it. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "lib/base/random.h"
 #include "lib/base/xalloc.h"
 
-/* At random, so that those who are refused together do not come back together. */
+/* Random, so that calls refused together do not come back together. */
 enum { RETRY_WITHIN_S = 8 };
 
 const char *call_header(const struct call *call, const char *name)
@@ -109,7 +109,7 @@ static void end_hold(struct call *call)
 	(void)sd_event_source_set_enabled(call->api->resume, SD_EVENT_ONESHOT);
 }
 
-/* A held call goes on at the next turn of the loop. */
+/* A held call resumes in the next turn of the loop. */
 void call_go_on(struct call *call)
 {
 	call->known = true;
@@ -169,7 +169,7 @@ static struct MHD_Response *response_of(char *text, size_t length, const char *t
 	return response;
 }
 
-/* Packed, for who takes that and where it is worth it. */
+/* Compressed, if the client accepts that and it is worth it. */
 static struct MHD_Response *response_for(const struct call *call, char *text, const char *type)
 {
 	const size_t length = strlen(text);
@@ -338,13 +338,13 @@ void call_hold(struct call *call, void (*gone)(void *context, struct call *call)
 	call_drop_body(call);
 	call->gone = gone;
 	call->data = data;
-	if (!call->held) { /* else it waited for its turn, and is held on */
+	if (!call->held) { /* otherwise it was queued, and stays held */
 		call->held = call->suspended = true;
 		LIST_INSERT_HEAD(&call->api->held, call, calls);
 		call->api->counts.held++;
 		MHD_suspend_connection(call->connection);
 	}
-	/* The library does not look at a suspended connection: we do. */
+	/* The library does not watch suspended connections: do it here. */
 	if (gone && !call->watch)
 		(void)sd_event_add_io(call->api->loop, &call->watch, call->link->fd, EPOLLRDHUP,
 				      on_peer, call);

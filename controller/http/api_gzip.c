@@ -9,7 +9,7 @@
 
 #include "lib/base/xalloc.h"
 
-/* + 16: with a gzip header. A repeated row is near, so that a large window is of no use. */
+/* + 16: with a gzip header; otherwise zlib's defaults. */
 enum { WINDOW_BITS = 15 + 16, MEMORY_LEVEL = 8 };
 
 char *api_gzip(const char *bytes, size_t length, int level, size_t *ret_length)
@@ -22,7 +22,7 @@ char *api_gzip(const char *bytes, size_t length, int level, size_t *ret_length)
 				    Z_DEFAULT_STRATEGY) != Z_OK)
 		return NULL;
 	z.next_out = (Bytef *)packed;
-	z.avail_out = (uInt)length - 1; /* no room for one that is not smaller */
+	z.avail_out = (uInt)length - 1; /* fails if it is not smaller */
 	r = deflate(&z, Z_FINISH);
 	*ret_length = z.total_out;
 	(void)deflateEnd(&z);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers that are packed on their way: api_gzip.c, or api_gzip_none.c without zlib. Pure. */
+/* Compression of answers: api_gzip.c, or api_gzip_none.c without zlib. Pure. */
 #pragma once
 
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include "lib/base/macro.h"
 
 /*
- * New memory, or NULL: it would not become smaller, or cannot be packed. `level` 1: the least work,
- * for one answer; 6: for one that many take.
+ * Returns new memory, or NULL if it would not be smaller or cannot be compressed. `level` 1:
+ * fastest, for a single answer; 6: for a shared one.
  */
 char *api_gzip(const char *bytes, size_t length, int level, size_t *ret_length);

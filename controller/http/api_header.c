@@ -8,11 +8,11 @@
 
 enum { HOST_SIZE = 256 };
 
-/* What the lines of a header say about its body. */
+/* What the header says about the body. */
 struct framing {
 	unsigned lengths, encodings;
 	bool bad_length, bad_encoding; /* not digits, not "chunked" */
-	bool bad_line;		       /* a name that is none, a control character */
+	bool bad_line;		       /* invalid name, or control character */
 };
 
 /* RFC 9110 5.6.2. */
@@ -33,7 +33,7 @@ static bool has_control(const char *value)
 	return false;
 }
 
-/* A line that goes on in the next one: the library adds that to the name (0.9.75), not to the value. */
+/* A folded line: the library adds it to the name (0.9.75), not to the value. */
 static bool is_folded(const char *name)
 {
 	static const char *const names[] = { "Content-Length", "Transfer-Encoding" };
@@ -80,9 +80,9 @@ static const char *fault_of(const struct framing *f, const char *version)
 	return NULL;
 }
 
-/* --- whose page --- */
+/* --- origin of pages --- */
 
-/* "name:port" or "[::1]:port" without the port and the brackets. */
+/* "name:port" or "[::1]:port" without port and brackets. */
 static void strip_port(const char *text, char ret[static HOST_SIZE])
 {
 	const char *begin = *text == '[' ? text + 1 : text;
@@ -100,10 +100,7 @@ static bool ends_with(const char *text, const char *end)
 	return length > n && strcasecmp(text + length - n, end) == 0;
 }
 
-/*
- * Nobody but us is meant by it: an address, or a name that is not of the public tree of names
- * (RFC 6761 6.3).
- */
+/* Can it only mean us? An address, or a name outside the public DNS (RFC 6761 6.3). */
 static bool is_local(const char *host)
 {
 	char name[HOST_SIZE];
@@ -115,7 +112,7 @@ static bool is_local(const char *host)
 	       inet_pton(AF_INET6, name, bytes) == 1;
 }
 
-/* A page of ours has the same name and port for its own as the request. */
+/* A page of ours has the same host and port as the request. */
 static bool is_own_page(const char *origin, const char *host)
 {
 	const char *place = strstr(origin, "://");
@@ -137,7 +134,7 @@ static const char *stranger_of(const struct call *call)
 	return NULL;
 }
 
-/* The same with its scheme: over TLS what came without it is not ours. */
+/* ... and scheme: over TLS a page loaded without is not ours. */
 static bool is_our_origin(const struct call *call, const char *origin)
 {
 	const bool https = starts_with(origin, "https://");

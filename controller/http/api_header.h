@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the header of a request may not be, whoever sent it.
+ * Checks of request headers, whoever sent them.
  *
  * Framing: the library takes the first length there is, and Transfer-Encoding before any. A proxy
- * that shares a connection among callers may read the same bytes the other way, and take for one
- * caller's body what we take for the next one's request. So what can be read two ways is refused,
- * and the connection ends (RFC 9112 6.1 and 6.3).
+ * that shares a connection among callers may parse the same bytes differently, and take for one
+ * caller's body what we take for the next one's request. So ambiguous requests are refused and the
+ * connection is closed (RFC 9112 6.1 and 6.3).
  *
- * Sites: where everybody who reaches our loopback address may do all, so may each page that a
- * browser there shows. A browser says whose page it is in Origin and Sec-Fetch-Site, and Host is
- * what the page calls us: a name of its own that it has made to mean this address.
+ * Sites: if everybody who reaches our loopback address may do everything, so may every page shown
+ * by a browser there. The browser names the page's site in Origin and Sec-Fetch-Site, and Host is
+ * the name by which the page reached us: possibly a domain of its own that resolves to this
+ * address.
  */
 #pragma once
 
 struct call;
 
-/* Refuse in `call`, with 400 or 403, what its header may not be; `version` is that of HTTP. */
+/* Refuse the call with 400 or 403 if its header is not allowed; `version` is that of HTTP. */
 void api_header_check(struct call *call, const char *version);

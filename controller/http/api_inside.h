@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What api*.c share. */
+/* Shared by api*.c. */
 #pragma once
 
 #include <sys/queue.h>
@@ -21,19 +21,19 @@ enum { CALL_PATH_SIZE = 80, CALL_METHOD_SIZE = 12, API_ALLOW_SIZE = 32 };
 struct link {
 	struct api *api;
 	struct MHD_Connection *connection;
-	int fd;		   /* the library's */
-	uint64_t since_us; /* monotonic: when what it does now began */
-	bool asked;	   /* there was a request that could be read */
-	bool used;	   /* it has had an answer */
+	int fd;		   /* owned by the library */
+	uint64_t since_us; /* monotonic: begin of the current phase */
+	bool asked;	   /* it has sent a readable request */
+	bool used;	   /* it has received an answer */
 	bool cut;
 	struct origin *from;
-	bool peer_known;   /* `peer` was looked for */
-	char *peer;	   /* verified name of its certificate, or NULL */
-	struct call *call; /* or NULL between requests */
+	bool peer_known;   /* `peer` was looked up */
+	char *peer;	   /* verified name in its certificate, or NULL */
+	struct call *call; /* NULL between requests */
 	LIST_ENTRY(link) links;
 };
 
-/* A line for the header of an answer. */
+/* A header field of an answer. */
 struct call_line {
 	const char *name; /* static */
 	char *value;
@@ -43,34 +43,34 @@ struct call {
 	struct api *api;
 	struct link *link;
 	struct MHD_Connection *connection;
-	const struct route *route;			     /* NULL: none fits */
-	char method[CALL_METHOD_SIZE], path[CALL_PATH_SIZE]; /* for people, cut short */
+	const struct route *route;			     /* NULL: none matches */
+	char method[CALL_METHOD_SIZE], path[CALL_PATH_SIZE]; /* for people, truncated */
 	char *segments[CALL_SEGMENTS_MAX];
 	struct identity identity;
-	bool token_known;	  /* `token` was looked for */
+	bool token_known;	  /* `token` was looked up */
 	char *token;		  /* or NULL */
-	char *node, *name, *jobs; /* those of `identity`: the tokens may be read anew meanwhile */
+	char *node, *name, *jobs; /* owned, as tokens may be reloaded */
 	struct strbuf body;
-	size_t swallowed; /* of a refused body */
+	size_t swallowed; /* bytes of a refused body */
 	bool gzip;
-	bool unknown; /* who sent it has to be asked for */
+	bool unknown; /* the sender has to be asked for */
 	bool known;
-	bool handled; /* the handler ran */
+	bool handled; /* the handler has run */
 	bool held;
-	bool suspended;		/* its handler held it once, or it waited for its turn */
-	bool again;		/* it waited for who sent it: its header comes again */
-	sd_event_source *watch; /* of a held one: its peer going away */
+	bool suspended;		/* held by its handler, or queued */
+	bool again;		/* it waited to be identified: the header comes again */
+	sd_event_source *watch; /* while held: for the peer closing */
 	void (*gone)(void *context, struct call *call);
 	void *data;
 	struct MHD_Response *answer; /* NULL: not answered yet */
 	unsigned status;
-	unsigned retry_within_s;    /* 0: as usual */
-	char allow[API_ALLOW_SIZE]; /* with 405: the methods that the path takes */
-	bool close;		    /* the connection ends with the answer */
+	unsigned retry_within_s;    /* 0: default */
+	char allow[API_ALLOW_SIZE]; /* for 405: methods of the path */
+	bool close;		    /* close the connection after the answer */
 	struct call_line *lines;    /* CALL_HEADERS_MAX; NULL: none */
 	size_t n_lines;
 	LIST_ENTRY(call) calls;	     /* while held */
-	TAILQ_ENTRY(call) questions; /* while it waits for its turn */
+	TAILQ_ENTRY(call) questions; /* while queued */
 };
 
 LIST_HEAD(link_list, link);
@@ -80,8 +80,8 @@ struct api {
 	struct MHD_Daemon *daemon;
 	sd_event *loop;
 	sd_event_source *io, *timeout, *sweep;
-	sd_event_source *resume; /* once, after calls were resumed: the library tells nobody */
-	uint64_t steps; /* that the library took in calls: whether it has something to do */
+	sd_event_source *resume; /* one-shot after resuming calls: the library does not wake up */
+	uint64_t steps;		 /* callbacks by the library: whether it has work */
 	struct api_options options;
 	struct link_list links;
 	struct call_list held;
@@ -90,29 +90,29 @@ struct api {
 	int listen_fd;
 	sd_event_source *listen;
 	struct peer_quotas peers;
-	struct origin *arriving;   /* whose connection the library is about to begin */
-	unsigned connections_max;  /* that descriptors allow */
-	unsigned connections_most; /* since memory was given back */
+	struct origin *arriving;   /* of the connection being added to the library */
+	unsigned connections_max;  /* limited by descriptors */
+	unsigned connections_most; /* since memory was last given back */
 	struct log_limit limits[API_SAY_LAST_];
 	bool closing;
 };
 
-/* Of api_call.c: let go of its body. */
+/* api_call.c: free its body. */
 void call_drop_body(struct call *call);
 
-/* Likewise: of what api_add_header() was given. */
+/* Free the fields added by api_add_header(). */
 void api_drop_lines(struct call *call);
 
-/* Answer it; takes `response`. Only the first counts. */
+/* Answer it; takes ownership of `response`. Only the first answer counts. */
 void api_set_answer(struct call *call, unsigned status, struct MHD_Response *response);
 
-/* It is known who sent it: if it waited for that, it goes on. */
+/* The sender is known: resume the call if it waited for that. */
 void call_go_on(struct call *call);
 
-/* Of api_route.c: who and what; a refusal is answered in the call. */
+/* api_route.c: find route and sender; a refusal is answered in the call. */
 void call_find_route(struct call *call, const char *method, const char *url);
 void call_identify(struct call *call);
 void call_ask(struct call *call);
 
-/* The bearer token it was sent with, or NULL. Borrowed. */
+/* The bearer token, or NULL. Borrowed. */
 const char *call_token(struct call *call);

@@ -5,12 +5,12 @@
 #include "lib/base/clock.h"
 
 enum {
-	QUESTIONS_MAX = 256,	 /* that wait, of everybody */
-	QUESTIONS_ONE_MAX = 64,	 /* of one address, and of one token */
-	QUESTION_PRIORITY = 100, /* of the loop's sources: after all others */
+	QUESTIONS_MAX = 256,	 /* queued, in total */
+	QUESTIONS_ONE_MAX = 64,	 /* per address, and per token */
+	QUESTION_PRIORITY = 100, /* priority in the loop: after all others */
 };
 
-/* Short questions share one turn, which ends after so long; and how long the first waits at most. */
+/* Short queries share a turn of this length; and the longest wait of the first in the queue. */
 #define QUESTIONS_TURN_US (5 * USEC_PER_MSEC)
 #define HURRY_US (100 * USEC_PER_MSEC)
 
@@ -26,9 +26,9 @@ static void leave(struct call *call)
 }
 
 /*
- * Work is there: when nothing else is, and in HURRY_US at the latest. From now on: the loop's own
- * time is that of its last wait, and after a question that took longer than HURRY_US the next one
- * would be due before anything else had its turn, even the answers.
+ * Run when idle, and within HURRY_US at the latest. Counted from now, not from the loop's time,
+ * which is that of its last wait: after a query longer than HURRY_US the next would be due before
+ * anything else, even the answers, had its turn.
  */
 static void arm(struct api *api)
 {
@@ -68,7 +68,7 @@ static void on_gone(void *context UNUSED, struct call *call)
 	call_refuse(call, 503, "the caller is gone");
 }
 
-/* Has the sender as many as one may have? Who sends no token is known by the address alone. */
+/* Has the sender reached its limit? Without a token only the address counts. */
 static bool asks_too_much(struct call *call)
 {
 	const char *token = call_token(call), *other_token;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Questions of people wait in a queue, reports and agents do not: one question after the other
- * is answered when nothing else is to be done. So that a stream of reports does not shut people out,
- * one is answered every HURRY_US all the same. Who asks too much at once is told to come again.
+ * Queries by people are queued, while reports and agents are served at once: queries are answered
+ * one after the other when there is nothing else to do. So that a stream of reports does not starve
+ * them, one is answered at least every HURRY_US. Callers with too many at once are told to retry.
  */
 #pragma once
 
@@ -21,12 +21,12 @@ struct questions {
 	sd_event_source *ask, *hurry;
 };
 
-/* A negative errno of the loop; close them then too. */
+/* Returns a negative errno of the loop; they must be closed even then. */
 int api_questions_open(struct api *api);
 void api_questions_close(struct api *api);
 
-/* Is it one that waits? The others are handled at once. */
+/* Is the call queued? Others are handled at once. */
 bool api_questions_is_one(const struct call *call);
 
-/* Let it wait for its turn, or refuse it with 503; when its peer goes away it leaves the queue. */
+/* Queue it, or refuse it with 503; it leaves the queue if its peer goes away. */
 void api_questions_put(struct call *call);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which handler a call is for, and whether its sender may. */
+/* Finds the handler of a call, and checks the rights of its sender. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -16,13 +16,14 @@ static void drop_segments(char *segments[static CALL_SEGMENTS_MAX])
 		free(TAKE(segments[i]));
 }
 
-/* How much of `path` a hole takes: a segment, or where `rest` says so and it is the last, all. */
+/* Length of `path` that "{}" matches: a segment or, if `rest` is set and it is the last,
+ * everything. */
 static size_t hole_length(const char *path, bool last, bool rest)
 {
 	return last && rest ? strlen(path) : strcspn(path, "/");
 }
 
-/* Does `path` fit the route? The segments at "{}" go to `ret_segments`, new memory. */
+/* Does `path` match the route? Segments matching "{}" go to `ret_segments`, new memory. */
 static bool fits(const struct route *route, const char *path,
 		 char *ret_segments[static CALL_SEGMENTS_MAX])
 {
@@ -45,7 +46,7 @@ static bool fits(const struct route *route, const char *path,
 	return streq(pattern, path);
 }
 
-/* RFC 9110 15.5.6: who asked with the wrong method is told which there are. */
+/* RFC 9110 15.5.6: a wrong method is answered with the allowed ones. */
 static void allow(struct call *call, const char *method)
 {
 	size_t used = strlen(call->allow);
@@ -55,8 +56,8 @@ static void allow(struct call *call, const char *method)
 }
 
 /*
- * RFC 9110 9.3.2: what is read with GET may be asked for its header alone; the library
- * leaves out the body. Not where a GET hands something over: a host's orders would be lost.
+ * RFC 9110 9.3.2: HEAD is allowed wherever GET is; the library omits the body. Not where a GET
+ * hands something out: a host's orders would be lost.
  */
 static bool has_head(const struct route *route)
 {
@@ -99,7 +100,7 @@ void call_find_route(struct call *call, const char *method, const char *url)
 		call_refuse(call, 404, "no such path");
 }
 
-/* RFC 9110 5.5: blanks around a value are none of it. */
+/* RFC 9110 5.5: blanks around a value are not part of it. */
 static char *find_token(const struct call *call)
 {
 	static const char scheme[] = "Bearer ", blanks[] = " \t";
@@ -138,7 +139,7 @@ bool api_token_sum(struct call *call, char ret_hex[static SHA256_HEX_SIZE])
 	return token != NULL;
 }
 
-/* What is for hosts is not for those who only look, whatever else they may. */
+/* Routes for hosts are not for those with other roles, except admins. */
 static bool has_role(const struct identity *who, int role)
 {
 	if (role == ROLE_NODE)
@@ -148,7 +149,7 @@ static bool has_role(const struct identity *who, int role)
 	return who->role >= role;
 }
 
-/* What a token without `role` is told. */
+/* Message for a token without the role. */
 static const char *const role_lacks[] = {
 	[ROLE_ANYBODY] = "",
 	[ROLE_NODE] = "this token is not a host's, and lacks the role admin",

@@ -71,7 +71,7 @@ char *api_peer_of(const struct call *call)
 	return name_of_peer(call->link);
 }
 
-/* API_SAY_LAST_: not worth a line, or the handler's to tell. */
+/* API_SAY_LAST_: not logged, or left to the handler. */
 static enum api_say kind_of(const struct call *call, unsigned status)
 {
 	static const struct {
@@ -115,7 +115,7 @@ void api_say_cut(const struct link *link, uint64_t now_us)
 {
 	CLEANUP(freep) char *peer = NULL;
 
-	/* One that rests between requests has done nothing wrong. */
+	/* Being idle between requests is not an error. */
 	if ((link->used && !link->call) || !api_tells(link->api, API_SAY_CUT))
 		return;
 	peer = name_of_peer(link);
@@ -124,7 +124,7 @@ void api_say_cut(const struct link *link, uint64_t now_us)
 		    (unsigned long long)((now_us - link->since_us) / USEC_PER_SEC), peer);
 }
 
-/* A check of the port by somebody who says nothing is nothing to tell. */
+/* A port check without data is not worth a line. */
 static bool has_said(const struct link *link)
 {
 	struct tcp_info info = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines for the operator about what strangers do, bounded by kind. */
+/* Log lines about what clients do, limited by kind. */
 #pragma once
 
 #include <stdint.h>
@@ -9,7 +9,7 @@ struct call;
 struct link;
 struct sockaddr;
 
-/* Of api_say.c: lines for the operator, a few of each kind a minute. */
+/* api_say.c: a few lines of each kind per minute. */
 void api_say_refusal(const struct call *call, unsigned status, const char *detail);
 void api_say_cut(const struct link *link, uint64_t now_us);
 void api_say_unread(const struct link *link); /* a connection that ends */

@@ -11,7 +11,8 @@
 #include "lib/base/clock.h"
 #include "lib/base/xalloc.h"
 
-/* Memory that a body has at once, as its header announces it: of a larger one not all may come. */
+/* Largest initial allocation for a body, by its announced length: larger ones may never arrive in
+ * full. */
 enum { BODY_FIRST_MAX = 64 * 1024 };
 
 static bool body_has_room(const struct call *call, size_t more)
@@ -29,7 +30,7 @@ static bool says_gzip(struct call *call)
 	return coding && strcasecmp(coding, "gzip") == 0;
 }
 
-/* Bytes the header announces; SIZE_MAX when it says none that is a number. */
+/* Announced length; SIZE_MAX without a valid number. */
 static size_t announced(const struct call *call)
 {
 	const char *text = call_header(call, "Content-Length");
@@ -76,8 +77,8 @@ static enum MHD_Result send_answer(struct call *call)
 }
 
 /*
- * A refused body that is small is read before it is refused: a peer that still writes would see
- * a reset, and not the answer. Not one whose end is not known for sure.
+ * A small refused body is read before the refusal: a peer still writing would see a reset instead
+ * of the answer. Not if its end is uncertain.
  */
 static enum MHD_Result go_on_to_body(struct call *call)
 {
@@ -88,9 +89,8 @@ static enum MHD_Result go_on_to_body(struct call *call)
 }
 
 /*
- * The library comes with the header once more, or at once with the body or its end: which of them
- * is not documented. Asking to go on is right in all cases, but only where a body is to come is it
- * needed.
+ * The library calls with the header once more, or at once with the body or its end; which of them
+ * is not documented. Continuing is right in all cases, but only necessary if a body follows.
  */
 static bool is_header_again(struct call *call, size_t data_size)
 {
@@ -101,7 +101,7 @@ static bool is_header_again(struct call *call, size_t data_size)
 	       (announced(call) > 0 || call_header(call, "Transfer-Encoding"));
 }
 
-/* The header is there: who, what, how much. */
+/* The header has arrived: find route, sender and length. */
 static enum MHD_Result begin(struct call *call, const char *method, const char *url,
 			     const char *version)
 {
@@ -133,7 +133,7 @@ static enum MHD_Result take_body(struct call *call, const char *data, size_t siz
 		call->swallowed += size;
 		return call->swallowed > API_SWALLOW_MAX ? MHD_NO : MHD_YES;
 	}
-	/* It comes in pieces as small as the library's memory for a connection. */
+	/* It comes in pieces as small as the library's connection memory. */
 	if (call->body.len == 0)
 		(void)strbuf_reserve(&call->body, MIN(announced(call), (size_t)BODY_FIRST_MAX));
 	if (!body_has_room(call, size)) {
@@ -167,14 +167,14 @@ enum MHD_Result api_step(void *context, struct MHD_Connection *connection, const
 		return result;
 	}
 	if (!call->answer && call->api->closing)
-		call_refuse(call, 503, "the controller is stopping"); /* nobody would end a hold */
+		call_refuse(call, 503, "the controller is stopping"); /* nobody would resume it */
 	if (!call->answer && !call->handled) {
 		call->handled = true;
 		if (api_questions_is_one(call))
 			api_questions_put(call);
 		else
 			call->route->handle(call->api->options.context, call);
-		if (call->suspended) /* even when it is answered by now: we come again */
+		if (call->suspended) /* even if answered by now: we are called again */
 			return MHD_YES;
 	}
 	return call->answer ? send_answer(call) : MHD_NO;
@@ -202,7 +202,7 @@ void api_step_done(void *context, struct MHD_Connection *connection, void **stat
 		MHD_destroy_response(call->answer);
 	for (i = 0; i < CALL_SEGMENTS_MAX; i++)
 		free(call->segments[i]);
-	if (call->token) /* nobody is to find it in what is left of us */
+	if (call->token) /* do not leave it in memory */
 		explicit_bzero(call->token, strlen(call->token));
 	free(call->token);
 	free(call->node);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One call, as the library sees it: its header, pieces of its body, its end,
- * and again when a held one is resumed.
+ * A call as seen by the library: its header, pieces of its body, its end, and again when a held one
+ * is resumed.
  */
 #pragma once
 
 #include <microhttpd.h>
 
-/* The callbacks of the library; `context` is the struct api. */
+/* Callbacks of the library; `context` is the struct api. */
 enum MHD_Result api_step(void *context, struct MHD_Connection *connection, const char *url,
 			 const char *method, const char *version, const char *data,
 			 size_t *data_size, void **state);

@@ -16,14 +16,14 @@
 
 enum { NAME_MAX_SIZE = 256, CHAIN_MAX = 16 };
 
-/* A handshake that began with one set ends with it, or is cut after API_FIRST_US. */
+/* A handshake ends with the set it began with, or is cut after API_FIRST_US. */
 #define OLD_KEPT_US (6 * API_FIRST_US)
 
 struct tls_set {
 	gnutls_pcert_st chain[CHAIN_MAX];
 	unsigned n_chain;
 	gnutls_privkey_t key;
-	gnutls_x509_trust_list_t trust; /* NULL: clients have no certificates */
+	gnutls_x509_trust_list_t trust; /* NULL: no client certificates */
 	struct tls_ends ends;
 	uint64_t retired_us; /* monotonic */
 	struct tls_set *older;
@@ -50,7 +50,7 @@ static gnutls_datum_t datum(const char *text)
 {
 	gnutls_datum_t d = { .size = (unsigned)strlen(text) };
 
-	memcpy(&d.data, &text, sizeof(d.data)); /* only read, though its type does not say so */
+	memcpy(&d.data, &text, sizeof(d.data)); /* only read, although the type is not const */
 	return d;
 }
 
@@ -59,7 +59,7 @@ static int refuse(struct err *err, const char *what, int code)
 	return err_set(err, EINVAL, "%s: %s", what, gnutls_strerror(code));
 }
 
-/* Do they belong together? */
+/* Do certificate and key match? */
 static int check_pair(const gnutls_datum_t *cert, const gnutls_datum_t *key, struct err *err)
 {
 	gnutls_certificate_credentials_t pair;
@@ -106,22 +106,22 @@ static int read_trust(struct tls_set *set, const char *ca_text, struct err *err)
 	return code < 0 ? refuse(err, "client-ca", code) : 0;
 }
 
-/* --- the time of certificates --- */
+/* --- validity of certificates --- */
 
 static uint64_t us_of(time_t at)
 {
 	return at > 0 ? (uint64_t)at * USEC_PER_SEC : 0;
 }
 
-/* The certificates of one setting: what is known of their time. */
+/* Validity of the certificates of one setting. */
 struct dates {
-	const char *what; /* the setting */
+	const char *what; /* name of the setting */
 	uint64_t now_us;
-	uint64_t end_us; /* of the first that ends; 0: none yet */
+	uint64_t end_us; /* of the first to expire; 0: none yet */
 	struct err *soon;
 };
 
-/* Is it the time of this one? */
+/* Is the certificate valid now? */
 static int check_date(gnutls_x509_crt_t one, struct dates *d, struct err *err)
 {
 	const uint64_t from_us = us_of(gnutls_x509_crt_get_activation_time(one));
@@ -141,7 +141,7 @@ static int check_date(gnutls_x509_crt_t one, struct dates *d, struct err *err)
 	return 0;
 }
 
-/* All are looked at; the first that is wrong is told. */
+/* Checks all; reports the first that is not valid. */
 static int check_chain_dates(struct tls_set *set, struct dates *d, struct err *err)
 {
 	unsigned i;
@@ -169,7 +169,7 @@ static int check_trust_dates(const char *ca_text, struct dates *d, struct err *e
 	int r = 0;
 
 	if (gnutls_x509_crt_list_import2(&list, &n, &ca, GNUTLS_X509_FMT_PEM, 0) < 0)
-		return 0; /* read_trust() has its say */
+		return 0; /* read_trust() reports it */
 	for (i = 0; i < n; i++) {
 		struct err ignored = ERR_INIT;
 		const int q = check_date(list[i], d, r < 0 ? &ignored : err);
@@ -181,7 +181,7 @@ static int check_trust_dates(const char *ca_text, struct dates *d, struct err *e
 	return r;
 }
 
-/* And note in the set when they end. */
+/* Also notes in the set when they expire. */
 static int check_dates(struct tls_set *set, const char *ca, uint64_t now_us, struct err *ret_soon,
 		       struct err *err)
 {
@@ -211,7 +211,7 @@ int api_tls_check_keys(const char *cert, const char *key, const char *ca, struct
 	return r == 0 ? check_dates(set, ca, clock_real_us(), ret_soon, err) : r;
 }
 
-/* It serves all the same: the clock may be what is wrong, and what it decides needs no certificate. */
+/* It is used anyway: the clock may be wrong, and decisions do not depend on a certificate. */
 static void tell_dates(struct tls_set *set, const char *ca)
 {
 	struct err soon = ERR_INIT, err = ERR_INIT;
@@ -222,7 +222,7 @@ static void tell_dates(struct tls_set *set, const char *ca)
 		log_warning("%s", soon.msg);
 }
 
-/* Old sets that no handshake can need any more. */
+/* Free old sets that no handshake can need any more. */
 static void drop_old(uint64_t now_us)
 {
 	struct tls_set **at = &current->older, *old;
@@ -286,10 +286,10 @@ static char *name_of(gnutls_x509_crt_t certificate)
 
 static unsigned char client_purpose[] = GNUTLS_KP_TLS_WWW_CLIENT;
 
-/* The name of the first of a chain that somebody we trust has signed; NULL else. */
+/* The name in the first certificate of a chain signed by a trusted CA; else NULL. */
 static char *verified_name(const gnutls_datum_t *chain, unsigned n)
 {
-	/* One that says what it is for (RFC 5280 4.2.1.12) has to be for clients. */
+	/* If it restricts its use (RFC 5280 4.2.1.12), that has to include clients. */
 	gnutls_typed_vdata_st purpose = { .type = GNUTLS_DT_KEY_PURPOSE_OID,
 					  .data = client_purpose };
 	gnutls_x509_crt_t certificates[CHAIN_MAX];

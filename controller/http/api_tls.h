@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our certificate, and the name in a client's once its chain is verified. All
- * of it can be renewed while connections are open: the library asks for the
- * certificate at each handshake, but without a context, so there is one set
- * in the program.
+ * Our certificate, and the name in a client's after its chain is verified. All of it can be renewed
+ * while connections are open: the library asks for the certificate at each handshake, but without a
+ * context, so there is one global set.
  */
 #pragma once
 
@@ -13,25 +12,25 @@ struct MHD_Connection;
 struct err;
 
 /*
- * Of api_tls.c or api_tls_none.c: the common name of the peer's certificate in new
- * memory; NULL when it has none or nobody we trust has signed it.
+ * api_tls.c or api_tls_none.c: the common name in the peer's certificate, new memory; NULL if it
+ * has none or is not signed by a trusted CA.
  */
 char *api_tls_peer(struct MHD_Connection *connection);
 bool api_tls_built_in(void);
 
 /*
- * Take these PEM texts (`ca` may be NULL) for all handshakes from now on. -EINVAL
- * with a sentence when they are bad or do not belong together: the old ones stay. One that is
- * expired, not valid yet, or soon no more is taken, and told in the log.
+ * Use these PEM texts (`ca` may be NULL) for all further handshakes. -EINVAL with a sentence if
+ * they are bad or do not match: the old ones stay. A certificate that has expired, is not valid yet
+ * or expires soon is used, with a warning in the log.
  */
 int api_tls_set_keys(const char *cert, const char *key, const char *ca, struct err *err);
 
-/* When the certificates in use end: api_counts(). */
+/* When the certificates in use expire: api_counts(). */
 struct tls_ends api_tls_ends(void);
 
 /* As api_check_tls(). */
 int api_tls_check_keys(const char *cert, const char *key, const char *ca, struct err *ret_soon,
 		       struct err *err);
 
-/* What the library calls at each handshake: of MHD_OPTION_HTTPS_CERT_CALLBACK. */
+/* Called by the library at each handshake: for MHD_OPTION_HTTPS_CERT_CALLBACK. */
 void *api_tls_callback(void);

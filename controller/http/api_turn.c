@@ -5,15 +5,14 @@
 #include "lib/base/clock.h"
 
 /*
- * The library reads half of a connection's memory at a time, and says with a timeout of 0 that
- * there is more: it goes on at once, as long as others may wait. Each round takes a piece of every
- * connection that has one, so that they share the time. It says the same all through a TLS
- * handshake, though there is nothing to read: when a round brought nothing the next one is a
- * millisecond later.
+ * The library reads half of a connection's memory at a time, and signals more data by a timeout of
+ * 0: it is run again at once, within TURN_US if others wait. Each round reads a piece of every
+ * connection with data, so that they share the time. It signals the same during a TLS handshake,
+ * with nothing to read: after a round without progress the next one is a millisecond later.
  */
 #define TURN_US (5 * USEC_PER_MSEC)
 
-/* When the library wants to go on, in milliseconds from now; false: when something comes in. */
+/* When the library wants to run, in milliseconds from now; false: only on input. */
 static bool wants_turn(struct api *api, uint64_t *ret_ms)
 {
 	MHD_UNSIGNED_LONG_LONG timeout_ms = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library's turns on the loop. */
+/* Runs the library on the loop. */
 #pragma once
 
 struct api;
 
-/* Let the library go on, and be woken when it wants. */
+/* Run the library, and arm its next wake-up. */
 void api_run(struct api *api);

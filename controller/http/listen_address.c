@@ -28,7 +28,7 @@ static bool read_port(const char *text, in_port_t *ret)
 	return true;
 }
 
-/* With the scope that an IPv6 address may have, fe80::1%eth0. */
+/* With an optional scope of an IPv6 address, fe80::1%eth0. */
 static bool read_host(const char *host, in_port_t port, struct listen_address *out)
 {
 	const struct addrinfo hints = { .ai_family = AF_UNSPEC,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The address to listen at, as settings have it: 127.0.0.1:9470, [::1]:9470. */
+/* The address to listen on, from the settings: 127.0.0.1:9470, [::1]:9470. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,10 +13,10 @@ struct listen_address {
 };
 
 /*
- * Reads "ADDR:PORT" or "[ADDR]:PORT": a numeric address and a port from 0 (any)
- * to 65535. -EINVAL with a sentence for anything else.
+ * Parses "ADDR:PORT" or "[ADDR]:PORT": a numeric address and a port from 0 (any) to 65535. -EINVAL
+ * with a sentence for anything else.
  */
 int listen_address_read(const char *text, struct listen_address *ret, struct err *err);
 
-/* Whether only this host can reach it. */
+/* Is it reachable from this host only? */
 bool listen_address_is_loopback(const struct listen_address *address);

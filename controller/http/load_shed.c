@@ -4,14 +4,14 @@
 #include "lib/base/duration.h"
 #include "lib/base/macro.h"
 
-enum { FEW = 4 }; /* fewer than one told for so many kept */
+enum { FEW = 4 }; /* "few": less than one in so many */
 
 void load_shed_kept(struct load_shed *s)
 {
 	s->kept++;
 }
 
-/* What was told in the last period has come again by its end. */
+/* Everyone told in the last period has retried by its end. */
 static void end_period(struct load_shed *s, uint64_t now_us)
 {
 	if (s->told > s->kept)
@@ -28,7 +28,7 @@ unsigned load_shed_tell(struct load_shed *s, uint64_t now_us)
 		s->within_s = LOAD_SHED_WITHIN_MIN_S;
 		s->since_us = now_us;
 	}
-	/* Nobody was told for so long: it is not the same crowd. */
+	/* Nobody was told for a long time: a different crowd. */
 	if (now_us - s->since_us >= 2 * LOAD_SHED_WITHIN_MAX_S * USEC_PER_SEC)
 		*s = (struct load_shed){ .since_us = now_us, .within_s = LOAD_SHED_WITHIN_MIN_S };
 	else if (now_us - s->since_us >= s->within_s * USEC_PER_SEC)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Those who come all at once are told to come again within so many seconds,
- * each at a time of its own. When even then more come than can be kept, they are
- * spread over twice the time, and over half of it when few are told any more. Pure.
+ * Senders that come all at once are told to retry at different times within so many seconds. If too
+ * many come even then, that time is doubled; once few have to be told, it is halved. Pure.
  */
 #pragma once
 
@@ -10,15 +9,15 @@
 
 enum { LOAD_SHED_WITHIN_MIN_S = 8, LOAD_SHED_WITHIN_MAX_S = 64 };
 
-/* All zero at the start. */
+/* Initially zero. */
 struct load_shed {
-	uint64_t since_us; /* begin of the time that is counted */
+	uint64_t since_us; /* begin of the current period */
 	uint64_t kept, told;
 	unsigned within_s; /* 0: LOAD_SHED_WITHIN_MIN_S */
 };
 
-/* One report was kept. */
+/* A report was accepted. */
 void load_shed_kept(struct load_shed *s);
 
-/* One is told to come again: within how many seconds. */
+/* A sender has to be told to retry. Returns the time within which to. */
 unsigned load_shed_tell(struct load_shed *s, uint64_t now_us);

@@ -17,7 +17,7 @@
 
 static const char index_name[] = "index.html";
 
-enum { GZIP_LEVEL = 9 }; /* once, for who loads a page */
+enum { GZIP_LEVEL = 9 }; /* done once per load */
 
 static const struct {
 	const char *suffix, *type;
@@ -32,7 +32,7 @@ static const struct {
 	{ ".woff2", "font/woff2" },
 };
 
-/* By the end of its name; NULL: nothing for browsers. */
+/* By suffix; NULL: not for browsers. */
 static const char *type_of(const char *name)
 {
 	const char *suffix = strrchr(name, '.');
@@ -118,7 +118,7 @@ static int read_file(struct page_files *files, const char *folder, const char *n
 static int read_folder(struct page_files *files, const char *folder, const char *below,
 		       unsigned depth, struct err *err);
 
-/* One entry of a folder; `name` is below the top one. */
+/* Read an entry of a folder; `name` is relative to the top. */
 static int read_entry(struct page_files *files, const char *folder, const char *name,
 		      unsigned depth, struct err *err)
 {
@@ -161,7 +161,7 @@ static int read_folder(struct page_files *files, const char *folder, const char 
 	return r;
 }
 
-/* --- what is made of them --- */
+/* --- version and policy --- */
 
 static void name_version(struct page_files *files)
 {

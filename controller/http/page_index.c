@@ -32,7 +32,7 @@ int page_index_fill(const char *html, const char *version, char **ret, struct er
 	return 0;
 }
 
-/* Scripts that have their text in the page: those without src. */
+/* Number of inline scripts: those without src. */
 static size_t count_inline(const char *html)
 {
 	const char *at, *end;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * index.html on its way to the browser. Where it says @VERSION@ stands the version of the files,
- * so that a module's address is "@VERSION@/app.js"; and what it has as its import map is the only
- * script within it that the Content-Security-Policy lets run:
+ * Processes index.html for browsers. @VERSION@ is replaced with the version of the files, so that
+ * the address of a module is "@VERSION@/app.js"; and its import map is the only inline script that
+ * the Content-Security-Policy allows:
  *
- *	<script type="importmap">{"imports": {"preact": "./@VERSION@/vendor/preact.mjs"}}</script>
+ *         <script type="importmap">{"imports": {"preact": "./@VERSION@/vendor/preact.mjs"}}</script>
  *
  * Pure.
  */
@@ -16,11 +16,11 @@ struct err;
 
 #define PAGE_INDEX_MARK "@VERSION@"
 
-/* `html` with the version in it; new memory. -EFBIG with a sentence. */
+/* `html` with the version filled in; new memory. -EFBIG with a sentence. */
 int page_index_fill(const char *html, const char *version, char **ret, struct err *err);
 
 /*
- * The policy for what page_index_fill() made; new memory. -EINVAL with a sentence: it has scripts
- * in itself that are no import map, or two of those.
+ * The policy for the output of page_index_fill(); new memory. -EINVAL with a sentence if it has
+ * other inline scripts than one import map.
  */
 int page_index_policy(const char *html, char **ret, struct err *err);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each address uses of what all share: connections, and bytes of
- * unfinished requests. An IPv4 address is one peer; of IPv6 a /64 is, which
- * is what one site gets (RFC 6177). Pure.
+ * Use of shared resources by each address: connections, and bytes of unfinished requests. Each IPv4
+ * address is a peer; for IPv6 it is a /64, which is what one site gets (RFC 6177). Pure.
  */
 #pragma once
 
@@ -19,17 +18,17 @@ struct origin {
 	size_t body_bytes;
 };
 
-/* There are as many as have a connection. */
+/* Contains the peers with a connection. */
 struct peer_quotas {
 	void *tree;
 	size_t n;
 };
 
-/* One more connection of `address`; NULL when it has `max` of them. */
+/* Add a connection of `address`. Returns NULL if it has `max` of them. */
 struct origin *peer_quotas_enter(struct peer_quotas *p, const struct sockaddr *address,
 				 unsigned max);
 
-/* One less; `origin` is gone with its last. */
+/* Remove a connection; `origin` is freed with its last one. */
 void peer_quotas_leave(struct peer_quotas *p, struct origin *origin);
 
 void peer_quotas_release(struct peer_quotas *p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often a host may report: a bucket of `burst` that fills at `rate` a
- * second (the token bucket of RFC 2697). Pure.
+ * Rate limit of a host's reports: a bucket of `burst` tokens that fills at `rate` per second (the
+ * token bucket of RFC 2697). Pure.
  */
 #pragma once
 
@@ -11,12 +11,12 @@
 
 struct token_buckets {
 	double rate, burst;
-	size_t max; /* most hosts that have a bucket */
+	size_t max; /* maximum number of buckets */
 	void *tree;
 	size_t n;
 };
 
-/* Is there room for one of `name` at `now_us`? Then it is taken. A host past `max` always has. */
+/* Take a token of `name` at `now_us`, if there is one. Hosts beyond `max` are not limited. */
 bool token_buckets_take(struct token_buckets *l, const char *name, uint64_t now_us);
 
 /* Give back what was taken. */

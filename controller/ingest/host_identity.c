@@ -12,7 +12,7 @@
 #include "lib/judge/verdict.h"
 #include "lib/report/report.h"
 
-/* Runs overlap by no more than this when a host goes down. */
+/* Longest overlap of runs when a host reboots. */
 #define SLACK_US (10 * USEC_PER_SEC)
 
 static const char *text_of(const json_t *object, const char *key)
@@ -28,7 +28,7 @@ static void set_text(char **at, const char *text)
 
 static void set_machine(struct host *host, const char *machine)
 {
-	/* Not every run may read the numbers of the hardware. */
+	/* Not every run may read the hardware's serial numbers. */
 	if (machine && !(host->machine[0] == 'b' && machine[0] == 'm'))
 		(void)snprintf(host->machine, sizeof(host->machine), "%s", machine);
 }
@@ -49,7 +49,7 @@ void host_identity_recall(struct host *host, const json_t *node, bool told)
 	host->two_until_us = told ? seen_us + HOST_IDENTITY_TWO_US : 0;
 }
 
-/* From now on this boot is the host. */
+/* This boot is the host from now on. */
 static void settle(struct host *host, const struct report *report,
 		   const struct report_clock *arrival)
 {
@@ -58,7 +58,7 @@ static void settle(struct host *host, const struct report *report,
 	host->known = true;
 }
 
-/* Is what is known of the host about other hardware? */
+/* Is the known state about other hardware? */
 static bool replaced(const struct host *host, const struct report *report)
 {
 	const bool other_sku = host->sku && report->sku && !streq(host->sku, report->sku);
@@ -90,7 +90,7 @@ static int note_newest(struct host *host, const struct report *report,
 	return other ? HOST_IDENTITY_REPLACED : HOST_IDENTITY_SAME;
 }
 
-/* A report of an earlier boot, by its number or its boot. */
+/* A report of an earlier boot, by sequence number or boot. */
 static int note_late(struct host *host, const struct report *report,
 		     const struct report_clock *arrival, int *place)
 {

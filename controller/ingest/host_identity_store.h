@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What host_identity.h finds, from and to the store: incidents of host.identity and host.replaced. */
+/* Stores results of host_identity.h, and restores them: incidents of host.identity and
+ * host.replaced. */
 #pragma once
 
 struct report_clock;
@@ -7,13 +8,13 @@ struct err;
 struct host;
 struct store;
 
-/* After a start: what the store knows of the host, unless it is known. */
+/* After a start: restore what the store knows about the host, unless it is known already. */
 int host_identity_learn(struct store *store, struct host *host, struct err *err);
 
 /*
- * Tell an enum host_identity, in the open transaction. Two machines are an incident that is
- * open while they speak; it asks for nothing. Another machine is one that is closed at once, an
- * event; what was open of the old one is closed with it.
+ * Report an enum host_identity in the open transaction. Two machines are an incident that stays
+ * open while both are seen, without action. A replacement is an incident that is closed at once, as
+ * an event; open incidents of the old machine are closed with it.
  */
 int host_identity_tell(struct store *store, struct host *host, int identity,
 		       const struct report_clock *arrival, struct err *err);

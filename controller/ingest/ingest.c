@@ -17,13 +17,13 @@ static bool time_ok(const char *time)
 	return clock_parse_stamp(time, &real_us) == 0;
 }
 
-/* What may be left out, or null: not known. */
+/* May be missing or null: unknown. */
 static bool object_or_none(const json_t *value)
 {
 	return !value || json_is_object(value) || json_is_null(value);
 }
 
-/* What no table of keys can say of a report, and whoever sent it can mend. */
+/* Checks beyond the JSON tables that the sender can fix. */
 static int check_meaning(const struct report *report, struct err *err)
 {
 	const struct {
@@ -66,7 +66,7 @@ static int decode_text(const char *text, size_t length, struct jmemo *memo, stru
 	return r;
 }
 
-/* What is kept: gzip as it was sent, text packed. */
+/* The body to store: gzip as received, plain text compressed. */
 static int choose_body(const struct packed *sent, const char *text, size_t length, struct ingest *in)
 {
 	if (sent->coding != PACK_PLAIN) {

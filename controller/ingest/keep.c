@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a decoded report to what the controller makes of it: everything that
- * needs neither HTTP nor SQLite, only a store of store.h, which may be in memory.
+ * From a decoded report to its effects: everything that needs neither HTTP nor SQLite, only a store
+ * (store.h), which may be in memory.
  */
 #include <stdlib.h>
 
@@ -22,11 +22,11 @@
 #include "lib/judge/standing.h"
 #include "lib/report/host_parts.h"
 
-/* Runs of the host: as store_runs() gives them, and as they are merged with the new one. */
+/* Runs of the host: from store_runs(), and as merged with the new one. */
 struct runs {
 	struct verdict list[STORE_RUNS_MAX];
 	size_t n;
-	/* Borrows: the new one, what is kept of earlier ones of its profile, others. */
+	/* Borrows: the new one, what still holds of earlier ones of its profile, others. */
 	struct verdict all[STORE_RUNS_MAX + 1];
 	size_t n_kept;
 };
@@ -41,8 +41,8 @@ static void runs_release(struct runs *runs)
 }
 
 /*
- * The last run of the profile with what is kept of those before it, or NULL;
- * borrows from `runs`, its items in `pool` where there are several.
+ * The last run of the profile merged with what still holds of earlier ones, or NULL; borrows from
+ * `runs`, with items in `pool` if there are several.
  */
 static const struct verdict *run_of(const struct runs *runs, const char *profile, struct pool *pool,
 				    struct verdict *ret)
@@ -71,7 +71,7 @@ static const struct verdict *run_of(const struct runs *runs, const char *profile
 	return ret;
 }
 
-/* What of earlier runs of the profile the new one has not cleared. */
+/* Keep what the new run has not cleared of earlier runs of its profile. */
 static void keep_standing(struct runs *runs, const struct report *report,
 			  const struct verdict *fresh)
 {
@@ -90,7 +90,7 @@ static void keep_standing(struct runs *runs, const struct report *report,
 	}
 }
 
-/* The verdict over all profiles: that of `fresh` in place of the last of its profile. */
+/* The verdict over all profiles, with `fresh` in place of the last run of its profile. */
 static void merge(struct runs *runs, const struct report *report, const struct verdict *fresh,
 		  struct verdict *ret)
 {
@@ -98,7 +98,7 @@ static void merge(struct runs *runs, const struct report *report, const struct v
 	size_t n, i;
 
 	runs->all[0] = *fresh;
-	runs->all[0].seq = UINT64_MAX; /* newer than any of store_runs() */
+	runs->all[0].seq = UINT64_MAX; /* newer than all from store_runs() */
 	keep_standing(runs, report, fresh);
 	n = 1 + runs->n_kept;
 	for (i = 0; i < runs->n; i++) {
@@ -110,7 +110,7 @@ static void merge(struct runs *runs, const struct report *report, const struct v
 	verdict_merge(runs->all, active, n, ret);
 }
 
-/* Does the fleet know anything that the report can be held against? */
+/* Does the fleet have references for any sample of the report? */
 static bool is_compared(const struct rules_view *view)
 {
 	const struct report *report = view->report;
@@ -127,7 +127,7 @@ static bool is_compared(const struct rules_view *view)
 	return false;
 }
 
-/* Good by itself is not good among others: a pass without others says so. */
+/* A pass without comparison to other hosts says so. */
 static void say_too_few(const struct rules_view *view, struct verdict *merged)
 {
 	const char *sku = view->sku_name, *node = view->report->node;
@@ -154,19 +154,19 @@ static void say_too_few(const struct rules_view *view, struct verdict *merged)
 			xasprintf("%s; not compared with other hosts: it has no SKU", alone);
 }
 
-/* One report on its way into the store. */
+/* State of processing one report. */
 struct keeping {
 	struct store *store;
 	struct rules_view view;
 	const struct ingest *in;
 	struct host *host;
 	int identity;		 /* enum host_identity */
-	struct host_parts parts; /* of parts_of() */
+	struct host_parts parts; /* loaded by parts_of() */
 	bool has_parts;
 	struct store_report row;
 };
 
-/* What the controller makes of it beyond its own verdict: windows, incidents, baselines. */
+/* Update windows, incidents and baselines. */
 static int conclude(struct keeping *k, const struct verdict *verdict, const struct verdict *merged,
 		    struct err *err)
 {
@@ -181,8 +181,8 @@ static int conclude(struct keeping *k, const struct verdict *verdict, const stru
 }
 
 /*
- * What the parts of the host are called, read when somebody asks: most reports say of all that it
- * passes, and name none. Another machine has other parts.
+ * Names of the host's parts, loaded on demand: most reports pass everything and name none. A
+ * replaced machine has different parts.
  */
 static const struct host_parts *parts_of(void *context)
 {
@@ -203,7 +203,8 @@ static bool names_parts(const struct report *report)
 	return i < report->n_samples;
 }
 
-/* By this report when nothing is newer; of two machines under one name nothing is learnt. */
+/* Take the names from this report if it is the newest; nothing is learned while two machines share
+ * the name. */
 static int learn_parts(struct keeping *k, bool newest, struct err *err)
 {
 	const bool replaced = k->identity == HOST_IDENTITY_REPLACED;
@@ -220,8 +221,8 @@ static int learn_parts(struct keeping *k, bool newest, struct err *err)
 }
 
 /*
- * A host that joined stays apart until a fresh active run of it has passed as a whole, or the
- * policy trusts whoever joins.
+ * A joined host stays unverified until a fresh active run of it has passed completely, unless the
+ * policy trusts hosts that join.
  */
 static int verify(struct keeping *k, const struct verdict *verdict, struct err *err)
 {
@@ -245,7 +246,7 @@ static int keep(struct keeping *k, struct err *err)
 {
 	const struct report *report = &k->in->report;
 	struct judge_inputs inputs = rules_inputs(&k->view);
-	/* First, so that it goes last: it holds the texts of all these verdicts. */
+	/* First, so that it is released last: it holds the texts of all these verdicts. */
 	CLEANUP(pool_release) struct pool pool = { 0 };
 	CLEANUP(runs_release) struct runs runs;
 	struct verdict before;
@@ -254,7 +255,7 @@ static int keep(struct keeping *k, struct err *err)
 	int r = 0;
 
 	runs.n = runs.n_kept = 0;
-	/* What an earlier machine had is missing from nobody. */
+	/* Parts of a replaced machine are not missing. */
 	if (k->identity != HOST_IDENTITY_REPLACED)
 		r = store_runs(k->store, report->node, &pool, runs.list, err);
 	if (r < 0)
@@ -286,8 +287,9 @@ static int keep(struct keeping *k, struct err *err)
 }
 
 /*
- * What a host measured with others, or why it did not, says nothing of it alone: a good one with
- * a slow partner is slow too. The campaign that asked counts it with what its partners say.
+ * What a host measured with others, or why it did not, says nothing about it alone: a good one with
+ * a slow partner is slow, too. The campaign that ordered it evaluates it together with its
+ * partners.
  */
 static bool is_of_a_test_with_others(const struct report *report)
 {

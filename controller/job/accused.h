@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which hosts a job has accused, and of which its tests acquitted them: a list of JSON that is
- * kept with what is shown of the job, "accused": [{"node", "class", "since" (it is a suspect),
- * "last" (the newest window that blames it ended), "acquitted", "told"}], a host once. Pure.
+ * The hosts that a job has accused, and those among them that their tests acquitted: a JSON list
+ * stored with the job, "accused": [{"node", "class", "since" (suspect since), "last" (end of the
+ * newest window that blames it), "acquitted", "told"}], each host once. Pure.
  */
 #pragma once
 
@@ -11,22 +11,24 @@
 
 #include "lib/base/macro.h"
 
-/* Of one job; those of which it was longest said make room. */
+/* Per job; the entries accused longest ago make room. */
 enum { ACCUSED_MAX = 256 };
 
-/* Those of `before`, a list or NULL, that were said, or acquitted, since `since_us`. New reference. */
+/* Returns the entries of `before` (a list or NULL) accused or acquitted after `since_us`. New
+ * reference. */
 json_t *accused_recall(const json_t *before, uint64_t since_us);
 
-/* The entry of a host, borrowed; NULL: none. */
+/* Returns the entry of a host, borrowed; NULL: none. */
 json_t *accused_find(const json_t *list, const char *node);
 
-/* What a job says of a host. */
+/* An accusation of a host by a job. */
 struct accused_words {
 	const char *node, *class;
 	uint64_t since_us, last_us;
 };
 
-/* Say it, in place of what was said; when it was acquitted and told of stays. Borrowed. */
+/* Store the accusation in place of an earlier one, keeping "acquitted" and "told". Returns the
+ * entry, borrowed. */
 json_t *accused_note(json_t *list, const struct accused_words *words);
 
 uint64_t accused_stamp(const json_t *entry, const char *key);

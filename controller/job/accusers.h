@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What all jobs say of hosts (accused.h), by host, so that one that several accuse is found. Pure.
- */
+/* The accusations of all jobs (accused.h) by host, to find hosts that several jobs accuse. Pure. */
 #pragma once
 
 #include <jansson.h>
@@ -10,19 +8,19 @@
 #include "lib/base/macro.h"
 #include "lib/base/map.h"
 
-/* By host. Zero it before its first use. */
+/* By host. Zero it before first use. */
 struct accusers {
 	struct map hosts;
 };
 
-/* What a job says from now on, in place of what it said. */
+/* Replace the accusations of a job. */
 void accusers_set(struct accusers *accusers, int64_t job, const json_t *list);
 
-/* What all jobs but one have said of a host since `since_us`. */
+/* What all other jobs have said about a host since `since_us`. */
 struct accusers_of {
 	uint64_t jobs;
-	bool acquitted; /* of one of them */
-	bool told;	/* a person was told, by one of them */
+	bool acquitted; /* of one of these accusations */
+	bool told;	/* a person was told about one of them */
 };
 
 struct accusers_of accusers_of(const struct accusers *accusers, const char *node, int64_t job,

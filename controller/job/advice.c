@@ -9,7 +9,7 @@ static bool say(struct advice_next *ret, int kind, int why, uint64_t expires_us)
 	return true;
 }
 
-/* Nobody has answered yet. */
+/* After a stop that nobody has acknowledged yet. */
 static bool after_stop(const struct advice_last *last, const struct advice_facts *now,
 		       struct advice_next *ret)
 {
@@ -20,7 +20,7 @@ static bool after_stop(const struct advice_last *last, const struct advice_facts
 	return false;
 }
 
-/* The job stands still. */
+/* After an acknowledged stop: the job stands still. */
 static bool after_answer(const struct advice_last *last, const struct advice_facts *now,
 			 struct advice_next *ret)
 {
@@ -34,7 +34,7 @@ static bool after_answer(const struct advice_last *last, const struct advice_fac
 	return false;
 }
 
-/* Why nothing is to be stopped, or ADVICE_NOTHING. */
+/* Returns why nothing is to be stopped, or ADVICE_NOTHING. */
 static int why_not(const struct advice_facts *now)
 {
 	if (!now->running)

@@ -25,17 +25,17 @@
 enum {
 	STATUS_NO_TRACE = 126,
 	STATUS_NO_PROGRAM = 127,
-	STATUS_USAGE = 2,   /* or a trace that says what cannot be */
-	ARGUMENTS_MAX = 10, /* with the name and the NULL */
+	STATUS_USAGE = 2,   /* or an invalid trace */
+	ARGUMENTS_MAX = 10, /* including the name and the NULL */
 	SPEEDS_FD = 3,
 	READ_SIZE = 16384,
 	PIECE_SIZE = 1 << 20,
 };
 
-/* Where the child finds what is known of its hosts: SPEEDS_FD. */
+/* Where the child reads the speeds of its hosts: SPEEDS_FD. */
 #define SPEEDS_FILE "--speeds=/dev/fd/3"
 
-/* What one of its two descriptors said so far. */
+/* Output so far on stdout or stderr. */
 struct heard {
 	struct analysis *a;
 	sd_event_source *source;
@@ -47,7 +47,7 @@ struct analysis {
 	sd_event *loop;
 	void (*ended)(void *context, enum analysis_result result, const char *text);
 	void *context;
-	sd_event_source *child; /* while it is under way */
+	sd_event_source *child; /* while running */
 	sd_event_source *timer;
 	struct heard out, words;
 	pid_t pid;
@@ -98,7 +98,7 @@ static void cut(struct analysis *a, const char *why)
 	(void)kill(-a->pid, SIGKILL);
 }
 
-/* --- what it says --- */
+/* --- output --- */
 
 static void take(struct heard *h)
 {
@@ -128,9 +128,9 @@ static int listen_to(struct analysis *a, struct heard *h, int fd)
 	return sd_event_add_io(a->loop, &h->source, fd, EPOLLIN, on_heard, h);
 }
 
-/* --- its end --- */
+/* --- end --- */
 
-/* The last line of what it complained of, without the names of program and input; new memory. */
+/* The last line of stderr, without the names of program and input. New memory. */
 static char *last_words(const struct analysis *a)
 {
 	static const char *const own[] = { "assay-attribute: ", "standard input: " };
@@ -189,7 +189,7 @@ static int on_exit_of_child(sd_event_source *source UNUSED, const siginfo_t *inf
 	take(&a->out);
 	take(&a->words);
 	result = conclude(a, info, &text);
-	(void)kill(-a->pid, SIGKILL); /* whoever it left behind */
+	(void)kill(-a->pid, SIGKILL); /* any processes it left behind */
 	forget(a);
 	a->ended(a->context, result, text);
 	return 0;
@@ -210,9 +210,9 @@ static void set_limit(int resource, rlim_t most)
 	(void)setrlimit((__rlimit_resource_t)resource, &limit);
 }
 
-/* What follows is in the child: nothing but calls that a signal handler may make. */
+/* Code that runs in the child: only async-signal-safe calls. */
 
-/* Add the file to what was put together so far. */
+/* Append the file to `to`. */
 static bool append(int to, const char *path)
 {
 	const int from = open(path, O_RDONLY | O_CLOEXEC);
@@ -224,7 +224,7 @@ static bool append(int to, const char *path)
 	return n == 0;
 }
 
-/* The trace; < 0: it cannot be read. */
+/* The trace as one file; < 0: it cannot be read. */
 static int open_trace(const char *const *files)
 {
 	int all;
@@ -240,20 +240,20 @@ static int open_trace(const char *const *files)
 	return all;
 }
 
-/* Where memory ends, it is this that goes, not the controller or what else runs here. */
+/* When memory runs out, the OOM killer shall pick this process, not the controller or others. */
 static void go_first(void)
 {
 	static const char most[] = "1000";
 	const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
 	if (fd >= 0 && write(fd, most, sizeof(most) - 1) < 0)
-		(void)close(fd); /* it is as it was */
+		(void)close(fd); /* best effort */
 }
 
-/* What the child gets, each borrowed. */
+/* Arguments for the child, all borrowed. */
 struct given {
 	const char *const *files;
-	int speeds; /* a file, read from its beginning; -1: none */
+	int speeds; /* a file, read from the start; -1: none */
 	int ends[2];
 };
 
@@ -290,7 +290,7 @@ static void exec_program(const char *program, char *const *argv, const struct gi
 	_exit(STATUS_NO_PROGRAM);
 }
 
-/* --- its start --- */
+/* --- start --- */
 
 static int watch(struct analysis *a)
 {
@@ -302,7 +302,7 @@ static int watch(struct analysis *a)
 	return r;
 }
 
-/* Of which trace, and by which bars. Borrowed. */
+/* What to analyse, and with which thresholds. Borrowed. */
 struct asked {
 	const char *const *files;
 	const char *meta;
@@ -310,7 +310,7 @@ struct asked {
 	const struct analysis_bars *bars;
 };
 
-/* The text as a file that has no name; -1: there is none, or no memory for it. */
+/* An anonymous file with the text; -1: no text, or no memory. */
 static int file_of(const char *text)
 {
 	int fd = text ? memfd_create("speeds", MFD_CLOEXEC) : -1;
@@ -322,7 +322,7 @@ static int file_of(const char *text)
 	return fd;
 }
 
-/* As execv() wants them: in memory of the child's own. */
+/* Arguments for execv(), in memory of their own. */
 static int spawn(struct analysis *a, const struct asked *asked, const int ends[2])
 {
 	CLEANUP(freep) char *dir = paths_programs();
@@ -354,7 +354,7 @@ static int spawn(struct analysis *a, const struct asked *asked, const int ends[2
 	if (a->pid == 0)
 		exec_program(program, argv, &given, parent);
 	else if (a->pid > 0)
-		(void)setpgid(a->pid, a->pid); /* whoever is first */
+		(void)setpgid(a->pid, a->pid); /* parent and child race */
 	for (n = 0; argv[n]; n++)
 		free(argv[n]);
 	if (given.speeds >= 0)

@@ -21,36 +21,36 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* In the map by its name. */
+/* In the map by name. */
 struct beat_job {
 	char *name;
 	int64_t id;
-	struct standstill s, was; /* `was`: as it was kept last; zeroed: it is to be kept */
+	struct standstill s, was; /* `was`: as last stored; zeroed: to be stored */
 	struct standstill_found found;
 	struct beats_kept kept;
-	enum standstill_ranks ranks; /* as they were when they were looked up last */
-	uint64_t ranks_us;	     /* then; 0: not for this quiet */
-	uint64_t kept_us;	     /* heard of, as far as the store knows */
-	uint64_t full_us;	     /* monotonic: pace(), of its beats */
-	uint64_t tried_us;	     /* its diagnosis */
-	int64_t diagnosed;	     /* run of which nothing is to be begun any more */
+	enum standstill_ranks ranks; /* result of the last lookup */
+	uint64_t ranks_us;	     /* its time; 0: none in this quiet period */
+	uint64_t kept_us;	     /* when the store last heard of it */
+	uint64_t full_us;	     /* monotonic: rate limit of its beats, pace() */
+	uint64_t tried_us;	     /* last attempt to diagnose it */
+	int64_t diagnosed;	     /* run that is not to be diagnosed again */
 };
 
 struct beats {
 	struct service *s;
 	struct map jobs;
-	uint64_t looked_us; /* 0: not since the start */
-	uint64_t full_us;   /* monotonic: pace(), of new jobs */
+	uint64_t looked_us; /* last check; 0: none since the start */
+	uint64_t full_us;   /* monotonic: rate limit of new jobs, pace() */
 	uint64_t still;
-	/* Of the look under way. */
+	/* For the check in progress. */
 	uint64_t now_us;
 	unsigned ranks_left;
-	const struct beat_job *gone; /* one that is to be forgotten */
+	const struct beat_job *gone; /* a job to forget */
 };
 
-/* --- one is kept --- */
+/* --- storing a job --- */
 
-/* With the next commit. A negative errno: the store failed. */
+/* With the next commit. Returns a negative errno if the store failed. */
 static int keep(struct beats *b, struct beat_job *job, uint64_t now_us, struct err *err)
 {
 	CLEANUP(json_freep) json_t *beats = beats_kept_of(&job->s, &job->kept);
@@ -61,11 +61,11 @@ static int keep(struct beats *b, struct beat_job *job, uint64_t now_us, struct e
 	return store_keep_beats(b->s->store, job->name, beats, now_us, err);
 }
 
-/* --- a beat comes --- */
+/* --- receiving a beat --- */
 
 /*
- * May another come, of `at_once` and one more every `every_us`? Then it is counted (the generic
- * cell rate algorithm, ITU-T I.371). Else so long until it may.
+ * Rate limit of one event per `every_us` with a burst of `at_once` (generic cell rate algorithm,
+ * ITU-T I.371). Returns 0 and counts the event, or the time until it is allowed.
  */
 static uint64_t pace(uint64_t *full_us, uint64_t every_us, unsigned at_once)
 {
@@ -118,7 +118,7 @@ static void find_oldest(void *context, void *item)
 		*oldest = job;
 }
 
-/* The one that was heard of longest ago makes room, as in the store. */
+/* The one not heard of for the longest makes room, as in the store. */
 static struct beat_job *need(struct beats *b, const char *name)
 {
 	const struct beat_job *oldest = NULL;
@@ -140,7 +140,7 @@ int beats_take(struct service *s, const char *name, const struct standstill_beat
 	int r;
 
 	*ret = (struct beats_taken){ 0 };
-	/* What beats again after it has ended was started again, from whichever step. */
+	/* Beats after the end mean that it was started again, from any step. */
 	if (job && job->kept.ended)
 		job->s.heard_us = 0;
 	r = standstill_check(job ? &job->s : &none, beat, err);
@@ -152,7 +152,7 @@ int beats_take(struct service *s, const char *name, const struct standstill_beat
 		return err_wrap(err, r, "%.80s", name);
 	job = need(s->beats, name);
 	if (job->id != ret->job)
-		job->was = none; /* what was kept has gone with the job that it was */
+		job->was = none; /* the stored state went with the previous job of that name */
 	job->id = ret->job;
 	if (beat->run != job->s.run || beat->step != job->s.step)
 		job->kept.told = false;
@@ -170,7 +170,7 @@ int beats_take(struct service *s, const char *name, const struct standstill_beat
 
 /* --- once a second --- */
 
-/* Those of a host count that was heard of since the last beat. */
+/* Only placements reported since the last beat count. */
 static enum standstill_ranks look_up(const struct beats *b, const struct beat_job *job)
 {
 	const struct store_placement run = { .job = job->name, .run = job->s.run };
@@ -212,7 +212,7 @@ static void keep_now(struct beats *b, struct beat_job *job)
 		service_failed(b->s, &err);
 }
 
-/* It stands still: once it is told, and what the policy says begins, when that can be. */
+/* It stands still: report it once, and start what the policy says when possible. */
 static void act(struct beats *b, struct beat_job *job)
 {
 	CLEANUP(freep) char *words = standstill_words(&job->found);
@@ -282,7 +282,7 @@ static void on_tick(struct service *s)
 	const uint64_t now_us = clock_real_us();
 
 	if (!b || s->closing || s->failing || remediation_other(s))
-		return; /* nobody listens: the next look is long after the last one */
+		return; /* not listening: the next check then sees a gap */
 	b->now_us = now_us;
 	if (now_us < b->looked_us || now_us - b->looked_us > BEATS_LOOK_GAP_US)
 		map_each(&b->jobs, renew, b);
@@ -325,7 +325,7 @@ static int open_beats(struct service *s, struct err *err)
 	return store_jobs_that_beat(s->store, restore, b, err);
 }
 
-/* What was kept since the last commit was not. */
+/* Everything stored since the last commit was lost: store it again. */
 static void keep_again(void *context UNUSED, void *item)
 {
 	struct beat_job *job = item;
@@ -356,7 +356,7 @@ const struct controller_part beats_part = {
 	.close = close_beats,
 };
 
-/* --- to look at them --- */
+/* --- queries --- */
 
 static json_t *seconds_of(double value)
 {

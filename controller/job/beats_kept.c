@@ -3,7 +3,7 @@
 
 #include "lib/json/json.h"
 
-/* A pause that is so many times as long as the one that was kept is kept. */
+/* A longer pause is stored if it exceeds the stored one by this factor. */
 #define PAUSE_GREW 1.25
 
 json_t *beats_kept_of(const struct standstill *s, const struct beats_kept *kept)
@@ -15,7 +15,7 @@ json_t *beats_kept_of(const struct standstill *s, const struct beats_kept *kept)
 			 s->pause_s, "told", kept->told, "ended", kept->ended);
 }
 
-/* A duration, or 0. */
+/* Returns a duration, or 0. */
 static double seconds_of(const json_t *json, const char *key, double most)
 {
 	const double value = json_number_value(json_object_get(json, key));

@@ -20,7 +20,7 @@
 #include "lib/json/json.h"
 #include "lib/policy/policy.h"
 
-/* Who asks for it, as a person's name stands elsewhere. */
+/* The requester on record, in place of a person's name. */
 #define WHO "jobs.on_stop"
 
 void beats_told_stopped(struct service *s, const struct beats_told_job *job)
@@ -35,7 +35,7 @@ void beats_told_stopped(struct service *s, const struct beats_told_job *job)
 	log_warning("%s", words);
 }
 
-/* Has the run been diagnosed, whoever asked for it? */
+/* Has this run been diagnosed, no matter who requested it? */
 static int look_diagnosed(struct service *s, int64_t id, int64_t run, bool *ret, struct err *err)
 {
 	CLEANUP(json_freep) json_t *rows = NULL;
@@ -61,8 +61,8 @@ static bool is_asked_for(struct service *s)
 	       policy_jobs_mode(&policy->jobs, (int)policy->mode) == MODE_ENFORCE;
 }
 
-/* Who has stopped decides whether its hosts are to be tested: so what they answer is waited for,
- * and what is the owner's leads to no test. */
+/* Whether hosts need tests depends on which ranks have stopped: wait for the hosts' answers, and do
+ * not test if the owner is at fault. */
 static bool is_withheld(struct service *s, const char *job)
 {
 	const struct hang_noted *noted = hang_board_find(s->hang_board, job);
@@ -92,7 +92,7 @@ bool beats_told_diagnose(struct service *s, const struct beats_told_job *job)
 		r = jobs_diagnose(s, id, &ask, &plan, &err);
 	if (r < 0) {
 		log_warning("%s hangs, and its diagnosis did not start: %s", job->name, err.msg);
-		return r == -EINVAL || r == -ENOENT; /* what is in the way may go */
+		return r == -EINVAL || r == -ENOENT; /* other obstacles may go away */
 	}
 	service_touch(s);
 	log_info("diagnosis %" JSON_INTEGER_FORMAT " of %s begins: %s",

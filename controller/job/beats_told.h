@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job stands still (beats.h): its owner is told by an Event in its namespace, and where the
- * policy says so (jobs.on_stop) its diagnosis begins, once for a run, as a person would ask for it.
- * What is known of who has stopped (hang_board.h) is told with it, and may withhold the diagnosis.
+ * Reports a job that stands still (beats.h): its owner by an Event in its namespace, and if the
+ * policy says so (jobs.on_stop) by starting a diagnosis, once per run, as a person could. What is
+ * known about the ranks that have stopped (hang_board.h) is reported too, and may prevent the
+ * diagnosis.
  */
 #pragma once
 
@@ -16,15 +17,15 @@ struct service;
 struct beats_told_job {
 	const char *name;
 	int64_t run;
-	const char *words; /* since when, a clause */
+	const char *words; /* a clause: since when */
 };
 
-/* Best effort, as all that the cluster is told of. */
+/* Best effort, as all reports to the cluster. */
 void beats_told_stopped(struct service *s, const struct beats_told_job *job);
 
 /*
  * Begin its diagnosis, durable with the next commit, unless the policy says otherwise or the run
- * has had one. True: nothing more is to be done for this run; false: something is in the way, or
- * the policy does not ask for it now.
+ * has had one. Returns true if nothing more is to be done for this run; false if the diagnosis is
+ * blocked, or the policy does not ask for it now.
  */
 bool beats_told_diagnose(struct service *s, const struct beats_told_job *job);

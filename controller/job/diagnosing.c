@@ -28,7 +28,7 @@
 #include "lib/policy/diagnosis.h"
 #include "lib/policy/fleet.h"
 
-/* What a step works on. */
+/* State of a step. */
 struct work {
 	struct investigating *k;
 	struct service *s;
@@ -38,7 +38,7 @@ struct work {
 	struct err *err;
 };
 
-/* By enum diagnosis_test, of what was asked. */
+/* Test results by enum diagnosis_test. */
 static const char *const result_names[] = { NULL, NULL, "passed", "failed", "nothing" };
 
 static json_t *test_of(const struct investigation *inv, const char *host)
@@ -88,7 +88,7 @@ static int64_t stop_number(const struct investigation *inv)
 	return json_integer_value(json_object_get(inv->diagnosis, "stop"));
 }
 
-/* It was told to stop, and that is over: to go on, or, when it may have stopped, to start again. */
+/* Take back a stop that is obsolete: continue, or resume if the job may have stopped. */
 static int take_stop_back(const struct work *w, const char *why)
 {
 	const int64_t number = stop_number(w->inv);
@@ -111,7 +111,7 @@ static int take_stop_back(const struct work *w, const char *why)
 		      &id);
 }
 
-/* --- it ends before it is done --- */
+/* --- early end --- */
 
 static int withdraw(const struct work *w, char *why)
 {
@@ -125,7 +125,7 @@ static int withdraw(const struct work *w, char *why)
 	return take_stop_back(w, why);
 }
 
-/* --- its hosts --- */
+/* --- hosts --- */
 
 int diagnosing_busy(const struct job_judging_input *in, const char *name, bool *ret, struct err *err)
 {
@@ -136,7 +136,7 @@ int diagnosing_busy(const struct job_judging_input *in, const char *name, bool *
 	return r;
 }
 
-/* It is in the cluster, and no job runs on it. */
+/* Is it in the cluster, without running jobs? */
 static int look_idle(const struct job_judging_input *in, const char *name, bool *ret,
 		     struct err *err)
 {
@@ -160,7 +160,7 @@ static int look_all_idle(const struct work *w, bool *ret)
 	return r;
 }
 
-/* The worst that a host has which slows a job, seen since then; NULL: nothing. */
+/* The worst finding that slows jobs, seen since then; NULL: none. */
 static const struct finding *find_bad(const struct fleet_node *node, uint64_t since_us)
 {
 	const struct finding *f, *worst = NULL;
@@ -179,7 +179,7 @@ static const struct finding *find_bad(const struct fleet_node *node, uint64_t si
 	return worst;
 }
 
-/* Why no test of it can be had, a clause; NULL: it may. */
+/* Why it cannot be tested, a clause; NULL: it can. */
 static const char *why_not_tested(const struct fleet_node *node)
 {
 	if (!node)
@@ -197,7 +197,7 @@ static void settle(struct investigation_host *host, json_t *test, int result, ch
 	diagnosis_record_say(host, INVESTIGATION_TESTING, sentence);
 }
 
-/* What its test brought, if it has: of a test that failed what slows jobs counts. */
+/* Take the result of its test, if any: a failed test counts if it found what slows jobs. */
 static void take_test(const struct work *w, struct investigation_host *host, json_t *kept,
 		      json_t *test)
 {
@@ -221,7 +221,7 @@ static void take_test(const struct work *w, struct investigation_host *host, jso
 	else if (streq(result, retest_words[TEST_NOTHING]))
 		settle(host, kept, DIAGNOSIS_NOTHING, xstrdup("its test gave no result"));
 	else
-		return; /* it was dropped, and is asked for still */
+		return; /* it was dropped, and is still asked for */
 	if (json_array_size(w->inv->tests) == INVESTIGATION_TESTS_MAX)
 		(void)json_array_remove(w->inv->tests, 0);
 	(void)json_array_append(w->inv->tests, test);
@@ -265,7 +265,7 @@ static int test_state(const json_t *kept)
 	return state;
 }
 
-/* One host as the core wants it; what its test brought is taken. */
+/* Fill in one host for the policy, and take the result of its test. */
 static int look_at_host(const struct work *w, struct investigation_host *host,
 			struct diagnosis_host *ret)
 {
@@ -284,7 +284,7 @@ static int look_at_host(const struct work *w, struct investigation_host *host,
 	};
 	if (r == 0 && ret->test == DIAGNOSIS_NOT_ASKED) {
 		r = look_idle(w->in, host->name, &ret->idle, w->err);
-		ret->idle |= why_not_tested(node) != NULL; /* to be asked, and answered at once */
+		ret->idle |= why_not_tested(node) != NULL; /* answered at once */
 	}
 	return r;
 }
@@ -296,7 +296,7 @@ static void ask_host(const struct work *w, struct investigation_host *host)
 	diagnosis_record_say(host, INVESTIGATION_TESTING, xstrdup("its test is requested"));
 }
 
-/* --- what came of it --- */
+/* --- results --- */
 
 static json_t *names_with(const struct work *w, const struct diagnosis_step *step, int verdict)
 {
@@ -396,7 +396,7 @@ static int runs_on(const struct work *w, const struct stop *stop)
 				     stop_number(w->inv), w->inv->job_name));
 }
 
-/* Does it stand still, as somebody says or as its hosts do? */
+/* Does the job stand still, as was acknowledged or according to its hosts? */
 static int step_stopping(const struct work *w)
 {
 	struct stop stop = { 0 };
@@ -437,7 +437,7 @@ static char *counts_of(const struct diagnosis_host *hosts, size_t n)
 			 n - counts[DIAGNOSIS_PASSED] - counts[DIAGNOSIS_FAILED]);
 }
 
-/* What was tested by itself is over: once. */
+/* The hosts' own tests are finished: go to the next phase, once. */
 static void begin_groups(const struct work *w, const struct diagnosis_host *hosts)
 {
 	if (diagnosis_record_is_in(w->inv, DIAGNOSIS_RECORD_GROUPS))
@@ -497,7 +497,7 @@ static int step_tests(const struct work *w)
 	return r == 0 ? go_on(w, &d, hosts) : r;
 }
 
-/* Hosts whose tests are asked for, with since when. */
+/* Hosts to be tested, and since when. */
 static json_t *asked_of(const struct investigation *inv)
 {
 	json_t *asked = json_object();
@@ -562,7 +562,7 @@ struct blame diagnosing_blame(const struct job_judging_input *in, const json_t *
 			       .diagnosed = true };
 }
 
-/* --- somebody ends it --- */
+/* --- ended from outside --- */
 
 int diagnosing_withdrawn(struct service *s, const json_t *investigation, struct err *err)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A person asks for the diagnosis of a job (docs/jobs.md, 9): an investigation of its own kind,
- * which goes on with each judging of the job:
+ * The diagnosis of a job, requested by a person (docs/jobs.md, 9): an investigation of its own
+ * kind, which advances each time the job is judged:
  *
- *	stopping --> hosts --> groups --> done
+ *   stopping --> hosts --> groups --> done
  *
- * It is stopped by advice, which somebody acknowledges, or by hand; its hosts are tested, and those
- * that passed measured with each other, as lib/policy/diagnosis.h says; then who started it is
- * advised to start it without those that are bad. Each step is in the store before what follows
- * from it, and repeated after a restart with the same facts changes nothing. Nothing is evicted.
+ * The job is stopped by an acknowledged advice, or by hand. Its hosts are tested, and those that
+ * passed are measured with each other (lib/policy/diagnosis.h); then its owner is advised to start
+ * it without the bad ones. Each step is stored before its consequences, and repeating it after a
+ * restart with the same facts changes nothing. Nothing is evicted.
  *
- *  - a job has one investigation that goes on at most, of whichever kind, and a host is in one at
- *    most: a second is refused;
- *  - it holds nothing but orders of tests: they end with it, whoever ends it.
+ * - a job has at most one open investigation, of either kind, and a host is in at most one: a
+ *   second one is refused;
+ * - its only effects are test orders, which end with it, whoever ends it.
  */
 #pragma once
 
@@ -27,34 +27,34 @@
 struct err;
 struct service;
 
-/* A test that nobody ordered by then brings nothing: the breaker, a silence, an owner in its way. */
+/* A test not ordered by then is given up: the breaker, a silence or an owner blocks it. */
 #define DIAGNOSING_ORDER_US (10 * USEC_PER_MIN)
-/* So long after the stop the last host is asked, and waited for. */
+/* Time after the stop until which hosts are asked and waited for. */
 #define DIAGNOSING_TESTS_US (2 * USEC_PER_HOUR)
 
-/* Does a job run on the host, by the cluster or by what it says itself? */
+/* Does a job run on the host, according to the cluster or to the host itself? */
 int diagnosing_busy(const struct job_judging_input *in, const char *name, bool *ret,
 		    struct err *err);
 
-/* What a step comes to. */
+/* Result of a step. */
 struct diagnosing_now {
-	bool open;     /* it is a diagnosis, and goes on */
-	bool advised;  /* somebody is advised something else */
-	json_t *asked; /* hosts that are to be tested: {name: stamp}; NULL: none. Owned */
+	bool open;     /* it is a diagnosis in progress */
+	bool advised;  /* there is new advice */
+	json_t *asked; /* hosts to test: {name: stamp}; NULL: none. Owned */
 };
 
-/* One step of the investigation `id` that goes on; nothing happens to one of another kind. */
+/* Advance the open investigation `id` by one step. Does nothing for the other kind. */
 int diagnosing_step(struct investigating *k, struct service *s, const struct job_judging_input *in,
 		    int64_t id, struct diagnosing_now *ret, struct err *err);
 
-/* What is said of one of `asked`. The job's name stays borrowed. */
+/* The blame for one of the hosts in `asked`. Borrows the job's name. */
 struct blame diagnosing_blame(const struct job_judging_input *in, const json_t *asked_stamp);
 
 /*
- * A person has withdrawn the investigation, as it is now: what it began ends. 1: somebody is
- * advised something else. Nothing happens for one of another kind.
+ * A person has withdrawn the investigation, given in its current state: end what it started.
+ * Returns 1 if there is new advice. Does nothing for the other kind.
  */
 int diagnosing_withdrawn(struct service *s, const json_t *investigation, struct err *err);
 
-/* The job is not known any more: so it ends. */
+/* The job is no longer known: end its diagnosis. */
 int diagnosing_gone(struct investigating *k, struct service *s, int64_t job, struct err *err);

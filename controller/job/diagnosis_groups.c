@@ -91,7 +91,7 @@ int diagnosis_groups_look(const struct diagnosis_groups_of *w, struct diagnosis_
 	return 0;
 }
 
-/* Those that passed, and some that are known to be good: names, new reference. */
+/* Names of the hosts that passed, and of some known-good ones. New reference. */
 static int find_party(const struct diagnosis_groups_of *w, const struct diagnosis_step *step,
 		      json_t **ret)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of a diagnosis in which the hosts that passed by themselves are measured with each
- * other: one campaign, with hosts that are known to be good.
+ * The step of a diagnosis that measures the hosts that passed on their own with each other: one
+ * campaign, together with known-good hosts.
  */
 #pragma once
 
@@ -17,11 +17,11 @@
 struct err;
 struct service;
 
-/* So long a campaign waits for others to end; and it goes on so long at most. */
+/* How long to wait for other campaigns to end, and the longest run of its own. */
 #define DIAGNOSIS_GROUPS_BUSY_US (10 * USEC_PER_MIN)
 #define DIAGNOSIS_GROUPS_MOST_US USEC_PER_HOUR
 
-/* Of which diagnosis. Borrowed. */
+/* The diagnosis to work on. Borrowed. */
 struct diagnosis_groups_of {
 	struct service *s;
 	const struct job_judging_input *in;
@@ -29,14 +29,14 @@ struct diagnosis_groups_of {
 	struct err *err;
 };
 
-/* How far its campaign is, into `d`; what it says, once it is done, into `hosts`, as many as the
- * record has. */
+/* Write the state of its campaign into `d`, and once it is done its results into `hosts`, which has
+ * one entry per host of the record. */
 int diagnosis_groups_look(const struct diagnosis_groups_of *w, struct diagnosis_input *d,
 			  struct diagnosis_host *hosts);
 
-/* Begin it with those that the step asks; where there can be none `d` says so. */
+/* Begin the campaign with the hosts of the step; if that is impossible, `d` says so. */
 int diagnosis_groups_begin(const struct diagnosis_groups_of *w, const struct diagnosis_step *step,
 			   struct diagnosis_input *d);
 
-/* Nobody waits for it any more. */
+/* The result is no longer needed. */
 void diagnosis_groups_withdraw(struct service *s, const json_t *diagnosis, const char *why);

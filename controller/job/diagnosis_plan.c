@@ -21,7 +21,7 @@
 #include "lib/policy/diagnosis.h"
 #include "lib/policy/fleet.h"
 
-/* --- what stands against it --- */
+/* --- objections --- */
 
 static int check_now(struct service *s, struct err *err)
 {
@@ -33,7 +33,7 @@ static int check_now(struct service *s, struct err *err)
 	return stopped ? err_set(err, EALREADY, "%s", stopped) : 0;
 }
 
-/* -EALREADY: `row` looks into it. */
+/* Returns -EALREADY: investigation `row` has it. */
 static int refuse(const json_t *row, const char *what, struct err *err)
 {
 	const json_int_t id = json_integer_value(json_object_get(row, "id"));
@@ -85,7 +85,7 @@ static int check_hosts(const struct job_judging_input *in, const json_t *names, 
 	return r;
 }
 
-/* --- what would be done --- */
+/* --- the plan --- */
 
 static int add_host(const struct job_judging_input *in, const char *name, json_t *hosts,
 		    bool *ret_busy, struct err *err)
@@ -140,7 +140,7 @@ static int make_plan(const struct job_judging_input *in, const json_t *names, js
 	return r;
 }
 
-/* --- it begins --- */
+/* --- begin --- */
 
 static void fill(const struct job_judging_input *in, const struct diagnosis_ask *ask,
 		 const json_t *names, struct investigation *inv)

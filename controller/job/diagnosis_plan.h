@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A person asks for the diagnosis of a job: what would be done, and, in mode enforce, the record
- * with which it begins (diagnosing.h goes on with it). What stands against it is said before
- * anything is kept.
+ * Starts a diagnosis that a person requests: says what would be done and, in mode enforce, creates
+ * the record (diagnosing.h continues it). Objections are reported before anything is stored.
  */
 #pragma once
 
@@ -17,21 +16,22 @@
 struct err;
 struct service;
 
-/* Who had ranks of a job that stands still had them so lately. */
+/* A job that stands still includes hosts that had ranks of it this recently. */
 #define DIAGNOSIS_LATELY_US USEC_PER_DAY
 
 /* Borrowed. */
 struct diagnosis_ask {
 	const char *who, *reason;
-	int64_t run; /* of the job; 0: that of its last window */
+	int64_t run; /* run of the job; 0: that of its last window */
 	bool plan;   /* only say what would be done */
 };
 
 /*
- * What is, or would be, done: {"id" (null: nothing was begun, as in any mode but enforce), "mode",
- * "job", "job_id", "hosts" [{"node", "domain", "idle"}], "stops", "tests", "rounds", "sentence"},
- * new reference. With an id it is durable with the next commit. -EALREADY: something is in its way;
- * -EINVAL: it cannot be; -EAGAIN: not now; each with a sentence. Others of the store.
+ * What is or would be done: {"id" (null: nothing begun, as in any mode but enforce), "mode", "job",
+ * "job_id", "hosts" [{"node", "domain", "idle"}], "stops", "tests", "rounds", "sentence"}, new
+ * reference. With an id it is durable with the next commit. Returns, with a sentence, -EALREADY if
+ * something is in the way, -EINVAL if it is impossible, -EAGAIN if not possible now; or errors of
+ * the store.
  */
 int diagnosis_plan_begin(struct investigating *k, struct service *s,
 			 const struct job_judging_input *in, const struct diagnosis_ask *ask,

@@ -12,7 +12,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-enum { NAMES_TOLD = 8 }; /* of what was excluded */
+enum { NAMES_TOLD = 8 }; /* of the excluded hosts */
 
 const char *const diagnosis_rerun_outcomes[] = {
 	[DIAGNOSIS_RERUN_FASTER] = "faster",
@@ -22,7 +22,7 @@ const char *const diagnosis_rerun_outcomes[] = {
 	NULL,
 };
 
-/* --- what it comes to --- */
+/* --- outcome --- */
 
 static bool is_pace(double seconds)
 {
@@ -40,7 +40,7 @@ int diagnosis_rerun_outcome(double before_s, double after_s)
 	return gain < -DIAGNOSIS_RERUN_ALIKE ? DIAGNOSIS_RERUN_SLOWER : DIAGNOSIS_RERUN_SAME;
 }
 
-/* "gpu-08, gpu-09 and 3 more"; new memory. */
+/* "gpu-08, gpu-09 and 3 more". New memory. */
 static char *names_of(const json_t *names)
 {
 	const size_t n = json_array_size(names);
@@ -124,7 +124,7 @@ void diagnosis_rerun_note(struct investigation *inv, const struct job_judging_in
 	diagnosis_record_put(inv->diagnosis, "next", json_null());
 }
 
-/* --- and after --- */
+/* --- after --- */
 
 struct rerun {
 	struct service *s;
@@ -132,7 +132,7 @@ struct rerun {
 	struct err *err;
 };
 
-/* Is one of them in the run, as far as anybody says? */
+/* Is one of them known to be in the run? */
 static int look_for(const struct rerun *w, const struct run_pace *pace, const json_t *excluded,
 		    bool *ret)
 {
@@ -175,7 +175,7 @@ static int keep(const struct rerun *w, json_t *row, const struct run_pace *pace)
 	return store_put_investigation(w->in->store, &one, w->err);
 }
 
-/* Does this one, of the store, wait for a run? */
+/* Is this stored diagnosis waiting for a run? */
 static bool waits(const json_t *row, const struct job_judging_input *in)
 {
 	const json_t *diagnosis = json_object_get(row, "diagnosis");

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Did it help to start a job without what its diagnosis excluded? The pace of its last windows
- * before is noted when the diagnosis begins, and held against that of the next run:
+ * Was it worth starting a job without the hosts that its diagnosis excluded? The pace of the last
+ * windows before is recorded when the diagnosis begins, and compared with that of the next run:
  *
- *	"before"	{"run", "step_s", "steps", "ranks", "dp", "pp"}; null: no window of the run
- *			is known
- *	"next"		{"run", "step_s", "steps", "gain" (1 - after / before, null: not known),
- *			"outcome", "sentence", "at"}; null: not so far
+ *   "before"  {"run", "step_s", "steps", "ranks", "dp", "pp"}; null: no window of the run is known
+ *   "next"    {"run", "step_s", "steps", "gain" (1 - after / before, null: unknown),
+ *             "outcome", "sentence", "at"}; null: not yet
  *
- * both of "diagnosis" (diagnosis_record.h). The next run is one with a higher number, of the same
- * shape where that is known, and none of the excluded hosts where somebody says who is in it. It is
- * looked at once, when it has PREDICTION_STEPS steps, within PREDICTION_WAITS_US of the end.
- *Nothing else follows: the state of the investigation stays as it is.
+ * both in "diagnosis" (diagnosis_record.h). The next run is one with a higher number, the same
+ * shape if that is known, and without the excluded hosts if its hosts are known. It is compared
+ * once it has PREDICTION_STEPS steps, within PREDICTION_WAITS_US of the end. The result has no
+ * consequences: the state of the investigation stays as it is.
  */
 #pragma once
 
@@ -25,27 +24,27 @@
 struct err;
 struct service;
 
-/* Two runs of a job that nothing was done to differ by so much. */
+/* Difference between two runs of a job without any change. */
 #define DIAGNOSIS_RERUN_ALIKE PREDICTION_TOLERANCE
 
 enum diagnosis_rerun_outcome {
 	DIAGNOSIS_RERUN_FASTER,
-	DIAGNOSIS_RERUN_SAME, /* within what runs differ by */
+	DIAGNOSIS_RERUN_SAME, /* within DIAGNOSIS_RERUN_ALIKE */
 	DIAGNOSIS_RERUN_SLOWER,
-	DIAGNOSIS_RERUN_UNKNOWN, /* what it took before is unknown */
+	DIAGNOSIS_RERUN_UNKNOWN, /* the pace before is unknown */
 };
 
-/* "faster" "same" "slower" "unknown", up to NULL. */
+/* "faster" "same" "slower" "unknown", NULL-terminated. */
 extern const char *const diagnosis_rerun_outcomes[];
 
-/* Of seconds a step; `before_s` NAN or not above 0: not known. */
+/* Seconds per step; `before_s` NAN or not above 0: unknown. */
 int diagnosis_rerun_outcome(double before_s, double after_s);
 
-/* "run 2 without gpu-08: 8.99 s -> 8.31 s a step: faster by 7.6 %"; new memory. */
+/* "run 2 without gpu-08: 8.99 s -> 8.31 s a step: faster by 7.6 %". New memory. */
 char *diagnosis_rerun_words(int64_t run, const json_t *excluded, double before_s, double after_s);
 
-/* Note what a step takes as it begins, unless that was done; of windows of its own run. */
+/* Record the time per step at the beginning, if not done yet, from windows of its own run. */
 void diagnosis_rerun_note(struct investigation *inv, const struct job_judging_input *in);
 
-/* Hold what the diagnoses of the job have excluded against the run that its windows are of. */
+/* Compare the run of the input's windows with the job's diagnoses. */
 int diagnosis_rerun_check(struct service *s, const struct job_judging_input *in, struct err *err);

@@ -34,7 +34,7 @@ const json_t *group_brought_cloud(const json_t *campaign)
 	return NULL;
 }
 
-/* In any group that came to its end. */
+/* Was it in any group that finished? */
 static bool is_measured(const json_t *campaign, const char *host)
 {
 	const json_t *rounds = json_object_get(campaign, "rounds");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a campaign that halves says of hosts that are measured with others. Pure. */
+/* What a bisecting campaign says about hosts measured with others. Pure. */
 #pragma once
 
 #include <jansson.h>
@@ -8,18 +8,18 @@
 #include "lib/base/macro.h"
 
 /*
- * `campaign` as the API shows it, when it is done. Of one host, enum blame_end: bad where it is
- * named; between where a switch is, good where nobody is, and it took part to the end; else it is
- * not known, and `ret_why` says why in words of the campaign (borrowed) or static ones; of one that
- * was not measured pair_rungs_tells() of that.
+ * Result for one host from `campaign`, as shown by the API, once it is done: an enum blame_end. Bad
+ * if it is named; between if a switch is; good if nobody is and the host took part to the end;
+ * otherwise unknown, with the reason in `ret_why`: words of the campaign (borrowed) or static ones,
+ * and pair_rungs_tells() for a host that was not measured.
  */
 int group_brought_end(const json_t *campaign, const char *host, const char **ret_why);
 
-/* The row of `rows` ("blames", "nodes") that has the host; NULL: none does. Borrowed. */
+/* The row of `rows` ("blames", "nodes") with the host, borrowed; NULL: none. */
 const json_t *group_brought_row(const json_t *rows, const char *host);
 
-/* What the campaign says of no host in particular: a switch, or nobody knows; NULL: nothing. */
+/* A result that is not about a single host: a switch, or undecided; NULL: none. */
 const json_t *group_brought_cloud(const json_t *campaign);
 
-/* What it says of all of them, in one sentence. New memory. */
+/* The overall result in one sentence. New memory. */
 char *group_brought_words(const json_t *campaign);

@@ -5,7 +5,7 @@
 
 struct hang_asked {
 	char *name;
-	uint64_t given_us; /* the order; 0: it waits for it */
+	uint64_t given_us; /* when the order was given; 0: not yet */
 	unsigned tries;
 	bool answered;
 };

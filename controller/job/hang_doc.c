@@ -9,10 +9,10 @@
 #define RAS "ras"
 #define FLIGHT_RECORDER "flight-recorder"
 
-/* States of a process that it does not leave by itself, or not soon. */
+/* Process states that do not end by themselves, or not soon. */
 static const struct {
 	const char *state;
-	bool sure; /* nothing that a job does by itself */
+	bool sure; /* not caused by the job itself */
 } stills[] = {
 	{ "disk", false },  { "stopped", true }, { "traced", true },
 	{ "zombie", true }, { "gone", true },
@@ -30,7 +30,7 @@ static const char *text(const json_t *object, const char *key)
 	return json_string_value(json_object_get(object, key));
 }
 
-/* --- what a rank comes to --- */
+/* --- summary of a rank --- */
 
 static void note_still(struct hang_doc_facts *f, double for_s, bool sure)
 {
@@ -50,7 +50,7 @@ static void note_process(struct hang_doc_facts *f, const json_t *process)
 	}
 }
 
-/* One that waits is news; a dump of what waits was made because it does. */
+/* Waiting operations are relevant; dumps are made only because something waits. */
 static void note_ops(struct hang_doc_facts *f, const json_t *ops, bool dumped)
 {
 	size_t i;
@@ -101,9 +101,9 @@ static void note(struct hang_doc_facts *f, const json_t *rank)
 	note_device(f, json_object_get(rank, "device"));
 }
 
-/* --- which are believed --- */
+/* --- trusted content --- */
 
-/* Of another host's rank: what RAS told alone. */
+/* Keep only what RAS told of another host's rank. */
 static void strip(json_t *rank)
 {
 	static const char *const others[] = { "process", "device", "pid", "gpu" };

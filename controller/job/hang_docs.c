@@ -6,10 +6,10 @@
 #include "lib/hang/hang_json.h"
 #include "lib/json/json.h"
 
-/* Older than this nothing can have been said to be. */
+/* Largest age of a document that is accepted. */
 #define SAID_AGE_MAX_S 86400.0
 
-enum { DROPPED_AT_ONCE = 64 }; /* the rest with the next look */
+enum { DROPPED_AT_ONCE = 64 }; /* the rest with the next check */
 
 void hang_docs_words_release(struct hang_docs_words *words)
 {
@@ -19,7 +19,7 @@ void hang_docs_words_release(struct hang_docs_words *words)
 	*words = (struct hang_docs_words){ .logs = NULL };
 }
 
-/* What was told of others, as a document of its own: what is missing is said with the host's. */
+/* What RAS told, as a document of its own; missing parts are reported with the host's. */
 static int read_told(const json_t *doc, struct hang_part *ret, struct err *err)
 {
 	CLEANUP(json_freep) json_t *told = json_copy((json_t *)(uintptr_t)doc);
@@ -64,7 +64,7 @@ static uint64_t before(uint64_t now_us, double seconds)
 	return now_us - MIN(now_us, us);
 }
 
-/* The same positions as before, and further: other ones say nothing of how far they are. */
+/* Same positions, but further on: a different number of positions says nothing about progress. */
 static bool has_moved(const struct hang_doc_facts *was, const struct hang_doc_facts *is)
 {
 	return was->run == is->run && was->positions > 0 && was->positions == is->positions &&
@@ -97,12 +97,12 @@ size_t hang_docs_bytes(const struct hang_docs *d, const char *node)
 	return said ? said->words.bytes : 0;
 }
 
-/* --- what goes --- */
+/* --- expiry --- */
 
 struct dropping {
 	int64_t run;
 	uint64_t now_us;
-	const struct hang_said *gone; /* one of those */
+	const struct hang_said *gone; /* a document to drop */
 };
 
 static void find_gone(void *context, void *item)
@@ -131,7 +131,7 @@ void hang_docs_drop(struct hang_docs *d, int64_t run, uint64_t now_us)
 	}
 }
 
-/* --- what they come to --- */
+/* --- summary --- */
 
 struct looking {
 	struct hung_sight sight;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the hosts of one job have said of its ranks, the last of each, in memory alone: a controller
- * that begins anew is told again within a minute. Pure but for memory.
+ * The last document about one job's ranks from each of its hosts, in memory only: after a restart
+ * of the controller they are sent again within a minute. Pure except for memory.
  *
- * How a job stands is read from the host that says most of it: it stands still since the first of
- * them saw something stand still, and moves as long as any sees a position move.
+ * The state of the job is that of the host that reports most: it stands still since the first host
+ * saw a standstill, and moves as long as any host sees a position move.
  */
 #pragma once
 
@@ -19,48 +19,49 @@
 #include "lib/hang/hang_part.h"
 #include "lib/policy/hung.h"
 
-/* One that is older says nothing of now. */
+/* Older documents say nothing about the present. */
 #define HANG_DOCS_AGE_US (10 * USEC_PER_MIN)
 
-/* What hang_doc_cut() left of a document, decoded: it is judged more often than it comes. */
+/* What hang_doc_cut() left of a document, decoded, as it is judged more often than it arrives. */
 struct hang_docs_words {
-	struct hang_part own, told; /* of the host's ranks; of others' */
-	json_t *logs;		    /* as hang_logs_read() has them; NULL: none */
+	struct hang_part own, told; /* of the host's own ranks; of other hosts' */
+	json_t *logs;		    /* see hang_logs_read(); NULL: none */
 	size_t bytes;
 };
 
-/* Of a host. */
+/* One host. */
 struct hang_said {
-	char *name; /* the host's */
+	char *name; /* of the host */
 	struct hang_docs_words words;
-	uint64_t came_us, seen_us; /* it came; it was so, as the host says */
-	uint64_t moved_us;	   /* its positions moved since the one before; 0: not seen */
+	uint64_t came_us, seen_us; /* arrival; time of observation according to the host */
+	uint64_t moved_us; /* its positions moved since the previous document; 0: not seen */
 	struct hang_doc_facts facts;
 };
 
 struct hang_docs {
-	struct map hosts; /* of struct hang_said */
+	struct map hosts; /* struct hang_said */
 	size_t bytes;
-	uint64_t changed; /* counts what came and went */
+	uint64_t changed; /* counts additions and removals */
 };
 
 struct err;
 
-/* Decode what hang_doc_cut() left. -EINVAL, -ENOMEM with a sentence; else release `ret`. */
+/* Decode what hang_doc_cut() left. Returns -EINVAL or -ENOMEM with a sentence; otherwise the caller
+ * releases `ret`. */
 int hang_docs_read(const json_t *doc, struct hang_docs_words *ret, struct err *err);
 void hang_docs_words_release(struct hang_docs_words *words);
 
-/* Take what a host says, and what it comes to, in place of its last. `words` are taken. */
+/* Replace a host's document and summary. Takes ownership of `words`. */
 void hang_docs_put(struct hang_docs *d, const char *node, struct hang_docs_words *words,
 		   const struct hang_doc_facts *facts, uint64_t now_us);
 
-/* The bytes that `node` has there. */
+/* Memory used by the documents of `node`. */
 size_t hang_docs_bytes(const struct hang_docs *d, const char *node);
 
-/* Drop what is too old, and what is of another run when `run` is not 0. */
+/* Drop documents that are too old, and those of other runs if `run` is not 0. */
 void hang_docs_drop(struct hang_docs *d, int64_t run, uint64_t now_us);
 
-/* What those that were said lately come to. */
+/* Summary of the recent documents. */
 struct hung_sight hang_docs_sight(const struct hang_docs *d, uint64_t now_us);
 
 void hang_docs_release(struct hang_docs *d);

@@ -61,7 +61,7 @@ static int class_of(const json_t *verdict)
 	return i < HANG_CLASSES ? i : (int)HANG_CANNOT_SAY;
 }
 
-/* Class and ranks: what is the same is no news. */
+/* Class and ranks: the same key is no news. */
 static char *key_of(const json_t *verdict)
 {
 	CLEANUP(freep) char *ranks = json_line(json_object_get(verdict, "ranks"));
@@ -71,7 +71,7 @@ static char *key_of(const json_t *verdict)
 			 suspects);
 }
 
-/* What we wrote ourselves, unless somebody else had the file. */
+/* Is the stored finding complete? The file may have been changed by others. */
 static bool is_whole(const json_t *found)
 {
 	const json_t *verdict = json_object_get(found, "verdict");
@@ -102,9 +102,9 @@ void hang_job_restore(struct hang_job *job, const json_t *found, uint64_t now_us
 	job->grace_us = now_us + HANG_JOB_GRACE_US;
 }
 
-/* --- how it stands --- */
+/* --- state --- */
 
-/* What its hosts say, and what its beats do. */
+/* Combine the hosts' documents with its heartbeats. */
 static struct hung_sight with_beats(const struct hang_job *job, struct hung_sight sight,
 				    uint64_t now_us)
 {
@@ -118,7 +118,7 @@ static struct hung_sight with_beats(const struct hang_job *job, struct hung_sigh
 	return sight;
 }
 
-/* What was found of a pause was never told: it goes, and what was kept before stands again. */
+/* The finding of a pause was never reported: drop it and restore the stored one. */
 static void go_on(struct hang_job *job, bool hung, uint64_t now_us)
 {
 	if (is_open(job) && hung) {
@@ -159,7 +159,7 @@ bool hang_job_look(struct hang_job *job, uint64_t now_us)
 	return before == HUNG_HUNG;
 }
 
-/* --- who is asked --- */
+/* --- asking hosts --- */
 
 bool hang_job_wants_ask(const struct hang_job *job, uint64_t now_us)
 {
@@ -182,7 +182,7 @@ bool hang_job_awaits(const struct hang_job *job, uint64_t now_us)
 	       (a->given > a->answered + a->lost || a->answered_us > job->judged_us);
 }
 
-/* --- what is found --- */
+/* --- findings --- */
 
 bool hang_job_wants_judge(const struct hang_job *job, uint64_t now_us)
 {
@@ -279,7 +279,7 @@ uint64_t hang_job_over_us(const struct hang_job *job)
 		       : 0;
 }
 
-/* --- to look at it --- */
+/* --- queries --- */
 
 static json_t *words_of_quiet(const struct hang_job *job, uint64_t now_us)
 {
@@ -317,7 +317,7 @@ json_t *hang_job_show(const struct hang_job *job, uint64_t now_us)
 	return shown;
 }
 
-/* The ranks among `ranks` whose hosts, `nodes`, are that one. New reference. */
+/* Those of `ranks` whose host in `nodes` is `node`. New reference. */
 static json_t *ranks_on(const json_t *ranks, const json_t *nodes, const char *node)
 {
 	json_t *all = json_array();

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One job that hangs, or may: what its hosts have said of its ranks, whom of them we ask to look,
- * and what is found. Pure but for memory.
+ * One job that hangs or may hang: the documents of its hosts about its ranks, which hosts we ask to
+ * look, and the finding. Pure except for memory.
  *
- * What is found is JSON, kept with what is shown of the job, so that it outlives the controller:
+ * The finding is JSON, stored with the job, so that it survives a restart:
  *
- *	{"run", "since", "judged", "until" (it went on, or nobody says any more; null),
- *	 "sentence", "act", "verdict": as hang_words_json() has it, "logs": hang_logs.h}
+ *   {"run", "since", "judged", "until" (it went on, or there are no more reports; null),
+ *    "sentence", "act", "verdict": see hang_words_json(), "logs": hang_logs.h}
  */
 #pragma once
 
@@ -25,89 +25,89 @@
 struct err;
 struct hang_row;
 
-/* The ranks of a job are judged so often at most, and so many times as long as it took; of several
- * jobs one in a second, first the one that was judged longest ago. */
+/* Shortest interval between judgements of a job, also in multiples of the time the last one took.
+ * Of several jobs one is judged per second, the one judged longest ago first. */
 #define HANG_JOB_JUDGE_US (5 * USEC_PER_SEC)
 enum { HANG_JOB_JUDGE_PART = 50 };
-/* Hosts are asked again so long after they were. */
+/* Hosts are asked again after this. */
 #define HANG_JOB_ASK_US (5 * USEC_PER_MIN)
-/* So long their answers are waited for before anybody is told what is found. */
+/* How long to wait for their answers before the finding is reported. */
 #define HANG_JOB_WAIT_US USEC_PER_MIN
-/* After a start, so long nobody need have said again what was so before. */
+/* Time after a start in which the previous finding need not be confirmed. */
 #define HANG_JOB_GRACE_US (4 * USEC_PER_MIN)
-/* What was found is news so often at most, and so many times of one hang. */
+/* Shortest interval between reports of a changed finding, and the most reports per hang. */
 #define HANG_JOB_TELL_US (2 * USEC_PER_MIN)
 enum { HANG_JOB_TELLS = 8 };
 
-/* In a map by the job's name. */
+/* In a map by name of the job. */
 struct hang_job {
 	char *name;
-	int64_t id; /* of the store; 0: not known */
+	int64_t id; /* in the store; 0: unknown */
 	struct hang_docs docs;
 	struct hang_places places;
-	uint64_t places_us; /* they were read; 0: never */
+	uint64_t places_us; /* when they were read; 0: never */
 	struct hang_asks asks;
 	struct hung hung;
-	bool beats, quiet, still; /* it beats: beats_now of beats.h */
-	int64_t run;		  /* by its beats; 0: not known */
+	bool beats, quiet, still; /* from beats_now in beats.h; `beats`: it has heartbeats */
+	int64_t run;		  /* from its heartbeats; 0: unknown */
 	uint64_t advanced_us;
-	char *still_words; /* what its beats say of it; owned, or NULL */
-	bool said;	   /* it is hung by what hosts say, not by beats alone */
-	json_t *found;	   /* NULL: nothing */
-	json_t *over;	   /* of the hang before, while it may be a pause; or NULL */
-	int class;	   /* enum hang_class of it */
-	/* How it was judged last. */
+	char *still_words; /* from its heartbeats; owned, or NULL */
+	bool said;	   /* it hangs according to its hosts, not only to heartbeats */
+	json_t *found;	   /* the finding; NULL: none */
+	json_t *over;	   /* the finding before, while this may be a pause; or NULL */
+	int class;	   /* enum hang_class of the finding */
+	/* The last judgement. */
 	struct hang_case c;
-	struct hang_row *rows; /* [c.n_ranks]; NULL: it was not, or is over */
+	struct hang_row *rows; /* [c.n_ranks]; NULL: not judged, or over */
 	uint64_t judged_us, cost_us, judged_changes;
 	/* Of this hang. */
-	char *told; /* what was told last: class and ranks; NULL: nothing */
+	char *told; /* last report: class and ranks; NULL: none */
 	uint64_t told_us;
 	unsigned tells;
 	uint64_t grace_us; /* until then what was kept holds; 0 */
-	bool unkept;	   /* hang_job_kept() is to be kept */
+	bool unkept;	   /* hang_job_kept() has to be stored */
 };
 
 void hang_job_release(struct hang_job *job);
 
-/* It was kept so: it holds until hosts have had the time to say it again. */
+/* Restore a stored finding. It holds until the hosts have had the time to confirm it. */
 void hang_job_restore(struct hang_job *job, const json_t *found, uint64_t now_us);
 
-/* Once a second, after what its beats say was set: drop what is old, and see how it stands. True:
- * it hung, and goes on now; what was found of it is to be kept. */
+/* Called once a second, after its heartbeat members were set: drop old documents and update the
+ * state. Returns true if it hung and now goes on; then the finding has to be stored. */
 bool hang_job_look(struct hang_job *job, uint64_t now_us);
 
-/* Are hosts to be asked to look now? */
+/* Should hosts be asked to look now? */
 bool hang_job_wants_ask(const struct hang_job *job, uint64_t now_us);
 
-/* Is there news to be judged, and is it time to? */
+/* Is there news to judge, and is it time to? */
 bool hang_job_wants_judge(const struct hang_job *job, uint64_t now_us);
 
-/* Judge it by what its hosts have said. -ENOMEM, -E2BIG and others: nothing was found. */
+/* Judge it by the documents of its hosts. -ENOMEM, -E2BIG and others: nothing was found. */
 int hang_job_judge(struct hang_job *job, uint64_t now_us, struct err *err);
 
-/* Are some still to be asked or to answer, or is what they did to be judged, so that what is found
- * may change soon? */
+/* Are hosts still to be asked or to answer, or answers to be judged, so that the finding may soon
+ * change? */
 bool hang_job_awaits(const struct hang_job *job, uint64_t now_us);
 
-/* What of it is to be kept: what was told, and how it ended; of what may be a pause yet that of the
- * hang before. Borrowed; NULL: nothing. */
+/* What has to be stored: the finding as reported, and how it ended; while this may be a pause, that
+ * of the previous hang. Borrowed; NULL: nothing. */
 json_t *hang_job_kept(const struct hang_job *job);
 
-/* Is what was found to be told now? Then it was. */
+/* Should the finding be reported now? If so it counts as reported. */
 bool hang_job_tells(struct hang_job *job, uint64_t now_us);
 
-/* Of what was found: is it for the owner alone, since no test of a host can show it? */
+/* Is the finding only for the owner, since no test of a host can show it? */
 bool hang_job_is_owners(const struct hang_job *job);
 
-/* It has nothing that anybody has to know. */
+/* Does it hold nothing that anybody needs? */
 bool hang_job_is_idle(const struct hang_job *job);
 
-/* It has nothing but what was found of a hang: when that was over; else 0. */
+/* If it holds only the finding of a past hang: when that ended; else 0. */
 uint64_t hang_job_over_us(const struct hang_job *job);
 
-/* How it stands, as the API shows it: "hang" of the job. New reference, null: nothing. */
+/* "hang" of the job as shown by the API. New reference, null: none. */
 json_t *hang_job_show(const struct hang_job *job, uint64_t now_us);
 
-/* Does what was found, and is not over, name a rank of the host? An entry of `why`, or NULL. */
+/* If an open finding names a rank of the host: an entry for `why`, else NULL. */
 json_t *hang_job_names(const struct hang_job *job, const char *node);

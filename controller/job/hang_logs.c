@@ -7,7 +7,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* One of a host's; it may be anything. */
+/* One entry of a host; its content is untrusted. */
 static void read_line(json_t *lines, const char *node, const json_t *one)
 {
 	const char *pattern = json_string_value(json_object_get(one, "pattern"));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What hosts found in the logs of a job that stands still ("logs" of assay-hang/1), a line each for
- * people: it stands beside what was found, and nothing is concluded from it. Pure but for memory.
+ * What hosts found in the logs of a job that stands still ("logs" of assay-hang/1), one line each
+ * for people: shown beside the finding, and not used for it. Pure except for memory.
  */
 #pragma once
 
@@ -13,12 +13,12 @@
 enum {
 	HANG_LOGS_OF_HOST_MAX = 8,
 	HANG_LOGS_MAX = 32,
-	HANG_LOGS_WORDS_MAX = 160, /* bytes of what a pattern says */
+	HANG_LOGS_WORDS_MAX = 160, /* bytes of a pattern's description */
 };
 
-/* Of what a host says the lines below, NULL: none; new reference. And the bytes of its lines. */
+/* The lines in a host's document, NULL: none, new reference; and their size in bytes. */
 json_t *hang_logs_read(const json_t *doc, const char *node);
 size_t hang_logs_bytes(const json_t *lines);
 
-/* ["gpu-17: a GPU's memory ... (cuda-ecc, 3 lines, 12 s ago)"], new reference. */
+/* ["gpu-17: a GPU's memory ... (cuda-ecc, 3 lines, 12 s ago)"]. New reference. */
 json_t *hang_logs_tell(const struct hang_docs *docs);

@@ -9,10 +9,10 @@
 #include "lib/hang/hang_case.h"
 #include "lib/hang/hang_part.h"
 
-enum { WORLDS_MAX = 16 }; /* different ones that are counted */
+enum { WORLDS_MAX = 16 }; /* different world sizes that are counted */
 
 struct merging {
-	const struct hang_said **said; /* [n]: told last comes first */
+	const struct hang_said **said; /* [n]: newest first */
 	size_t n;
 	const struct hang_places *places;
 	struct hang_case *c;
@@ -20,7 +20,7 @@ struct merging {
 	struct err *err;
 };
 
-/* --- which are there --- */
+/* --- ranks --- */
 
 static void collect(void *context, void *item)
 {
@@ -39,8 +39,7 @@ static int compare_said(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* What most say; of as many the smaller, as who names ranks that are not there makes suspects of
- * them. */
+/* The size most hosts report; on a tie the smaller, as nonexistent ranks would become suspects. */
 static int64_t world_of(const struct merging *m)
 {
 	struct {
@@ -69,19 +68,19 @@ static int64_t world_of(const struct merging *m)
 	return MIN(MAX(best.world, (int64_t)m->places->n_ranks), (int64_t)HANG_RANKS_MAX);
 }
 
-/* --- each --- */
+/* --- documents --- */
 
-/* Members that cannot be are nobody: no host makes the job larger than most say it is. */
+/* Invalid members are ignored: no host can make the job larger than most hosts say. */
 static int add(struct merging *m, const struct hang_part *part, bool strangers_only)
 {
 	const struct hang_part_options options = { m->world, strangers_only };
 	int r = hang_part_join(part, &options, m->c, m->err);
 
-	/* What contradicts the others, or is too much beside them, must not hide them. */
+	/* Contradictory or excessive documents must not hide the others. */
 	return r == -EINVAL || r == -E2BIG ? 0 : r;
 }
 
-/* Who tells of a rank is not where it is. */
+/* The host that reports a rank need not be where it runs. */
 static int place(struct merging *m)
 {
 	struct hang_rank *rank;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all hosts of a job have said of its ranks, as one case that can be judged
- * (lib/hang/hang_judge.h). Each rank is what its own host says; what RAS told others of it counts
- * only where its own host says nothing, and then what was told last. Pure but for memory.
+ * Merges the documents of all hosts of a job into one case to be judged (lib/hang/hang_judge.h).
+ * Each rank is as its own host reports it; what RAS told other hosts counts only if its own host
+ * says nothing, and then the newest. Pure except for memory.
  */
 #pragma once
 
@@ -14,8 +14,9 @@ struct err;
 struct hang_case;
 
 /*
- * Into `ret`, which is zeroed before. The world is the one that most hosts say, and at least the
- * ranks that are placed. -E2BIG, -ENOMEM with a sentence: `ret` is to be released all the same.
+ * Merge into `ret`, which is zeroed first. The world size is the one most hosts report, and at
+ * least the number of ranks placed. -E2BIG, -ENOMEM with a sentence; `ret` must be released even
+ * then.
  */
 int hang_merge(const struct hang_docs *docs, const struct hang_places *places,
 	       struct hang_case *ret, struct err *err);

@@ -9,26 +9,26 @@
 #include "lib/base/xalloc.h"
 
 enum {
-	RANKS_MAX = 16384, /* of a job, as the API takes them */
+	RANKS_MAX = 16384, /* per job, as accepted by the API */
 	DOUBT = UINT16_MAX,
 };
 
 _Static_assert((int)STORE_PLACEMENT_NODES_MAX < (int)DOUBT, "the number of a host does not fit");
 
-/* A host while they are read. */
+/* A host while reading. */
 struct place {
 	char *name;
-	uint16_t number; /* from 1 */
+	uint16_t number; /* starts at 1 */
 };
 
-/* Who has the rank now, and who had it last: numbers of hosts, 0 or DOUBT. */
+/* Number of the host that has the rank now, and that had it last; 0 or DOUBT. */
 struct claimed {
 	uint16_t now, last;
-	uint64_t until_us; /* of the last */
+	uint64_t until_us; /* of `last` */
 };
 
 struct reading {
-	struct map known; /* of struct place */
+	struct map known; /* struct place */
 	char **nodes;
 	size_t n_nodes;
 	struct claimed *claimed; /* [RANKS_MAX] */
@@ -36,7 +36,7 @@ struct reading {
 	uint64_t now_us;
 };
 
-/* Its number; 0: there are too many. */
+/* The host's number; 0: there are too many. */
 static uint16_t number_of(struct reading *r, const char *node)
 {
 	struct place *place = map_find(&r->known, node);

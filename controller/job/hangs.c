@@ -25,21 +25,21 @@
 #include "lib/hang/hang_rows.h"
 #include "lib/json/json.h"
 
-/* Where its ranks are is read again so often at most; at once for a host that is not among them,
- * which may not send often. */
+/* Shortest interval between reads of a job's placements. For a host not in them they are read at
+ * once; such hosts are limited in how often they may send. */
 #define PLACES_EVERY_US (10 * USEC_PER_SEC)
 
 struct hangs {
 	struct service *s;
 	struct hang_board board;
-	struct map jobs; /* of struct hang_job */
+	struct map jobs; /* struct hang_job */
 	struct hangs_counts counts;
-	/* Of the look under way. */
+	/* For the check in progress. */
 	uint64_t now_us;
-	size_t looking; /* hosts that look */
+	size_t looking; /* hosts looking */
 	size_t wakes_left;
-	struct hang_job *judged;     /* one that is to be judged, or NULL */
-	const struct hang_job *gone; /* one that is to be forgotten */
+	struct hang_job *judged;     /* a job to judge, or NULL */
+	const struct hang_job *gone; /* a job to forget */
 };
 
 static void release_job(void *item)
@@ -62,7 +62,7 @@ static void drop(struct hangs *h, const struct hang_job *job)
 	map_drop(&h->jobs, job->name, release_job);
 }
 
-/* NULL: there is no room, as something of each goes on. */
+/* Returns NULL if there is no room, as all jobs are still active. */
 static struct hang_job *need(struct hangs *h, const char *name)
 {
 	const struct hang_job *oldest = NULL;
@@ -76,7 +76,7 @@ static struct hang_job *need(struct hangs *h, const char *name)
 	return map_need(&h->jobs, name, sizeof(struct hang_job));
 }
 
-/* --- a host says something --- */
+/* --- receiving a document --- */
 
 static int read_places(struct hangs *h, struct hang_job *job, uint64_t every_us, struct err *err)
 {
@@ -92,7 +92,7 @@ static int read_places(struct hangs *h, struct hang_job *job, uint64_t every_us,
 
 struct sums {
 	const char *node;
-	size_t bytes, jobs; /* of all; in which the host has said something */
+	size_t bytes, jobs; /* of all documents; in which the host reported */
 };
 
 static void add_up(void *context, void *item)
@@ -123,7 +123,7 @@ static int check_room(const struct hangs *h, const struct hang_job *job, const c
 	return 0;
 }
 
-/* Tried on a case of its own: all or nothing. */
+/* Check the document in a case of its own: it is taken as a whole or not at all. */
 static int check(const json_t *doc, const char *node, struct hang_head *head, struct err *err)
 {
 	const struct jval root = jval_root(doc, "hang"), of = jval_get(&root, "node"),
@@ -208,7 +208,7 @@ int hangs_take(struct service *s, const char *node, json_t *doc, struct err *err
 	return r;
 }
 
-/* --- hosts are asked --- */
+/* --- asking hosts --- */
 
 struct ordering {
 	struct hangs *h;
@@ -264,7 +264,7 @@ static void ask(struct hangs *h, struct hang_job *job)
 			&job->asks, MIN(h->wakes_left, HANGS_LOOKS_MAX - h->looking), wake, h->s);
 }
 
-/* --- what is found is kept, and told --- */
+/* --- storing and reporting findings --- */
 
 static void keep(struct hangs *h, struct hang_job *job)
 {
@@ -440,7 +440,7 @@ static int open_hangs(struct service *s, struct err *err)
 	return store_jobs_that_hang(s->store, restore, h, err);
 }
 
-/* What was kept since the last commit was not. */
+/* Everything stored since the last commit was lost: store it again. */
 static void keep_again(void *context UNUSED, void *item)
 {
 	struct hang_job *job = item;
@@ -473,7 +473,7 @@ const struct controller_part hangs_part = {
 	.close = close_hangs,
 };
 
-/* --- to look at them --- */
+/* --- queries --- */
 
 static const struct hang_job *find(const struct service *s, const char *name)
 {

@@ -22,14 +22,14 @@
 
 /* --- the records of a job --- */
 
-/* The one that goes on, and those that ended not long ago. */
+/* The open investigation, and those that ended recently. */
 struct records {
 	struct investigation all[STORE_INVESTIGATIONS_OF_JOB + 1]; /* newest first */
 	size_t n;
-	struct investigation *open;  /* of them; NULL: none */
-	struct investigation *ended; /* likewise: the one that this step ended */
-	json_t *kept;		     /* `open` as the store has it; NULL: it has it not */
-	int64_t diagnosis;	     /* that goes on, in place of `open`; 0: none */
+	struct investigation *open;  /* points into `all`; NULL: none */
+	struct investigation *ended; /* points into `all`: ended by this step */
+	json_t *kept;		     /* `open` as stored; NULL: not stored */
+	int64_t diagnosis;	     /* open diagnosis, instead of `open`; 0: none */
 };
 
 static void records_free(struct records **records)
@@ -42,7 +42,7 @@ static void records_free(struct records **records)
 	free(*records);
 }
 
-/* A row that cannot be read must not be in the way of the next one. */
+/* An unreadable row must not block the next one. */
 static int put_away(struct service *s, const json_t *row, int64_t job, const struct err *why,
 		    struct err *err)
 {
@@ -114,7 +114,7 @@ int investigating_keep(struct investigating *k, struct service *s, struct invest
 	return 0;
 }
 
-/* --- what stands against looking into a host --- */
+/* --- objections to investigating a host --- */
 
 static void leave_alone(struct job_judge_item *item, char *sentence)
 {
@@ -126,8 +126,8 @@ static void leave_alone(struct job_judge_item *item, char *sentence)
 }
 
 /*
- * Did a person withdraw it not long ago? What is found on it by itself is decided all the same, and
- * is not for the job to ask for.
+ * Did a person withdraw it recently? The host's own findings are still decided on; the job may not
+ * ask for anything.
  */
 static bool bar(const struct records *records, const struct job_judging_input *in,
 		struct job_judge_item *item)
@@ -154,7 +154,7 @@ static bool bar(const struct records *records, const struct job_judging_input *i
 	return false;
 }
 
-/* Is it in one of another job? */
+/* Is it in an investigation of another job? */
 static int leave_to_others(const struct job_judging_input *in, int64_t job,
 			   struct job_judge_item *item, struct err *err)
 {
@@ -229,20 +229,20 @@ static struct investigation_fact *need_fact(struct facts *facts, const struct jo
 	return &facts->items[facts->n++];
 }
 
-/* Of fabric there is no test that one host is told to run. */
+/* For fabric there is no test that a single host could run. */
 static bool is_done(const struct job_judge_item *item)
 {
 	return item->effect &&
 	       (item->action != BLAME_PROBE || blame_tests_host(item->suspect->class));
 }
 
-/* What is said of a host once it is acquitted, for as long as that holds, is acquitted too. */
+/* While an acquittal holds, whatever is said of the host counts as acquitted. */
 static int action_of(const struct job_judge_item *item)
 {
 	return item->acquitted ? BLAME_ACQUIT : item->action;
 }
 
-/* The hardest of what is decided of each host. */
+/* Add the most severe decision on each host. */
 static void add_items(struct facts *facts, const struct job_judging_input *in,
 		      const struct job_judged *judged)
 {
@@ -321,7 +321,7 @@ static bool is_silent(const struct job_judging_input *in)
 	return in->now_us > last_us + in->policy->jobs.fresh_us;
 }
 
-/* Who is suspected is tested once no job runs on it, and a job has gone on once none does. */
+/* Suspects are tested once no job runs on them, and a job has moved on once none does. */
 static void want_jobs(struct actor *act, const struct facts *facts)
 {
 	size_t i;
@@ -348,7 +348,7 @@ static int begin(struct investigating *k, struct service *s, const struct invest
 	return investigating_keep(k, s, one, NULL, err);
 }
 
-/* What the step has shown a person to have withdrawn is not begun anew by it. */
+/* A host that this step showed as withdrawn by a person is not investigated anew in it. */
 static void spare(struct facts *facts, const struct investigation *inv, uint64_t acquit_us,
 		  uint64_t now_us)
 {
@@ -381,7 +381,7 @@ static int step(struct investigating *k, struct service *s, const struct investi
 	return r;
 }
 
-/* Did the run without the hosts of `open` come as was predicted? A sentence, new memory; or NULL. */
+/* Did the run without the hosts of `open` turn out as predicted? A sentence, owned, or NULL. */
 static int find_verified(struct service *s, int64_t job, const struct job_judging_input *in,
 			 const struct investigation *open, char **ret, struct err *err)
 {
@@ -442,7 +442,7 @@ static int look(struct investigating *k, struct service *s, int64_t job,
 	return begin(k, s, &now, records, err);
 }
 
-/* Does an item ask for its eviction by itself? */
+/* Does an item request its eviction already? */
 static bool is_evicted(const struct job_judged *judged, const char *name)
 {
 	size_t i;
@@ -456,7 +456,7 @@ static bool is_evicted(const struct job_judged *judged, const char *name)
 	return false;
 }
 
-/* Was it measured with a group that was accused as a whole? */
+/* Was it measured with a group accused as a whole? */
 static bool is_of_group(const struct investigation *inv, const char *host)
 {
 	size_t i;
@@ -470,7 +470,7 @@ static bool is_of_group(const struct investigation *inv, const char *host)
 	return false;
 }
 
-/* What no window asks for any more, and tests have proven. */
+/* Add hosts that tests have proven bad although no window asks for them any more. */
 static void add_owed(const struct job_judging_input *in, const struct investigation *open,
 		     struct job_judged *judged)
 {
@@ -496,7 +496,7 @@ static void add_owed(const struct job_judging_input *in, const struct investigat
 	}
 }
 
-/* Only what it holds is done. */
+/* Only hosts in the investigation are acted on. */
 static void filter(const struct investigation *open, struct job_judged *judged)
 {
 	size_t i;

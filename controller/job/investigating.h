@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The investigations of the service: with each judging of a job (job_judging.h) the facts of its hosts
- * are looked up, its record goes one step on (investigation.h) and is put into the open transaction
- * of the store. What is decided of a host that no record holds is not done: of what is asked of the
- * actor there is always one that a person can see and withdraw, and it is durable first.
+ * The service's investigations: each time a job is judged (job_judging.h) the facts of its hosts
+ * are looked up, and its record advances by one step (investigation.h) and is put into the store's
+ * open transaction. Only hosts in a record are acted on: for whatever is asked of the actor there
+ * is a record that a person can see and withdraw, and it is durable first.
  *
- * A job has one that goes on at most, and a host is in one at most: what another job says of it waits.
- * Nothing goes on while the nodes of the cluster are not known, or what it shows may be stale.
+ * A job has at most one open investigation, and a host is in at most one: accusations by another
+ * job wait. Nothing advances while the nodes of the cluster are unknown or may be stale.
  */
 #pragma once
 
@@ -27,30 +27,28 @@ struct investigating {
 };
 
 /*
- * One step. Items of `judged` that are not to be done lose their effect, and those that a person
- * withdrew, or another job's investigation has, say so and are watched. `ret_open`: the number of
- * the one that goes on, 0: none.
+ * Advance by one step. Items of `judged` that must not be carried out lose their effect; those that
+ * a person withdrew, or that another job's investigation has, say so and are watched. `ret_open`:
+ * number of the open investigation, 0: none.
  */
 int investigating_step(struct investigating *k, struct service *s, int64_t job,
 		       const struct job_judging_input *in, struct job_judged *judged,
 		       int64_t *ret_open, struct err *err);
 
-/*
- * Put it into the open transaction, where it is another than `before` (NULL: it is new), and count it.
- */
+/* Put it into the open transaction if it differs from `before` (NULL: it is new), and count it. */
 int investigating_keep(struct investigating *k, struct service *s, struct investigation *inv,
 		       const json_t *before, struct err *err);
 
-/* The job is not known any more: so it ends. */
+/* The job is no longer known: end its investigation. */
 int investigating_gone(struct investigating *k, struct service *s, int64_t job, struct err *err);
 
 /*
- * A person withdraws one: `ret` is it as it is then, new reference. 1: one had done so, nothing has
- * changed; -ENOENT; -EALREADY: it has ended otherwise.
+ * A person withdraws one. `ret` is its new state, new reference. Returns 1 if it was withdrawn
+ * before and nothing changed; -ENOENT; -EALREADY if it has ended otherwise.
  */
 int investigating_cancel(struct investigating *k, struct service *s, int64_t id, const char *who,
 			 const char *reason, json_t **ret, struct err *err);
 
-/* All is durable; or was taken back. */
+/* The transaction was committed, or rolled back. */
 void investigating_committed(struct investigating *k);
 void investigating_failed(struct investigating *k);

@@ -22,7 +22,7 @@ const char *const investigation_state_names[] = {
 
 const char *const investigation_kind_names[] = { "suspects", "diagnosis", NULL };
 
-/* Who gave a host back is in the records of its actions. */
+/* Who returned a host to service is in the records of its actions. */
 static const char by_hand[] = "whoever released it";
 
 static void host_release(struct investigation_host *host)
@@ -58,7 +58,7 @@ static void say(char **place, const char *text)
 
 /* --- hosts --- */
 
-/* It is looked into. */
+/* Is it being investigated? */
 static bool is_going(const struct investigation_host *host)
 {
 	return host->state <= INVESTIGATION_EVICT;
@@ -123,13 +123,13 @@ static bool add_host(struct investigation *inv, const struct investigation_fact 
 	return true;
 }
 
-/* One that left, as by a boot; who was acquitted or is a person's may not. */
+/* Hosts that left, as by a reboot, may come back; not acquitted ones or those a person withdrew. */
 static bool may_come_again(const struct investigation_host *host)
 {
 	return host->state >= INVESTIGATION_OWNER && !host->by;
 }
 
-/* Was there any? */
+/* Returns true if any was added. */
 static bool add_hosts(struct investigation *inv, const struct investigation_now *now)
 {
 	bool added = false;
@@ -212,8 +212,8 @@ static void end_host(struct investigation_host *host, int state, char *sentence)
 }
 
 /*
- * Was it to be taken out, and nothing speaks for it since? What is asked for meanwhile, as a test
- * because another run blames it, asks for less.
+ * Was it to be taken out, without anything in its favour since? Requests made meanwhile, such as a
+ * test because another run blames it, are weaker.
  */
 static bool stays_proven(const struct investigation *inv, const struct investigation_host *host,
 			 const struct investigation_fact *fact, const struct investigation_now *now)
@@ -225,7 +225,7 @@ static bool stays_proven(const struct investigation *inv, const struct investiga
 	return fact->action == BLAME_PROBE || fact->action == BLAME_WATCH;
 }
 
-/* Why it is not looked into any more, new memory; or NULL. `ret_person`: somebody wants it so. */
+/* Why it is no longer investigated, new memory; or NULL. `ret_person`: a person wants it so. */
 static char *why_withdrawn(const struct investigation *inv, const struct investigation_host *host,
 			   const struct investigation_fact *fact,
 			   const struct investigation_now *now, bool *ret_person)
@@ -257,7 +257,7 @@ static char *why_withdrawn(const struct investigation *inv, const struct investi
 	return NULL;
 }
 
-/* What is decided of one that stays. */
+/* Follow the decision on a host that stays. */
 static void follow(const struct investigation *inv, struct investigation_host *host,
 		   const struct investigation_fact *fact, const struct investigation_now *now)
 {
@@ -289,7 +289,7 @@ static void follow(const struct investigation *inv, struct investigation_host *h
 	else if (fact->action == BLAME_EVICT)
 		host->state = INVESTIGATION_EVICT;
 	else if (fact->action == BLAME_WATCH && fact->incident != BLAME_QUIET)
-		host->state = INVESTIGATION_WATCH; /* all was tested, and nobody can tell */
+		host->state = INVESTIGATION_WATCH; /* everything was tested, without a result */
 	else
 		host->state = has_test(inv, host->name) ? INVESTIGATION_TESTING
 							: INVESTIGATION_OPEN;
@@ -327,14 +327,14 @@ static void step_host(const struct investigation *inv, struct investigation_host
 		follow(inv, host, fact, now);
 }
 
-/* --- all of it --- */
+/* --- the record --- */
 
 static void end(struct investigation *inv, const struct investigation_now *now)
 {
 	inv->ended_us = json_stamp_whole(now->now_us);
 }
 
-/* The host that says in which state the record is. */
+/* The host that determines the state of the record. */
 static const struct investigation_host *furthest(const struct investigation *inv)
 {
 	static const int order[] = { INVESTIGATION_EVICT,     INVESTIGATION_TESTING,
@@ -372,7 +372,7 @@ static void sum_up(struct investigation *inv, const struct investigation_now *no
 		end(inv, now);
 }
 
-/* Do its cordoned hosts stand so? `ret_runs`: and a job still runs on one. */
+/* Are its cordoned hosts still cordoned? `ret_runs`: a job still runs on one. */
 static bool stands(const struct investigation *inv, const struct investigation_now *now,
 		   bool *ret_runs)
 {
@@ -404,7 +404,7 @@ static bool wants_another(const struct investigation *inv, const struct investig
 	return false;
 }
 
-/* Nobody is looked into any more, and a host is out of service. */
+/* No host is investigated any more, and one is out of service. */
 static void step_cordoned(struct investigation *inv, const struct investigation_now *now)
 {
 	bool runs;
@@ -491,7 +491,7 @@ int investigation_cancel(struct investigation *inv, const char *who, const char 
 	return 0;
 }
 
-/* --- what it says of a host --- */
+/* --- queries about hosts --- */
 
 bool investigation_has(const struct investigation *inv, const char *host)
 {
@@ -564,7 +564,7 @@ static uint64_t stamp(const json_t *value, const char *key)
 	return json_stamp_us(json_object_get(value, key));
 }
 
-/* The place of a name among names up to NULL, or -1. */
+/* Index of a name in a NULL-terminated list, or -1. */
 static int place_of(const char *name, const char *const *names, int n)
 {
 	int i;

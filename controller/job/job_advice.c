@@ -16,7 +16,7 @@
 
 enum { NAMES_TOLD = 3 }; /* in a sentence */
 
-/* --- the last one --- */
+/* --- the last advice --- */
 
 struct last {
 	int64_t id, run;
@@ -64,8 +64,8 @@ static void add(json_t *names, const char *name)
 }
 
 /*
- * No job starts on it, whoever sees to that; one that is kept free for a test comes back. What is
- * on its way counts as another's until it is there.
+ * Is it certain that no job starts on it? A host held for a test returns to service. One whose
+ * cordon is in progress counts as somebody else's until it is done.
  */
 static bool is_out(const struct fleet *fleet, const char *name)
 {
@@ -101,7 +101,7 @@ static json_t *excluded(const struct fleet *fleet, const json_t *names, const js
 	return all;
 }
 
-/* Is a host of these to be tested, or taken out of service, still? */
+/* Is any of these hosts still to be tested or taken out of service? */
 static bool is_pending(const struct fleet *fleet, const struct job_judged *judged,
 		       const json_t *names)
 {
@@ -119,7 +119,7 @@ static bool is_pending(const struct fleet *fleet, const struct job_judged *judge
 
 /* --- spares --- */
 
-/* Nothing is bad on it. */
+/* Has it no findings? */
 static bool is_well(const struct fleet_node *node)
 {
 	const struct finding *f;
@@ -131,7 +131,7 @@ static bool is_well(const struct fleet_node *node)
 	return node->record.life.state == LIFE_HEALTHY || node->record.life.state == LIFE_RELEASED;
 }
 
-/* Could the policy start a job there, as far as is known, and does nobody else want it? */
+/* Could the scheduler start a job there, as far as is known, and does nobody else need it? */
 static bool is_free(const struct fleet_node *node)
 {
 	return node->out == 0 && node->managed && !node->hands_off && !node->outside &&
@@ -146,7 +146,7 @@ static bool is_spare(const struct job_judging_input *in, const struct fleet_node
 	       node->reported_us + in->policy->silent_after_us > in->now_us;
 }
 
-/* Is it known that no job runs there? Else it is asked for, of some hosts at a time. */
+/* Is it known to run no job? If that is unknown, ask; for a few hosts at a time. */
 static bool is_idle(const struct job_judging_input *in, const struct fleet_node *node)
 {
 	if (node->jobs_known || !in->fleet->tells_jobs)
@@ -156,7 +156,7 @@ static bool is_idle(const struct job_judging_input *in, const struct fleet_node 
 	return false;
 }
 
-/* Those that were named are to be named again when the job is to resume. */
+/* The spares named in a stop should be named again when the job resumes. */
 static void keep_known(const struct job_judging_input *in, const json_t *names)
 {
 	size_t i;
@@ -177,7 +177,7 @@ int job_advice_is_spare(const struct job_judging_input *in, const struct fleet_n
 	return r;
 }
 
-/* The first by name for this host, into `names`. 0: there is none. */
+/* Add the first usable spare by name for this host to `names`. Returns 0 if there is none. */
 static int add_spare(const struct job_judging_input *in, const char *host, const json_t *exclude,
 		     json_t *names, struct err *err)
 {
@@ -215,7 +215,7 @@ int job_advice_spares(const struct job_judging_input *in, const struct job_advic
 	return MIN(r, 0);
 }
 
-/* At most `most` in place of `hosts`, one for each, as far as there are. */
+/* Find at most `most` spares for `hosts`, one for each, as far as there are any. */
 static int find_spares(const struct job_judging_input *in, const json_t *hosts, size_t most,
 		       json_t *names, struct err *err)
 {
@@ -297,7 +297,7 @@ static char *reason_of(const struct job_judging_input *in, const struct last *la
 	}
 }
 
-/* --- the next one --- */
+/* --- the next advice --- */
 
 static int read_facts(const struct job_judging_input *in, const struct job_judged *judged,
 		      int64_t job, const struct job_predicted *predicted, const struct last *last,
@@ -321,12 +321,12 @@ static int read_facts(const struct job_judging_input *in, const struct job_judge
 	r = store_was_advised(in->store, job, predicted->id, ADVICE_STOP, &ret->advised, err);
 	if (r == 0 && !ret->advised)
 		r = store_job_runs(in->store, in->job, in->now_us, &known, &runs, err);
-	/* Of one whose hosts say nothing its windows are fresh: nobody is suspected without. */
+	/* Without reports from hosts go by its windows, which are fresh if there are suspects. */
 	ret->running = !known || runs;
 	return r;
 }
 
-/* Whom the next one would exclude. New reference. */
+/* Hosts that the next advice would exclude. New reference. */
 static json_t *exclude_of(const struct job_judging_input *in, const struct job_predicted *predicted,
 			  const struct last *last, int why)
 {
@@ -337,7 +337,7 @@ static json_t *exclude_of(const struct job_judging_input *in, const struct job_p
 	return last->exclude ? json_incref(last->exclude) : json_array();
 }
 
-/* What is advised from now on, with whom it names. */
+/* The next advice, with the hosts that it names. */
 struct coming {
 	struct advice_next next;
 	json_t *exclude, *replacements;
@@ -349,14 +349,14 @@ static void coming_release(struct coming *coming)
 	json_decref(coming->replacements);
 }
 
-/* 1: there is another one. */
+/* Returns 1 if there is a new advice. */
 static int find_next(const struct job_judging_input *in, const struct job_predicted *predicted,
 		     const struct last *last, struct advice_facts *facts, struct coming *ret,
 		     struct err *err)
 {
 	int r = 0;
 
-	/* Looking for spares goes through the fleet: only where that may bring about something. */
+	/* Finding spares visits the whole fleet: do it only if it matters. */
 	facts->spares = true;
 	if (!advice_next(&last->state, facts, &ret->next))
 		return 0;
@@ -372,7 +372,7 @@ static int find_next(const struct job_judging_input *in, const struct job_predic
 		return r < 0 ? r : 1;
 	facts->spares = json_array_size(ret->replacements) == json_array_size(predicted->hosts);
 	if (!facts->spares && json_array_size(in->asked) > 0)
-		return 0; /* there may be one: its cluster is being asked */
+		return 0; /* there may be a spare: the cluster is being asked */
 	if (!facts->spares)
 		(void)json_array_clear(ret->replacements);
 	return advice_next(&last->state, facts, &ret->next);
@@ -414,7 +414,7 @@ static int advise(const struct job_judging_input *in, const struct job_judged *j
 	struct advice_facts facts;
 	int r = store_last_advice(in->store, job, take, &last, err);
 
-	/* A cluster that is not known says of no host that it is out of service, nor that it is not. */
+	/* While the cluster is unknown, it cannot be said whether a host is out of service. */
 	if (r == 0 && (in->fleet->n == 0 || in->fleet->stale))
 		return advice_is_under_way(&last.state) ? JOB_ADVICE_UNDER_WAY : 0;
 	if (r == 0)
@@ -445,7 +445,7 @@ int job_advice_judged(const struct job_judging_input *in, const struct job_judge
 	return advises < 0 ? advises : advises | (predicts > 0 ? JOB_ADVICE_WROTE : 0);
 }
 
-/* --- to look at it --- */
+/* --- queries --- */
 
 static json_t *names_of(json_t *names)
 {
@@ -499,7 +499,7 @@ int job_advice_acknowledge(struct store *store, int64_t job, int64_t id, uint64_
 		r = store_advice_by_id(store, job, id, take, &old, err);
 		if (r < 0 || !old.state.done_us)
 			return r < 0 ? r : refuse_old(id, last.id, &old, now_us, err);
-		*ret = show(&old, now_us); /* said again by who did not hear the answer */
+		*ret = show(&old, now_us); /* repeated by a client that missed the answer */
 		return 0;
 	}
 	if (r == 0 && streq(advice_state(&last.state, now_us), "expired"))

@@ -14,7 +14,7 @@
 #include "lib/judge/verdict.h"
 #include "lib/policy/rungs.h"
 
-/* What campaigns measure that investigations begin, by enum pair_record_kind. */
+/* Checks of the campaigns that investigations start, by enum pair_record_kind. */
 static const char *const measured_by[PAIR_RECORD_KINDS] = {
 	[PAIR_RECORD_LINK] = "rnic_pair.",
 	[PAIR_RECORD_GROUP] = "all_reduce.",
@@ -22,12 +22,12 @@ static const char *const measured_by[PAIR_RECORD_KINDS] = {
 
 /* --- tests --- */
 
-/* One that was ordered. */
+/* A test that was ordered. */
 struct test_row {
-	const char *check;   /* NULL: all of the host, as far as the profile goes */
-	const char *profile; /* that ran, or was asked for */
+	const char *check;   /* NULL: the whole host, as far as the profile covers it */
+	const char *profile; /* as run, or as ordered */
 	const char *result;
-	uint64_t ordered_us, done_us; /* 0: under way */
+	uint64_t ordered_us, done_us; /* 0: in progress */
 	bool failed, passed;
 };
 
@@ -36,7 +36,7 @@ static const char *text_of(const json_t *object, const char *key)
 	return json_string_value(json_object_get(object, key));
 }
 
-/* False: it is no test, or one that was only thought of. */
+/* Returns false if it is not a test, or only a dry run. */
 static bool read_test(const json_t *action, struct test_row *ret)
 {
 	const json_t *evidence = json_object_get(action, "evidence");
@@ -79,15 +79,15 @@ json_t *job_facts_tests(const char *name, const json_t *actions, uint64_t since_
 	return tests;
 }
 
-/* --- what failed --- */
+/* --- failures --- */
 
-/* The worst that a check found, and since when any of it is there. */
+/* The worst finding of a check, and since when there is any. */
 struct found_check {
 	const struct finding *worst;
 	uint64_t since_us, seen_us;
 };
 
-/* `first` is the first of its findings. */
+/* `first` is the first finding of the check. */
 static struct found_check look_for(const struct finding *first)
 {
 	struct found_check ret = { first, first->since_us, first->seen_us };
@@ -115,7 +115,7 @@ static bool is_listed(const struct job_facts *facts, const char *check)
 	return false;
 }
 
-/* One more at the end; the oldest makes room. */
+/* Append a time; the oldest makes room. */
 static void add_time(uint64_t *times, size_t *n, uint64_t us)
 {
 	if (*n == JOB_JUDGE_TIMES_MAX) {
@@ -125,7 +125,8 @@ static void add_time(uint64_t *times, size_t *n, uint64_t us)
 	times[(*n)++] = us;
 }
 
-/* Did the test say that the check is bad? One of the whole host does that measures it, while it was. */
+/* Did the test show the check to be bad? A test of the whole host does if it measures it while it
+ * was bad. */
 static bool shows(const struct test_row *test, const struct found_check *found, const char *check)
 {
 	if (!test->failed)
@@ -136,7 +137,7 @@ static bool shows(const struct test_row *test, const struct found_check *found, 
 				 found->seen_us >= test->ordered_us;
 }
 
-/* The tests in a row that failed, up to now; of a suspect since it is one. */
+/* Times of the last consecutive failed tests; for a suspect, since it is one. */
 static void add_times(const struct job_facts_source *source, const struct found_check *found,
 		      struct job_judge_failure *f, uint64_t *times)
 {
@@ -159,7 +160,7 @@ static void add_times(const struct job_facts_source *source, const struct found_
 	}
 }
 
-/* Pairs are ordered of no host alone, so the record of them says how often it was so. */
+/* Pairs are not ordered for a single host, so failures are counted in their record. */
 static void take_pairs(const struct job_facts_source *source, struct job_judge_failure *f,
 		       uint64_t *times)
 {
@@ -189,7 +190,8 @@ static void add_failure(const struct job_facts_source *source, const struct find
 	add_times(source, &found, f, times);
 	if (source->pairs && starts_with(f->check, measured_by[pair_record_kind(source->pairs)]))
 		take_pairs(source, f, times);
-	/* What nobody ordered was seen all the same: of one that counts it asks for a test. */
+	/* A failure outside of any ordered test counts as seen: for a check that counts it asks for
+	 * a test. */
 	if (f->n_failed == 0)
 		add_time(times, &f->n_failed, found.seen_us);
 	f->same_boot = source->suspected_us && f->ordered_us >= source->suspected_us
@@ -198,7 +200,7 @@ static void add_failure(const struct job_facts_source *source, const struct find
 	facts->host.n_failures++;
 }
 
-/* --- how far its ladder went --- */
+/* --- progress of the ladder --- */
 
 uint64_t job_facts_since(const struct job_facts_source *source)
 {
@@ -213,8 +215,8 @@ uint64_t job_facts_pairs_since(const struct job_facts_source *source)
 }
 
 /*
- * The newest test by a rung that counts, whatever boot it was in; of the ladder of the class, or,
- * with BLAME_NOTHING, of any. False: there is none.
+ * Find the newest test by a rung that counts, from any boot; in the ladder of the class or, with
+ * BLAME_NOTHING, in any. Returns false if there is none.
  */
 static bool find_rung(const struct job_facts_source *source, int class, struct test_row *ret)
 {
@@ -237,13 +239,13 @@ bool job_facts_passed(const struct job_facts_source *source)
 	return find_rung(source, BLAME_NOTHING, &test) && test.passed;
 }
 
-/* Stamps of actions have milliseconds. */
+/* Times of actions have milliseconds. */
 static bool is_of_this_boot(const struct job_facts_source *source, const struct test_row *test)
 {
 	return test->done_us >= json_stamp_whole(source->boot_us);
 }
 
-/* Was the last rung of the ladder asked for after that, whatever that brought? */
+/* Was the last rung of the ladder ordered after that, whatever its result? */
 static bool has_asked_last(const struct job_facts_source *source, int class, uint64_t after_us)
 {
 	struct test_row test;
@@ -257,7 +259,7 @@ static bool has_asked_last(const struct job_facts_source *source, int class, uin
 	return false;
 }
 
-/* When the first rung of the ladder failed last since it is a suspect; 0: it did not. */
+/* When the first rung of the ladder last failed since it is a suspect; 0: never. */
 static uint64_t first_failed_us(const struct job_facts_source *source, int class)
 {
 	const uint64_t since_us = job_facts_since(source);
@@ -272,13 +274,13 @@ static uint64_t first_failed_us(const struct job_facts_source *source, int class
 	return 0;
 }
 
-/* What a test brought, of what fits the class. */
+/* Result of a test, limited to what matches the class. */
 struct looked {
 	struct rungs_test test;
-	uint64_t again_us; /* repeat: it counts from then on */
+	uint64_t again_us; /* earliest repetition */
 };
 
-/* A failure that is to be repeated; by the first rung too, when it was among those that found it. */
+/* A failure to be repeated; by the first rung too, if that was among the tests that found it. */
 static void take_repeat(const struct job_facts_source *source, const struct job_judge_failure *f,
 			const struct test_row *test, int class, struct looked *ret)
 {
@@ -287,7 +289,7 @@ static void take_repeat(const struct job_facts_source *source, const struct job_
 
 	ret->test.repeat = true;
 	ret->test.has_time &= !has_asked_last(source, class, f->ordered_us);
-	/* One that no test of a suspect found counts from now on. */
+	/* A failure not found by a test of a suspect is repeated from now on. */
 	ret->again_us = MAX(ret->again_us, again_us ? again_us : test->done_us + spacing_us);
 	if (first_failed_us(source, class) < MAX(f->ordered_us, (uint64_t)1) ||
 	    !rungs_measure(rungs_at(class, 0), f->check))
@@ -312,13 +314,14 @@ static struct looked look_at(const struct job_facts_source *source, const struct
 		if (job_judge_apart(f, f->ordered_us, spacing_us) >= source->policy->retest_times)
 			ret.test.proven = true;
 		else if (rungs_measure(test->profile, f->check))
-			/* What it does not measure it does not show again, either. */
+			/* A test that does not measure the check does not repeat its failure
+			 * either. */
 			take_repeat(source, f, test, class, &ret);
 	}
 	return ret;
 }
 
-/* How far it went, and what is next. `test` may be NULL: there is none of it. */
+/* How far the ladder got, and the next rung. `test` is NULL if there is none. */
 static int ladder_of(const struct job_facts_source *source, const struct test_row *test, int class,
 		     struct job_facts *facts)
 {
@@ -330,7 +333,7 @@ static int ladder_of(const struct job_facts_source *source, const struct test_ro
 		return LADDER_RUNNING;
 	if (!test)
 		return LADDER_NOT_RUN;
-	/* It has said nothing since the controller began: which boot it has is not known yet. */
+	/* No report since the controller started, so its boot is not known yet. */
 	if (source->boot_us == 0) {
 		rung->climbs = false;
 		return LADDER_RUNNING;
@@ -344,7 +347,7 @@ static int ladder_of(const struct job_facts_source *source, const struct test_ro
 	return rung->profile ? LADDER_RUNNING : LADDER_EXHAUSTED;
 }
 
-/* The second rung of a link, once the first is over. */
+/* The second rung of a link, after the first. */
 static void take_link(const struct job_facts_source *source, const struct test_row *test,
 		      struct job_facts *facts)
 {
@@ -356,7 +359,7 @@ static void take_link(const struct job_facts_source *source, const struct test_r
 	for (i = 0; i < facts->host.n_failures; i++) {
 		const struct job_judge_failure *f = &facts->failures[i];
 
-		/* By itself it says more than any pair. */
+		/* The host's own result is stronger than any pair. */
 		if (!fleet_is_pair_check(f->check) && blame_shows(BLAME_LINK, f->check) &&
 		    f->reference && f->same_boot && f->ordered_us > 0)
 			facts->host.end = END_BAD;
@@ -369,7 +372,7 @@ static void take_link(const struct job_facts_source *source, const struct test_r
 		*ladder = LADDER_RUNNING;
 }
 
-/* Did the test that counts fail in something that shows what the group suffers from? */
+/* Did the test that counts fail in a check that shows what the group suffers from? */
 static bool is_failing(const struct job_facts_source *source, const struct job_facts *facts,
 		       const struct test_row *test)
 {
@@ -385,7 +388,7 @@ static bool is_failing(const struct job_facts_source *source, const struct job_f
 	return false;
 }
 
-/* The rest of the ladder of a group, once the host was tested by itself. */
+/* The rest of a group's ladder, after the host's own tests. */
 static void take_group(const struct job_facts_source *source, const struct test_row *test,
 		       struct job_facts *facts)
 {
@@ -400,13 +403,13 @@ static void take_group(const struct job_facts_source *source, const struct test_
 		return;
 	*ladder = LADDER_RUNNING;
 	host->awaits = true;
-	/* Since then nothing is asked of it by itself, and it waits all the same. */
+	/* Since then it is not tested on its own, but still waits. */
 	host->asked_us = MAX(host->asked_us, pair_record_began_us(source->pairs));
 }
 
-/* --- is it clean --- */
+/* --- clean hosts --- */
 
-/* Of what passed: the first check that shows the class and was not held against other hosts. */
+/* The first passed check that shows the class but was not compared with other hosts. */
 static const char *find_not_held(const struct store_whole *run, int class)
 {
 	size_t i;
@@ -432,7 +435,7 @@ static bool is_cleared(const struct store_whole *run, int class)
 	return false;
 }
 
-/* Of a link pairs clear a host, and no check of its own. False fills `missing`. */
+/* For a link only pairs clear a host, not its own checks. If false, fills `missing`. */
 static bool is_good_end(const struct job_facts_source *source,
 			char missing[static JOB_FACTS_MISSING_SIZE])
 {
@@ -445,7 +448,7 @@ static bool is_good_end(const struct job_facts_source *source,
 	return said == END_GOOD || said == END_BETWEEN;
 }
 
-/* False fills `missing`: what would tell. */
+/* If false, fills `missing` with the missing evidence. */
 static bool is_clean(const struct job_facts_source *source, const struct test_row *test, int class,
 		     char missing[static JOB_FACTS_MISSING_SIZE])
 {
@@ -512,11 +515,11 @@ static void take_ladders(const struct job_facts_source *source, struct job_facts
 	}
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 /*
- * Where the cluster tells which jobs run on a host (it is asked in the modes that may test), one of
- * which that is not known yet waits; a test that is under way was ordered when it was known.
+ * If the cluster tells the jobs on a host (it is asked in modes that may test), wait until they are
+ * known; a test in progress was ordered when they were.
  */
 static bool is_idle(const struct job_facts_source *source)
 {
@@ -528,7 +531,7 @@ static bool is_idle(const struct job_facts_source *source)
 	       policy_jobs_mode(&source->policy->jobs, source->policy->mode) == MODE_OBSERVE;
 }
 
-/* When its last test since it is a suspect was ordered, answered or not; 0: none was. */
+/* When its last test since it is a suspect was ordered, answered or not; 0: never. */
 static uint64_t last_asked_us(const struct job_facts_source *source)
 {
 	const uint64_t since_us = job_facts_since(source);

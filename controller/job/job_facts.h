@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What lib/policy/job_judge.h wants to know of one host, of what the controller knows: its node in
- * the fleet, and the tests that were ordered of it. Pure.
+ * The facts about one host for lib/policy/job_judge.h: from its node in the fleet and the tests
+ * ordered for it. Pure.
  *
- *  - a test that failed counts for a check when it was of that check, or by a rung that measures it
- *    while the check was bad; one that passed ends what failed before it, of what it measures. A
- *    test that met other users of the host brings nothing, so those that failed were of an idle host;
- *  - a value that nothing was held against is no evidence;
- *  - a host is tested rung by rung (lib/policy/rungs.h): what is next is told, and once nothing is the
- *    ladder of compute and launch is over. Of link a test of all of the host is the first rung,
- *    and pairs with others, once all is said of them, the second: these say whether this end is bad,
- *    or, where it passed, good; one that failed in what fits is bad by itself. That of fabric needs
- *    other hosts, and is never exhausted here. It is running as well while a test that fits
- *    failed and was not repeated as often as it must be. A test counts that was ordered
- *    after the host became a suspect and after it was acquitted last, and answered in the boot it
- *    has now; of what counts the newest says it all;
- *  - so of a group that is accused as a whole, in its class: one that passed by itself awaits the
- *    others, and then what a campaign with known-good hosts says of it;
- *  - clean is a host whose last rung passed, of all that it measured, when each value that
- *    can show the class was held against other hosts with equal parameters, and one of those
- *    that clear it of the class (blame_clears()) is among them. Parts of the same host are no such
- *    reference: they may be slow together; nor is its own past, nor what a file asks for;
- *  - a host whose last rung passed is slow all the same, in class compute, when what its
- *    slowest part usually reaches (host_speeds.h) is below what one good one in two hundred does
- *    not reach: a test condemns no part of that tail, and the job suffers as the windows say.
+ * - a failed test counts for a check if it tested that check, or ran a rung that measures it while
+ *   the check was bad; a passed one cancels earlier failures in what it measures. A test that met
+ *   other users of the host has no result, so failures are those of an idle host;
+ * - a value that was not compared with anything is no evidence;
+ * - a host is tested rung by rung (lib/policy/rungs.h): the next rung is given, and once there is
+ *   none the ladder for compute and launch is exhausted. For link the first rung is a full test of
+ *   the host, and the second pairs with others, once complete: they say whether this end is bad or,
+ *   if it passed, good; a failure in a matching check suffices to be bad. Fabric needs other hosts
+ *   and is never exhausted here. The ladder also runs on while a matching test failed and was not
+ *   repeated often enough. A test counts if it was ordered after the host became a suspect and
+ *   after its last acquittal, and answered in its current boot; the newest that counts decides;
+ * - the same for a group accused as a whole, in its class: a host that passed on its own waits for
+ *   the others, and then for the result of a campaign with known-good hosts;
+ * - a host is clean if its last rung passed in all that it measured, each value that can show the
+ *   class was compared with other hosts with equal parameters, and one of the values that clear the
+ *   class (blame_clears()) is among them. Parts of the same host are no such reference, as they may
+ *   be slow together; nor are its own past or a file;
+ * - a host whose last rung passed is still slow, in class compute, if what its slowest part usually
+ *   reaches (host_speeds.h) is below that of all but one in two hundred good ones: no test fails a
+ *   part in that tail, but the windows show that the job suffers.
  */
 #pragma once
 
@@ -35,58 +34,59 @@
 #include "lib/policy/job_judge.h"
 
 enum {
-	JOB_FACTS_TESTS_MAX = 32,    /* tests of a host that are looked at, the newest */
-	JOB_FACTS_MISSING_SIZE = 160 /* of what would tell */
+	JOB_FACTS_TESTS_MAX = 32,    /* tests of a host considered, the newest */
+	JOB_FACTS_MISSING_SIZE = 160 /* of a description of missing evidence */
 };
 
 /* All borrowed. */
 struct job_facts_source {
 	const struct fleet *fleet;
-	const struct fleet_node *node;	/* NULL: the cluster has no such host */
-	const json_t *actions;		/* what was done to it, newest first, as the API has it */
-	const struct policy *policy;	/* how often a failure is repeated */
-	const struct store_whole *run;	/* newest run of all tests; NULL: none, or nobody looked */
-	const struct host_speed *speed; /* what its tests say; NULL: not known, or nobody looked */
-	const json_t *pairs;		/* what investigations say of pairs (pair_record.h) */
-	uint64_t group;	  /* a number for the group that is accused as a whole; 0: it is of none */
-	int group_class;  /* of it: enum blame_class */
-	bool placed;	  /* the job ran on it for sure */
-	bool busy;	  /* it says itself that ranks of jobs run there */
-	bool booted;	  /* since the windows that blame it */
-	bool run_of_now;  /* `run` is of the boot it has now */
-	uint64_t boot_us; /* the boot it has now is known since then; 0: not known */
-	uint64_t suspected_us; /* K of N windows blame it since then; 0: they do not */
-	uint64_t acquitted_us; /* the job's last acquittal of it; 0: none */
+	const struct fleet_node *node;	/* NULL: the cluster does not have the host */
+	const json_t *actions;		/* actions on it, newest first, as in the API */
+	const struct policy *policy;	/* for the number of repetitions of a failure */
+	const struct store_whole *run;	/* newest run of all tests; NULL: none, or not looked up */
+	const struct host_speed *speed; /* from its tests; NULL: unknown, or not looked up */
+	const json_t *pairs;		/* results of pairs in investigations (pair_record.h) */
+	uint64_t group;			/* number of the group accused as a whole; 0: none */
+	int group_class;		/* class of the group: enum blame_class */
+	bool placed;			/* the job certainly ran on it */
+	bool busy;			/* it reports ranks of jobs itself */
+	bool booted;			/* since the windows that blame it */
+	bool run_of_now;		/* `run` is from its current boot */
+	uint64_t boot_us;		/* its current boot is known since then; 0: unknown */
+	uint64_t suspected_us;		/* blamed by K of N windows since then; 0: it is not */
+	uint64_t acquitted_us;		/* last acquittal for this job; 0: none */
 };
 
-/* Its `host` points into it: it stays where it is. */
+/* `host` points into the struct, which must not be moved. */
 struct job_facts {
 	struct job_judge_host host;
 	struct job_judge_failure failures[JOB_JUDGE_FAILURES_MAX];
 	uint64_t failed_us[JOB_JUDGE_FAILURES_MAX][JOB_JUDGE_TIMES_MAX];
 	char missing[BLAME_CLASSES][JOB_FACTS_MISSING_SIZE];
-	/* All of it was tested by itself since it is a suspect, and repeated where that was due. */
+	/* It was fully tested on its own since it is a suspect, with all repetitions due. */
 	bool alone, alone_passed;
 	bool failing; /* of a group: its last such test failed in what shows the class */
 };
 
-/* `name` and what the source borrows stay borrowed. */
+/* Borrows `name` and what the source borrows. */
 void job_facts_of(const char *name, const struct job_facts_source *source, struct job_facts *ret);
 
 /*
- * Tests of a suspect count that were ordered since then: since it is one, and since it was
- * acquitted last. 0: it is no suspect.
+ * Tests count if ordered since then: since it became a suspect or its last acquittal. 0: no
+ * suspect.
  */
 uint64_t job_facts_since(const struct job_facts_source *source);
 
-/* What is said of pairs with it counts from then on. */
+/* Results of pairs with it count from then on. */
 uint64_t job_facts_pairs_since(const struct job_facts_source *source);
 
-/* Has a test of the whole host that counts passed? Only then its `run` and `speed` are asked for. */
+/* Has a test of the whole host that counts passed? Only then `run` and `speed` need to be looked
+ * up. */
 bool job_facts_passed(const struct job_facts_source *source);
 
 /*
- * The tests that were ordered since `since_us`, oldest first, for people: an array of {"node",
- * "action", "check" (null: all of the host), "ordered", "done" (null: under way), "result"}.
+ * Tests ordered since `since_us`, oldest first, for people: an array of {"node", "action", "check"
+ * (null: the whole host), "ordered", "done" (null: in progress), "result"}.
  */
 json_t *job_facts_tests(const char *name, const json_t *actions, uint64_t since_us);

@@ -20,11 +20,11 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-#define GROUP_PRIME UINT64_C(1099511628211) /* of FNV-1a, 64 bits */
+#define GROUP_PRIME UINT64_C(1099511628211) /* FNV-1a, 64 bits */
 
-/* --- what is kept --- */
+/* --- stored state --- */
 
-/* The suspect in a list of JSON, by name and class; or NULL. */
+/* Find the suspect in a JSON list by name and class; or NULL. */
 static const json_t *find_shown(const struct suspicion_found *found, const json_t *suspects)
 {
 	const struct suspicion_list list = { .items = { *found }, .n = 1 };
@@ -40,7 +40,7 @@ static const json_t *find_shown(const struct suspicion_found *found, const json_
 	return NULL;
 }
 
-/* What was shown of it, of the same run; or NULL. */
+/* The suspect as last shown, for the same run; or NULL. */
 static const json_t *shown_before(const struct job_judging_input *in,
 				  const struct suspicion_found *found)
 {
@@ -51,7 +51,7 @@ static const json_t *shown_before(const struct job_judging_input *in,
 	return find_shown(found, json_object_get(in->before, "suspects"));
 }
 
-/* K of N blame it since then; 0: they do not. */
+/* Blamed by K of N windows since then; 0: not blamed. */
 static uint64_t suspected_since(const struct job_judging_input *in,
 				const struct suspicion_found *found)
 {
@@ -59,7 +59,7 @@ static uint64_t suspected_since(const struct job_judging_input *in,
 
 	if (found->counts != BLAME_K_OF_N)
 		return 0;
-	/* What is done now must not be before it. */
+	/* Times of actions that follow must not be earlier. */
 	return since_us ? since_us : json_stamp_whole(in->now_us);
 }
 
@@ -85,7 +85,7 @@ void job_judging_note_boots(const struct hosts *hosts, json_t *summary)
 	}
 }
 
-/* Is it in another boot than in one of the windows that blame it? */
+/* Has it rebooted since one of the windows that blame it? */
 static bool has_booted(const struct job_judging_input *in, const struct suspicion_found *found,
 		       const char *name, const struct host *host)
 {
@@ -121,10 +121,10 @@ int job_judging_actions(struct store *store, const char *node, json_t **ret, str
 	return 0;
 }
 
-/* A test that passed is worth what its report says: read only then. */
+/* The value of a passed test depends on its report, which is read only then. */
 static int read_run(const struct job_judging_input *in, const struct host *host, struct pool *pool,
 		    struct store_whole *run, struct job_facts_source *source, struct err *err)
-{ /* lint: allow parameters: where its texts lie, what is read, and whose facts it is for */
+{ /* lint: allow parameters: storage of its texts, the result, and the facts it is for */
 	int r;
 
 	if (!job_facts_passed(source))
@@ -137,7 +137,7 @@ static int read_run(const struct job_judging_input *in, const struct host *host,
 	return 0;
 }
 
-/* What several jobs say of a host that was acquitted; 0: it was not. */
+/* Number of jobs that accuse a host which was acquitted; 0: it was not. */
 static uint64_t count_accusers(const struct job_judging_input *in, const char *name,
 			       uint64_t acquitted_us, uint64_t suspected_us)
 {
@@ -151,7 +151,7 @@ static uint64_t count_accusers(const struct job_judging_input *in, const char *n
 										  : 0;
 }
 
-/* What is kept of the host. */
+/* Restore the stored state of the host. */
 static void recall_host(const struct job_judging_input *in, size_t place, const char *name,
 			const struct job_judged *judged, struct job_judge_host *host)
 {
@@ -180,7 +180,7 @@ static void whole_release(struct store_whole *run)
 	free(run->items);
 }
 
-/* Of a group that is accused as a whole: equal for its hosts alone; 0: it is none. */
+/* Number of a group accused as a whole, equal for its hosts only; 0: not such a group. */
 static uint64_t group_of(const struct job_judging_input *in, const struct suspicion_found *found)
 {
 	uint64_t ret = 0;
@@ -193,7 +193,7 @@ static uint64_t group_of(const struct job_judging_input *in, const struct suspic
 	return MAX(ret, UINT64_C(1));
 }
 
-/* Hosts that are measured with others are suspects since then, the first of them; 0: none. */
+/* Since when hosts measured with others are suspects, the earliest; 0: none. */
 static uint64_t measured_since(const struct job_judging_input *in)
 {
 	uint64_t since_us = 0;
@@ -210,7 +210,7 @@ static uint64_t measured_since(const struct job_judging_input *in)
 	return since_us;
 }
 
-/* One host of the suspect `place`; of a host in two suspects the first one says since when. */
+/* Add a host of suspect `place`; if a host is in two suspects, the first gives the time. */
 static int add_host(const struct job_judging_input *in, size_t place, const char *name,
 		    struct job_judged *ret, struct err *err)
 {
@@ -260,7 +260,7 @@ static int add_host(const struct job_judging_input *in, size_t place, const char
 
 int job_judging_proves(const struct job_judging_input *in, const char *name, int class,
 		       uint64_t since_us, bool booted, const char **ret_check, struct err *err)
-{ /* lint: allow parameters: the host, what is to be shown of it, and the answer */
+{ /* lint: allow parameters: the host, what is to be proved, and the answer */
 	CLEANUP(json_freep) json_t *actions = NULL;
 	CLEANUP(json_freep) json_t *pairs = NULL;
 	CLEANUP(freep) struct job_facts *facts = NULL;
@@ -301,7 +301,7 @@ static int add_suspect(const struct job_judging_input *in, size_t place, struct 
 	const json_t *before = shown_before(in, found);
 	const json_t *begun = json_object_get(before, "begun");
 	json_t *waits = json_copy(json_object_get(before, "waits"));
-	json_t *slow = json_copy(json_object_get(before, "slow")); /* told once */
+	json_t *slow = json_copy(json_object_get(before, "slow")); /* reported once */
 	size_t i;
 	int r = 0;
 
@@ -324,9 +324,9 @@ static int by_name(const void *a, const void *b)
 		      ((const struct job_judge_host *)b)->name);
 }
 
-/* --- how often the job was looked into --- */
+/* --- number of investigations --- */
 
-/* Is it when one of the suspects of now began to be tested? */
+/* Is it the time at which a current suspect began to be tested? */
 static bool is_of_now(const struct job_judged *judged, const json_t *stamp)
 {
 	size_t i;
@@ -338,7 +338,7 @@ static bool is_of_now(const struct job_judged *judged, const json_t *stamp)
 	return false;
 }
 
-/* Those that still count; returns how many of them are over. */
+/* Restore those that still count. Returns how many of them are over. */
 static uint64_t recall_investigations(const struct job_judging_input *in, struct job_judged *ret)
 {
 	const json_t *all = json_object_get(in->before, "investigations");
@@ -357,7 +357,7 @@ static uint64_t recall_investigations(const struct job_judging_input *in, struct
 	return over;
 }
 
-/* Suspects that are tested from now on are one more, all of them together. */
+/* All suspects newly tested in this round are one more investigation. */
 static void begin_investigation(const struct job_judging_input *in, struct job_judged *ret)
 {
 	json_t *now = json_stamp(in->now_us);
@@ -370,8 +370,8 @@ static void begin_investigation(const struct job_judging_input *in, struct job_j
 		const uint64_t begun_us = json_stamp_us(json_object_get(note, "begun"));
 
 		ret->tested += item->action == BLAME_PROBE && item->effect && !item->kept_free;
-		/* Who waits is looked into once it is idle. After an acquittal that is over it is
-		 * another one. */
+		/* A waiting host is investigated once it is idle. After an acquittal that has
+		 * ended, it is a new investigation. */
 		if (item->action != BLAME_PROBE || !item->effect || item->waits ||
 		    (begun_us > 0 && begun_us >= item->host->acquitted_us))
 			continue;
@@ -383,7 +383,7 @@ static void begin_investigation(const struct job_judging_input *in, struct job_j
 	json_decref(now);
 }
 
-/* --- what is kept of each host --- */
+/* --- stored state of each host --- */
 
 static json_t *note_of(const struct job_judging_input *in, const struct job_judged *judged,
 		       const struct job_judge_item *item)
@@ -391,7 +391,7 @@ static json_t *note_of(const struct job_judging_input *in, const struct job_judg
 	return judged->notes[item->suspect - in->suspects->list.items];
 }
 
-/* Since when its test waits for its jobs to end; one that was given up stays so. */
+/* Since when its test waits for its jobs to end; also kept after it was given up. */
 static void note_waits(const struct job_judging_input *in, const struct job_judge_item *item,
 		       json_t *note)
 {
@@ -428,7 +428,7 @@ static void acquit(const struct job_judging_input *in, const struct job_judge_it
 					  in->now_us - MIN(in->now_us, item->host->suspected_us) };
 }
 
-/* A person is told once of a host, whichever jobs accuse it. */
+/* A person is told about a host only once, whichever jobs accuse it. */
 static void dispute(const struct job_judging_input *in, const struct job_judge_item *item,
 		    json_t *entry, struct job_judged *ret)
 {
@@ -442,7 +442,7 @@ static void dispute(const struct job_judging_input *in, const struct job_judge_i
 	ret->disputed[ret->n_disputed++] = (struct job_judged_news){ .item = item };
 }
 
-/* In what an older version shows there is no entry of hosts: it told with the incident. */
+/* State from an older version has no entry for hosts: it reported with the incident. */
 static bool is_told_slow(const json_t *before, const struct job_judge_item *item)
 {
 	const char *incident = json_string_value(json_object_get(before, "incident"));
@@ -454,7 +454,7 @@ static bool is_told_slow(const json_t *before, const struct job_judge_item *item
 	       streq(incident, blame_incident_names[item->incident]);
 }
 
-/* Told once for as long as it is a suspect. */
+/* Reported once per suspicion. */
 static void note_slow(const struct job_judging_input *in, const struct job_judge_item *item,
 		      json_t *note, struct job_judged *ret)
 {
@@ -490,7 +490,7 @@ static void note_accused(const struct job_judging_input *in, const struct job_ju
 		dispute(in, item, entry, ret);
 }
 
-/* Of several hosts the first that has one says it for the suspect. */
+/* The first host with an incident determines that of the suspect. */
 static void note_incident(const struct job_judge_item *item, json_t *note)
 {
 	if (item->incident == BLAME_QUIET || json_is_string(json_object_get(note, "incident")))
@@ -501,7 +501,7 @@ static void note_incident(const struct job_judge_item *item, json_t *note)
 		(void)json_object_set_new(note, "tells", json_string(item->tells));
 }
 
-/* Since when a suspect is acquitted, all of its hosts; 0: it is not. */
+/* Since when all hosts of a suspect are acquitted; 0: they are not. */
 static uint64_t acquitted_since(const struct job_judging_input *in, const struct job_judged *ret,
 				size_t place)
 {
@@ -542,9 +542,9 @@ static void note_items(const struct job_judging_input *in, struct job_judged *re
 					  json_stamp(acquitted_since(in, ret, i)));
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
-/* Of a group: is it done with this one? Jobs start on it again, and the others go on. */
+/* In a group: is the host finished? Then jobs may start on it again while the others go on. */
 static bool is_done_with(const struct job_judging_input *in, const struct job_judge_host *host,
 			 int class)
 {
@@ -553,7 +553,7 @@ static bool is_done_with(const struct job_judging_input *in, const struct job_ju
 		in->now_us < host->acquitted_us + in->policy->jobs.acquit_us);
 }
 
-/* Nobody of a group is tested, or held, while a job runs on any of its hosts. */
+/* Hosts of a group are neither tested nor held while a job runs on any of them. */
 static void wait_together(const struct job_judging_input *in, const struct suspicion_found *found,
 			  struct job_judged *judged)
 {
@@ -602,7 +602,7 @@ static void judge(const struct job_judging_input *in, struct job_judged *ret)
 	note_items(in, ret);
 }
 
-/* An accusation counts for so long; and an acquittal holds. */
+/* Accusations expire after some time, and acquittals hold for some time. */
 static json_t *recall_accused(const struct job_judging_input *in)
 {
 	const struct policy_jobs *jobs = &in->policy->jobs;
@@ -683,7 +683,7 @@ void job_judging_note(const struct job_judging_input *in, const struct job_judge
 				  json_integer((json_int_t)judged->result.strangers));
 }
 
-/* Tests since then answer: not what was before an acquittal that is over, or in another boot. */
+/* Tests count from then on: not those before an acquittal that has ended, or in another boot. */
 static uint64_t tests_since(const struct job_judging_input *in, const struct job_judge_host *host)
 {
 	const struct host *known = hosts_find(in->hosts, host->name);

@@ -34,52 +34,52 @@
 
 #define ACQUITTED "AssayHostAcquitted"
 
-enum { NEWS_MAX = 256 }; /* between two commits; what is beyond is shown all the same */
+enum { NEWS_MAX = 256 }; /* between two commits; further ones are only shown */
 
-/* A job that has suspects. */
+/* A job with suspects. */
 struct live_job {
 	int64_t id;
-	uint64_t tested; /* hosts that are tested for it */
+	uint64_t tested; /* hosts being tested for it */
 };
 
-/* What jobs say of a host, the hardest of it. */
+/* The most severe blame of a host by jobs. */
 struct live_host {
 	char *name;
-	struct blame blame; /* its job is ours */
+	struct blame blame; /* its job is owned */
 };
 
-/* A host has become a suspect, or was acquitted; or an owner is told of his job. */
+/* A new suspect, an acquittal, or a message to the owner of a job. */
 struct live_news {
-	char *node, *job; /* one of them; NULL: the other */
+	char *node, *job; /* one of them; the other is NULL */
 	char *words;
-	const char *reason; /* of the event; static */
+	const char *reason; /* of the Event; static */
 	bool warning;
-	uint64_t after_us; /* of an acquittal: since the suspicion */
+	uint64_t after_us; /* for an acquittal: time since the suspicion */
 };
 
 struct job_live {
 	struct service *s;
 	struct live_job *jobs;
 	size_t n;
-	size_t left; /* of the round under way: those before it are to be judged yet; 0: none */
-	struct map hosts; /* of struct live_host: what was found last */
-	struct map told;  /* likewise: what the actor was told */
+	size_t left;	  /* in the current round, jobs before this index are still to be judged */
+	struct map hosts; /* struct live_host: the last result */
+	struct map told;  /* struct live_host: as the actor was told */
 	struct live_news *news;
 	size_t n_news;
 	struct investigating investigating;
 	struct job_live_counts counts;
-	struct accusers accusers; /* of all jobs of the store */
+	struct accusers accusers; /* over all stored jobs */
 	struct job_speeds *speeds;
 	struct job_loads loads;
 	const struct trace_files *files;
 	struct plan_gains gains;
-	bool distrusted[BLAME_CLASSES]; /* of all jobs: job_prediction_distrusted() */
-	bool read;			/* the jobs of the store are among them */
-	bool found;			/* `hosts` is news, and durable with the next commit */
-	bool all_told;			/* the actor was told that this is all */
-	bool advised;			/* likewise, what somebody is advised */
+	bool distrusted[BLAME_CLASSES]; /* over all jobs: job_prediction_distrusted() */
+	bool read;			/* the stored jobs are loaded */
+	bool found;			/* `hosts` has changed, durable with the next commit */
+	bool all_told;			/* the actor was told that this is complete */
+	bool advised;			/* the same for a change of advice */
 	uint64_t due_us;		/* monotonic */
-	uint64_t answered;		/* tests, when the last round began */
+	uint64_t answered;		/* tests answered when the last round began */
 };
 
 struct job_live_counts job_live_counts(const struct job_live *live)
@@ -145,7 +145,7 @@ void job_live_failed(struct job_live *live)
 	live->due_us = 0;
 }
 
-/* --- which --- */
+/* --- list of jobs --- */
 
 static struct live_job *find(struct job_live *live, int64_t job)
 {
@@ -192,7 +192,7 @@ static void take_accused(void *context, int64_t job, const json_t *accused)
 	accusers_set(&live->accusers, job, accused);
 }
 
-/* --- one --- */
+/* --- one job --- */
 
 struct views {
 	struct job_window windows[JOB_SUSPECTS_WINDOWS];
@@ -239,7 +239,7 @@ static uint64_t tested_for_others(const struct job_live *live, int64_t job)
 	return n;
 }
 
-/* What it borrows is copied. */
+/* Copies what it borrows. */
 static void add_blame(struct job_live *live, const char *node, const struct blame *blame)
 {
 	struct live_host *host = map_need(&live->hosts, node, sizeof(*host));
@@ -250,7 +250,7 @@ static void add_blame(struct job_live *live, const char *node, const struct blam
 	host->blame = blame_copy(blame);
 }
 
-/* Once for each window: what the job's plan says of whom it blames. */
+/* Once per window: compute the gains for the hosts it blames. */
 static void learn_gains(struct job_live *live, const struct job_judging_input *in,
 			const struct job_judged *judged)
 {
@@ -321,7 +321,7 @@ static void add_one_news(struct job_live *live, const struct job_judge_item *ite
 	news->after_us = after_us;
 }
 
-/* The owner of a job is told, and nobody else. */
+/* Only the owner of the job is told. */
 static void inform_owner(struct job_live *live, const char *job, const json_t *view)
 {
 	const json_t *decision = json_object_get(view, "decision");
@@ -337,7 +337,7 @@ static void inform_owner(struct job_live *live, const char *job, const json_t *v
 		json_string_value(json_object_get(decision, "reason")));
 }
 
-/* Once of each, for as long as it is so. */
+/* Reported once per suspicion or acquittal. */
 static void add_news(struct job_live *live, const struct job_judging_input *in,
 		     const struct job_judged *judged)
 {
@@ -358,7 +358,7 @@ static void add_news(struct job_live *live, const struct job_judging_input *in,
 		add_one_news(live, judged->silicon[i].item, "AssayHostSlow", 0);
 }
 
-/* It is kept where it is another than before. */
+/* Store it if it has changed. */
 static int keep(struct job_live *live, int64_t job, const json_t *view, const json_t *before,
 		struct err *err)
 {
@@ -510,7 +510,7 @@ int job_live_show(struct job_live *live, int64_t job, bool rejected, struct err 
 {
 	int r = learn_trust(live, err);
 
-	live->due_us = 0; /* what it says of hosts is told soon, beside what others say */
+	live->due_us = 0; /* tell its blames soon, together with those of others */
 	if (r == 0)
 		r = show(live, job, &rejected, err);
 	if (r == -ENOENT)
@@ -518,9 +518,9 @@ int job_live_show(struct job_live *live, int64_t job, bool rejected, struct err 
 	return r == -ENOENT ? 0 : r;
 }
 
-/* --- all of them --- */
+/* --- all jobs --- */
 
-/* What the actor does not know yet. Hosts may have come, and come again, since they were told of. */
+/* Tell the actor what has changed. Hosts may have left and come back since they were reported. */
 static void tell_host(void *context, void *item)
 {
 	struct job_live *live = context;
@@ -536,7 +536,7 @@ static void tell_host(void *context, void *item)
 
 struct gone {
 	struct job_live *live;
-	struct map *left; /* those that are told of still */
+	struct map *left; /* hosts still blamed */
 };
 
 static void take_back(void *context, void *item)
@@ -550,7 +550,7 @@ static void take_back(void *context, void *item)
 		actor_blame(gone->live->s->act, host->name, NULL);
 }
 
-/* Best effort, as all that the cluster is told of. */
+/* Best effort, as all reports to the cluster. */
 static void tell_news(struct job_live *live)
 {
 	struct cluster *cluster = live->s->cluster;
@@ -607,7 +607,7 @@ static int read_jobs(struct job_live *live, struct err *err)
 	return r;
 }
 
-/* Tests that were answered since the start, and those that were not in time. */
+/* Number of tests answered or timed out since the start. */
 static uint64_t count_answered(const struct job_live *live)
 {
 	const struct actor_counts counts = actor_counts(live->s->act);
@@ -632,8 +632,8 @@ static bool begin_round(struct job_live *live)
 }
 
 /*
- * From the last on: one that has no suspects any more leaves, and its place is the last one's. One
- * that comes during the round is judged as it comes (job_live_show()).
+ * Goes from the last to the first: a job without suspects is removed, and the last one takes its
+ * place. Jobs added during the round are judged when they come (job_live_show()).
  */
 static void judge_some(struct job_live *live)
 {
@@ -661,7 +661,7 @@ static void judge_some(struct job_live *live)
 	live->found = live->left == 0;
 }
 
-/* Of hosts that are not known yet nothing could be said. */
+/* Nothing can be said about hosts that are not known yet. */
 static bool may_judge(const struct job_live *live)
 {
 	return !live->s->closing && !live->s->failing && !remediation_other(live->s) &&
@@ -710,7 +710,7 @@ int job_live_cancel(struct job_live *live, int64_t investigation, const char *wh
 {
 	int advised, r;
 
-	/* What was found before it is not told any more: all are judged again, soon. */
+	/* Discard the results: all jobs are judged again soon. */
 	live->found = false;
 	live->left = 0;
 	live->due_us = 0;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is shown of jobs, and what they say of hosts, as time passes: a suspicion lapses, a host
- * boots, a test ends. The jobs that have suspects are judged again once a second, and as soon as
- * a test of any host is answered; what comes of it is shown with the next commit, and only when
- * that is durable the actor is told what they say of hosts (actor_blame()), and the cluster of a
- * host that has become a suspect. Nothing of it is lost with the controller: it is made again of
- * the windows and of what was shown.
+ * Updates what is shown of jobs, and whom they blame, as time passes: a suspicion lapses, a host
+ * reboots, a test ends. Jobs with suspects are judged again once a second, and as soon as a test of
+ * any host is answered. The result is shown with the next commit; only once it is durable the actor
+ * is told about the blames (actor_blame()), and the cluster about new suspects. Nothing is lost
+ * with the controller: all is recomputed from the windows and what was shown.
  */
 #pragma once
 
@@ -22,32 +21,31 @@ struct job_speeds;
 struct service;
 struct trace_files;
 
-/* Jobs that have suspects are judged at least so often. */
+/* Jobs with suspects are judged at least this often. */
 #define JOB_LIVE_EVERY_US USEC_PER_SEC
 
-/* So many at once, some 0.4 ms each; whoever else waits for the loop comes between. */
+/* Judged in one go, about 0.4 ms each; other events of the loop come in between. */
 enum { JOB_LIVE_AT_ONCE = 16 };
 
-/* `speeds` and `files` stay borrowed. */
+/* Borrows `speeds` and `files`. */
 struct job_live *job_live_new(struct service *s, struct job_speeds *speeds,
 			      const struct trace_files *files);
 void job_live_free(struct job_live *live);
 
 /*
- * A window of the job has ended, `rejected` or not: what it comes to is shown from now on. Of a job
- * that is not there nothing is.
+ * A window of the job has ended, `rejected` or not: update what is shown. Does nothing for an
+ * unknown job.
  */
 int job_live_show(struct job_live *live, int64_t job, bool rejected, struct err *err);
 
-/* A commit is about to be: where a test was answered since the last round, with it goes what jobs
- * say now. */
+/* Before a commit: if a test was answered since the last round, include what jobs say now. */
 void job_live_committing(struct job_live *live);
 
 /* Nothing is uncommitted: tell the actor what is durable, and judge again what is due. */
 void job_live_committed(struct job_live *live);
 
-/* A person withdraws an investigation: as investigating_cancel(). What it asked for is taken back
- * once that is durable. */
+/* A person withdraws an investigation: as investigating_cancel(). Its requests are taken back once
+ * that is durable. */
 int job_live_cancel(struct job_live *live, int64_t investigation, const char *who,
 		    const char *reason, json_t **ret, struct err *err);
 
@@ -55,13 +53,13 @@ int job_live_cancel(struct job_live *live, int64_t investigation, const char *wh
 int job_live_diagnose(struct job_live *live, int64_t job, const struct diagnosis_ask *ask,
 		      json_t **ret, struct err *err);
 
-/* How many were begun and how they ended since the start, by enum investigation_state; borrowed. */
+/* Investigations begun and ended since the start, by enum investigation_state; borrowed. */
 const uint64_t *job_live_investigations(const struct job_live *live);
 
-/* All since the last commit was taken back, and the actor begins anew. */
+/* Everything since the last commit was rolled back, and the actor starts over. */
 void job_live_failed(struct job_live *live);
 
-/* Hosts that their tests acquitted, since the start, and how long that took from the suspicion on. */
+/* Hosts acquitted by tests since the start, and the total time from suspicion to acquittal. */
 struct job_live_counts {
 	uint64_t acquittals, acquittal_us;
 };

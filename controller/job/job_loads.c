@@ -23,7 +23,7 @@ void job_loads_release(struct job_loads *loads)
 	*loads = (struct job_loads){ .n = 0 };
 }
 
-/* Its place; `n` when it has none. */
+/* Index of the host; `n` if not found. */
 static size_t find(const struct job_loads *loads, const char *host)
 {
 	size_t i = 0;

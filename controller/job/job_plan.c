@@ -21,22 +21,22 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* A window of a job that is slower than this counts for how long it has been slow. */
+/* Windows with a slowdown above this count for how long the job has been slow. */
 #define SLOW 1.03
 
-/* --- its windows --- */
+/* --- windows --- */
 
 struct recent {
-	int64_t newest, run;		 /* -1: there is none */
-	int64_t before, before_run;	 /* the newest of an earlier run; 0: there is none */
-	struct run_shape shape;		 /* of the newest */
-	struct prediction_mean measured; /* of the windows of its run of that shape */
-	uint64_t slow_us; /* the first of those in a row that are slow began; 0: the newest is not */
-	uint64_t last_us; /* the newest ended, or came */
-	bool over;	  /* one of the run that is not slow was seen */
+	int64_t newest, run;		 /* -1: none */
+	int64_t before, before_run;	 /* the newest of an earlier run; 0: none */
+	struct run_shape shape;		 /* of the newest window */
+	struct prediction_mean measured; /* over the windows of its run with that shape */
+	uint64_t slow_us; /* begin of the latest sequence of slow windows; 0: the newest is not slow */
+	uint64_t last_us; /* end of the newest window, or its arrival */
+	bool over;	  /* a window of the run that is not slow was seen */
 };
 
-/* How long its steps take, for what an earlier run was promised. */
+/* Measure the step time, to compare it with the plan of an earlier run. */
 static void measure(struct recent *recent, const struct store_trace_window *w, const json_t *summary)
 {
 	const struct run_shape shape = run_pace_shape(summary);
@@ -71,7 +71,7 @@ static void take_window(void *context, const struct store_trace_window *w)
 		recent->slow_us = w->from_us ? w->from_us : w->received_us;
 }
 
-/* Steps since it is slow: until now while windows come, else until the last. */
+/* Steps since it became slow: until now while windows arrive, else until the last. */
 static double slow_steps(const struct recent *w, double step_s, uint64_t now_us, uint64_t fresh_us)
 {
 	const uint64_t until_us = w->last_us + fresh_us > now_us ? now_us : w->last_us;
@@ -83,7 +83,7 @@ static double slow_steps(const struct recent *w, double step_s, uint64_t now_us,
 		       : 0;
 }
 
-/* --- what it costs --- */
+/* --- costs --- */
 
 static double seconds(uint64_t us)
 {
@@ -111,7 +111,7 @@ static struct remedies_costs costs_of(const struct service *s, const struct poli
 
 /* --- spares --- */
 
-/* Hosts of the job, which are no spares. New reference. */
+/* Hosts of the job, which cannot be spares. New reference. */
 static json_t *own_of(const struct plan_facts *facts, const json_t *more)
 {
 	json_t *own = json_array();
@@ -136,7 +136,7 @@ static int find_spares(struct service *s, const json_t *hosts, const json_t *own
 	return job_advice_spares(&in, &ask, ret, err);
 }
 
-/* --- what the run before was promised --- */
+/* --- check of the previous plan --- */
 
 static int read_analysis(struct service *s, int64_t job, int64_t window, json_t **ret,
 			 struct err *err)
@@ -154,7 +154,7 @@ static int read_analysis(struct service *s, int64_t job, int64_t window, json_t 
 	return 0;
 }
 
-/* Where the earlier one is not known any more nothing was promised. */
+/* Without the earlier analysis there is no plan to compare with. */
 static json_t *check_before(struct service *s, int64_t job, const struct recent *w,
 			    const struct plan_check_run *now)
 {
@@ -175,11 +175,11 @@ static json_t *check_before(struct service *s, int64_t job, const struct recent 
 		       : json_array();
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 static int fill(struct service *s, int64_t job, const struct job_plan_ask *ask,
 		const struct recent *w, const json_t *analysis, json_t *plan, struct err *err)
-{ /* lint: allow parameters: whose, what is asked, of which windows, and where it goes */
+{ /* lint: allow parameters: job, question, windows, and output */
 	const struct policy *policy = remediation_policy(s);
 	CLEANUP(plan_facts_release) struct plan_facts facts = { .hosts = NULL };
 	CLEANUP(freep) struct remedies *remedies = xcalloc(1, sizeof(*remedies));
@@ -211,10 +211,10 @@ static int fill(struct service *s, int64_t job, const struct job_plan_ask *ask,
 	return 0;
 }
 
-/* The newest window has an analysis that is kept: the plan is made of it. */
+/* The newest window has a stored analysis: make the plan from it. */
 static int plan_window(struct service *s, int64_t job, const struct job_plan_ask *ask,
 		       const struct recent *w, json_t *plan, struct err *err)
-{ /* lint: allow parameters: whose, what is asked, of which windows, and where it goes */
+{ /* lint: allow parameters: job, question, windows, and output */
 	CLEANUP(json_freep) json_t *analysis = NULL;
 	int r;
 

@@ -8,9 +8,9 @@
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
 
-/* It outlives who asked: the cluster is closed last. */
+/* Outlives its owner, as the cluster is closed last. */
 struct question {
-	struct job_pods *by; /* NULL: nobody any more */
+	struct job_pods *by; /* NULL: no longer wanted */
 };
 
 struct job_pods {
@@ -46,7 +46,7 @@ void job_pods_free(struct job_pods *pods)
 	free(pods);
 }
 
-/* They are there until now: what comes is not known. */
+/* Pods are known until now; their future is not. */
 static void keep(struct job_pods *pods, const struct cluster_answer *answer)
 {
 	const uint64_t now_us = clock_real_us();

@@ -10,7 +10,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-enum { INSTEAD_MAX = 8 }; /* hosts that came in place, as they are shown */
+enum { INSTEAD_MAX = 8 }; /* shown replacements */
 
 /* --- trust --- */
 
@@ -36,7 +36,7 @@ int job_prediction_distrusted(struct store *store, const struct policy_jobs *job
 	return r;
 }
 
-/* --- what is predicted --- */
+/* --- predictions --- */
 
 static double number(const json_t *object, const char *key)
 {
@@ -63,7 +63,7 @@ static const struct job_window *window_of(const struct job_judging_input *in,
 	return NULL;
 }
 
-/* Whom the window would have replaced, all of them. `ret_gain` is what that gains. */
+/* All hosts the window would replace. `ret_gain` is the gain of that. */
 static json_t *set_of(const struct job_window *window, struct prediction_gain *ret_gain)
 {
 	const json_t *all = json_object_get(window->summary, "suspects");
@@ -86,7 +86,7 @@ static json_t *set_of(const struct job_window *window, struct prediction_gain *r
 	return names;
 }
 
-/* A prediction and the texts that its row borrows. */
+/* A prediction, and the texts that its row borrows. */
 struct made {
 	struct store_prediction row;
 	char *hosts;
@@ -156,7 +156,7 @@ static json_t *parsed(const char *text)
 	return value ? value : json_null();
 }
 
-/* One that is not kept has no number. */
+/* A prediction that is not stored has no number. */
 static json_t *show(const struct store_prediction *row, uint64_t now_us)
 {
 	const struct prediction p = numbers_of(row);
@@ -175,11 +175,11 @@ static json_t *show(const struct store_prediction *row, uint64_t now_us)
 	return shown;
 }
 
-/* --- once it is decided --- */
+/* --- after the decision --- */
 
 enum acting { ACT_NOT, ACT_DISTRUSTED, ACT_TEST, ACT_EVICT };
 
-/* Has it cost what a restart costs, since it is a suspect? */
+/* Has it cost as much as a restart since it is a suspect? */
 static bool has_cost(const struct job_judging_input *in, const struct job_judge_item *item,
 		     const struct store_prediction *p)
 {
@@ -190,7 +190,7 @@ static bool has_cost(const struct job_judging_input *in, const struct job_judge_
 	       gain * (double)(in->now_us - since_us) / USEC_PER_SEC >= p->restart_s;
 }
 
-/* What is done about a host of it, the hardest. */
+/* The strongest action on its hosts. */
 static int acting_on(const struct job_judging_input *in, const struct job_judged *judged,
 		     const struct suspicion_found *found, const struct store_prediction *p)
 {
@@ -265,7 +265,7 @@ struct checking {
 	struct err *err;
 };
 
-/* Those that are in `now` and were not before; NULL: nobody can tell. */
+/* Hosts in `now` that were not there before; NULL: unknown. */
 static char *instead_of(const json_t *before, const json_t *now)
 {
 	CLEANUP(json_freep) json_t *fresh = json_array();
@@ -326,7 +326,7 @@ static int check(struct checking *c, const struct store_prediction *p, bool *ret
 	return store_check_prediction(c->in->store, &row, c->err);
 }
 
-/* Those that wait for this run, copied: what is read is not written meanwhile. */
+/* Predictions waiting for this run, copied, as rows cannot be written while reading. */
 struct waiting_ones {
 	const struct job_judging_input *in;
 	struct store_prediction rows[STORE_PREDICTIONS_READ];
@@ -355,7 +355,7 @@ static void ones_release(struct waiting_ones *ones)
 		free(ones->hosts[--ones->n]);
 }
 
-/* 1: something was written. */
+/* Returns 1 if something was written. */
 static int check_all(const struct job_judging_input *in, int64_t job, struct err *err)
 {
 	CLEANUP(ones_release) struct waiting_ones ones = { .in = in };
@@ -385,7 +385,7 @@ int job_prediction_judged(const struct job_judging_input *in, const struct job_j
 	return checked < 0 ? checked : kept | checked;
 }
 
-/* --- to look at it --- */
+/* --- queries --- */
 
 struct showing {
 	struct store *store;
@@ -432,7 +432,7 @@ int job_prediction_show(struct store *store, const struct policy_jobs *jobs, int
 	json_t *shown = json_object_get(job, "prediction");
 	int r = store_predictions(store, id, show_one, &s, err);
 
-	/* What is only shown is of the run of now; one that is kept of the same run is what counts. */
+	/* One only shown is of the current run; a stored one of that run takes precedence. */
 	if (r == 0 && json_is_object(shown) &&
 	    (!s.prediction || integer(shown, "run") > integer(s.prediction, "run"))) {
 		json_decref(s.prediction);

@@ -16,20 +16,20 @@
 #include "lib/json/json.h"
 #include "lib/policy/restarts.h"
 
-/* In the map by its name. */
+/* In the map by name. */
 struct suspected {
 	char *name;
-	struct restarts_host found; /* whose node is `name` */
+	struct restarts_host found; /* its node is `name` */
 };
 
 struct job_restarts {
-	uint64_t as_of_us; /* 0: not looked yet */
-	struct map hosts;  /* struct suspected, of what is shown */
+	uint64_t as_of_us; /* 0: not evaluated yet */
+	struct map hosts;  /* struct suspected: hosts that are shown */
 };
 
-/* --- a look --- */
+/* --- evaluation --- */
 
-/* A text that many rows have is kept once. */
+/* Texts that many rows share are stored once. */
 struct text {
 	char *name;
 };
@@ -73,7 +73,7 @@ static void tell(struct service *s, const struct restarts_host *host)
 								    .warning = true });
 }
 
-/* In place of what was found before. */
+/* Replace the previous findings. */
 static void keep(struct service *s, const struct restarts *found, uint64_t as_of_us)
 {
 	struct job_restarts *j = s->restarts;

@@ -8,13 +8,13 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* Ranks of one speed in a row, while they are gathered. */
+/* Consecutive ranks with the same speed, while collecting. */
 struct gathering {
 	const struct map *hosts;
 	json_t *ranks;	  /* [first, how many, speed] each */
-	int64_t first, n; /* of the row that is open; 0 ranks: none is */
+	int64_t first, n; /* of the open row; n 0: none is open */
 	double speed;
-	struct silicon good; /* the widest of the models that the hosts are of */
+	struct silicon good; /* the widest among the models of the hosts */
 };
 
 static void end_row(struct gathering *g)

@@ -32,7 +32,8 @@ bool job_suspects_accuses(const json_t *summary, const json_t *suspect)
 	       blame_may_accuse(job_suspects_class(suspect));
 }
 
-/* A suspect of whom no host is known goes by its place in the job, `name`. Returns how many. */
+/* A suspect without known hosts is represented by its place in the job, `name`. Returns their
+ * number. */
 static size_t hosts_of(const json_t *suspect, const char *name,
 		       const char *ret[static SUSPICION_HOSTS_MAX])
 {
@@ -47,7 +48,7 @@ static size_t hosts_of(const json_t *suspect, const char *name,
 	return n == 0 ? 1 : n;
 }
 
-/* What a window says, as suspicion_add() takes it. */
+/* Content of a window, for suspicion_add(). */
 struct said {
 	struct suspicion_suspect suspects[SUSPICION_SUSPECTS_MAX];
 	const char *hosts[SUSPICION_SUSPECTS_MAX][SUSPICION_HOSTS_MAX];
@@ -87,7 +88,7 @@ static void read_suspects(const json_t *summary, struct said *ret)
 	}
 }
 
-/* The trace alone says where a suspect was: a claim of its sender, good for a test and no more. */
+/* Only the trace says where a suspect was: a claim by its sender, enough for a test and no more. */
 static bool is_claimed(const struct said *said, const json_t *summary)
 {
 	const json_t *all = json_object_get(summary, "suspects");
@@ -103,7 +104,7 @@ static bool is_claimed(const struct said *said, const json_t *summary)
 	return false;
 }
 
-/* Without ages it was somewhen before it came. */
+/* Without ages its time is only known to be before its arrival. */
 static void add_window(struct suspicion *s, const struct job_window *w)
 {
 	CLEANUP(said_release) struct said said = { .n = 0 };
@@ -120,7 +121,7 @@ static void add_window(struct suspicion *s, const struct job_window *w)
 	read_suspects(w->summary, &said);
 	window.n_suspects = said.n;
 	window.coarse |= is_claimed(&said, w->summary);
-	/* One that contradicts itself, as with a host twice, blames nobody. */
+	/* Windows that contradict themselves, as by naming a host twice, blame nobody. */
 	if (suspicion_add(s, &window, NULL) == -EINVAL) {
 		window.n_suspects = 0;
 		(void)suspicion_add(s, &window, NULL);
@@ -154,7 +155,7 @@ const struct suspicion_found *job_suspects_find(const struct suspicion_list *lis
 	return NULL;
 }
 
-/* Those of `before` that are kept, of this run. */
+/* Suspects in `before` that are kept, for this run. */
 struct kept {
 	struct suspicion_extension items[SUSPICION_LIST_MAX];
 	const char *hosts[SUSPICION_LIST_MAX][SUSPICION_HOSTS_MAX];
@@ -173,7 +174,7 @@ static void read_kept(const json_t *before, int64_t run, struct kept *ret)
 		const uint64_t until_us = json_stamp_us(json_object_get(one, "kept"));
 		struct suspicion_extension *kept = &ret->items[ret->n];
 
-		/* Of whom no host is known nothing is tested. */
+		/* Without known hosts there is nothing to test. */
 		if (until_us == 0 || json_array_size(json_object_get(one, "hosts")) == 0)
 			continue;
 		*kept = (struct suspicion_extension){ .hosts = ret->hosts[ret->n],

@@ -12,7 +12,7 @@ static double number(const json_t *value, const char *key)
 	return json_number_value(json_object_get(value, key));
 }
 
-/* --- what would be done --- */
+/* --- verdicts --- */
 
 enum state { HEALTHY, SLOW, LAPSED, ACQUITTED, INFORMED, WATCHED, SUSPECTED };
 
@@ -34,7 +34,7 @@ static void verdict_release(struct verdict *v)
 	free(v->reason);
 }
 
-/* Of a job that has no suspect. */
+/* For a job without suspects. */
 static struct verdict judge_job(const json_t *summary)
 {
 	const bool slow = number(summary, "slowdown") >= BLAME_SLOW;
@@ -53,7 +53,7 @@ static struct verdict judge_job(const json_t *summary)
 	};
 }
 
-/* Nothing is known of its hosts: there is no evidence, and the ladder was not run. */
+/* Nothing is known about its hosts: no evidence, and no ladder. */
 static struct blame_decision decide(const json_t *summary, const struct suspicion_found *found)
 {
 	const struct blame_input in = {
@@ -69,7 +69,7 @@ static struct blame_decision decide(const json_t *summary, const struct suspicio
 	return blame_decide(&in);
 }
 
-/* What was decided of the hosts of a suspect, the hardest of it; NULL: of none of them. */
+/* The most severe decision on the hosts of a suspect; NULL: there is none. */
 static const struct job_judge_item *item_of(const struct job_judge_result *judged,
 					    const struct suspicion_found *found)
 {
@@ -93,7 +93,7 @@ static enum state state_of(int action, int counts)
 											 : WATCHED;
 }
 
-/* What happens to a suspect of which a host was judged. */
+/* The verdict on a suspect of which a host was judged. */
 static struct verdict tell_item(const struct job_judge_item *item, const char *name, int mode)
 {
 	const struct suspicion_found *found = item->suspect;
@@ -116,7 +116,7 @@ static struct verdict tell_item(const struct job_judge_item *item, const char *n
 	return v;
 }
 
-/* What would happen to one of whose hosts none is known. */
+/* The verdict on a suspect without known hosts. */
 static struct verdict tell_unknown(const struct blame_decision *d,
 				   const struct suspicion_found *found, const char *name, int mode)
 {
@@ -154,7 +154,7 @@ static struct verdict judge_suspect(const json_t *summary, const json_t *suspect
 				 xasprintf("%s: %s", name, d.reason) };
 }
 
-/* Of one that the windows that count do not blame, or blame no more. */
+/* The verdict on one that the counting windows do not, or no longer, blame. */
 static struct verdict tell_lapsed(const char *name, bool lapsed)
 {
 	if (lapsed)
@@ -168,7 +168,7 @@ static struct verdict tell_lapsed(const char *name, bool lapsed)
 	};
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 static json_t *show_suspect(const json_t *suspect, const char *name, unsigned of,
 			    const struct suspicion_found *found, const struct verdict *verdict)
@@ -187,11 +187,11 @@ static json_t *show_suspect(const json_t *suspect, const char *name, unsigned of
 	return shown;
 }
 
-/* All that is shown of suspects, and the hardest that is asked for one of them. */
+/* Suspects as shown, and the most severe verdict among them. */
 struct shown {
-	json_t *suspects; /* newest first, each once */
+	json_t *suspects; /* newest first, unique */
 	struct verdict verdict;
-	char *name; /* whom that is about, or NULL; owned */
+	char *name; /* whom the verdict is about, or NULL; owned */
 };
 
 static void shown_release(struct shown *s)
@@ -201,7 +201,7 @@ static void shown_release(struct shown *s)
 	free(s->name);
 }
 
-/* The harder of the two stays. */
+/* Keep the more severe of the two. */
 static void harden(struct shown *s, struct verdict *its, const char *name)
 {
 	const struct verdict before = s->verdict;
@@ -227,7 +227,7 @@ static bool is_shown(const struct shown *s, const char *name)
 	return false;
 }
 
-/* A suspect of one window: of an older one while enough of the last blame it. */
+/* Add a suspect of one window: of an older window only while enough of the last ones blame it. */
 static void add_suspect(struct shown *s, const struct job_view_input *in, size_t window,
 			const json_t *one)
 {
@@ -275,7 +275,7 @@ static json_t *view_of_nothing(bool rejected)
 		"sentence");
 }
 
-/* Who is suspected now: one that has lapsed, or was acquitted, is it no more. */
+/* Name the current suspect, unless it has lapsed or was acquitted. */
 static void name_suspect(json_t *view, const struct shown *shown)
 {
 	if (shown->verdict.state == LAPSED || shown->verdict.state == ACQUITTED)

@@ -33,18 +33,18 @@
 #include "lib/json/json.h"
 
 enum {
-	TRIES_MAX = 2,	  /* analyses of a window that come to nothing */
-	LATEST_SHOWN = 5, /* windows, beside their job */
-	/* The digest of a larger one is not taken only to learn that it came before. */
+	TRIES_MAX = 2,	  /* failed analyses of a window */
+	LATEST_SHOWN = 5, /* windows shown with their job */
+	/* Larger traces are not hashed just to find out whether they are duplicates. */
 	DIGEST_SOON_MAX = 4 * 1024 * 1024,
 };
 
 #define WINDOWS_KEPT_US (30 * USEC_PER_DAY)
 #define JOBS_KEPT_US (365 * USEC_PER_DAY)
 #define INVESTIGATIONS_KEPT_US (365 * USEC_PER_DAY)
-/* So long a part that is sent again is known. */
+/* How long a part can be recognized as a duplicate. */
 #define PARTS_KEPT_US USEC_PER_DAY
-#define PLACEMENTS_KEPT_US (8 * USEC_PER_DAY) /* longer than a step may be old that is sent */
+#define PLACEMENTS_KEPT_US (8 * USEC_PER_DAY) /* longer than the age limit of a step */
 #define THIN_EVERY_US USEC_PER_HOUR
 
 struct jobs {
@@ -55,15 +55,15 @@ struct jobs {
 	struct job_live *live;
 	struct job_speeds speeds;
 	struct jobs_counts counts;
-	/* Of the window that is being analysed, or was last. */
+	/* The window being analysed, or the last one. */
 	int64_t window, job, run;
 	uint64_t from_us, until_us;
 	int64_t parts, tries;
 	bool bound;
 	bool under_way; /* until its end is durable */
 	bool ended;	/* its end is in the open transaction */
-	bool looking;	/* something may be queued */
-	bool sweeping;	/* rows have gone, and their files have not */
+	bool looking;	/* there may be queued windows */
+	bool sweeping;	/* rows were deleted, but not their files yet */
 	enum window_state end;
 	uint64_t thin_us;
 };
@@ -77,7 +77,7 @@ bool jobs_name_ok(const char *name)
 	return length > 0 && length <= JOB_NAME_MAX && strspn(name, plain) == length;
 }
 
-/* --- a window comes --- */
+/* --- receiving a window --- */
 
 static void digest(const struct jobs_window *w, char ret[static SHA256_HEX_SIZE])
 {
@@ -97,9 +97,9 @@ struct open_window {
 	bool found;
 };
 
-/* What there is of the job, when there is such a job. */
+/* What is known about the job. */
 struct known_job {
-	int64_t id; /* 0: there is none */
+	int64_t id; /* 0: unknown job */
 	struct open_window open;
 };
 
@@ -121,7 +121,7 @@ static int check_room(struct service *s, const struct jobs_window *w, const stru
 	if (!job->open.found && queue.windows >= STORE_WINDOWS_QUEUED_MAX)
 		return refuse_for(ret, JOB_WINDOW_EVERY_US, err,
 				  "too many windows are waiting for analysis");
-	/* One that is too large by itself never finds room: check_part() says so. */
+	/* If it is too large by itself, waiting does not help: check_part() says so. */
 	if (job->open.found && job->open.row.bytes + (int64_t)w->length > TRACE_JOINED_MAX)
 		return 0;
 	if (queue.bytes + w->length > TRACES_MAX || queue.job_bytes + w->length > TRACES_JOB_MAX)
@@ -130,7 +130,7 @@ static int check_room(struct service *s, const struct jobs_window *w, const stru
 	return 0;
 }
 
-/* May another of the job be queued now? One that nobody knows (0) had none yet. */
+/* May another window of the job be queued now? Unknown jobs (0) had none yet. */
 static int check_pace(struct service *s, const struct jobs_window *w, const struct known_job *job,
 		      uint64_t now_us, struct jobs_queued *ret, struct err *err)
 {
@@ -150,7 +150,7 @@ static int check_pace(struct service *s, const struct jobs_window *w, const stru
 	return 0;
 }
 
-/* Its row as it begins, with all that has come of it. */
+/* The row of a new window, with everything received so far. */
 static struct store_trace_window begun(const struct jobs_window *w, int64_t job, const char *hex,
 				       uint64_t now_us)
 {
@@ -191,7 +191,7 @@ static int queue(struct jobs *j, const struct jobs_window *w, struct store_trace
 	return keep_file(j, w, row->id, ret, err);
 }
 
-/* --- a part comes --- */
+/* --- receiving a part --- */
 
 static void take_open(void *context, const struct store_trace_window *w)
 {
@@ -229,7 +229,7 @@ static int check_part(struct service *s, const struct jobs_window *w,
 	return r;
 }
 
-/* One more of the window that waits for it. */
+/* Add a part to the window that waits for it. */
 static int join(struct jobs *j, const struct jobs_window *w, const struct open_window *open,
 		const char *hex, struct jobs_queued *ret, struct err *err)
 {
@@ -246,9 +246,9 @@ static int join(struct jobs *j, const struct jobs_window *w, const struct open_w
 	return r < 0 ? r : keep_file(j, w, open->row.id, ret, err);
 }
 
-/* --- either --- */
+/* --- both --- */
 
-/* Has the same come before? 1: yes, and `ret` says so. */
+/* Was the same received before? Returns 1 if so, and sets `ret`. */
 static int find(struct service *s, const struct jobs_window *w, int64_t job, const char *hex,
 		struct jobs_queued *ret, struct err *err)
 {
@@ -312,9 +312,9 @@ int jobs_take(struct service *s, const struct jobs_window *w, struct jobs_queued
 	return queue(s->jobs, w, &row, ret, err);
 }
 
-/* --- what is found --- */
+/* --- results --- */
 
-/* The window under way ends so, with the next commit. */
+/* End the window in progress, with the next commit. */
 static void end(struct jobs *j, enum window_state state, const char *reason, const char *summary)
 {
 	const struct store_trace_window row = {
@@ -337,7 +337,7 @@ static void end(struct jobs *j, enum window_state state, const char *reason, con
 	service_touch(j->s);
 }
 
-/* Once more, or it has failed. */
+/* Retry, or fail. */
 static void try_again(struct jobs *j, const char *reason)
 {
 	struct err err = ERR_INIT;
@@ -355,7 +355,7 @@ static void try_again(struct jobs *j, const char *reason)
 	service_touch(j->s);
 }
 
-/* The window that is under way; `ret_job` is what its texts are borrowed of. */
+/* The window in progress; `ret_job` owns its texts. */
 static int window_of(const struct jobs *j, struct placing_window *ret, json_t **ret_job,
 		     struct err *err)
 {
@@ -369,7 +369,7 @@ static int window_of(const struct jobs *j, struct placing_window *ret, json_t **
 	return r;
 }
 
-/* Its suspects are named by where their ranks were in the window that is under way. */
+/* Name its suspects by where their ranks were in the window in progress. */
 static int place(struct jobs *j, json_t *summary, struct err *err)
 {
 	CLEANUP(json_freep) json_t *job = NULL;
@@ -379,7 +379,7 @@ static int place(struct jobs *j, json_t *summary, struct err *err)
 	return r < 0 ? r : placing_settle(j->s->store, &window, summary, err);
 }
 
-/* What a list needs of it: what a picture does, and who comes late, are in the file alone. */
+/* Store what lists show; data for pictures and lateness are only in the file. */
 static void found(struct jobs *j, json_t *summary)
 {
 	CLEANUP(freep) char *whole = NULL;
@@ -429,7 +429,7 @@ static void on_analysis(void *context, enum analysis_result result, const char *
 		try_again(j, err.msg);
 }
 
-/* --- the next --- */
+/* --- the next window --- */
 
 static void take_next(void *context, const struct store_trace_window *w)
 {
@@ -473,7 +473,7 @@ static void analyse(struct jobs *j)
 		try_again(j, err.msg);
 }
 
-/* What they know comes with the end of the analysis. */
+/* The answer is used at the end of the analysis. */
 static void on_pods(void *context)
 {
 	struct jobs *j = context;
@@ -487,8 +487,8 @@ static void on_pods(void *context)
 }
 
 /*
- * Where its pods are is asked first, while they are most likely to be there still. Not for a window
- * that nobody said the time of: the pods of now need not be those of then.
+ * Ask for its pods first, as they are most likely to exist still. Not for a window of unknown time:
+ * current pods need not be those of that time.
  */
 static void start(struct jobs *j)
 {
@@ -502,7 +502,7 @@ static void start(struct jobs *j)
 			     json_string_value(json_object_get(job, "job")));
 }
 
-/* A window whose parts do not all come is rejected. */
+/* Reject a window whose parts did not all arrive. */
 static void end_late(struct jobs *j, uint64_t now_us)
 {
 	struct parts_missing missing = PARTS_MISSING_INIT;
@@ -527,18 +527,18 @@ static void end_late(struct jobs *j, uint64_t now_us)
 	strbuf_release(&missing.words);
 }
 
-/* The job whose window is still to be analysed, or was. */
+/* The job whose window is queued, or was analysed. */
 static int64_t wanted_by(void *context, int64_t window, bool analysis)
 {
 	const struct jobs *j = context;
-	int64_t job = -1; /* a store that cannot be read takes nothing away */
+	int64_t job = -1; /* if the store cannot be read, delete nothing */
 
 	(void)store_window_is(j->s->store, window, analysis ? WINDOW_ANALYSED : WINDOW_QUEUED, &job,
 			      NULL);
 	return job;
 }
 
-/* Only what is durable is analysed, so this comes after a commit. */
+/* Only durable windows are analysed, so this runs after a commit. */
 static void look(struct jobs *j)
 {
 	struct err err = ERR_INIT;
@@ -577,7 +577,7 @@ static void on_committed(struct service *s)
 	look(j);
 }
 
-/* The end of a window was taken back: it is analysed anew. */
+/* The end of a window was rolled back: analyse it again. */
 static void on_failed(struct service *s)
 {
 	struct jobs *j = s->jobs;
@@ -591,7 +591,7 @@ static void on_failed(struct service *s)
 	job_live_failed(j->live);
 }
 
-/* Some that is old goes, and more the next time when there was some. */
+/* Delete some old data; if there was any, more the next time. */
 static void thin(struct jobs *j, uint64_t now_us)
 {
 	struct err err = ERR_INIT;
@@ -675,7 +675,7 @@ const struct controller_part jobs_part = {
 	.close = close_jobs,
 };
 
-/* --- to look at them --- */
+/* --- queries --- */
 
 static int add_windows(struct service *s, int64_t id, json_t *job, struct err *err)
 {
@@ -706,7 +706,7 @@ static void take_first(void *context, const struct store_trace_window *w)
 		*first = w->id;
 }
 
-/* What is kept in its file alone, of the last window that was analysed. */
+/* Add the details that are only in the file, of the last window analysed. */
 static int add_analysis(struct service *s, int64_t id, json_t *job, struct err *err)
 {
 	int64_t window = -1;
@@ -750,7 +750,7 @@ int jobs_analysis(struct service *s, int64_t job, int64_t window, char **ret_tex
 		r = store_window_is(s->store, window, WINDOW_ANALYSED, &of, err);
 	if (r < 0)
 		return r;
-	/* Until it is, a file of that number is of one before it. */
+	/* Until it is analysed, a file with its number is an older one. */
 	r = of == job ? trace_files_analysis(&s->jobs->files, window, ret_text, err) : -ENOENT;
 	return r == -ENOENT ? err_set(err, ESTALE,
 				      "the analysis of window %" PRId64 " is not stored; the "

@@ -40,7 +40,7 @@ static uint64_t stamp_of(const json_t *object, const char *key)
 	return json_stamp_us(json_object_get(object, key));
 }
 
-/* --- how an entry ends --- */
+/* --- end of an entry --- */
 
 static void end(const struct link_pairs_of *w, json_t *entry, char *text)
 {
@@ -55,7 +55,7 @@ static bool is_settled(const json_t *entry, const char *host)
 	       pair_record_end(entry, host) != END_BAD;
 }
 
-/* Those of which nothing is known, or that are not bad often enough, are not known for good. */
+/* Ends that are unknown, or bad but not often enough, remain unknown for good. */
 static void give_up(const struct link_pairs_of *w, json_t *entry, const char *tells)
 {
 	const json_t *ends = json_object_get(entry, "ends");
@@ -75,7 +75,7 @@ static void give_up(const struct link_pairs_of *w, json_t *entry, const char *te
 
 /* --- the first rung --- */
 
-/* Ends that no entry has: they were tested by themselves, all of them? Names, or NULL. */
+/* Ends not in any entry, once all of them were tested on their own: names, or NULL. */
 static json_t *find_ends(const struct link_pairs_of *w)
 {
 	CLEANUP(json_freep) json_t *ends = json_array();
@@ -109,7 +109,7 @@ static json_t *find_alone(const struct link_pairs_of *w, const json_t *ends, enu
 	return names;
 }
 
-/* One that failed by itself says it for all, and no pair is measured. */
+/* One end that failed on its own settles it for all, and no pairs are measured. */
 static bool is_told_alone(const struct link_pairs_of *w, json_t *entry)
 {
 	const json_t *ends = json_object_get(entry, "ends");
@@ -152,7 +152,7 @@ static bool is_cordoned(const struct link_pairs_of *w, const char *host)
 	return false;
 }
 
-/* Does the campaign have it? */
+/* Is the host in the campaign? */
 static bool takes_part(const json_t *campaign, const char *host)
 {
 	const json_t *nodes = json_object_get(campaign, "nodes");
@@ -164,8 +164,8 @@ static bool takes_part(const json_t *campaign, const char *host)
 }
 
 /*
- * Ends of which more is to be known: all, or those that are to be bad once more; of this campaign,
- * or for the next one (NULL), for which whoever is out of service is known enough. New reference.
+ * Ends still to be measured: all, or those whose bad result needs repetition; in this campaign, or
+ * for the next one (NULL), where hosts out of service are settled. New reference.
  */
 static json_t *ends_of_run(const struct link_pairs_of *w, const json_t *entry,
 			   const json_t *campaign)
@@ -191,13 +191,13 @@ static uint64_t last_done_us(const json_t *entry)
 	return stamp_of(json_array_get(runs, json_array_size(runs) - 1), "done");
 }
 
-/* It waits for something since then. */
+/* Since when it is waiting. */
 static uint64_t waits_us(const json_t *entry)
 {
 	return MAX(stamp_of(entry, "since"), last_done_us(entry));
 }
 
-/* The two ends of a link, or hosts of a group two by two: in the memory that jobs here use. */
+/* How to measure the ends of a link, or pairs in a group: in the memory that jobs here use. */
 static struct campaign_measure pair_measure(const struct link_pairs_of *w)
 {
 	return (struct campaign_measure){ CAMPAIGN_PAIR, w->s->settings->collectives.memory,
@@ -248,7 +248,7 @@ static int start(const struct link_pairs_of *w, json_t *entry, const json_t *run
 	return 0;
 }
 
-/* Begin the next run, if it is its time and there is with whom. */
+/* Begin the next run if it is due and there are partners. */
 static int begin_run(const struct link_pairs_of *w, json_t *entry)
 {
 	const bool repeated = json_array_size(json_object_get(entry, "runs")) > 0;
@@ -278,9 +278,9 @@ static int begin_run(const struct link_pairs_of *w, json_t *entry)
 	return start(w, entry, run, thirds);
 }
 
-/* --- what it brought --- */
+/* --- results --- */
 
-/* How often has it been bad in a row, by now? */
+/* How many times in a row it was bad so far. */
 static size_t times_bad(const json_t *entry, const char *host)
 {
 	uint64_t times[PAIR_RECORD_RUNS_MAX], began_us;
@@ -288,21 +288,21 @@ static size_t times_bad(const json_t *entry, const char *host)
 	return pair_record_failed(entry, host, times, ARRAY_SIZE(times), &began_us);
 }
 
-/* What is said of one end by now. */
+/* Record the result for one end. */
 static void take_end(json_t *entry, const char *host, int said, const char *tells)
 {
 	const bool was_bad = pair_record_end(entry, host) == END_BAD;
 	const bool again = json_array_size(json_object_get(entry, "runs")) < LINK_PAIRS_TRIES;
 
 	if (said == END_UNKNOWN && again && streq(tells, pair_rungs_tells(PAIR_WHY_NOT_MEASURED)))
-		return; /* it is tried again */
+		return; /* retry */
 	if (was_bad && said != END_BAD)
 		pair_record_say(entry, host, END_UNKNOWN, pair_rungs_tells(PAIR_WHY_MIXED));
 	else
 		pair_record_say(entry, host, said, tells);
 }
 
-/* Is all said that will be? */
+/* Are all verdicts final? */
 static bool is_over(const struct link_pairs_of *w, const json_t *entry)
 {
 	const json_t *ends = json_object_get(entry, "ends");
@@ -319,7 +319,7 @@ static bool is_over(const struct link_pairs_of *w, const json_t *entry)
 	return true;
 }
 
-/* What one run says of the ends that it was of. Texts are borrowed, but for `text`. */
+/* Results of one run for its ends. Texts are borrowed, except `text`. */
 struct run_says {
 	int ends[PAIR_RECORD_ENDS_MAX]; /* enum blame_end */
 	const char *tells[PAIR_RECORD_ENDS_MAX];
@@ -355,7 +355,7 @@ static void read_group(const json_t *campaign, const json_t *run, struct run_say
 			group_brought_end(campaign, name_at(run, ret->n), &ret->tells[ret->n]);
 }
 
-/* Of how many of the ends of this run is it so? */
+/* Number of ends in this run with that result. */
 static size_t count_ends(const struct run_says *says, int end)
 {
 	size_t n = 0, i;
@@ -365,7 +365,7 @@ static size_t count_ends(const struct run_says *says, int end)
 	return n;
 }
 
-/* What is slow between two hosts is neither's fault: a person is told, until pairs are good there. */
+/* Slowness between two hosts is neither's fault: keep an incident until pairs there are good. */
 static int tell_between(const struct link_pairs_of *w, const json_t *entry,
 			const struct run_says *says)
 {
@@ -385,7 +385,7 @@ static int tell_between(const struct link_pairs_of *w, const json_t *entry,
 		.since_us = w->in->now_us,
 	};
 
-	/* Of a switch the campaign itself tells. */
+	/* The campaign itself reports a switch. */
 	if (pair_record_kind(entry) != PAIR_RECORD_LINK)
 		return 0;
 	if (count_ends(says, END_BETWEEN) > 0)
@@ -395,7 +395,7 @@ static int tell_between(const struct link_pairs_of *w, const json_t *entry,
 	return store_close_incident(w->s->store, place, incident.check, w->in->now_us, w->err);
 }
 
-/* The run under way is over; `campaign` NULL: it brought nothing. */
+/* The current run is over; `campaign` NULL: without results. */
 static int take_run(const struct link_pairs_of *w, json_t *entry, const json_t *campaign)
 {
 	CLEANUP(json_freep) json_t *run = ends_of_run(w, entry, campaign);
@@ -424,7 +424,7 @@ static int take_run(const struct link_pairs_of *w, json_t *entry, const json_t *
 	return tell_between(w, entry, &says);
 }
 
-/* Until they are judged again their sentences say it. */
+/* Set their sentences until they are judged again. */
 static void say_to_ends(const struct link_pairs_of *w, const json_t *entry)
 {
 	size_t i;
@@ -475,7 +475,7 @@ static bool is_gone(const struct link_pairs_of *w, const char *host)
 	return true;
 }
 
-/* What was measured of it is of another boot. */
+/* Were its results measured in another boot? */
 static bool has_booted(const struct link_pairs_of *w, const json_t *entry, const char *name)
 {
 	const struct host *host = hosts_find(w->in->hosts, name);
@@ -483,7 +483,7 @@ static bool has_booted(const struct link_pairs_of *w, const json_t *entry, const
 	return host && host->known && json_stamp_whole(host->since_us) > stamp_of(entry, "since");
 }
 
-/* Has nobody whom it is about booted, or left? */
+/* Are all hosts concerned still there, without a reboot? */
 static bool stands(const struct link_pairs_of *w, json_t *entry)
 {
 	CLEANUP(json_freep) json_t *run = ends_of_run(w, entry, NULL);
@@ -498,7 +498,7 @@ static bool stands(const struct link_pairs_of *w, json_t *entry)
 	return true;
 }
 
-/* The one that is not over; NULL: none. */
+/* The open entry; NULL: none. */
 static json_t *find_open(const json_t *pairs, size_t *ret_place)
 {
 	size_t i;
@@ -513,7 +513,7 @@ static json_t *find_open(const json_t *pairs, size_t *ret_place)
 	return NULL;
 }
 
-/* One that failed by itself is what the job suffers from: the others are cleared. */
+/* A host that failed on its own explains what the job suffers from: the others are cleared. */
 static void clear_others(const struct link_pairs_of *w, json_t *entry, const char *bad)
 {
 	const json_t *ends = json_object_get(entry, "ends");
@@ -539,7 +539,7 @@ static void begin(const struct link_pairs_of *w)
 	if (!ends)
 		return;
 	if (json_array_size(w->inv->pairs) == PAIR_RECORD_ENTRIES_MAX)
-		(void)json_array_remove(w->inv->pairs, 0); /* it is over, as all of them are */
+		(void)json_array_remove(w->inv->pairs, 0); /* it is over, as are all others */
 	entry = pair_record_new(kind, ends, w->in->now_us);
 	if (!w->inv->pairs)
 		w->inv->pairs = json_array();

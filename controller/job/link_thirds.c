@@ -10,7 +10,7 @@
 #include "lib/policy/fleet.h"
 #include "lib/policy/pair_rungs.h"
 
-/* Hosts of the job that are not to be thirds: those that had ranks within a day. */
+/* Hosts of the job, which cannot be third hosts: those that had ranks within a day. */
 enum { OWN_MAX = 4096 };
 
 static const char *name_at(const json_t *names, size_t i)
@@ -31,7 +31,7 @@ static bool is_near(const struct link_pairs_of *w, const json_t *ends, const str
 	return false;
 }
 
-/* Hosts of the job, and all that this record looks into. New reference. */
+/* Hosts of the job, and all in this record. New reference. */
 static int find_own(const struct link_pairs_of *w, json_t **ret)
 {
 	const uint64_t times[2] = { w->in->now_us,
@@ -48,10 +48,10 @@ static int find_own(const struct link_pairs_of *w, json_t **ret)
 	return 0;
 }
 
-/* Those of the ends' racks, or the others. */
+/* Add those in racks of the ends, or the others. */
 static int add_thirds(const struct link_pairs_of *w, const json_t *ends, const json_t *own,
 		      bool near, json_t *thirds)
-{ /* lint: allow parameters: whose, who may not, which of the rest, and what comes of it */
+{ /* lint: allow parameters: the ends, excluded hosts, which of the rest, and the result */
 	const struct fleet_node *first = fleet_find(w->in->fleet, name_at(ends, 0));
 	size_t i;
 	int r = 0;
@@ -72,7 +72,7 @@ static int add_thirds(const struct link_pairs_of *w, const json_t *ends, const j
 	return r;
 }
 
-/* An end that pairs cleared is as good a third, while it is free. */
+/* An end cleared by pairs is a good third, too, while it is free. */
 static void add_good_ends(const struct link_pairs_of *w, const json_t *entry, const json_t *run,
 			  json_t *thirds)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Third hosts for the pairs of a link (link_pairs.h): spares of the ends' model as job_advice.h has
- * them, not of the job, those of a rack of the ends first; and ends that pairs have cleared, while
- * they are free.
+ * Third hosts for the pairs of a link (link_pairs.h): spares of the ends' model as in job_advice.h,
+ * not of the job, those in a rack of the ends first; and ends that pairs have cleared, while they
+ * are free.
  */
 #pragma once
 
@@ -11,8 +11,8 @@
 #include "controller/job/link_pairs.h"
 
 /*
- * At most PAIR_RUNGS_THIRDS_MAX names for the ends `run` of the entry, new reference. `ret_asked`:
- * of more it is being asked whether jobs run on them.
+ * Returns at most PAIR_RUNGS_THIRDS_MAX names for the ends in `run` of the entry, new reference.
+ * `ret_asked`: the cluster is being asked whether jobs run on further candidates.
  */
 int link_thirds_find(const struct link_pairs_of *w, const json_t *entry, const json_t *run,
 		     json_t **ret, bool *ret_asked);

@@ -32,7 +32,7 @@ static size_t place_of(const json_t *names, const char *name)
 	return SIZE_MAX;
 }
 
-/* Of all pairs that ran. */
+/* Rates of all pairs that ran. */
 static size_t read_rates(const json_t *campaign, const json_t *hosts, struct pair_rungs_rate *ret)
 {
 	const json_t *rounds = json_object_get(campaign, "rounds");
@@ -60,7 +60,7 @@ static size_t read_rates(const json_t *campaign, const json_t *hosts, struct pai
 	return n;
 }
 
-/* The least and the most of what pairs reached: "12.0 GB/s to 24.1 GB/s". */
+/* Lowest and highest rate of pairs: "12.0 GB/s to 24.1 GB/s". */
 static void add_range(struct strbuf *words, const struct pair_rungs_rate *rates, size_t n)
 {
 	char low[NUMBER_SIZE], high[NUMBER_SIZE];
@@ -88,7 +88,7 @@ static json_t *ends_with(const struct pair_brought *b, const json_t *ends, int e
 	return names;
 }
 
-/* Of the first of which nothing is known. */
+/* The missing evidence for the first unknown end. */
 static const char *tells_of(const struct pair_brought *b)
 {
 	size_t i;

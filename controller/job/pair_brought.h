@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a campaign of pairs says of the ends of a link: its rates, and lib/policy/pair_rungs.h. Pure. */
+/* What a campaign of pairs says about the ends of a link, from its rates by
+ * lib/policy/pair_rungs.h. Pure. */
 #pragma once
 
 #include <jansson.h>
@@ -11,15 +12,15 @@
 enum { PAIR_BROUGHT_RATES_MAX = 64 };
 
 struct pair_brought {
-	struct pair_rungs rungs; /* ends and thirds in the order of their names */
+	struct pair_rungs rungs; /* ends and thirds, sorted by name */
 	struct pair_rungs_answer answer;
 	struct pair_rungs_rate rates[PAIR_BROUGHT_RATES_MAX];
 	size_t n_rates;
 };
 
-/* `campaign` as the API shows it, NULL: it brought nothing; names of ends and thirds. */
+/* `campaign` as shown by the API, NULL: no result; names of ends and thirds. */
 void pair_brought_read(const json_t *campaign, const json_t *ends, const json_t *thirds,
 		       struct pair_brought *ret);
 
-/* In one sentence, with the least and the most that pairs reached. New memory. */
+/* The result in one sentence, with the lowest and highest rates of pairs. New memory. */
 char *pair_brought_words(const struct pair_brought *b, const json_t *ends, const json_t *thirds);

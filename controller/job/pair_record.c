@@ -141,7 +141,7 @@ size_t pair_record_failed(const json_t *entry, const char *host, uint64_t *times
 		const json_t *run = json_array_get(runs, i);
 		const char *said = text_of(json_object_get(run, "ends"), host);
 
-		/* What was not measured says nothing. */
+		/* Not measured. */
 		if (!said || end_of(said) == END_UNKNOWN)
 			continue;
 		if (end_of(said) != END_BAD) {

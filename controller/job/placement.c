@@ -32,7 +32,7 @@ static bool touches(const struct placement_claim *c, const struct placement_span
 	return is_coarse(span) || (c->from_us <= span->until_us && c->until_us > span->from_us);
 }
 
-/* Do the claims of the source, all of one host, leave no gap in the window? */
+/* Do the source's claims, all for one host, cover the window without a gap? */
 static bool covers(const struct placement_claim *claims, size_t n, enum placement_source source,
 		   const struct placement_span *span)
 {
@@ -42,7 +42,7 @@ static bool covers(const struct placement_claim *claims, size_t n, enum placemen
 
 	if (is_coarse(span))
 		return true;
-	/* Each round goes on from where the last one ended: n rounds at most. */
+	/* Each round continues where the last one ended: at most n rounds. */
 	while (more) {
 		more = false;
 		for (i = 0; i < n; i++) {
@@ -133,7 +133,7 @@ void placement_group_add(struct placement_group *group, const struct placement_f
 	}
 	group->known++;
 	if (found->doubt) {
-		/* Of several the first of the list, so that no order of ranks matters. */
+		/* The first in the list of doubts, so that the order of ranks does not matter. */
 		group->doubt = group->doubt ? MIN(group->doubt, found->doubt) : found->doubt;
 		return;
 	}
@@ -154,9 +154,9 @@ static bool is_among(const char *node, const char *const *nodes, size_t n)
 }
 
 /*
- * A trace names the host of one rank of each tensor-parallel group, which may have others besides:
- * where all ranks are known its hosts are among theirs. Where not, those that are known are on
- * hosts of the trace.
+ * A trace names the host of one rank in each tensor-parallel group, which may have further hosts:
+ * if all ranks are known, its hosts must be among theirs. If not, the known ranks must be on hosts
+ * of the trace.
  */
 static bool agrees(const struct placement_group *group, const struct placement_traced *traced)
 {
@@ -185,7 +185,7 @@ enum placement_doubt placement_group_judge(struct placement_group *group,
 		return PLACEMENT_SURE;
 	if (traced->n == 0)
 		return group->known > 0 ? PLACEMENT_PARTLY : PLACEMENT_NOWHERE;
-	/* Where all or the others of them were, only the trace says. */
+	/* For all ranks, or for the others, there is only the trace. */
 	group->source = PLACEMENT_TRACE;
 	return traced->bound ? PLACEMENT_UNPROVEN : PLACEMENT_SURE;
 }

@@ -13,24 +13,24 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* Of one rank; who has more of them was claimed by many. */
+/* per rank; with more, many hosts claimed it */
 enum {
 	CLAIMS_MAX = 256,
-	RANKS_MAX = 16384, /* of a job, as the API takes them */
+	RANKS_MAX = 16384, /* per job, as accepted by the API */
 };
 
-/* --- the ranks of a suspect --- */
+/* --- ranks of a suspect --- */
 
 struct collecting {
 	const struct placing_window *window;
 	const struct placing_pods *pods; /* or NULL */
-	size_t pod;			 /* no rank before it is of interest any more */
+	size_t pod;			 /* pods before this one are no longer needed */
 	struct placement_group group;
-	struct placement_claim claims[CLAIMS_MAX]; /* of `rank`, their nodes in new memory */
+	struct placement_claim claims[CLAIMS_MAX]; /* for `rank`, owning the names of nodes */
 	size_t n;
 	bool too_many;
 	int64_t rank;
-	void (*each)(void *context, int64_t rank, const char *node); /* or NULL: into `group` */
+	void (*each)(void *context, int64_t rank, const char *node); /* or NULL: add to `group` */
 	void *context;
 };
 
@@ -44,7 +44,7 @@ static void add_claim(struct collecting *c, const struct placement_claim *claim)
 	c->claims[c->n++].node = xstrdup(claim->node);
 }
 
-/* Its pod, if pods are known. */
+/* Add its pod, if pods are known. */
 static void add_pod(struct collecting *c)
 {
 	const struct placing_pods *pods = c->pods;
@@ -77,14 +77,14 @@ static void end_rank(struct collecting *c)
 	c->too_many = false;
 }
 
-/* All before it have ended: of those that were not told of, pods alone may know. */
+/* Finish all ranks before this one: those not reported may be known from pods. */
 static void end_before(struct collecting *c, int64_t rank)
 {
 	for (; c->rank < rank; c->rank++)
 		end_rank(c);
 }
 
-/* Without times its run alone tells a window from another; with them a sender may have it wrong. */
+/* Without times only the run separates windows; with times the sender's run may be wrong. */
 static bool is_of_run(const struct placing_window *w, int64_t run)
 {
 	return w->span.until_us || run == 0 || run == w->run;
@@ -101,7 +101,7 @@ static void take_claim(void *context, const struct store_placement *p)
 		  &(struct placement_claim){ PLACEMENT_AGENTS, p->node, p->from_us, p->until_us });
 }
 
-/* What is known of its ranks; nothing of one that does not say which they are. */
+/* Look up its ranks; nothing is known about a suspect without ranks. */
 static int collect(struct store *store, struct collecting *c, const json_t *suspect, struct err *err)
 {
 	int64_t spans[SUMMARY_SPANS_MAX][2];
@@ -139,9 +139,9 @@ int placing_ranks(struct store *store, const struct placing_window *window,
 	return r == -E2BIG ? 0 : r;
 }
 
-/* --- what follows --- */
+/* --- consequences --- */
 
-/* The hosts that the trace names for it, each once; they are in order. */
+/* The hosts that the trace names for it, without duplicates; they are sorted. */
 static size_t traced_hosts(const json_t *suspect, const char *ret[static SUMMARY_HOSTS_MAX])
 {
 	const json_t *hosts = json_object_get(suspect, "hosts");
@@ -171,7 +171,7 @@ static bool counts(const json_t *suspect)
 	return json_is_true(json_object_get(suspect, "counts"));
 }
 
-/* Those of the store where these are sure, none in doubt. */
+/* The hosts from the store if they are sure, none if in doubt. */
 static void put_hosts(json_t *place, const struct placement_group *group, enum placement_doubt doubt)
 {
 	if (placement_doubt_words[doubt])
@@ -194,11 +194,11 @@ static void name(json_t *suspect, const struct placement_group *group, enum plac
 		(void)json_object_set_new(suspect, "counts", json_false());
 }
 
-/* What is to be said of a window. */
+/* The sentence for a window. */
 struct telling {
-	const char *said; /* of the trace alone */
+	const char *said; /* from the trace alone */
 	struct strbuf text;
-	bool lost; /* what was said names hosts that are in doubt */
+	bool lost; /* it names hosts that are in doubt */
 };
 
 static bool names_any(const char *text, const char *const *hosts, size_t n)
@@ -217,7 +217,7 @@ static bool is_sure(const json_t *suspect)
 	return json_is_true(json_object_get(json_object_get(suspect, "placed"), "sure"));
 }
 
-/* A sentence for each that was blamed or named: where it was, or why it has no name. */
+/* Add a sentence for each suspect blamed or named: where it was, or why it has no name. */
 static void tell(struct strbuf *text, const json_t *suspect, bool nameless)
 {
 	const json_t *placed = json_object_get(suspect, "placed");
@@ -230,7 +230,8 @@ static void tell(struct strbuf *text, const json_t *suspect, bool nameless)
 		(void)strbuf_printf(text, "%sIts ranks ran on %s.", text->len ? " " : "", who);
 }
 
-/* Pods of another size of the job, or where a process is not a GPU, number ranks otherwise. */
+/* Pods of a job of another size, or with processes that are not one GPU each, number ranks
+ * differently. */
 static const struct placing_pods *whole(const struct placing_pods *pods, const json_t *summary)
 {
 	const struct placing_pod *last = pods && pods->n > 0 ? &pods->items[pods->n - 1] : NULL;
@@ -263,7 +264,7 @@ static int settle(struct store *store, const struct placing_window *window, json
 	return r;
 }
 
-/* Hosts of one who comes late. */
+/* Set the hosts of a place in the lateness. */
 static int settle_place(struct store *store, const struct placing_window *window, json_t *place,
 			struct err *err)
 {
@@ -302,7 +303,7 @@ static void name_worker(void *context, int64_t rank, const char *node)
 	summary_detail_name(context, rank, node);
 }
 
-/* Whose host each worker of its map has. */
+/* Set the host of each worker in its map. */
 static int settle_workers(struct store *store, const struct placing_window *window, json_t *detail,
 			  struct err *err)
 {

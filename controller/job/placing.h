@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The suspects of a window get the hosts that their ranks were on (placement.h), of what pods and
- * the store know. One whose hosts are in doubt loses its name and does not count: nobody is blamed
- * by guess.
+ * Adds the hosts of their ranks to the suspects of a window (placement.h), from pods and the store.
+ * A suspect whose hosts are in doubt loses its name and does not count: nobody is blamed on a
+ * guess.
  */
 #pragma once
 
@@ -15,14 +15,14 @@
 struct err;
 struct store;
 
-/* Ranks `first` to `first + n - 1` are on a host, from when to when that is known (not the end). */
+/* Ranks `first` to `first + n - 1` are on a host; until_us is exclusive. */
 struct placing_pod {
 	char *node;
 	int64_t first, n;
 	uint64_t from_us, until_us;
 };
 
-/* All of a job, by rank. They count where they have as many ranks together as the trace. */
+/* All pods of a job, by rank. They count only if they have as many ranks in total as the trace. */
 struct placing_pods {
 	struct placing_pod *items;
 	size_t n;
@@ -30,24 +30,24 @@ struct placing_pods {
 
 struct placing_window {
 	const char *job;
-	int64_t run; /* tells claims apart where nobody said when the window was */
+	int64_t run; /* separates claims if the time of the window is unknown */
 	struct placement_span span;
-	bool bound;			 /* who sent it may send traces of some jobs alone */
+	bool bound;			 /* the sender may send traces of certain jobs only */
 	const struct placing_pods *pods; /* or NULL */
 };
 
 /*
- * Each of the suspects of `summary` (summary.h) gets "placed": {"source", "sure", "reason"}; what
- * follows from it (hosts, counts, suspect, sentence) is changed with it; so are the hosts in its
- * "lateness". A negative errno: the store cannot be read, and `summary` is half changed.
+ * Add "placed": {"source", "sure", "reason"} to each suspect of `summary` (summary.h), and update
+ * what depends on it (hosts, counts, suspect, sentence), and the hosts in its "lateness". Returns a
+ * negative errno if the store cannot be read; `summary` is then partly changed.
  */
 int placing_settle(struct store *store, const struct placing_window *window, json_t *summary,
 		   struct err *err);
 
 /*
- * Called with each rank of the job whose host is sure in the window, ascending; the name is
- * borrowed. As placing_settle(), but of pods that have not been held against the trace. A negative
- * errno: the store cannot be read. Nothing is said where more is claimed than anybody can look at.
+ * Call `each` for each rank of the job whose host is sure in the window, ascending; the name is
+ * borrowed. As placing_settle(), but pods are not checked against the trace. Does nothing if there
+ * are too many claims to check. Returns a negative errno if the store cannot be read.
  */
 int placing_ranks(struct store *store, const struct placing_window *window,
 		  void (*each)(void *context, int64_t rank, const char *node), void *context,

@@ -7,12 +7,12 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* A cause has gone where its remedy gives at most this part of what it would have given. */
+/* A cause is gone if its remedy has at most this share of its gain left. */
 #define LEFT_MOST 0.5
 
 /* --- hosts --- */
 
-/* Of a worker whose host nobody knows nothing can be said. */
+/* Without the host of each worker nothing can be said. */
 static bool are_known(const struct plan_facts *f)
 {
 	size_t i;
@@ -24,7 +24,7 @@ static bool are_known(const struct plan_facts *f)
 	return i > 0;
 }
 
-/* Hosts of `f` that are none of `other`, in order: new reference. */
+/* Hosts of `f` that are not in `other`, in order. New reference. */
 static json_t *hosts_beyond(const struct plan_facts *f, const struct plan_facts *other)
 {
 	json_t *names = json_array();
@@ -39,7 +39,7 @@ static json_t *hosts_beyond(const struct plan_facts *f, const struct plan_facts 
 	return names;
 }
 
-/* Are the hosts of the set all that have gone? */
+/* Are exactly the hosts of the set gone? */
 static bool is_all_of(const struct plan_facts *f, const struct remedies_set *set, const json_t *gone)
 {
 	size_t i;
@@ -51,13 +51,13 @@ static bool is_all_of(const struct plan_facts *f, const struct remedies_set *set
 	return json_array_size(gone) == set->n;
 }
 
-/* --- what was applied --- */
+/* --- the remedy applied --- */
 
 struct comparing {
 	const struct plan_check_run *before, *now;
-	const json_t *gone; /* hosts that were there before */
-	const json_t *come; /* and that are there now alone */
-	bool alike;	    /* as many ranks, replicas, stages and micro-batches */
+	const json_t *gone; /* hosts from before that are missing now */
+	const json_t *come; /* hosts that are new now */
+	bool alike;	    /* same number of ranks, replicas, stages and micro-batches */
 };
 
 static bool was_dropped(const struct comparing *c, const struct remedy *one)
@@ -91,7 +91,7 @@ static bool was_applied(const struct comparing *c, const struct remedy *one)
 {
 	const struct plan_facts *f = c->before->facts;
 
-	/* Less than that is what steps differ by anyway. */
+	/* Less than that is normal variation of steps. */
 	if (one->gain_s.value < REMEDIES_TOLERANCE * f->facts.now_s)
 		return false;
 	switch (one->kind) {
@@ -114,7 +114,7 @@ static bool is_of_hosts(const struct remedy *one)
 	return one->kind == REMEDY_REPLACE || one->kind == REMEDY_DROP;
 }
 
-/* The one that was applied; NULL where it is none, or what each of several gave is not known. */
+/* The remedy applied; NULL: none, or the gains of several cannot be separated. */
 static const struct remedy *applied(const struct comparing *c)
 {
 	const struct remedies *all = c->before->remedies;
@@ -128,13 +128,13 @@ static const struct remedy *applied(const struct comparing *c)
 			return NULL;
 		found = &all->list[i];
 	}
-	/* Other hosts are a change of their own. */
+	/* Different hosts are a change of their own. */
 	if (found && !is_of_hosts(found) && json_array_size(c->gone) > 0)
 		return NULL;
 	return found;
 }
 
-/* --- what came of it --- */
+/* --- result --- */
 
 static json_t *show(const struct comparing *c, const struct remedy *one,
 		    const struct prediction_mean *measured)

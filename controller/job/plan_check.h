@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a plan promised and a later run kept: the plan of the last window of the run before is held
- * against what the newest run takes a step, where one of its remedies, and it alone, is seen to
- *have been applied. What a window carries shows of
+ * Compares plans with later runs: the plan from the last window of the previous run with the time
+ * per step of the newest run, if exactly one of its remedies is seen to have been applied. A window
+ * shows
  *
- *	replace		the same shape, and of the hosts just those of a set have gone
- *	drop-replica	so many replicas fewer, on hosts of before, with the batch kept: the others
- *			have as many micro-batches more as were promised
- *	sequences, gc,	the same shape and hosts, and the remedy has at most half of that to give
- *	stage, data	any more; that who gave it was the owner nobody knows
+ *   replace         the same shape, and exactly the hosts of a set are gone
+ *   drop-replica    that many replicas fewer, on hosts from before, with the same batch: the
+ *                   others have as many more micro-batches as predicted
+ *   sequences, gc,  the same shape and hosts, and the remedy has at most half of its gain
+ *   stage, data     left; whether the owner applied it is not known
  *
- * and nothing of micro-batches or layers that were dealt unevenly. What was promised holds as
- * predictions do (prediction.h): within the interval, or PREDICTION_TOLERANCE of the promise. Pure.
+ * and nothing about an uneven distribution of micro-batches or layers. The gain is confirmed as
+ * predictions are (prediction.h): within the interval, or within PREDICTION_TOLERANCE. Pure.
  */
 #pragma once
 
@@ -22,7 +22,7 @@
 #include "controller/job/prediction.h"
 #include "controller/job/run_pace.h"
 
-/* A run, by one of its windows. */
+/* A run, represented by one of its windows. */
 struct plan_check_run {
 	int64_t run, window;
 	struct run_shape shape;
@@ -30,6 +30,6 @@ struct plan_check_run {
 	const struct remedies *remedies;
 };
 
-/* What came of a remedy: an array of one object, or an empty one; new reference. */
+/* The result for a remedy: an array with one object, or an empty one. New reference. */
 json_t *plan_check(const struct plan_check_run *before, const struct plan_check_run *now,
 		   const struct prediction_mean *measured);

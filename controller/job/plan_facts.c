@@ -25,7 +25,7 @@ static struct remedy_range range_of(const json_t *object)
 				      number(object, "high") };
 }
 
-/* --- whose host each worker has --- */
+/* --- host of each worker --- */
 
 static void read_workers(const json_t *detail, struct plan_facts *f)
 {
@@ -54,7 +54,7 @@ static json_t *name_of(const struct plan_facts *f, size_t worker, size_t pp)
 
 /* --- the shape --- */
 
-/* Nothing of it may be missing. */
+/* All must be present. */
 static double *numbers(const json_t *list, size_t n)
 {
 	double *values = xcalloc(n ? n : 1, sizeof(*values));
@@ -87,9 +87,9 @@ static void read_shape(const json_t *remedies, struct plan_facts *f)
 	f->facts.replicas = replicas_ok(r) ? r : NULL;
 }
 
-/* --- whom to replace --- */
+/* --- replacements --- */
 
-/* Behind the others, unless it is there: they are in an order. */
+/* Append it unless it is there; the order matters. */
 static void add_host(json_t *hosts, const char *name)
 {
 	if (!json_has_text(hosts, name))
@@ -121,7 +121,7 @@ static void read_sets(const json_t *remedies, size_t pp, struct plan_facts *f)
 	}
 }
 
-/* An earlier version says what replacing all suspects together gains, as a part of a step. */
+/* An earlier version gives the gain of replacing all suspects together, as a share of a step. */
 static void read_suspects(const json_t *suspects, struct plan_facts *f)
 {
 	const double step = f->facts.simulated_s;
@@ -164,7 +164,8 @@ bool plan_facts_read(const json_t *analysis, struct plan_facts *ret)
 	read_workers(detail, ret);
 	if (remedies)
 		read_shape(remedies, ret);
-	/* What a job does to itself gains by other hosts too, in a what-if: theirs is no fault. */
+	/* In a what-if, other hosts also gain from what the job does to itself: they are not at
+	 * fault. */
 	if (streq(json_string_value(json_object_get(analysis, "class")), "job"))
 		return ret->facts.now_s > 0 && ret->facts.simulated_s > 0;
 	if (remedies)
@@ -194,7 +195,7 @@ json_t *plan_facts_set(const struct plan_facts *f, size_t set)
 	return hosts;
 }
 
-/* --- without some --- */
+/* --- without some hosts --- */
 
 static bool is_of(const struct plan_facts *f, size_t worker, const json_t *names)
 {
@@ -224,7 +225,7 @@ struct remedies_loss plan_facts_without(const struct plan_facts *f, const json_t
 	return remedies_without(&f->facts, gone);
 }
 
-/* Are they the first so many of those that are to be replaced? */
+/* Are they the first `n` of those to be replaced? */
 static bool is_set(const struct plan_facts *f, const json_t *names, size_t n)
 {
 	size_t i;

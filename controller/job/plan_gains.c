@@ -37,7 +37,7 @@ static struct plan_gains_job *need(struct plan_gains *gains, int64_t job, int64_
 	return one;
 }
 
-/* What is not known of a host is null: it is not looked for again. */
+/* Unknown gains are stored as null, so as not to look again. */
 static void read_gains(struct plan_gains_job *one, const json_t *analysis, const json_t *hosts)
 {
 	CLEANUP(plan_facts_release) struct plan_facts facts = { .hosts = NULL };
@@ -67,7 +67,7 @@ static bool knows_all(const struct plan_gains_job *one, const json_t *hosts)
 
 void plan_gains_learn(struct plan_gains *gains, const struct trace_files *files, int64_t job,
 		      int64_t window, const json_t *hosts)
-{ /* lint: allow parameters: what is kept, from where, and of what */
+{ /* lint: allow parameters: the cache, the source, and the subject */
 	CLEANUP(freep) char *text = NULL;
 	CLEANUP(json_freep) json_t *analysis = NULL;
 	struct plan_gains_job *one;

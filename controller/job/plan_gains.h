@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a good host in place of each that a job blames would give the job, by its plan
- * (plan_facts.h): the small number that goes to the actor with the blame (lib/policy/blame.h). It
- * is made of the analysis of the newest window, once for each window and host. Where that is not
- * kept, cannot be read or says nothing of the host the gain is not known, and nothing else follows.
+ * What a job would gain from a good host in place of each one that it blames, according to its plan
+ * (plan_facts.h): a number passed to the actor with the blame (lib/policy/blame.h). It is computed
+ * from the analysis of the newest window, once per window and host. If that is gone, unreadable or
+ * silent about the host, the gain is unknown, without further consequences.
  */
 #pragma once
 
@@ -15,20 +15,20 @@
 
 struct trace_files;
 
-/* Of one job: what its window `window` says. */
+/* One job: the gains by its window `window`. */
 struct plan_gains_job {
 	int64_t job, window;
-	double gpus;   /* that it runs on */
-	json_t *parts; /* owned: {host: part of a step, or null} */
+	double gpus;   /* number of GPUs it runs on */
+	json_t *parts; /* owned: {host: share of a step, or null} */
 };
 
-/* Of the jobs that have suspects. Zero it before its first use. */
+/* For jobs with suspects. Zero it before first use. */
 struct plan_gains {
 	struct plan_gains_job *jobs;
 	size_t n;
 };
 
-/* Know the gain of each of these hosts of the job, an array of names, by that window of it. */
+/* Compute the gain of each of these hosts of the job (an array of names) from that window. */
 void plan_gains_learn(struct plan_gains *gains, const struct trace_files *files, int64_t job,
 		      int64_t window, const json_t *hosts);
 

@@ -50,7 +50,7 @@ static char *names_of(const json_t *names)
 	return xstrdup(strbuf_text(&text));
 }
 
-/* What a person is told to do. */
+/* Instructions for a person. */
 static const char *const deeds[REMEDY_KINDS] = {
 	[REMEDY_NONE] = "continue as is",
 	[REMEDY_DROP] = "continue without the slowest replica",
@@ -153,7 +153,7 @@ static void put_sentence(const struct plan_view_input *in, json_t *plan)
 
 /* --- without some hosts --- */
 
-/* What a change costs: one that the job's code cannot make while it runs is a restart. */
+/* Cost of a change: those that the job's code cannot make at run time need a restart. */
 static double cost_of(const struct remedies_costs *c, double while_it_runs_s)
 {
 	return isnan(while_it_runs_s) ? c->restart_s + c->lost_s + c->warm_up_s : while_it_runs_s;
@@ -173,7 +173,7 @@ static json_t *strangers(const json_t *names, const json_t *found)
 	return list;
 }
 
-/* Of those that were asked about, the hosts that it does not run on. */
+/* Name the hosts asked about that it does not run on. */
 static void say_strangers(const json_t *names, struct strbuf *text)
 {
 	CLEANUP(freep) char *words = names_of(names);

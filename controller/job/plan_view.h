@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the API shows of a plan (docs/jobs.md, *What would help*). Pure. */
+/* A plan as shown by the API (docs/jobs.md, *What would help*). Pure. */
 #pragma once
 
 #include <jansson.h>
@@ -10,13 +10,13 @@
 struct plan_view_input {
 	const struct plan_facts *facts;
 	const struct remedies *remedies;
-	const json_t *spares;	      /* names of hosts that could come in place */
-	const json_t *without;	      /* hosts that are to be taken from it; NULL: nobody asked */
-	const json_t *without_spares; /* that could come in place of those */
+	const json_t *spares;	      /* names of possible replacements */
+	const json_t *without;	      /* hosts to be taken from the job; NULL: not asked */
+	const json_t *without_spares; /* possible replacements for those */
 };
 
-/* What a person is told to do: new memory. */
+/* The instruction for a person. New memory. */
 char *plan_view_deed(const struct plan_facts *facts, const struct remedy *one);
 
-/* Puts remedies, advised, next, costs, without and sentence into `plan`. */
+/* Adds remedies, advised, next, costs, without and sentence to `plan`. */
 void plan_view_put(const struct plan_view_input *in, json_t *plan);

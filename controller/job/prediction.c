@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* A gain of all of a step is a clock that jumped. */
+/* A larger gain is caused by a clock that jumped. */
 #define GAIN_MAX 0.99
 
 static bool is_gain(double value)
@@ -11,7 +11,7 @@ static bool is_gain(double value)
 	return value > 0 && value <= GAIN_MAX;
 }
 
-/* An end of the interval, kept where steps are longer than nothing. */
+/* An end of the interval, limited so that steps take some time. */
 static double end_of(double before_s, double gain, double usual)
 {
 	return isfinite(gain) ? before_s * (1 - fmin(gain, GAIN_MAX)) : usual;

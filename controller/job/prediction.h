@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a job will take a step once the hosts that slow it are replaced, when a restart pays, and
- * whether it came so. Pure.
+ * The step time of a job once the hosts that slow it are replaced, when a restart pays off, and
+ * whether the prediction came true. Pure.
  *
- * assay-attribute says of a set of hosts what replacing it by hosts at the median of the others
- * would gain, as a part of a step, with the interval that holds it with 95 % (attribution/
- * suspects.h). So, of a step of `before`:
+ * assay-attribute computes for a set of hosts what replacing it with hosts at the median of the
+ * others would gain, as a share of a step, with its 95 % interval (attribution/suspects.h). So,
+ * from the step time `before`:
  *
- *	after = before (1 - gain)	low = before (1 - gain.high)	high = before (1 - gain.low)
+ *   after = before (1 - gain)       low = before (1 - gain.high)    high = before (1 - gain.low)
  *
- * A restart costs `restart` and from then on saves before - after in each step: it has paid after
- * n = ceil(restart / (before - after)) steps, which take n * after.
+ * A restart costs `restart` and then saves before - after in each step: it has paid off after n =
+ * ceil(restart / (before - after)) steps, which take n * after.
  *
- * It held when the next run of the job takes a step within the interval, or within
- * PREDICTION_TOLERANCE of `after`, whichever is wider: the interval knows how steps differ, and not
- * that the host which comes in place is no more at the median than others are. Who is faster than
- * predicted was predicted wrongly as well.
+ * The prediction held if the next run's step time is within the interval or within
+ * PREDICTION_TOLERANCE of `after`, whichever is wider: the interval covers the variation of steps,
+ * but not that the replacement is no closer to the median than other hosts are. A run faster than
+ * predicted is a failed prediction, too.
  *
- * A class is trusted until its predictions fail: as those are the last `of` at most, and there may
- * be fewer, the ones that are not there yet count as held. So one wrong prediction of a new class
- * takes nothing from it, and what a full list would take is taken as soon as no more luck could
- * make it good.
+ * A class is trusted until its predictions fail. They are the last `of` at most; while there are
+ * fewer, the missing ones count as held. So a single failure of a new class does not cost it the
+ * trust, which is lost as soon as no further success could restore the rate of a full list.
  */
 #pragma once
 
@@ -31,11 +30,11 @@
 
 #define PREDICTION_TOLERANCE 0.03
 
-/* Steps of the next run that it is held against, at least; and how long it waits for them. */
+/* Minimum number of steps of the next run, and how long to wait for them. */
 enum { PREDICTION_STEPS = 20 };
 #define PREDICTION_WAITS_US USEC_PER_DAY
 
-/* A part of a step, with its 95 % interval; NAN: not known. */
+/* A share of a step, with its 95 % interval; NAN: unknown. */
 struct prediction_gain {
 	double value, low, high;
 };
@@ -43,26 +42,28 @@ struct prediction_gain {
 /* In seconds. */
 struct prediction {
 	double before_s, after_s;
-	double low_s, high_s; /* after_s where the gain had no interval */
+	double low_s, high_s; /* after_s if the gain had no interval */
 	double restart_s;
-	double pays_steps; /* a whole number: so many steps after a restart it has paid */
-	double pays_s;	   /* and so long after */
+	double pays_steps; /* whole number of steps after which a restart has paid off */
+	double pays_s;	   /* and the time they take */
 };
 
-/* False: nothing is gained, or the numbers are none. */
+/* Returns false if nothing is gained or the numbers are invalid. */
 bool prediction_make(double before_s, const struct prediction_gain *gain, double restart_s,
 		     struct prediction *ret);
 
-/* Does a restart pay within so long, even where the least is gained that the interval holds? */
+/* Does a restart pay off within that time, even at the lower end of the interval? */
 bool prediction_pays_within(const struct prediction *prediction, double seconds);
 
-/* Did it come so? */
+/* Did it come true? */
 bool prediction_held(const struct prediction *prediction, double measured_s);
 
-/* May a class of which `held` of the last `checked` predictions held, at most `of`, evict no more? */
+/*
+ * With `held` of the last `checked` predictions true (at most `of`), must a class no longer evict?
+ */
 bool prediction_is_distrusted(uint64_t held, uint64_t checked, double least, uint64_t of);
 
-/* The mean step of windows of one run, each as long as it has steps. Begins with zeros. */
+/* Mean step time over windows of one run, weighted by their steps. Initially zero. */
 struct prediction_mean {
 	double seconds;
 	uint64_t steps;

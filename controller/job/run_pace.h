@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long the steps of a run take, by its windows of one shape that came in time: what a
- * prediction, or a diagnosis, is held against once the job goes on without hosts.
+ * Step time of a run, from its windows of one shape that arrived in time: predictions and diagnoses
+ * are compared with it once the job goes on without some hosts.
  */
 #pragma once
 
@@ -14,23 +14,24 @@
 struct run_pace {
 	int64_t run;
 	struct prediction_mean mean;
-	uint64_t from_us, until_us; /* of all of them; 0: not all say when they were */
+	uint64_t from_us, until_us; /* of all windows; 0: unknown for some */
 };
 
-/* How many ranks, replicas and stages. Two runs of another shape cannot be compared. */
+/* Number of ranks, replicas and stages. Runs of different shape cannot be compared. */
 struct run_shape {
 	int64_t ranks, dp, pp;
 };
 
-/* Of a summary of a window, or of anything that has "ranks", "dp" and "pp". */
+/* From a window's summary, or any object with "ranks", "dp" and "pp". */
 struct run_shape run_pace_shape(const json_t *of);
 
 bool run_pace_alike(const struct run_shape *x, const struct run_shape *y);
 
-/* Of the newest run, by those of its windows of this shape that came by `by_us`. There is a window. */
+/* For the newest run, from its windows of this shape that arrived by `by_us`. There must be a
+ * window. */
 struct run_pace run_pace_of(const struct job_judging_input *in, const struct run_shape *shape,
 			    uint64_t by_us);
 
-/* The hosts of the run meanwhile, as far as anybody says: new reference, empty when nobody does. */
+/* Known hosts of the run in that time: new reference, empty if unknown. */
 int run_pace_hosts(const struct job_judging_input *in, const struct run_pace *pace, json_t **ret,
 		   struct err *err);

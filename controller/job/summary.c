@@ -16,13 +16,13 @@
 
 #define FORMAT "assay-attribution-summary/1"
 
-/* A slowdown of a thousand is a clock that jumped. */
+/* A larger slowdown is caused by a clock that jumped. */
 #define SLOWDOWN_MAX 1000.0
 #define STEP_MAX_S 86400.0
 #define SHARE_MAX 10.0
 #define SPEED_MAX 1000.0
 
-enum { NAMES_MAX = 4096 }; /* bytes of the name of a suspect */
+enum { NAMES_MAX = 4096 }; /* bytes of a suspect's name */
 
 static const char *const class_names[] = { "none",   "compute", "link",	   "fabric",
 					   "launch", "job",	"unclear", NULL };
@@ -59,7 +59,7 @@ static json_t *encode_range(const void *member)
 
 /* --- suspects --- */
 
-/* 1 is usual for its model: in the job, and in its own tests; NAN: not known. */
+/* relative to its model, 1 is normal: in the job, and in its own tests; NAN: unknown */
 struct speed {
 	double now, tested;
 };
@@ -69,7 +69,7 @@ static const struct jfield speed_fields[] = {
 	{ "tested", J_REAL, offsetof(struct speed, tested), J_NULL, 0, SPEED_MAX },
 };
 
-/* An older assay-attribute says nothing of it. */
+/* Not written by older versions of assay-attribute. */
 static int decode_speed(const struct jval *v, void *member, struct err *err)
 {
 	return json_is_null(v->value)
@@ -104,7 +104,7 @@ static void suspect_release(struct suspect *s)
 	json_decref(s->spans);
 }
 
-/* Is it the first and the last of some ranks, none of them below `least`? */
+/* Is it a first and a last rank, none below `least`? */
 static bool is_span(const json_t *ends, json_int_t least)
 {
 	const json_t *first = json_array_get(ends, 0), *last = json_array_get(ends, 1);
@@ -115,7 +115,7 @@ static bool is_span(const json_t *ends, json_int_t least)
 	       json_integer_value(last) < SUMMARY_RANKS_MAX;
 }
 
-/* All ranks, those in a row together; none where it does not say. */
+/* All ranks as spans; empty if missing. */
 static int decode_spans(const struct jval *v, void *member, struct err *err)
 {
 	const size_t n = json_array_size(v->value);
@@ -187,7 +187,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Dispatches of ranks and hosts to a job come in any order: ours is one. */
+/* The sender's order of hosts is arbitrary: sort them. */
 static void sort_hosts(struct suspect *s)
 {
 	size_t n = 0;
@@ -288,11 +288,11 @@ static int decode_heat(const struct jval *v, void *member, struct err *err)
 	return 0;
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 struct found {
 	char *format, *cause, *class, *sentence;
-	uint64_t steps, ranks, hosts, dp, pp; /* dp, pp: 0 where it does not say */
+	uint64_t steps, ranks, hosts, dp, pp; /* dp, pp: 0 if missing */
 	double step_s;
 	struct range slowdown;
 	bool enough;
@@ -381,7 +381,7 @@ void summary_name_suspect(json_t *summary)
 	(void)json_object_set_new(summary, "suspect", name ? json_string(name) : json_null());
 }
 
-/* What lists show of it, as members of their own. */
+/* Add members for lists. */
 static void add_flat(json_t *summary, const struct found *f)
 {
 	static const char *const keys[] = { "slowdown", "slowdown_low", "slowdown_high" };

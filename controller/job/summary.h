@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `assay-attribute --summary` found in one window, "assay-attribution-summary/1"
- * (docs/formats.md), read as what a stranger's trace had a program print: every number is
- * bounded, every list has a limit, and what is not known is left out. Pure.
+ * The result of `assay-attribute --summary` for one window, "assay-attribution-summary/1"
+ * (docs/formats.md). It derives from an untrusted trace: every number is checked, every list is
+ * limited, and unknown members are left out. Pure.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct err;
 
 enum {
 	SUMMARY_SUSPECTS_MAX = 3,
-	SUMMARY_HOSTS_MAX = 64, /* of one suspect */
+	SUMMARY_HOSTS_MAX = 64, /* per suspect */
 	SUMMARY_CELLS_MAX = 4096,
 	SUMMARY_RANKS_MAX = 16384,
 	SUMMARY_SPANS_MAX = 1024, /* of the ranks of one suspect */
@@ -25,26 +25,25 @@ enum {
 };
 
 /*
- * What the text says, checked: new reference. With "suspect" (its hosts or its worker, as one
- * text) of the first of its suspects that counts, and "slowdown", "slowdown_low" and
- * "slowdown_high" as numbers. -EINVAL: it is none; -ERANGE: it is of a job that is too large.
+ * Parse and check the text: new reference. Adds "suspect" (hosts or worker of the first suspect
+ * that counts, as one text), and "slowdown", "slowdown_low" and "slowdown_high" as numbers.
+ * -EINVAL: invalid; -ERANGE: the job is too large.
  */
 int summary_read(const char *text, json_t **ret, struct err *err);
 
 /*
- * The ranks of a suspect: its "rank_spans", else its "ranks" as if it had all between the first and
- * the last. Returns how many spans, 0 where it does not say; `ret_spans` of first and last,
+ * The ranks of a suspect: its "rank_spans", else its "ranks" as if it had all between first and
+ * last. Returns the number of spans, 0 if it has neither; `ret_spans`: first and last of each,
  * ascending.
  */
 size_t summary_ranks(const json_t *suspect, int64_t ret_spans[static SUMMARY_SPANS_MAX][2]);
 
-/* Set its "suspect" once more: some of its suspects have other hosts, or do not count. */
+/* Set its "suspect" again, after the hosts of its suspects, or whether they count, have changed. */
 void summary_name_suspect(json_t *summary);
 
-/* Who a suspect is, as one text that is equal for equal ones: hosts in order, else its worker. New
- * memory. */
+/* Text that identifies a suspect: its hosts in order, else its worker. New memory. */
 char *summary_suspect_name(const json_t *suspect);
 
-/* What a reader calls the cause: the class of what a host may do, else the label; null when nothing
- * is slow. */
+/* Name of the cause for people: the class for a host's fault, else the label; null if nothing is
+ * slow. */
 json_t *summary_cause(const json_t *summary);

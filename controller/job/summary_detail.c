@@ -18,7 +18,7 @@
 
 enum {
 	BESIDE_MAX = 1 << 20,
-	NAMES_BYTES_MAX = 32 << 10, /* of all hosts together, as assay-attribute has it */
+	NAMES_BYTES_MAX = 32 << 10, /* of all host names, as in assay-attribute */
 };
 
 /* --- lists of numbers --- */
@@ -59,7 +59,7 @@ static bool are_integers(const json_t *list, size_t n, json_int_t low, json_int_
 	return true;
 }
 
-/* A line of slowdowns for each of `n` steps, all as long as the first. */
+/* Lines of slowdowns, one for each of `n` steps, all as long as the first? */
 static bool are_lines(const json_t *lines, size_t n)
 {
 	const size_t width = json_array_size(json_array_get(lines, 0));
@@ -75,7 +75,7 @@ static bool are_lines(const json_t *lines, size_t n)
 	return true;
 }
 
-/* --- its members --- */
+/* --- members --- */
 
 static int take_steps(const struct jval *v, json_t *ret, struct err *err)
 {
@@ -108,7 +108,7 @@ static int take_steps(const struct jval *v, json_t *ret, struct err *err)
 	return 0;
 }
 
-/* Numbers by name; names are not to be trusted. */
+/* Numbers by name; names are untrusted. */
 static int take_named(const struct jval *v, const char *key, double low, double high, json_t *ret,
 		      struct err *err)
 {
@@ -161,7 +161,7 @@ static bool are_hosts(const json_t *hosts)
 	return true;
 }
 
-/* Who the workers are; a job that is too large does not say. */
+/* The workers; not given for a job that is too large. */
 static int take_workers(const struct jval *v, json_t *ret, struct err *err)
 {
 	json_t *ranks = json_object_get(v->value, "ranks");
@@ -223,7 +223,7 @@ int summary_detail_decode(const struct jval *v, void *member, struct err *err)
 	return 0;
 }
 
-/* --- whose host each worker has --- */
+/* --- host of each worker --- */
 
 void summary_detail_begin(struct summary_detail_hosts *hosts, const json_t *detail)
 {

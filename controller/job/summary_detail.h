@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a picture of a window needs: `detail` of what `assay-attribute --summary` found
+/* Data for the picture of a window: `detail` in the result of `assay-attribute --summary`
  * (docs/formats.md). Pure. */
 #pragma once
 
@@ -12,22 +12,22 @@ struct jval;
 
 enum {
 	SUMMARY_DETAIL_STEPS_MAX = 60,
-	SUMMARY_DETAIL_LINES_MAX = 64, /* rows or columns of a step's map */
+	SUMMARY_DETAIL_LINES_MAX = 64, /* rows or columns in the map of a step */
 	SUMMARY_DETAIL_TYPES_MAX = 32,
-	SUMMARY_DETAIL_NAME_MAX = 64, /* bytes of the name of an operation */
+	SUMMARY_DETAIL_NAME_MAX = 64, /* bytes of an operation's name */
 };
 
-/* Checked, and what is not known left out, into a json_t * that is owned. As jfield.decode. */
+/* Check it and drop unknown members, into a json_t * that is owned. As jfield.decode. */
 int summary_detail_decode(const struct jval *v, void *member, struct err *err);
 
 /*
- * Whose host each worker has: begin with nobody named, name the host of each rank that is known,
- * then end. Without any the hosts of the trace stay, unless they are not to be `believed`.
+ * Sets the host of each worker: begin, name the host of each rank that is known, then end. If none
+ * is named the hosts of the trace stay, unless they are not `believed`.
  */
 struct summary_detail_hosts {
 	json_t *nodes, *names, *places; /* owned */
-	int64_t *workers; /* owned: by rank, the worker that it was recorded of; -1: none */
-	size_t bytes;	  /* of the names; where they are too many none is kept */
+	int64_t *workers; /* owned: by rank, the worker it was recorded for; -1: none */
+	size_t bytes;	  /* of the names; beyond a limit none is stored */
 };
 
 void summary_detail_begin(struct summary_detail_hosts *hosts, const json_t *detail);

@@ -12,13 +12,13 @@
 #include "lib/json/json.h"
 #include "lib/ring/ring_words.h"
 
-/* Of what a rank takes a thousand times longer nothing is said. */
+/* Ranks that take longer by more than this are left out. */
 #define EXCESS_MAX 1000.0
 #define SECONDS_MAX 1e6
 #define COUNT_MAX 1e9
 #define STEP_MAX 9e15
 
-/* A rank, or worker, and what was found of it. */
+/* A rank or worker, with its data. */
 struct late {
 	char **hosts;
 	json_t *ranks;
@@ -171,7 +171,7 @@ static int decode_stalls(const struct jval *v, void *member, struct err *err)
 	return decode_list(v, SUMMARY_LATE_STALLS_MAX, take_stall, member, err);
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 struct found {
 	bool told;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who comes late, of what `assay-attribute --summary` found: `lateness` of docs/formats.md. Pure. */
+/* Which ranks come late: `lateness` in the result of `assay-attribute --summary` (docs/formats.md).
+ * Pure. */
 #pragma once
 
 #include <jansson.h>
@@ -9,12 +10,12 @@ struct jval;
 
 enum { SUMMARY_LATE_LINKS_MAX = 8, SUMMARY_LATE_STALLS_MAX = 16, SUMMARY_LATE_WHY_MAX = 200 };
 
-/* Checked, and what is not known left out, into a json_t * that is owned. As jfield.decode. */
+/* Check it and drop unknown members, into a json_t * that is owned. As jfield.decode. */
 int summary_late_decode(const struct jval *v, void *member, struct err *err);
 
-/* Each place of it: the slowest, both ends of links, the stalls. Borrowed. */
+/* All places in it: the slowest, both ends of links, the stalls. Borrowed. */
 enum { SUMMARY_LATE_PLACES_MAX = 1 + 2 * SUMMARY_LATE_LINKS_MAX + SUMMARY_LATE_STALLS_MAX };
 size_t summary_late_places(const json_t *lateness, json_t *ret[static SUMMARY_LATE_PLACES_MAX]);
 
-/* Say it anew, as places have other hosts. */
+/* Update its sentence after hosts of places have changed. */
 void summary_late_say(json_t *lateness);

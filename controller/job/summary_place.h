@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where something is, in a summary: ranks and hosts, of a stranger's program. Pure. */
+/* Places in a summary: ranks and hosts, from an untrusted program. Pure. */
 #pragma once
 
 #include <jansson.h>
@@ -7,13 +7,12 @@
 struct err;
 struct jval;
 
-/* "ranks": the first and the last, into a json_t * that is owned; null changes nothing. As
- * jfield.decode. */
+/* "ranks": first and last, into an owned json_t *; null changes nothing. As jfield.decode. */
 int summary_place_ranks(const struct jval *v, void *member, struct err *err);
 
 /* As jfield.encode, of a json_t *. */
 json_t *summary_place_json(const void *member);
 
-/* -EINVAL: one of the hosts of place `v`, a list that ends with NULL or NULL, has no name of a
- * host. */
+/* Returns -EINVAL if one of the hosts of place `v` (a NULL-terminated list, or NULL) is not a host
+ * name. */
 int summary_place_check(const struct jval *v, char *const *hosts, struct err *err);

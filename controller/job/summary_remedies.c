@@ -23,7 +23,7 @@ static bool is_seconds(const json_t *value)
 	       json_number_value(value) <= SECONDS_MAX;
 }
 
-/* Or null: of who did nothing it is not known. */
+/* Or null: unknown for those that did nothing. */
 static bool is_slowdown(const json_t *value)
 {
 	return json_is_null(value) || (json_is_number(value) && json_number_value(value) >= 0 &&
@@ -43,7 +43,7 @@ static bool are(const json_t *list, size_t n, bool (*is)(const json_t *value))
 	return true;
 }
 
-/* New reference: what is no time is null. */
+/* New reference; null if it is not a time. */
 static json_t *seconds_or_null(json_t *value)
 {
 	return is_seconds(value) ? json_incref(value) : json_null();
@@ -86,7 +86,7 @@ static int take_shape(const struct jval *v, json_t *to, struct err *err)
 	return 0;
 }
 
-/* A time with its interval, or null; its ends may be null. */
+/* A time with its interval, or null; the ends may be null. */
 static json_t *range_of(const json_t *from)
 {
 	static const char *const keys[] = { "value", "low", "high" };

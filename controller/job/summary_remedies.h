@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plan of a job needs of a window: `remedies` of `detail` of what `assay-attribute
- * --summary` found (docs/formats.md). Pure. */
+/* Data for the plan of a job: `remedies` of `detail` in the result of `assay-attribute --summary`
+ * (docs/formats.md). Pure. */
 #pragma once
 
 #include <jansson.h>
@@ -14,7 +14,7 @@ enum {
 };
 
 /*
- * Checked into "remedies" of `ret`, what is not known left out; nothing where `v` is not there, as
- * of an analysis of an earlier version.
+ * Check it into "remedies" of `ret`, dropping unknown members. Does nothing if `v` is missing, as
+ * in an analysis from an earlier version.
  */
 int summary_remedies_take(const struct jval *v, json_t *ret, struct err *err);

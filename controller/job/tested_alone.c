@@ -7,7 +7,7 @@
 #include "lib/policy/blame.h"
 #include "lib/policy/fleet.h"
 
-enum { ABORTED_MAX = 3 }; /* tests in a row that brought nothing */
+enum { ABORTED_MAX = 3 }; /* consecutive tests without a result */
 
 static const struct job_judge_item *item_of(const struct job_judged *judged, const char *host)
 {
@@ -20,7 +20,7 @@ static const struct job_judge_item *item_of(const struct job_judged *judged, con
 	return NULL;
 }
 
-/* It ran jobs for so long that nobody waits for its test any more. */
+/* It has been running jobs for so long that its test was given up. */
 static bool is_given_up(const struct job_judged *judged, const char *host)
 {
 	size_t i = 0;
@@ -31,7 +31,7 @@ static bool is_given_up(const struct job_judged *judged, const char *host)
 	return i < judged->result.n;
 }
 
-/* Of a link: does it show that this end is bad? */
+/* For a link: does it show this end to be bad? */
 static bool is_shown_bad(const struct job_judged *judged, const char *host)
 {
 	size_t i;
@@ -65,8 +65,7 @@ enum tested_alone tested_alone(const struct job_judged *judged, const char *host
 }
 
 /*
- * Does it say nothing, has it had its time, or its tries, or is it none that we may test? Then the
- * others are not kept for it.
+ * Is it silent, out of time or tries, or may it not be tested? Then the others do not wait for it.
  */
 static bool is_lost(const struct job_judging_input *in, const struct job_judge_host *host)
 {
@@ -79,11 +78,11 @@ static bool is_lost(const struct job_judging_input *in, const struct job_judge_h
 	       (host->asked_us && in->now_us >= host->asked_us + policy->retest_timeout_us);
 }
 
-/* One group: what is known of its hosts. */
+/* Look at the hosts of one group. */
 static json_t *look_at(const struct job_judging_input *in, const struct job_judged *judged,
 		       const struct investigation *inv, const struct suspicion_found *group,
 		       const char **ret_bad)
-{ /* lint: allow parameters: the three that all of this looks at, which group, and whose fault */
+{ /* lint: allow parameters: the shared inputs, the group, and the host at fault */
 	CLEANUP(json_freep) json_t *passed = json_array();
 	bool pending = false;
 	size_t i;

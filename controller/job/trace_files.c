@@ -66,7 +66,7 @@ int trace_files_put(const struct trace_files *files, int64_t window, int64_t par
 	CLEANUP(freep) char *shape = meta_path(files, window);
 	int r = 0;
 
-	/* One of a window that was never queued may be left of a kill. */
+	/* A killed controller may have left one for a window that was never queued. */
 	if (!meta && part == 1)
 		(void)unlink(shape);
 	if (meta)
@@ -94,7 +94,7 @@ static char *analysis_path(const struct trace_files *files, int64_t window)
 	return xasprintf("%s/%" PRId64 ".json", files->analyses, window);
 }
 
-/* The first that is kept of the job, or of any (0); `n_kept`: there is none. */
+/* Index of the first one of the job, or of any (0); `n_kept`: none. */
 static size_t first_of(const struct trace_files *files, int64_t job)
 {
 	size_t i = 0;
@@ -127,7 +127,7 @@ static void drop(struct trace_files *files, size_t i)
 	forget(files, i);
 }
 
-/* For one more of the job. */
+/* Make room for one more of the job. */
 static void make_room(struct trace_files *files, int64_t job)
 {
 	while (count_of(files, job) >= ANALYSES_JOB_MAX)
@@ -152,7 +152,7 @@ int trace_files_keep(struct trace_files *files, int64_t window, int64_t job, con
 
 	if (r < 0)
 		return r;
-	/* Made again after its end was taken back: it is there once. */
+	/* Written again after its end was rolled back: keep a single entry. */
 	for (i = files->n_kept; i-- > 0;) {
 		if (files->kept[i].window == window)
 			forget(files, i);
@@ -185,9 +185,9 @@ void trace_files_show(const struct trace_files *files, int64_t window, json_t *j
 	}
 }
 
-/* --- what is left over --- */
+/* --- leftovers --- */
 
-/* The window that a file is of: "12.3", or "12" and `suffix`; -1: it is none of ours. */
+/* Window of a file: "12.3", or "12" plus `suffix`; -1: not one of ours. */
 static int64_t window_of(const char *name, const char *suffix)
 {
 	char *end = NULL;
@@ -206,7 +206,7 @@ struct sweep {
 	int64_t (*wanted_by)(void *context, int64_t window, bool analysis);
 	void *context;
 	bool analysis;
-	struct trace_files_kept *kept; /* of analyses: those that stay */
+	struct trace_files_kept *kept; /* analyses to keep */
 	size_t n;
 };
 
@@ -224,7 +224,7 @@ static void sweep_one(struct sweep *sweep, int dir_fd, const char *name)
 	}
 }
 
-/* False: it cannot be read. */
+/* Returns false if it cannot be read. */
 static bool sweep_all(struct sweep *sweep, const char *path)
 {
 	DIR *dir = opendir(path);

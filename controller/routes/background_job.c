@@ -10,12 +10,12 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
-/* A slice of work, the pause after it, and how long all of them may take. */
+/* Length of a slice, the pause after it, and the limit for all of them. */
 #define SLICE_US (10 * USEC_PER_MSEC)
 #define PAUSE_US (2 * USEC_PER_MSEC)
 #define SLICE_MOST_US (25 * USEC_PER_SEC)
 
-/* One that is under way. */
+/* A job in progress. */
 struct background_job {
 	struct service *service;
 	struct call *call;

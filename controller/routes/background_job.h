@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An answer that takes long is worked out a slice at a time between other work, so that reports and
- * orders do not wait for it. The call is held meanwhile; when nobody waits for it any more the work
- * ends.
+ * Computes an answer that takes long in slices between other work, so that reports and orders are
+ * not delayed. The call is held meanwhile; if its peer goes away the work is dropped.
  */
 #pragma once
 
@@ -10,18 +9,19 @@ struct call;
 struct err;
 struct service;
 
-enum { BACKGROUND_JOB_MAX = 4 }; /* at once */
+enum { BACKGROUND_JOB_MAX = 4 }; /* at a time */
 
 struct background_job_work {
-	/* A few milliseconds' work: 1 when there is more, 0 at the end; < 0 refuses as the store
-	 * does. */
+	/* A few milliseconds of work. Returns 1 if there is more, 0 at the end; < 0 refuses the
+	 * call like an error of the store. */
 	int (*step)(void *context, struct err *err);
-	/* It is done: answer the call. */
+	/* All done: answer the call. */
 	void (*answer)(void *context, struct call *call);
 	void (*release)(void *context);
-	const char *too_long; /* said with 422 when SLICED_MOST_US were not enough */
+	const char *too_long; /* message for 422 if the time limit is exceeded */
 };
 
-/* Takes `context`, in every case; `work` has to last. 503 when BACKGROUND_JOB_MAX are under way. */
+/* Always takes ownership of `context`; `work` must remain valid. 503 if BACKGROUND_JOB_MAX are
+ * running. */
 void background_job_begin(struct service *s, struct call *call,
 			  const struct background_job_work *work, void *context);

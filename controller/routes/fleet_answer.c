@@ -19,13 +19,13 @@
 #include "lib/judge/verdict.h"
 
 enum {
-	ANSWER_MAX = 64 * 1024 * 1024, /* of 100,000 hosts with long names */
+	ANSWER_MAX = 64 * 1024 * 1024, /* for 100,000 hosts with long names */
 	SENTENCE_MAX = 400,
 	ID_LETTERS = 16,
-	WHOLE_SHARE = 4, /* more than this part of the hosts: all of them */
+	WHOLE_SHARE = 4, /* send all hosts if more than this part of them changed */
 };
 
-/* --- what is looked at --- */
+/* --- updates --- */
 
 static void forget_bodies(struct fleet_answer *a)
 {
@@ -59,7 +59,7 @@ static json_t *policy_of(const struct service *s)
 			 s->rules.version, "domain_label", s->rules.policy.domain_label);
 }
 
-/* A sentence of a host is its own words: cut where a letter ends. */
+/* A host's sentence, as written by the host: cut at a character. */
 static json_t *sentence_of(struct service *s, const char *node)
 {
 	CLEANUP(freep) char *sentence = NULL;
@@ -95,7 +95,7 @@ static json_t *worst_of(const struct fleet_feed *feed)
 	return list;
 }
 
-/* What belongs to all hosts is another one now: a change as that of a host is. */
+/* Shared data has changed: that counts as a change, too, like that of a host. */
 static void look_at_head(struct fleet_answer *a, struct fleet_feed *feed)
 {
 	CLEANUP(json_freep)
@@ -177,7 +177,7 @@ static json_t *changed_of(const struct fleet_feed *feed, bool whole, uint64_t si
 	return all;
 }
 
-/* What the numbers of the columns mean, where that has changed. */
+/* The meaning of numbers in the columns, if that has changed. */
 static void put_names(const struct fleet_feed *feed, bool whole, uint64_t since, struct strbuf *text)
 {
 	if (whole) {
@@ -192,7 +192,7 @@ static void put_names(const struct fleet_feed *feed, bool whole, uint64_t since,
 		put_json(text, "skus", fleet_view_names(&feed->view.skus));
 }
 
-/* Since a version, or all hosts with `whole`. */
+/* Changes since a version, or all hosts with `whole`. */
 static struct api_body *body_of(const struct fleet_answer *a, const struct fleet_feed *feed,
 				bool whole, uint64_t since)
 {

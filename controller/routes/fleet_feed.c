@@ -25,12 +25,12 @@ static const enum store_fleet_kind kinds_of_store[FLEET_FEED_KINDS] = {
 };
 
 enum {
-	READ_HOSTS = 256, /* at once */
-	LOOK_SHARE = 10,  /* of the rows at once, but at least */
+	READ_HOSTS = 256, /* per step */
+	LOOK_SHARE = 10,  /* part of the rows checked per step, at least LOOK_LEAST */
 	LOOK_LEAST = 256,
 };
 
-/* --- what is known besides --- */
+/* --- state in memory --- */
 
 static void look_at(struct fleet_feed *feed, size_t nth)
 {
@@ -47,7 +47,7 @@ static void look_at(struct fleet_feed *feed, size_t nth)
 	(void)fleet_view_tell(&feed->view, nth, &state);
 }
 
-/* True at the end of a round. */
+/* Returns true at the end of a round. */
 static bool look(struct fleet_feed *feed, size_t n)
 {
 	for (; n > 0 && feed->at < feed->view.n; n--)
@@ -58,7 +58,7 @@ static bool look(struct fleet_feed *feed, size_t n)
 	return true;
 }
 
-/* --- what the store knows --- */
+/* --- state in the store --- */
 
 static void put(void *context, const struct store_fleet_host *host)
 {
@@ -92,7 +92,7 @@ static void tell_failed(struct fleet_feed *feed, const struct err *err)
 	feed->failed = true;
 }
 
-/* The next hosts of the store; at their end all are looked at once. */
+/* Read the next hosts from the store; after the last, check all once. */
 static void read_more(struct fleet_feed *feed)
 {
 	struct reading reading = { .feed = feed };
@@ -116,8 +116,8 @@ static void read_more(struct fleet_feed *feed)
 }
 
 /*
- * Hosts whose rows were written, or whose incidents were. While all are being read too: one that
- * was read already has changed since.
+ * Hosts whose rows or incidents were written. Also during the initial read, as a host that was read
+ * may have changed since.
  */
 static void read_changed(struct fleet_feed *feed, enum store_fleet_kind kind,
 			 const struct store_fleet_changes *changes)
@@ -164,7 +164,7 @@ void fleet_feed_written(struct fleet_feed *feed)
 	}
 }
 
-/* --- its life --- */
+/* --- life cycle --- */
 
 struct fleet_feed *fleet_feed_new(struct service *s)
 {

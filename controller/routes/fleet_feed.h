@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps the view of the fleet (controller/fleet/fleet_view.h) as the store and the parts of the
- * controller know it, while somebody looks at it. It is read once, a piece at a time; from then on
- * the rows of the store that were written are read again after each commit, and what is known in
- * memory (life, presence, silence) is looked through once a second, a tenth at a time.
+ * Keeps the view of the fleet (controller/fleet/fleet_view.h) up to date from the store and the
+ * parts of the controller, while somebody is watching. It is read once, in pieces; from then on
+ * changed rows of the store are read again after each commit, and state in memory (life, presence,
+ * silence) is checked once a second, a tenth at a time.
  */
 #pragma once
 
@@ -17,12 +17,12 @@
 struct err;
 struct service;
 
-/* fleet_feed_step() wants to be called so often. */
+/* Interval of fleet_feed_step(), */
 #define FLEET_FEED_STEP_US (100 * USEC_PER_MSEC)
-/* Or after this, until all is read. */
+/* and until everything is read. */
 #define FLEET_FEED_READ_US (5 * USEC_PER_MSEC)
 
-/* What has numbers of its own that a page may follow. */
+/* Numbered items that a page may follow. */
 enum fleet_feed_kind {
 	FLEET_FEED_INCIDENTS,
 	FLEET_FEED_ACTIONS,
@@ -33,31 +33,31 @@ enum fleet_feed_kind {
 };
 extern const char *const fleet_feed_kinds[]; /* "incidents", ... */
 
-/* Read it; only fleet_feed.c writes, but for the version of the view. */
+/* Written only by fleet_feed.c, except for the version of the view. */
 struct fleet_feed {
 	struct service *service;
 	struct fleet_view view;
 	struct fleet_news news[FLEET_FEED_KINDS];
-	bool read;   /* all is there, and has been looked through */
-	char *after; /* until then: the last host that was read; NULL: none */
-	bool failed; /* the store could not be read, and the log says so */
-	size_t at;   /* the next row to be looked at */
+	bool read;   /* everything is read and was checked */
+	char *after; /* until then: the last host read; NULL: none */
+	bool failed; /* the store could not be read, and that was logged */
+	size_t at;   /* next row to check */
 };
 
-/* Begins it; nothing is read yet. */
+/* Create it; nothing is read yet. */
 struct fleet_feed *fleet_feed_new(struct service *s);
 
-/* NULL is nothing. */
+/* NULL is allowed. */
 void fleet_feed_free(struct fleet_feed *feed);
 
-/* The next piece of work, a few milliseconds at most. */
+/* Do the next piece of work, a few milliseconds at most. */
 void fleet_feed_step(struct fleet_feed *feed);
 
-/* A commit has kept something. */
+/* A commit has stored something. */
 void fleet_feed_written(struct fleet_feed *feed);
 
-/* What was written was taken back: all is read anew, and who saw an older version has to see all. */
+/* Writes were rolled back: read everything again; clients at older versions must reload. */
 void fleet_feed_restart(struct fleet_feed *feed);
 
-/* Nothing is known of the host any more. */
+/* The host was removed. */
 void fleet_feed_forget(struct fleet_feed *feed, const char *node);

@@ -11,10 +11,10 @@
 #include "lib/base/duration.h"
 #include "lib/base/xalloc.h"
 
-/* Actions that stand in the why of a host. */
+/* Actions shown in the why of a host. */
 enum { WHY_ACTIONS = 5 };
 
-/* How a release is come by, from each state that keeps a host out of service. */
+/* How a host returns to service, for each state that keeps it out. */
 enum way { WAY_HEALTHY, WAY_REPAIR, WAY_PASSES, WAY_PERSON };
 
 static const struct {
@@ -50,7 +50,7 @@ static char *way_words(const struct policy *p, enum way way)
 			 p->sticky_after, window, passes);
 }
 
-/* What ends it by itself, or who must. */
+/* What ends the state automatically, or who has to. */
 static void add_releases(const struct policy *p, json_t *life)
 {
 	const char *state = json_string_value(json_object_get(life, "state"));

@@ -31,7 +31,7 @@ static void row_free(struct metric_row *row)
 	free(row);
 }
 
-/* That of the labels, new with a value of 0; NULL: there is no room. */
+/* Find or create the row with these labels; NULL: no room. */
 static struct metric_row *need(struct metric_series *s, const char *const labels[METRIC_LABELS])
 {
 	struct metric_row key = { .value = 0 }, *row;
@@ -97,7 +97,7 @@ static void list(const void *node, VISIT visit, void *closure)
 		all->rows[all->n++] = *(const struct metric_row *const *)node;
 }
 
-/* The highest rank first; equal ones by name, so that the same are chosen each time. */
+/* Highest rank first; ties by name, for a stable choice. */
 static int by_rank(const void *a, const void *b)
 {
 	const struct metric_row *x = *(const struct metric_row *const *)a;

@@ -11,7 +11,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
 
-/* Both, so that a row of the table can name any member. */
+/* Combined, so that a row of the table can refer to any member. */
 struct all {
 	struct ingest_counts counts;
 	struct metrics_now now;
@@ -22,7 +22,7 @@ enum { WHOLE_DIGITS = 15, VALUE_DIGITS = 6 };
 struct metric_family {
 	const char *name, *type, *help;
 	void (*write)(FILE *out, const struct metric_family *f, const struct all *all);
-	size_t offset; /* of the member that write_count() and write_seconds() print */
+	size_t offset; /* member printed by write_count() and write_seconds() */
 };
 
 static void write_count(FILE *out, const struct metric_family *f, const struct all *all)
@@ -108,7 +108,7 @@ static void write_left_out(FILE *out, const struct metric_family *f, const struc
 			      metric_series_left_out(rows[i].series, rows[i].most));
 }
 
-/* Without TLS there is none. */
+/* Without TLS there are none. */
 static void write_ends(FILE *out, const struct metric_family *f, const struct all *all)
 {
 	const struct tls_ends *ends = &all->now.ends;
@@ -201,7 +201,7 @@ static void write_hang_documents(FILE *out, const struct metric_family *f, const
 	(void)fprintf(out, "%s{result=\"refused\"} %" PRIu64 "\n", f->name, all->now.hangs.refused);
 }
 
-/* Of the states those in which one can end, and those that were begun. */
+/* States in which one can end, and those begun. */
 static void write_investigations(FILE *out, const struct metric_family *f, const struct all *all)
 {
 	size_t i;
@@ -214,7 +214,7 @@ static void write_investigations(FILE *out, const struct metric_family *f, const
 	}
 }
 
-/* Of the states in which one goes on. */
+/* States of open ones. */
 static void write_investigation_ages(FILE *out, const struct metric_family *f, const struct all *all)
 {
 	size_t i;
@@ -259,7 +259,7 @@ static void write_job_states(FILE *out, const struct metric_family *f, const str
 			json_integer_value(n));
 }
 
-/* "research" of "research/llm-7". Names of jobs need no escape: jobs_name_ok(). */
+/* "research" of "research/llm-7". Names of jobs need no escaping: jobs_name_ok(). */
 static void write_of_jobs(FILE *out, const struct metric_family *f, json_t *jobs)
 {
 	json_t *slowdown;
@@ -292,7 +292,7 @@ static void write_job_own(FILE *out, const struct metric_family *f, const struct
 	write_of_jobs(out, f, all->now.told_jobs.own);
 }
 
-/* {"to": [{"url", ...}]}; a URL needs no escape: settings_alerts_decode_url(). */
+/* {"to": [{"url", ...}]}; URLs need no escaping: settings_alerts_decode_url(). */
 static void write_told(FILE *out, const struct metric_family *f, const struct all *all,
 		       const char *key)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What Prometheus is told: text format 0.0.4, every family with HELP and TYPE
- * from one table. docs/metrics.md lists them; a test holds it against the text.
+ * Metrics for Prometheus: text format 0.0.4, every family with HELP and TYPE from one table.
+ * docs/metrics.md lists them; a test compares it with the output.
  */
 #pragma once
 
@@ -21,7 +21,7 @@
 
 enum { LEVELS = 4, STATUS_CLASSES = 6 };
 
-/* Series whose labels hosts and files choose: so many in all, whatever is sent (metric_series.h). */
+/* Total limits of series whose labels are chosen by hosts and files (metric_series.h). */
 enum {
 	METRICS_SERIES_MAX = 5000,
 	METRICS_CHECKS_MAX = 2800,
@@ -30,14 +30,14 @@ enum {
 	METRICS_SERIES_EXTRA = 5, /* two of the others, and how many each family leaves out */
 };
 
-/* What is looked up when somebody asks. */
+/* Values read for a request. */
 struct metrics_now {
-	uint64_t nodes[LEVELS]; /* by level of their verdict */
+	uint64_t nodes[LEVELS]; /* by verdict */
 	/* By labels, borrowed: open incidents, baselines, and metrics_walk_checks(). */
 	const struct metric_series *incidents, *baselines_of, *checks;
 	struct tls_ends ends;
-	uint64_t waiting;			    /* reports that wait for their commit */
-	uint64_t store_bytes;			    /* of the store's files */
+	uint64_t waiting;			    /* reports waiting for their commit */
+	uint64_t store_bytes;			    /* size of the store's files */
 	uint64_t store_used, store_free, store_max; /* bytes; 0: no limit */
 	uint64_t store_halved, store_failing;
 	uint64_t store_damaged, store_looks, store_lost_commits, store_lost_reports, store_unsure;
@@ -51,13 +51,13 @@ struct metrics_now {
 	struct jobs_counts jobs;
 	uint64_t standing_still;
 	struct hangs_counts hangs;
-	struct store_jobs_told told_jobs; /* of store_jobs_now(); borrowed */
-	json_t *predictions;		  /* of job_prediction_counts(); borrowed */
-	json_t *investigations;		  /* of store_investigations_oldest(); borrowed */
-	json_t *alerts;			  /* of alerting_counts(); borrowed */
+	struct store_jobs_told told_jobs; /* from store_jobs_now(); borrowed */
+	json_t *predictions;		  /* from job_prediction_counts(); borrowed */
+	json_t *investigations;		  /* from store_investigations_oldest(); borrowed */
+	json_t *alerts;			  /* from alerting_counts(); borrowed */
 	struct token_review_counts token_review;
 	struct process_use process;
 };
 
-/* The whole text, new memory. */
+/* Returns the text, new memory. */
 char *metrics_text(const struct ingest_counts *counts, const struct metrics_now *now);

@@ -23,10 +23,10 @@
 enum {
 	REST_SHARE = 100,
 	PAGE_HOSTS = 64,
-	CHECKS_MAX = 512, /* of one host */
+	CHECKS_MAX = 512, /* per host */
 };
 
-/* Series of worse verdicts stay first when there are too many. */
+/* Series of worse verdicts come first if there are too many. */
 #define RANK_OF_LEVEL (UINT64_C(1) << 40)
 
 struct walked_host {
@@ -35,12 +35,12 @@ struct walked_host {
 
 struct metrics_walk {
 	struct service *service;
-	sd_event_source *timer; /* NULL: it rests */
+	sd_event_source *timer; /* NULL: pause */
 	struct metric_series done, under_way;
-	unsigned unread; /* hosts of this walk whose runs could not be read */
+	unsigned unread; /* hosts in this pass whose runs could not be read */
 	struct walked_host hosts[PAGE_HOSTS];
 	size_t n, at;
-	char *after; /* the last of the page */
+	char *after; /* last host of the page */
 	uint64_t work_us, next_us;
 };
 
@@ -61,14 +61,14 @@ static void take_host(void *context, const struct store_host_brief *host)
 
 	free(w->after);
 	w->after = xstrdup(host->node);
-	/* What it measured is not what it is. */
+	/* Old measurements do not describe its present state. */
 	if (host->stale || w->n == PAGE_HOSTS)
 		return;
 	w->hosts[w->n++] =
 		(struct walked_host){ xstrdup(host->node), xstrdup(host->sku ? host->sku : "") };
 }
 
-/* Items come worst first or not: each check counts once, by its worst. */
+/* Each check counts once, by its worst item, in whatever order they come. */
 static void count_host(struct metrics_walk *w, const char *sku, const struct verdict *v)
 {
 	const char *checks[CHECKS_MAX];
@@ -96,7 +96,7 @@ static void count_host(struct metrics_walk *w, const char *sku, const struct ver
 	}
 }
 
-/* 1: there is more; 0: the end. */
+/* Returns 1 if there is more, 0 at the end. */
 static int step(struct metrics_walk *w, struct err *err)
 {
 	CLEANUP(pool_release) struct pool pool = { 0 };
@@ -115,7 +115,7 @@ static int step(struct metrics_walk *w, struct err *err)
 		return w->after && !streq(w->after, before);
 	}
 	host = &w->hosts[w->at++];
-	/* One that cannot be read is left out, and keeps no other from being counted. */
+	/* An unreadable host is left out and does not stop the count. */
 	r = routes_merge_runs(w->service, host->node, &pool, &v, err);
 	if (r < 0 && w->unread++ == 0)
 		log_warning("/metrics leaves out a host node=%s: %s", host->node, err->msg);
@@ -140,7 +140,7 @@ static void rest(struct metrics_walk *w, bool whole)
 	w->unread = 0;
 }
 
-/* One slice; true: there is more to do. */
+/* One slice; returns true if there is more to do. */
 static bool slice(struct metrics_walk *w)
 {
 	const uint64_t start_us = clock_mono_us();

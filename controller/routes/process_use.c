@@ -13,7 +13,7 @@
 
 static double start_s;
 
-/* Of /proc/self/statm (proc(5)): total, resident, in pages. */
+/* From /proc/self/statm (proc(5)): total, resident, in pages. */
 static uint64_t resident_bytes(void)
 {
 	CLEANUP(freep) char *text = NULL;
@@ -36,7 +36,7 @@ static uint64_t count_fds(void)
 	while ((entry = readdir(dir)))
 		n += entry->d_name[0] != '.';
 	(void)closedir(dir);
-	return n - 1; /* without the one that counts */
+	return n - 1; /* without the one for reading the directory */
 }
 
 static double seconds(struct timeval t)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this process takes of its host, for /metrics. */
+/* Resource usage of this process, for /metrics. */
 #pragma once
 
 #include <stdint.h>
@@ -11,11 +11,11 @@ struct process_use {
 	double cpu_s;	  /* user and system */
 	uint64_t bytes;	  /* resident memory */
 	uint64_t fds;	  /* open file descriptors */
-	uint64_t fds_max; /* how many there may be */
+	uint64_t fds_max; /* their limit */
 };
 
-/* The process starts now. */
+/* Call it at the start of the process. */
 void process_use_begin(void);
 
-/* What cannot be read is 0. */
+/* Values that cannot be read are 0. */
 void process_use_read(struct process_use *ret);

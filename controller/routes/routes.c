@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The API as a table, and its handlers. */
+/* The table of the API, and its handlers. */
 #include "controller/routes/routes.h"
 
 #include <stdlib.h>

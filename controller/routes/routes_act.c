@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Orders of people: cordon, uncordon, repair-done, override, silence, reset of the breaker. A
- * handler decodes one and asks the actor (action.h), which answers once it is durable.
+ * Orders by people: cordon, uncordon, repair-done, override, silence, reset of the breaker. A
+ * handler decodes an order and passes it to the actor (action.h), which answers once it is durable.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,7 +24,7 @@ enum { REASON_MAX = 500 };
 
 #define UNTIL_MOST_US (366 * USEC_PER_DAY)
 
-/* What a body may say, and must: bits. */
+/* Optional and required members of a body: bits. */
 enum order_key {
 	KEY_REASON = 1,
 	KEY_BREAK_GLASS = 2,
@@ -33,13 +33,13 @@ enum order_key {
 	KEY_DRY_RUN = 16,
 	KEY_IF_SINCE = 32,
 	KEY_ONCE = 64,
-	KEYS_OF_NODE = KEY_IF_SINCE | KEY_ONCE, /* of each that is about a host */
+	KEYS_OF_NODE = KEY_IF_SINCE | KEY_ONCE, /* for orders about a host */
 };
 
 struct order {
 	enum action_kind kind;
 	unsigned takes, needs; /* enum order_key; all take a reason, `by` and dry_run */
-	unsigned one_of;       /* just one of these */
+	unsigned one_of;       /* exactly one of these */
 };
 
 static const struct order order_cordon = { ACT_CORDON, KEY_BREAK_GLASS | KEYS_OF_NODE, KEY_REASON,
@@ -52,17 +52,17 @@ static const struct order order_silence = { ACT_SILENCE, KEY_FOR | KEYS_OF_NODE,
 					    KEY_REASON | KEY_FOR, 0 };
 static const struct order order_reset = { ACT_BREAKER_RESET, 0, KEY_REASON, 0 };
 
-/* --- what is asked --- */
+/* --- requests --- */
 
 #define NOT_SAID UINT64_MAX
 
 struct body {
 	char *reason, *by, *until;
-	char *if_since; /* a stamp; "": it had none */
+	char *if_since; /* a time; "": there was none */
 	char *key;
-	uint64_t for_us; /* NOT_SAID: not said; 0: it ends now */
-	int break_glass; /* tristate: -1 not said */
-	int dry_run;	 /* likewise */
+	uint64_t for_us; /* NOT_SAID: missing; 0: it ends now */
+	int break_glass; /* -1: missing */
+	int dry_run;	 /* -1: missing */
 };
 
 static void body_release(struct body *b)
@@ -147,7 +147,7 @@ int parse_order_body(struct call *call, json_t **ret_value, struct err *err)
 
 int routes_order_body(struct call *call, const struct jfield *fields, size_t n, void *out,
 		      char *const *reason, struct err *err)
-{ /* lint: allow parameters: what is read, by which fields, and into what */
+{ /* lint: allow parameters: the call, its fields, and the result */
 	CLEANUP(json_freep) json_t *value = NULL;
 	struct jval root;
 	int r = parse_order_body(call, &value, err);
@@ -177,7 +177,7 @@ void routes_asker_release(struct routes_asker *a)
 	free(a->by);
 }
 
-/* 400 for what is no JSON, 422 for what says something else: as negative errno. */
+/* Errors as negative errno: 400 for invalid JSON, 422 for invalid content. */
 static int read_body(const struct order *order, struct call *call, struct body *ret, struct err *err)
 {
 	CLEANUP(json_freep) json_t *value = NULL;
@@ -196,7 +196,7 @@ static int read_body(const struct order *order, struct call *call, struct body *
 	return r == 0 ? check_reason(&root, ret->reason, err) : r;
 }
 
-/* When it ends, by our clock; 0: the order has no end, or ends what stands. */
+/* When it ends, by our clock; 0: it has no end, or ends an existing one. */
 static int end_of(const struct body *b, uint64_t now_us, uint64_t *ret_us, struct err *err)
 {
 	uint64_t us = 0;
@@ -223,7 +223,7 @@ static int end_of(const struct body *b, uint64_t now_us, uint64_t *ret_us, struc
 	return 0;
 }
 
-/* Of the life that was seen, and of the request: into `ask`. */
+/* Write if_since and the request key to `ask`. */
 static int guards_of(const struct body *b, struct actor_request *ask, struct err *err)
 {
 	if (b->key && !tokens_name_ok(b->key))
@@ -248,7 +248,7 @@ char *operator_name(const struct identity *who, const char *by)
 	return xasprintf("operator (role %s)", role);
 }
 
-/* --- what is answered --- */
+/* --- answers --- */
 
 /* A call that waits for the actor. */
 struct pending {
@@ -266,8 +266,8 @@ static void pending_free(struct pending *p)
 }
 
 /*
- * Asked for what is so already, which is no refusal: whoever asks again gets what he wants. But a
- * cordon that is not a person's ends by itself, which is not what a person asked for.
+ * A request for the current state is not an error, so that it can be repeated. But a cordon not set
+ * by a person ends by itself, which is not what the person asked for.
  */
 static bool is_so(const struct pending *p, const struct actor_reply *said)
 {
@@ -310,7 +310,7 @@ static void on_told(void *context, const struct actor_reply *said)
 		pending_free(p);
 }
 
-/* It is done all the same: the next look tells. */
+/* The order is carried out anyway; the result can be looked up. */
 static void on_gone(void *context UNUSED, struct call *call)
 {
 	struct pending *p = call_data(call);

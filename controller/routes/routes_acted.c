@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was done, and what may be done now: actions, breaker, policy. */
+/* Past actions, and what is allowed now: actions, breaker, policy. */
 #include "controller/actions/actor_views.h"
 #include "controller/controller.h"
 #include "controller/http/api.h"
@@ -27,7 +27,7 @@ void get_actions(void *context, struct call *call)
 		reply_page(call, &page);
 }
 
-/* A stamp for the number that the breaker is kept with; null for none. */
+/* The member, in microseconds, as a time; null if missing. */
 static json_t *stamp_at(const json_t *object, const char *key)
 {
 	const json_int_t us = json_integer_value(json_object_get(object, key));
@@ -39,7 +39,8 @@ json_t *routes_breaker(const struct service *s)
 {
 	CLEANUP(json_freep) json_t *kept = actor_breaker_json(s->act);
 
-	/* Of a breaker that never opened the ledger holds the first of all causes, for nothing. */
+	/* For a breaker that never opened the ledger holds the first enum value as cause, without
+	 * meaning. */
 	if (json_integer_value(json_object_get(kept, "opened_us")) == 0)
 		(void)json_object_set_new(kept, "cause", json_null());
 	return json_pack(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A launcher holds a call until it is advised something else, as an agent does for its orders. */
+/* A launcher holds a call until there is new advice, as an agent does for its orders. */
 #include "controller/routes/routes_advice.h"
 
 #include <ctype.h>
@@ -24,12 +24,12 @@
 
 enum {
 	WAIT_MAX_S = 300,
-	HOLDS_MAX = 1024, /* calls that are held for all jobs: as many as there may be jobs */
+	HOLDS_MAX = 1024, /* held calls for all jobs: as many as there may be jobs */
 };
 
 #define WAIT_ACCURACY_US (100 * USEC_PER_MSEC)
 
-/* One held call. */
+/* A held call. */
 struct advice_hold {
 	struct advice_hold *next;
 	struct service *service;
@@ -38,7 +38,7 @@ struct advice_hold {
 	int64_t job, after;
 };
 
-/* With `advice`, which it takes, or with nothing for NULL. */
+/* With `advice`, of which it takes ownership, or for NULL with an empty answer. */
 static void answer(struct call *call, json_t *advice)
 {
 	if (advice)
@@ -88,9 +88,9 @@ void routes_advice_wake(struct service *s)
 	}
 }
 
-/* --- who asks for what --- */
+/* --- access --- */
 
-/* May it speak for this job? Else it is refused; the job's name is not told. */
+/* May the caller act for this job? If not it is refused, without the job's name. */
 static bool may_ask(struct service *s, struct call *call, const char *job)
 {
 	const struct identity *who = call_identity(call);
@@ -107,7 +107,7 @@ static bool may_ask(struct service *s, struct call *call, const char *job)
 	return may;
 }
 
-/* The job of the path, for who may ask; else the call is refused. */
+/* The job in the path, if the caller may access it; else the call is refused. */
 static bool job_of(struct service *s, struct call *call, int64_t *ret)
 {
 	CLEANUP(json_freep) json_t *job = NULL;
@@ -123,7 +123,7 @@ static bool job_of(struct service *s, struct call *call, int64_t *ret)
 	return may_ask(s, call, json_string_value(json_object_get(job, "job")));
 }
 
-/* A whole number of the query; false: it is none, and the call is refused. */
+/* An integer argument of the query; returns false after refusing the call. */
 static bool number_of(struct call *call, const char *name, int64_t usual, int64_t most, int64_t *ret)
 {
 	const char *text = call_argument(call, name);
@@ -164,7 +164,7 @@ static void hold(struct service *s, struct call *call, const struct advice_hold 
 		end(hold, NULL);
 }
 
-/* Who is told acts on it at once: not before it is durable. Takes `advice`. */
+/* Advice is acted on at once, so it has to be durable first. Takes ownership of `advice`. */
 static void tell(struct service *s, struct call *call, json_t *advice)
 {
 	const struct waiting waiting = { .call = call, .status = 200, .answer = advice };
@@ -205,9 +205,9 @@ void routes_advice_get(void *context, struct call *call)
 		hold(s, call, &asked, (uint64_t)wait_s * USEC_PER_SEC);
 }
 
-/* --- it is acted on --- */
+/* --- acknowledging --- */
 
-/* The number of the body; false: it has none, and the call is refused. */
+/* The number in the body; returns false after refusing the call. */
 static bool id_of(struct call *call, int64_t *ret)
 {
 	CLEANUP(json_freep) json_t *body = NULL;

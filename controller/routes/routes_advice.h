@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What whoever started a job is advised (controller/job/job_advice.h). Handlers of the API:
- * `context` is the struct service.
+ * Advice to whoever started a job (controller/job/job_advice.h). Handlers of the API: `context` is
+ * the struct service.
  */
 #pragma once
 
@@ -13,8 +13,8 @@ struct service;
 /* GET /v1/jobs/ID/advice?wait=60&after=N: the newest above N, within so many seconds; else 204. */
 void routes_advice_get(void *context, struct call *call);
 
-/* POST /v1/jobs/ID/advice {"id"}: it is acted on. */
+/* POST /v1/jobs/ID/advice {"id"}: acknowledge it. */
 void routes_advice_post(void *context, struct call *call);
 
-/* There is other advice: answer those who wait for it. */
+/* There is new advice: answer those waiting for it. */
 void routes_advice_wake(struct service *s);

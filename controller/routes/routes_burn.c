@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A burn of a host, by order of a person. */
+/* Burns of a host, ordered by a person. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@
 
 struct body {
 	char *reason, *by;
-	int dry_run; /* tristate: -1 not said */
+	int dry_run; /* -1: missing */
 };
 
 static void body_release(struct body *b)

@@ -23,27 +23,27 @@ enum {
 #define WAIT_ACCURACY_US (100 * USEC_PER_MSEC)
 #define STEP_ACCURACY_US (10 * USEC_PER_MSEC)
 
-/* Nobody has asked for so long: what is kept for who looks is let go. */
+/* Without requests for this long the view is freed. */
 #define IDLE_US (5 * USEC_PER_MIN)
 
-/* One held call. */
+/* A held call. */
 struct watcher {
 	struct watcher *next;
 	struct service *service;
 	struct call *call;
-	sd_event_source *timer; /* NULL: it waits for all to be read */
+	sd_event_source *timer; /* NULL: waiting for the initial read */
 	uint64_t since;
-	bool whole; /* it asks for all hosts */
+	bool whole; /* it wants all hosts */
 };
 
-/* What is there while somebody looks. */
+/* Exists while somebody is watching. */
 struct fleet_watch {
 	struct fleet_feed *feed;
 	struct fleet_answer answer;
 	sd_event_source *timer;
 	struct watcher *watchers;
 	unsigned n;
-	uint64_t asked_us; /* monotonic; the last question */
+	uint64_t asked_us; /* monotonic; the last request */
 };
 
 unsigned routes_changes_held(const struct service *s)
@@ -53,7 +53,7 @@ unsigned routes_changes_held(const struct service *s)
 
 /* --- held calls --- */
 
-/* It is held no longer: its call has to be answered. */
+/* Remove it; the caller has to answer its call. */
 static struct call *let_go(struct watcher *watcher)
 {
 	struct fleet_watch *w = watcher->service->fleet_watch;
@@ -77,7 +77,7 @@ static void reply(struct call *call, struct api_body *body)
 		call_refuse(call, 503, "the fleet is too large to be sent at once");
 }
 
-/* What it asked for, as it is now. */
+/* Answer it with the current data. */
 static void end(struct watcher *watcher)
 {
 	struct fleet_watch *w = watcher->service->fleet_watch;
@@ -107,7 +107,7 @@ static void on_gone(void *context UNUSED, struct call *call)
 	call_reply_empty(let_go(call_data(call)), 204);
 }
 
-/* Its wait is over: that nothing has changed, as of now. */
+/* Timeout: answer that nothing has changed. */
 static int on_time(sd_event_source *source UNUSED, uint64_t now_us UNUSED, void *context)
 {
 	struct watcher *watcher = context;
@@ -145,7 +145,7 @@ static void hold(struct service *s, struct call *call, const struct watcher *ask
 		call_refuse(let_go(watcher), 503, "out of memory");
 }
 
-/* --- what is there while somebody looks --- */
+/* --- the watch --- */
 
 static void watch_end(struct service *s)
 {
@@ -161,7 +161,7 @@ static void watch_end(struct service *s)
 	free(TAKE(s->fleet_watch));
 }
 
-/* Another controller acts now: what is known here may be old, and that one is to be asked. */
+/* Another controller is the leader now: our data may be old, and clients should ask that one. */
 static void send_away(struct service *s)
 {
 	while (s->fleet_watch->watchers)
@@ -194,7 +194,7 @@ static int on_step(sd_event_source *source, uint64_t due_us UNUSED, void *contex
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* Somebody looks. False: it cannot be begun, and the call is refused. */
+/* Start watching. Returns false after refusing the call. */
 static bool watch_need(struct service *s, struct call *call)
 {
 	struct fleet_watch *w = s->fleet_watch;
@@ -218,7 +218,7 @@ static bool watch_need(struct service *s, struct call *call)
 	return true;
 }
 
-/* --- what is asked --- */
+/* --- requests --- */
 
 void routes_changes_get_fleet(void *context, struct call *call)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A person asks for the diagnosis of a job, or what it would do. */
+/* Requests for the diagnosis of a job, or for what it would do. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of the fleet as a whole. */
+/* Data about the fleet as a whole. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -68,7 +68,7 @@ void get_baselines(void *context, struct call *call)
 
 /* --- a copy of the store --- */
 
-/* Always the same place: who may ask for a copy may not choose what is written over. */
+/* A fixed path: callers must not choose which file is overwritten. */
 static char *backup_path(const struct service *s)
 {
 	return xasprintf("%s-backup", s->settings->db);
@@ -105,13 +105,13 @@ void get_backup(void *context, struct call *call)
 
 /* --- drift --- */
 
-/* Hosts that are read in one step. */
+/* Hosts read per step. */
 enum { STEP_HOSTS = 100 };
 
 struct drifting {
 	struct service *service;
 	struct drift *drift;
-	char *after; /* the last host that was read, or NULL */
+	char *after; /* the last host read, or NULL */
 	char *cursor;
 	size_t limit;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hangs: what a host says of the ranks of a job that stands still (assay-hang/1), and where all
- * ranks of a job stand by what hosts have said.
+ * Hangs: a host's report on the ranks of a job that stands still (assay-hang/1), and the position
+ * of all ranks of a job according to its hosts.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* --- a host says --- */
+/* --- reports of hosts --- */
 
 static int parse(struct call *call, json_t **ret, struct err *err)
 {
@@ -71,9 +71,9 @@ void routes_put_hang(void *context, struct call *call)
 		call_reply_empty(call, 204);
 }
 
-/* --- where its ranks stand --- */
+/* --- positions of ranks --- */
 
-/* By how it hangs, else by its beats or its windows. Borrowed. */
+/* The run according to the hang, else the heartbeats or windows. Borrowed. */
 static json_t *run_of(const json_t *job)
 {
 	static const char *const from[] = { "hang", "beats" };
@@ -96,7 +96,7 @@ static json_t *verdict_of(const json_t *said)
 	return verdict ? verdict : json_null();
 }
 
-/* The job's own words, and of them the page's. */
+/* The data of the job with one page of ranks. */
 static json_t *ranks_of(const struct service *s, json_t *job, const struct store_range *range)
 {
 	const size_t first = range->cursor ? strtoul(range->cursor, NULL, 10) : 0;

@@ -49,9 +49,9 @@ void routes_investigations_show(void *context, struct call *call)
 		call_reply(call, 200, investigation);
 }
 
-/* --- to withdraw one --- */
+/* --- withdrawing --- */
 
-/* What of it stays: a host that is out of service is given back by an order of its own. */
+/* What remains afterwards: hosts out of service, which need an order of their own. */
 static json_t *cordoned_of(const json_t *investigation)
 {
 	const json_t *hosts = json_object_get(investigation, "hosts");

@@ -22,12 +22,12 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* A step that is older than this is no news of the job. */
+/* Older steps say nothing about the present job. */
 #define AGE_MAX_US (7 * USEC_PER_DAY)
 
-/* --- a trace is sent --- */
+/* --- receiving a trace --- */
 
-/* The number of an argument, `usual` without it; -EINVAL unless it is from 1 to `most`. */
+/* An integer argument, `usual` if missing; -EINVAL unless it is from 1 to `most`. */
 static int number_of(const struct call *call, const char *name, int64_t usual, int64_t most,
 		     int64_t *ret, struct err *err)
 {
@@ -46,7 +46,7 @@ static int number_of(const struct call *call, const char *name, int64_t usual, i
 	return 0;
 }
 
-/* Seconds of a header into a time by our clock; 0: it is not there. */
+/* Converts a header with an age in seconds to a time by our clock; 0: missing. */
 static int time_of(const struct call *call, const char *name, uint64_t now_us, uint64_t *ret,
 		   struct err *err)
 {
@@ -100,7 +100,7 @@ int routes_jobs_of(const struct call *call, const char **ret_job, int64_t *ret_r
 	return number_of(call, "run", 1, JOB_RUN_MAX, ret_run, err);
 }
 
-/* What is asked for, all borrowed from the call. */
+/* The parameters of the request, all borrowed from the call. */
 static int read_window(const struct call *call, struct jobs_window *ret, struct err *err)
 {
 	const char *meta = call_argument(call, "meta");
@@ -121,7 +121,7 @@ static int read_window(const struct call *call, struct jobs_window *ret, struct 
 	return r < 0 ? r : read_times(call, ret, err);
 }
 
-/* A host speaks for the jobs of which it has said that they have ranks there, as they have. */
+/* Hosts may act for jobs that, by their own reports, have ranks on them. */
 static bool may_host_send(struct service *s, struct call *call, const char *job)
 {
 	const char *node = call_identity(call)->node;
@@ -200,13 +200,13 @@ void routes_jobs_post_trace(void *context, struct call *call)
 				   (json_int_t)window.run, "window", (json_int_t)queued.window,
 				   "state", window_state_names[queued.state], "parts",
 				   (json_int_t)queued.came, "of", (json_int_t)window.of);
-	/* One that is there may not be durable yet: it waits too. */
+	/* A duplicate may not be durable yet: wait, too. */
 	service_wait(s, &waiting);
 }
 
-/* --- to look at them --- */
+/* --- queries --- */
 
-/* What is not kept of them: their beats, and how they hang. */
+/* Add state that is not stored: heartbeats and hangs. */
 static void show_now(const struct service *s, const json_t *jobs)
 {
 	json_t *job;
@@ -283,7 +283,7 @@ void routes_jobs_windows(void *context, struct call *call)
 	int r = routes_jobs_number(call, &id, &err);
 
 	if (r == 0)
-		r = store_job(s->store, id, &job, &err); /* one without any is no error */
+		r = store_job(s->store, id, &job, &err); /* a job without windows is not an error */
 	if (r < 0) {
 		refuse_store(call, r, &err);
 		return;

@@ -23,7 +23,7 @@
 #include "lib/json/json.h"
 #include "lib/report/node_name.h"
 
-/* Where nobody needs a token, nobody can be given one. */
+/* If no tokens are required, none can be issued. */
 static bool asks_nobody(const struct service *s, struct call *call)
 {
 	if (s->tokens.open)
@@ -33,13 +33,13 @@ static bool asks_nobody(const struct service *s, struct call *call)
 	return s->tokens.open;
 }
 
-/* What is answered once all is durable. */
+/* Answer once everything is durable. */
 static void answer(struct service *s, struct call *call, json_t *said)
 {
 	service_wait(s, &(struct waiting){ .call = call, .status = 200, .answer = said });
 }
 
-/* --- a host joins --- */
+/* --- joining --- */
 
 void routes_join_get_ca(void *context, struct call *call)
 {
@@ -93,10 +93,10 @@ static int read_joining(struct call *call, struct joining *ret, struct err *err)
 	return 0;
 }
 
-/* What the store says of them, and what is decided. */
+/* Collect the facts from the store, and decide. */
 static int decide(struct service *s, const struct joining *j, struct join_facts *f,
 		  enum join_answer *ret, char **ret_by, struct err *ret_why, struct err *err)
-{ /* lint: allow parameters: two kinds of words, for the host and for the operator */
+{ /* lint: allow parameters: two messages, for the host and for the operator */
 	struct store_join_found token = { .id = 0 };
 	char hex[SHA256_HEX_SIZE], other[NODE_NAME_MAX + 1] = "";
 	struct store_joined joined;
@@ -132,7 +132,7 @@ static int decide(struct service *s, const struct joining *j, struct join_facts 
 			.reported = reported,
 		};
 		*ret = join_decide(f, ret_why);
-		f->names = f->joined_sha256 = NULL; /* ours */
+		f->names = f->joined_sha256 = NULL; /* borrowed */
 	}
 	free(token.names);
 	*ret_by = token.made_by;
@@ -170,7 +170,7 @@ static void let_in(struct service *s, struct call *call, const struct join_facts
 	}
 	hosts_need(&s->hosts, f->node)->verified = false;
 	if (f->was_reset)
-		baselines_forget(&s->baselines, f->node); /* what the host before it measured */
+		baselines_forget(&s->baselines, f->node); /* measurements of the previous host */
 	actor_joined(s->act, &(struct actor_joined){ f->node, who, reason });
 	log_info("%s has joined from %s, with join token %" PRId64, f->node, peer, f->token);
 	answer(s, call, joined_answer(f->node, false));
@@ -226,7 +226,7 @@ void routes_join_post(void *context, struct call *call)
 		answer(s, call, joined_answer(facts.node, true));
 }
 
-/* --- an admin makes and ends tokens, and resets names --- */
+/* --- tokens and resets, for admins --- */
 
 struct making {
 	char *by, *reason, *names;
@@ -271,7 +271,7 @@ static int read_making(struct call *call, struct making *ret, struct err *err)
 	return 0;
 }
 
-/* New memory. */
+/* Returns new memory. */
 static int make_token(char **ret, struct err *err)
 {
 	char letters[RANDOM_TOKEN_LETTERS + 1];
@@ -284,7 +284,7 @@ static int make_token(char **ret, struct err *err)
 
 static void made(struct service *s, struct call *call, const struct store_join_token *row,
 		 int64_t id, const char *token)
-{ /* lint: allow parameters: what is told of one token */
+{ /* lint: allow parameters: the data of one token */
 	CLEANUP(freep)
 	char *what = xasprintf("%" PRId64 ": for %" PRIu64 " host%s, names %s", id, row->hosts,
 			       row->hosts == 1 ? "" : "s", row->names);
@@ -355,7 +355,8 @@ void routes_join_list(void *context, struct call *call)
 		reply_page(call, &page);
 }
 
-/* Who asks, or NULL and it is refused; and why, if `ret_reason` is not NULL. New memory. */
+/* Returns the caller's name, or NULL after refusing; and the reason, unless `ret_reason` is NULL.
+ * New memory. */
 static char *who_ends(struct service *s, struct call *call, char **ret_reason)
 {
 	CLEANUP(routes_asker_release) struct routes_asker body = { 0 };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hosts that join by themselves (controller/auth/join.h): rows of the table of routes. */
+/* Hosts that join by themselves (controller/auth/join.h): handlers in the table of routes. */
 #pragma once
 
 struct call;
 
-/* Anybody: the join token is in the body. */
+/* For anybody: the join token is in the body. */
 void routes_join_get_ca(void *context, struct call *call);
 void routes_join_post(void *context, struct call *call);
 
-/* Of an admin; the list of whoever may read. */
+/* For admins; the list also for readers. */
 void routes_join_post_token(void *context, struct call *call);
 void routes_join_list(void *context, struct call *call);
 void routes_join_revoke(void *context, struct call *call);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a host measured between its parts, as matrices; and the parts, by their newest reports. */
+/* Measurements between parts of a host, as matrices; and the parts, from their newest reports. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,16 +25,16 @@
 #include "lib/report/report.h"
 #include "lib/topology/topology.h"
 
-/* Links from a part up to its NUMA node: more are no host's. */
+/* Maximum number of links from a part up to its NUMA node. */
 enum { CLIMB_MAX = 16 };
 
-/* What is known of one host. */
+/* Data about one host. */
 struct host_known {
-	struct report reports[STORE_PROFILES_MAX]; /* the newest of each profile, the newest first */
+	struct report reports[STORE_PROFILES_MAX]; /* the newest of each profile, newest first */
 	int n;
-	struct pool pool; /* the texts of the verdict */
+	struct pool pool; /* texts of the verdict */
 	struct verdict verdict;
-	const struct verdict_item **items; /* of it, by check and subject */
+	const struct verdict_item **items; /* its items, by check and subject */
 	struct host_parts parts;
 };
 
@@ -69,7 +69,7 @@ static const struct verdict_item *item_of(const struct host_known *k, char *chec
 	return found ? *found : NULL;
 }
 
-/* One that was thinned out, or packed by another build, is left out. */
+/* Skips bodies that were deleted, or compressed by a build with other codings. */
 static void read_report(struct service *s, const struct store_body *body, struct host_known *k)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(REPORT_MAX);
@@ -113,7 +113,7 @@ static int read_known(struct service *s, const char *node, struct host_known *k,
 
 /* --- matrices --- */
 
-/* Ends name a GPU by its slot, and a port by its id. */
+/* Ends refer to a GPU by slot, and to a port by ID. */
 static const struct host_part *part_of(const struct host_known *k, const char *end)
 {
 	size_t i;
@@ -152,14 +152,14 @@ static json_t *side_json(const struct host_known *k, char *const *ends, size_t n
 	return list;
 }
 
-/* What a cell is held against. */
+/* What a cell is compared with. */
 struct held {
 	double expected, floor;
 	const char *source; /* NULL: the median of its kind in the matrix */
 };
 
-/* By its item of the verdict; those that pass keep no numbers, and it is what other hosts reach
- * today. */
+/* From its item in the verdict; passed items store no numbers, so for them it is what other hosts
+ * reach now. */
 static struct held held_of(const struct service *s, const struct report *report,
 			   const struct heat_cell *cell, const struct verdict_item *item)
 {
@@ -231,7 +231,7 @@ static json_t *matrix_json(const struct service *service, const struct host_know
 			 side_json(k, h->columns, h->n_columns), "cells", cells);
 }
 
-/* Did a newer report bring it already? */
+/* Was it in a newer report? */
 static bool has_matrix(const json_t *list, const struct heat *h)
 {
 	const json_t *one;
@@ -248,7 +248,7 @@ static bool has_matrix(const json_t *list, const struct heat *h)
 	return false;
 }
 
-/* Of one report, at the end of `bad` or of `good`. */
+/* Append the matrices of a report to `bad` or `good`. */
 static void add_matrices(const struct service *s, const struct host_known *k,
 			 const struct report *report, json_t *bad, json_t *good, size_t *left_out)
 {
@@ -309,7 +309,7 @@ void routes_matrices_get(void *context, struct call *call)
 
 /* --- parts --- */
 
-/* The topology that the host's newest report names; false: it is not known. */
+/* The topology named in the host's newest report; false: unknown. */
 static bool topology_of(struct service *s, const char *digest, struct topology *ret)
 {
 	CLEANUP(freep) char *body = NULL;
@@ -385,7 +385,7 @@ static bool names(const char *subject, const char *id)
 	return false;
 }
 
-/* Items come worst first; what a link explains is not the part's. */
+/* Items are sorted worst first; those explained by a link do not count for the part. */
 static const struct verdict_item *worst_of(const struct verdict *v, const char *id)
 {
 	const struct verdict_item *worst = NULL;

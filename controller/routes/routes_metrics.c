@@ -29,7 +29,7 @@
 
 #define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-/* The store and what SQLite keeps beside it. */
+/* The store and SQLite's files beside it. */
 static uint64_t store_bytes(const char *path)
 {
 	static const char *const suffixes[] = { "", "-wal", "-shm" };
@@ -48,11 +48,11 @@ static uint64_t store_bytes(const char *path)
 
 enum {
 	NODES_AT_ONCE = 1000,
-	JOBS_TOLD = 256, /* the slowest: each is a series of its own */
+	JOBS_TOLD = 256, /* the slowest: each is a series */
 };
-/* After a start all medians of a large fleet are to be worked out: so much of it each time. */
+/* After a start all medians of a large fleet have to be computed: this much per request. */
 #define MEDIANS_US (10 * USEC_PER_MSEC)
-/* Longer ago heard of, a job may have ended: how slow it was is no news. */
+/* A job silent for longer may have ended: its slowdown is not current. */
 #define JOBS_TOLD_US (2 * USEC_PER_HOUR)
 
 static void add_incidents(void *context, const char *check, const char *action, uint64_t n)
@@ -64,7 +64,7 @@ static void add_incidents(void *context, const char *check, const char *action, 
 
 struct medians {
 	struct metric_series *series;
-	uint64_t until_us; /* monotonic: after it no more are worked out */
+	uint64_t until_us; /* monotonic: time limit for computing medians */
 };
 
 static void add_baseline(struct baseline *baseline, void *context)
@@ -81,7 +81,7 @@ static void add_baseline(struct baseline *baseline, void *context)
 		m->series->beyond++;
 }
 
-/* What the service itself counts. */
+/* Counters of the service itself. */
 static struct metrics_now counted(struct service *s)
 {
 	const struct api_counts counts = api_counts(s->api);
@@ -128,7 +128,7 @@ static struct metrics_now counted(struct service *s)
 	return now;
 }
 
-/* New memory, or NULL: the store failed. */
+/* New memory, or NULL if the store failed. */
 static char *make_metrics(struct service *s, struct err *err)
 {
 	CLEANUP(store_jobs_told_release) struct store_jobs_told told_jobs = { .suspects = 0 };
@@ -164,13 +164,13 @@ static char *make_metrics(struct service *s, struct err *err)
 }
 
 /*
- * Anybody may ask, and it takes the longer the more hosts there are: what was made serves so many
- * times as long as it took to make, so that no crowd takes more than that part of our time.
+ * Anybody may send requests, whose cost grows with the number of hosts: an answer is reused for
+ * this many times the time it took, so that requests take at most that part of our time.
  */
 enum { METRICS_SHARE = 20 };
 #define METRICS_OLD_MAX_US USEC_PER_SEC
 
-/* What was begun at `start_us` and is made now. */
+/* Validity of an answer begun at `start_us` and finished now. */
 static uint64_t serves_until(uint64_t start_us)
 {
 	const uint64_t now_us = clock_mono_us();
@@ -195,13 +195,13 @@ void routes_metrics_get(void *context, struct call *call)
 		call_refuse(call, 503, "%s", err.msg);
 }
 
-/* --- a host a line --- */
+/* --- /metrics/nodes --- */
 
 struct told_hosts {
 	FILE *verdicts, *cordoned;
 	struct service *service;
 	char *after;
-	size_t n; /* of this page */
+	size_t n; /* on this page */
 };
 
 static void tell_host(void *context, const struct store_host_brief *host)
@@ -209,7 +209,7 @@ static void tell_host(void *context, const struct store_host_brief *host)
 	struct told_hosts *t = context;
 	CLEANUP(freep) char *why = actor_cordoned(t->service->act, host->node);
 
-	/* Names of hosts need no escape: node_name_ok(). */
+	/* Host names need no escaping: node_name_ok(). */
 	(void)fprintf(t->verdicts, "assay_node_verdict{node=\"%s\"} %d\n", host->node, host->level);
 	(void)fprintf(t->cordoned, "assay_node_cordoned{node=\"%s\"} %d\n", host->node, why != NULL);
 	free(t->after);
@@ -217,7 +217,7 @@ static void tell_host(void *context, const struct store_host_brief *host)
 	t->n++;
 }
 
-/* Families stand together: the one is written behind the other. New memory, or NULL. */
+/* Families must not be interleaved: one is written after the other. New memory, or NULL. */
 static char *make_node_metrics(struct service *s, struct err *err)
 {
 	CLEANUP(freep) char *verdicts = NULL;

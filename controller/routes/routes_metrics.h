@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /metrics and /metrics/nodes: looked up, written once, and served again for a while. */
+/* /metrics and /metrics/nodes: collected and encoded once, then served from memory for a while. */
 #pragma once
 
 struct call;

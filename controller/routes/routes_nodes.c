@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of hosts, for people and programs that ask. */
+/* Data about hosts, for people and programs. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -88,7 +88,7 @@ bool routes_argument(struct call *call, const char *name, const char *unit, unsi
 	return true;
 }
 
-/* Only what a page gave as its `next`: another one would begin anywhere. */
+/* Accept only cursors that a page returned as `next`. */
 static bool cursor_ok(const char *cursor, enum cursor_kind kind)
 {
 	char *end = NULL;
@@ -124,8 +124,8 @@ void reply_page(struct call *call, struct store_page *page)
 }
 
 /*
- * Where it stands, by the label whose domains the budgets count; and all its labels, which may be
- * many, for whoever asks for them.
+ * Add its domain, by the label that budgets go by; and on request all its labels, of which there
+ * may be many.
  */
 static void add_place(struct service *s, const struct call *call, const char *name, json_t *node)
 {
@@ -140,7 +140,7 @@ static void add_place(struct service *s, const struct call *call, const char *na
 					  labels ? json_deep_copy(labels) : json_object());
 }
 
-/* What the store does not know: is its agent there? */
+/* Add what the store does not know: is its agent connected? */
 static void add_live(struct service *s, const struct call *call, json_t *node)
 {
 	const char *name = json_string_value(json_object_get(node, "node"));
@@ -166,7 +166,7 @@ static void add_live(struct service *s, const struct call *call, json_t *node)
 	add_place(s, call, name ? name : "", node);
 }
 
-/* What the parts of the host are called; beside the subject of each item its name, when it has one. */
+/* Add the names of the host's parts, and to each item the name of its subject, if it has one. */
 static int add_parts(struct service *s, json_t *node, json_t *items, struct err *err)
 {
 	CLEANUP(host_parts_release) struct host_parts parts = { 0 };
@@ -188,7 +188,7 @@ static int add_parts(struct service *s, json_t *node, json_t *items, struct err 
 	return 0;
 }
 
-/* The parts that the sentence of a host in a list names: one that passes names none. */
+/* Add the parts named in the sentence of a listed host; a passing one names none. */
 static void add_told(struct service *s, json_t *node)
 {
 	const char *verdict = json_string_value(json_object_get(node, "last_verdict"));
@@ -248,7 +248,7 @@ void get_node(void *context, struct call *call)
 
 /* --- why --- */
 
-/* The items that are not pass, of the verdict over all profiles. */
+/* Items of the verdict over all profiles that are not pass. */
 static json_t *bad_items(const struct verdict *v)
 {
 	CLEANUP(json_freep) json_t *whole = verdict_encode(v);
@@ -279,7 +279,7 @@ int routes_merge_runs(struct service *s, const char *node, struct pool *pool, st
 	return 0;
 }
 
-/* What half of its SKU has, it may have too. */
+/* It may also have the findings of half of its SKU. */
 static int add_fleet_incidents(struct service *s, const json_t *node, json_t *incidents,
 			       struct err *err)
 {
@@ -341,7 +341,7 @@ void get_why(void *context, struct call *call)
 
 /* --- samples --- */
 
-/* The samples of one body, each with the run it is from, at the end of `all`. */
+/* Append the samples of a body to `all`, each with its run. */
 static void add_samples(json_t *all, const struct store_body *body)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(REPORT_MAX);
@@ -352,7 +352,7 @@ static void add_samples(json_t *all, const struct store_body *body)
 
 	if (pack_open(&packed, &text, NULL) < 0 ||
 	    json_parse(strbuf_text(&text), text.len, "report", &report, NULL) < 0)
-		return; /* thinned out, or packed by another build */
+		return; /* deleted, or compressed by a build with other codings */
 	samples = json_object_get(report, "samples");
 	json_array_foreach(samples, i, sample)
 	{

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The call that an agent holds open: its orders come down it, and while it is
- * there the host is alive. They are the fleet's opinion of the host, when it has
- * to be told, the test that the policy wants of it, one with other hosts, and to look at ranks of a
- * job that stands still.
+ * The call that an agent holds open: it receives orders through it, and while it is there the host
+ * is alive. Orders are the controller's opinion of the host if it has to be sent, a test that the
+ * policy wants, one with other hosts, and to look at ranks of a job that stands still.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -28,21 +27,21 @@
 enum {
 	WAIT_DEFAULT_S = 30,
 	WAIT_MAX_S = 300,
-	/* Calls that a host may hold: of a connection that broke the old one is there for a while,
-	 * and two daemons of one name must not cut each other off in turns. */
+	/* Held calls per host: after a broken connection the old one remains for a while, and two
+	 * daemons of one name must not cut each other off in turns. */
 	HOLDS_MAX = 4,
 };
 
 #define WAIT_ACCURACY_US (100 * USEC_PER_MSEC)
 
-/* One held call. */
+/* A held call. */
 struct hold {
 	struct service *service;
 	struct call *call;
 	sd_event_source *timer;
 	char *node;
 	struct hold *older; /* of the same host */
-	bool passed; /* a newer one came: nothing is told down it, nobody may read it any more */
+	bool passed;	    /* replaced: nothing is sent through it, nobody may read it */
 };
 
 static int compare_holds(const void *a, const void *b)
@@ -50,7 +49,7 @@ static int compare_holds(const void *a, const void *b)
 	return strcmp(((const struct hold *)a)->node, ((const struct hold *)b)->node);
 }
 
-/* The newest call that the host holds, or NULL. */
+/* The newest call held by the host, or NULL. */
 static struct hold *hold_of(struct service *s, const char *node)
 {
 	CLEANUP(freep) char *name = xstrdup(node);
@@ -61,8 +60,8 @@ static struct hold *hold_of(struct service *s, const char *node)
 }
 
 /*
- * A second call of a host takes the place of the first, which ends in its own time. Returns
- * the oldest when there are more than HOLDS_MAX.
+ * A second call of a host replaces the first, which ends by itself. Returns the oldest if there are
+ * more than HOLDS_MAX.
  */
 static struct hold *hold_enter(struct service *s, struct hold *hold)
 {
@@ -103,7 +102,7 @@ static void hold_leave(struct service *s, struct hold *hold)
 		newer->older = hold->older;
 }
 
-/* With `orders`, which it takes, or with nothing for NULL. */
+/* With `orders`, of which it takes ownership, or for NULL with an empty answer. */
 static void answer(struct call *call, json_t *orders)
 {
 	if (orders)
@@ -143,7 +142,7 @@ static void on_gone(void *context, struct call *call)
 	end(call_data(call), true, NULL);
 }
 
-/* Of what the store knows; NULL for a host it does not know, or when it fails. */
+/* From the store; NULL for an unknown host, or on failure. */
 static json_t *opinion_of(struct service *s, const char *node, uint64_t now_real_us)
 {
 	CLEANUP(json_freep) json_t *host = NULL;
@@ -171,7 +170,7 @@ static json_t *opinion_of(struct service *s, const char *node, uint64_t now_real
 		now_real_us);
 }
 
-/* The opinion as an order, when the host has to be told; a new reference, or NULL. */
+/* The opinion as an order, if it has to be sent; a new reference, or NULL. */
 static json_t *opinion_order(struct service *s, const char *node)
 {
 	uint64_t now_real_us = clock_real_us(), now_us = clock_mono_us();
@@ -181,13 +180,13 @@ static json_t *opinion_order(struct service *s, const char *node)
 	if (!opinion || !opinions_due(&s->opinions, node, opinion, now_us))
 		return NULL;
 	opinions_told(&s->opinions, node, opinion, now_us);
-	/* A host whose clock is another one counts from it. */
+	/* For a host with a different clock. */
 	clock_stamp(now_real_us, now);
 	return json_pack("{s:o, s:s, s:s, s:O}", "id", json_sprintf("opinion-%" PRIu64, now_real_us),
 			 "kind", "opinion", "now", now, "opinion", opinion);
 }
 
-/* What the host has to be told now: an array, a new reference; or NULL. */
+/* The orders to send to the host now: an array, a new reference; or NULL. */
 static json_t *orders_of(struct service *s, const char *node)
 {
 	json_t *const all[] = { opinion_order(s, node), actor_order(s->act, node),
@@ -224,7 +223,8 @@ static bool wait_of(struct call *call, uint64_t *ret_us)
 	return true;
 }
 
-/* "none": whether it may, of `assayd --check`. No order is given away, and nobody lives by it. */
+/* "none": only a check of access, by `assayd --check`. No order is handed out, and the host does
+ * not count as alive. */
 static bool asks_only(struct call *call)
 {
 	return streq(call_argument(call, "wait"), "none");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Silences and overrides that hold now: until when, and who asked for them and why. */
+/* Current silences and overrides: until when, by whom and why. */
 #include <stdlib.h>
 
 #include "controller/actions/actor_views.h"
@@ -15,7 +15,7 @@
 static void list(struct service *s, struct call *call, bool silences)
 {
 	const char *const asked = life_event_names[silences ? EVENT_SILENCE : EVENT_OVERRIDE];
-	/* What a person gave back stays in service too. */
+	/* A host returned by a person also stays in service. */
 	const char *const events[3] = {
 		asked,
 		silences ? asked : life_event_names[EVENT_UNCORDONED],

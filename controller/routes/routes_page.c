@@ -17,7 +17,7 @@ bool routes_page_is_on(const void *context)
 	return s->page.n > 0;
 }
 
-/* What a browser is not to do with any of it, nor with a page of others that opens it. */
+/* Headers that restrict what a browser may do with our files, and pages of others with ours. */
 static void add_guards(const struct service *s, struct call *call)
 {
 	api_add_header(call, "Content-Security-Policy", s->page.policy);
@@ -39,7 +39,7 @@ static void reply_file(struct call *call, const struct page_file *file)
 			packed ? file->gzip_length : file->length);
 }
 
-/* RFC 9110 13.1.2: compared weakly, for packed or not it says the same. */
+/* RFC 9110 13.1.2: weak comparison, as the compressed form is equivalent. */
 static bool has_it(const struct call *call, const char *tag)
 {
 	const char *match = call_header(call, "If-None-Match");

@@ -14,7 +14,7 @@
 #include "lib/json/json.h"
 #include "lib/report/node_name.h"
 
-/* "gpu-17,gpu-18" into `names`, each once. */
+/* Splits "gpu-17,gpu-18" into `names`, without duplicates. */
 static int read_hosts(const char *text, json_t *names, struct err *err)
 {
 	while (text) {

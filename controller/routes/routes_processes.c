@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which ranks run on a host: a host says it of itself. It is what its processes claim, so nothing
- * of it is believed but that the host has such a rank (controller/job/placement.h).
+ * Ranks running on a host, reported by the host. These are claims of its processes, so all that is
+ * believed is that the host has such a rank (controller/job/placement.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,7 +22,7 @@
 
 #define FORMAT "assay-processes/1"
 
-/* Of a process: a host is started anew once in ten years. */
+/* Of a process: ten years. */
 #define AGE_MAX_S 315360000.0
 
 enum { BOOT_MAX = 64, POD_SIZE = 36 };
@@ -55,7 +55,7 @@ static const struct jfield claim_fields[] = {
 	{ "SLURM_RESTART_COUNT", J_STRING, CLAIM(slurm_restarts), 0 },
 };
 
-/* The name by which others know its job, new memory; NULL: it says none. */
+/* The public name of its job, new memory; NULL: none. */
 static char *job_of(const struct claims *c)
 {
 	CLEANUP(freep) char *name = rank_env_job(c->job, c->slurm_cluster, c->slurm_job);
@@ -84,7 +84,7 @@ static const struct jfield process_fields[] = {
 	{ "env", J_OBJECT, PROCESS(env), J_REQUIRED },
 };
 
-/* 1, and `ret` is what it claims, its texts in new memory; 0: nothing that anybody can use. */
+/* Returns 1 with the claim in `ret`, its texts in new memory; 0 if there is nothing usable. */
 static int read_claims(const struct jval *v, const struct process *process,
 		       struct store_placement *ret, struct err *err)
 {
@@ -113,7 +113,7 @@ static int read_claims(const struct jval *v, const struct process *process,
 	return 1;
 }
 
-/* --- all of them --- */
+/* --- all processes --- */
 
 struct said {
 	char *format, *boot_id;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * POST /v1/policy/replay?since=D: the store's past through a policy, a slice at a time
- * (background_job.h). One at a time. The policy is JSON, or YAML as its file is.
+ * POST /v1/policy/replay?since=D: applies a policy to the store's history, in slices
+ * (background_job.h). One at a time. The policy is JSON, or YAML as in its file.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,17 +22,17 @@
 #include "lib/policy/policy.h"
 #include "lib/policy/replay.h"
 
-/* One that is under way. */
+/* The replay in progress. */
 struct replaying {
 	struct service *service;
 	struct policy policy;
 	struct replay *replay;
-	json_t *domains; /* of hosts, by name: texts or null; asked once */
+	json_t *domains; /* of hosts, by name: strings or null; looked up once */
 	int64_t after;
 	uint64_t since_us;
-	struct pool pool; /* of what `rows` point to */
+	struct pool pool; /* texts of `rows` */
 	struct store_past rows[STORE_PAST_MAX];
-	int n_rows, next; /* the first that was not looked at yet */
+	int n_rows, next; /* the first not processed yet */
 };
 
 static void drop_rows(struct replaying *p)
@@ -54,7 +54,7 @@ static void release(void *context)
 	free(p);
 }
 
-/* The value of the policy's label on the host as it is now, or NULL. Borrowed. */
+/* The current value of the policy's label on the host, or NULL. Borrowed. */
 static const char *domain_of(struct replaying *p, const char *node)
 {
 	const json_t *known = json_object_get(p->domains, node);
@@ -117,7 +117,7 @@ static void feed(struct replaying *p, const struct store_past *past)
 	replay_add(p->replay, &run);
 }
 
-/* One run a step, as it may have thousands of items. 1 when there is more, 0 at the end. */
+/* One run per step, as it may have thousands of items. Returns 1 if there is more, 0 at the end. */
 static int step(void *context, struct err *err)
 {
 	struct replaying *p = context;
@@ -147,7 +147,7 @@ static const struct background_job_work replaying_work = {
 	step, answer, release, "since: too much history to replay within 25 s: ask for less"
 };
 
-/* ?since; false: it was bad, and the call is refused. */
+/* ?since; returns false after refusing the call. */
 static bool since_of(struct call *call, uint64_t *ret_us)
 {
 	const char *text = call_argument(call, "since");
@@ -161,7 +161,7 @@ static bool since_of(struct call *call, uint64_t *ret_us)
 	return true;
 }
 
-/* A JSON object begins with a brace; a file as people write it does not: it is YAML. */
+/* A JSON object begins with a brace; otherwise it is YAML. */
 static bool is_json(const char *bytes, size_t length)
 {
 	size_t i = 0;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reports: one a call, or many as lines of one call. A host that was cut off
- * sends what has gathered; its reports count in the order of their lines, and
- * share one commit.
+ * Reports: one per call, or many as lines of one call. A host that was cut off sends its backlog;
+ * its reports are processed in the order of their lines, and share one commit.
  */
 #include <errno.h>
 #include <string.h>
@@ -25,18 +24,18 @@
 #include "lib/topology/topology_file.h"
 
 enum {
-	LINES_MAX = 64, /* looked at in one call: others wait meanwhile */
-	WANTS_MAX = 8,	/* topologies asked for in one answer */
+	LINES_MAX = 64, /* processed per call: others have to wait meanwhile */
+	WANTS_MAX = 8,	/* topologies requested per answer */
 };
 
-/* What one call brings. */
+/* State of one call. */
 struct intake {
 	struct service *service;
 	struct call *call;
-	struct waiting waiting; /* its counts */
-	const char *ages;	/* how old the reports are, as the sender says; NULL: it does not */
-	json_t *wants;		/* digests of topologies that nobody has sent; NULL: none */
-	bool broken;		/* the store took everything back */
+	struct waiting waiting; /* its counters */
+	const char *ages;	/* ages of the reports, from the sender; NULL: missing */
+	json_t *wants;		/* digests of unknown topologies; NULL: none */
+	bool broken;		/* the store has rolled everything back */
 };
 
 unsigned status_of_content(int r)
@@ -55,19 +54,19 @@ unsigned status_of_content(int r)
 	}
 }
 
-/* A node speaks for itself only; who may do all may replay for any. */
+/* A node may report only on itself; an admin may replay reports of any. */
 static bool may_report(const struct identity *who, const char *node)
 {
 	return who->role == ROLE_ADMIN || (who->role == ROLE_NODE && streq(who->node, node));
 }
 
-/* Is there room for one more host? They are counted only when there may be none. */
+/* Is there room for one more host? They are counted only if there may be none. */
 static bool has_room(struct service *s, const char *node)
 {
 	bool known = false;
 
 	if (store_has_node(s->store, node, &known, NULL) < 0 || known)
-		return true; /* a failing store says so itself */
+		return true; /* a failing store reports that itself */
 	if (s->nodes_most >= s->settings->nodes_max &&
 	    store_count_nodes(s->store, &s->nodes_most, NULL) < 0)
 		return true;
@@ -77,7 +76,7 @@ static bool has_room(struct service *s, const char *node)
 	return true;
 }
 
-/* Add to the array at `list`, made when it is missing, what is not in it. */
+/* Add to the array at `list` unless present, creating it if missing. */
 static void add_name(json_t **list, const char *name)
 {
 	if (!*list)
@@ -86,7 +85,7 @@ static void add_name(json_t **list, const char *name)
 		(void)json_array_append_new(*list, json_string(name));
 }
 
-/* Ask for the topology it names, unless that is there. */
+/* Request the topology with that digest unless it is known. */
 static void note_topology(struct intake *in, const char *digest)
 {
 	bool known = true;
@@ -133,7 +132,7 @@ static unsigned too_often(struct intake *in, const char *node, struct err *err)
 	return refused(in, 429);
 }
 
-/* What is wrong with a report whose sender may send now; 0: nothing. */
+/* Checks a report whose sender may send now. Returns the status of a refusal; 0: none. */
 static unsigned check_report(struct intake *in, const struct report *report, struct err *err)
 {
 	struct service *s = in->service;
@@ -152,7 +151,7 @@ static unsigned check_report(struct intake *in, const struct report *report, str
 	return 0;
 }
 
-/* When it was measured. Each report takes one of the ages, in order. */
+/* Time of measurement. Each report takes one of the ages, in order. */
 static struct report_clock next_arrival(struct intake *in)
 {
 	const char *time = call_header(in->call, "Assay-Time");
@@ -164,7 +163,7 @@ static struct report_clock next_arrival(struct intake *in)
 	return report_clock_of(age, time, clock_real_us());
 }
 
-/* One report: its status, and a sentence unless that is 200 or 202. */
+/* Process one report. Returns its status, with a sentence unless that is 200 or 202. */
 static unsigned take_report(struct intake *in, const struct packed *sent, struct err *err)
 {
 	CLEANUP(ingest_release) struct ingest ingest = { 0 };
@@ -174,7 +173,7 @@ static unsigned take_report(struct intake *in, const struct packed *sent, struct
 	unsigned status;
 	int r;
 
-	/* A host that sends too much is told before it costs anything. */
+	/* Rate limit, before the report costs anything. */
 	if (sender && !token_buckets_take(&s->buckets, sender, clock_mono_us()))
 		return too_often(in, sender, err);
 	r = ingest_decode(sent, &s->memo, &ingest, err);
@@ -202,7 +201,7 @@ static struct packed sent_body(struct call *call)
 	return sent;
 }
 
-/* Answer `answer` (taken) with what is wanted, when all is durable. */
+/* Answer with `answer` (takes ownership) and the wanted topologies, once all is durable. */
 static void finish(struct intake *in, unsigned status, json_t *answer)
 {
 	if (in->wants)
@@ -213,7 +212,7 @@ static void finish(struct intake *in, unsigned status, json_t *answer)
 	service_wait(in->service, &in->waiting);
 }
 
-/* Take what a call brings, unless the batch is full: later is better than late. */
+/* Process the call, unless the batch is full: better refused now than answered too late. */
 static void take_in_batch(struct service *s, struct call *call,
 			  void (*take)(struct service *s, struct call *call))
 {
@@ -240,7 +239,7 @@ static void take_one(struct service *s, struct call *call)
 
 	if (status >= 300)
 		call_refuse(call, status, "%s", err.msg);
-	else /* a duplicate may be one of what is not yet durable: it waits too */
+	else /* the original of a duplicate may not be durable yet: wait, too */
 		finish(&in, status, json_pack("{s:i}", status == 200 ? "duplicate" : "accepted", 1));
 }
 
@@ -251,7 +250,7 @@ void post_report(void *context, struct call *call)
 
 /* --- many at once --- */
 
-/* May the next line be looked at? What the sender is to try again ends the call. */
+/* May the next line be processed? A line that has to be retried ends the call. */
 static bool is_final(unsigned status)
 {
 	return status < 300 || status == 400 || status == 413 || status == 422;
@@ -266,7 +265,7 @@ static void add_result(json_t *results, unsigned status, const struct err *err)
 	(void)json_array_append_new(results, result);
 }
 
-/* Behind lines that were taken: the call is answered with those, and nobody else tells of this one. */
+/* Log it here: after accepted lines the call is answered with those. */
 static void say_foreign(const struct intake *in, unsigned status, size_t taken,
 			const struct err *err)
 {
@@ -275,8 +274,8 @@ static void say_foreign(const struct intake *in, unsigned status, size_t taken,
 }
 
 /*
- * Take lines until one is to be tried again. The status of that one, or 0;
- * `results` holds those before it.
+ * Process lines until one has to be retried. Returns its status, or 0; `results` has those before
+ * it.
  */
 static unsigned take_lines(struct intake *in, const char *text, size_t length, json_t *results,
 			   struct err *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A check of a host over time, out of the reports that are kept with their samples. */
+/* A check of a host over time, from stored reports with samples. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,39 +26,39 @@
 enum {
 	POINTS_DEFAULT = 96, /* a day of the profile quick */
 	POINTS_MAX = 512,
-	REPORTS_MAX = 2000, /* that are unpacked for one answer */
+	REPORTS_MAX = 2000, /* decompressed for one answer */
 	STEP_REPORTS = 8,
 	NAME_MAX_SIZE = 256, /* of a check or a subject */
-	VALUES_MAX = 4096,   /* subjects of a check */
+	VALUES_MAX = 4096,   /* subjects per check */
 };
 
 #define SINCE_DEFAULT_US USEC_PER_DAY
 
-/* What one report says of it. */
+/* Values of one report. */
 struct point {
 	uint64_t seen_us;
-	double value, min, max; /* NAN: it was tried and not measured */
-	double expected, floor; /* of the worst that was not pass; NAN */
+	double value, min, max; /* NAN: not measured */
+	double expected, floor; /* of the worst item that was not pass; NAN */
 	int level;		/* enum verdict_level */
 };
 
 struct series {
 	struct service *service;
-	char *node, *check, *subject; /* subject: NULL: all of them */
+	char *node, *check, *subject; /* subject NULL: all */
 	uint64_t now_us;
-	struct store_series_range range; /* those still to be read */
+	struct store_series_range range; /* still to be read */
 	size_t points_max;
-	struct point points[REPORTS_MAX]; /* the newest first */
+	struct point points[REPORTS_MAX]; /* newest first */
 	size_t n, looked, left_out;
 	char *unit;
 	int better;
-	double expected, floor; /* today's */
-	char *quoted;		/* the check as a report writes it: in others there is none */
+	double expected, floor; /* current */
+	char *quoted;		/* check name as in a report: others need not be parsed */
 };
 
 /* --- one report --- */
 
-/* What of it is not pass; an item of a subject that was not asked for says nothing. */
+/* Items that are not pass; those of other subjects are ignored. */
 struct judged {
 	const struct series *series;
 	struct point *point;
@@ -75,7 +75,7 @@ static void take_item(void *context, const char *subject, int level, double expe
 	j->point->floor = j->series->subject ? floor : NAN;
 }
 
-/* What the other hosts reach today, by the newest report that has it. */
+/* What the other hosts reach now, from the newest report with the check. */
 static void take_today(struct series *series, const struct report *report, const struct sample *s)
 {
 	struct expectation e;
@@ -90,7 +90,7 @@ static void take_today(struct series *series, const struct report *report, const
 	}
 }
 
-/* False: the report does not speak of it. */
+/* Returns false if the report has no such samples. */
 static bool take_samples(struct series *series, const struct report *report, struct point *ret)
 {
 	double values[VALUES_MAX];
@@ -129,7 +129,7 @@ static void take_report(void *context, const struct store_series_report *r)
 		series->left_out++;
 		return;
 	}
-	/* Most reports of a day are passive ones: what they have no word of need not be read. */
+	/* Most reports are passive ones without the check: do not parse those. */
 	if (!memmem(text.data, text.len, series->quoted, strlen(series->quoted)) ||
 	    report_read(text.data, text.len, &series->service->memo, &report, NULL) < 0)
 		return;
@@ -152,9 +152,9 @@ static int step(void *context, struct err *err)
 	return n < 0 ? n : (size_t)n == series->range.limit && series->looked < REPORTS_MAX;
 }
 
-/* --- the answer --- */
+/* --- answer --- */
 
-/* Points from `first`, the newest, that are told as one. */
+/* Merge points from `first`, the newest, into one. */
 static json_t *merged(const struct point *first, size_t n)
 {
 	CLEANUP(freep) double *values = xcalloc(n, sizeof(*values));
@@ -180,7 +180,7 @@ static json_t *merged(const struct point *first, size_t n)
 			 "verdict", verdict_level_names[worst->level]);
 }
 
-/* The part of the time that a point is in, when there are more than may be told. */
+/* The time slot of a point, if there are too many. */
 static size_t part_of(const struct series *series, const struct point *point)
 {
 	const uint64_t span_us = series->now_us - series->range.since_us + 1;
@@ -218,7 +218,7 @@ static void answer(void *context, struct call *call)
 {
 	struct series *series = context;
 
-	/* Reports that came late are newer in the store than they are. */
+	/* Late reports are newer in the store than by time. */
 	qsort(series->points, series->n, sizeof(series->points[0]), compare_points);
 	call_reply(call, 200,
 		   json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "node",
@@ -243,9 +243,9 @@ static void release(void *context)
 	free(series);
 }
 
-/* --- the question --- */
+/* --- request --- */
 
-/* A name of the query; false: it is bad, and the call is refused. */
+/* A name in the query; returns false after refusing the call. */
 static bool name_of(struct call *call, const char *key, bool needed, const char **ret)
 {
 	const char *value = call_argument(call, key);

@@ -20,14 +20,14 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* --- who it is --- */
+/* --- identification --- */
 
 static bool changes_something(const struct call *call)
 {
 	return !streq(api_method(call), "GET") && !streq(api_method(call), "HEAD");
 }
 
-/* May a page have made the browser ask this? False, and it is refused. */
+/* Could a page of another site have made the browser send this? Returns false after refusing it. */
 static bool comes_from_us(struct call *call)
 {
 	const char *asked = call_header(call, "Assay-Request");
@@ -46,7 +46,7 @@ static bool comes_from_us(struct call *call)
 	return false;
 }
 
-/* Answers by cookie are for one browser, and nothing but data. */
+/* Answers to a cookie are for one browser only, and only data. */
 static void add_guards(struct call *call)
 {
 	api_add_header(call, "Cache-Control", "no-store");
@@ -60,7 +60,7 @@ static void forget_cookie(struct call *call)
 	api_add_header(call, "Set-Cookie", line);
 }
 
-/* What its token may now; ROLE_ANYBODY: it is none any more. */
+/* Current role of its token; ROLE_ANYBODY: no longer valid. */
 static int role_of_token(const struct service *s, const char *sum, const char **ret_name)
 {
 	const struct tokens_one *token = tokens_find(&s->tokens, sum);
@@ -77,7 +77,7 @@ static struct page_session session_of(const struct store_session_found *found)
 				      .until_us = found->until_us };
 }
 
-/* The row of the session that the cookie names, if there is one. -ENOENT: no cookie; and others. */
+/* The row of the session with the cookie. -ENOENT: no cookie; or other errors. */
 static int find_session(struct service *s, const struct call *call, struct store_session_found *ret,
 			struct err *err)
 {
@@ -91,7 +91,7 @@ static int find_session(struct service *s, const struct call *call, struct store
 	return store_find_session(s->store, hex, ret, err);
 }
 
-/* To the minute, so that a page that is looked at does not write all the time. */
+/* Updated once a minute, so that an open page does not cause constant writes. */
 static void note_use(struct service *s, const struct store_session_found *found, uint64_t now_us)
 {
 	struct err err = ERR_INIT;
@@ -104,7 +104,7 @@ static void note_use(struct service *s, const struct store_session_found *found,
 		service_touch(s);
 }
 
-/* Where nobody needs a token, the page may what `page: {role: ...}` says all the same. */
+/* If no tokens are required the page is still limited by `page: {role: ...}`. */
 static enum api_known identify_open(const struct service *s, struct call *call, struct identity *ret)
 {
 	if (!call_header(call, "Sec-Fetch-Site") && !call_header(call, "Origin"))
@@ -152,8 +152,8 @@ static enum api_known identify_cookie(struct service *s, struct call *call, stru
 	return API_KNOWN_YES;
 }
 
-/* What the proxy says of who asks. False, and the call is refused: somebody else says so, or not
- * well. */
+/* Check the proxy's headers. Returns false after refusing the call: from somebody else, or
+ * malformed. */
 static bool proxy_ok(const struct page_proxy *proxy, struct call *call)
 {
 	const unsigned users = api_header_count(call, proxy->user);
@@ -174,7 +174,7 @@ static bool proxy_ok(const struct page_proxy *proxy, struct call *call)
 	return false;
 }
 
-/* Somebody of whom the proxy speaks. */
+/* Is the identity given by the proxy? */
 static bool is_proxied(const struct service *s, const struct call *call)
 {
 	const struct page_proxy *proxy = &s->settings->page.proxy;
@@ -215,7 +215,7 @@ enum api_known routes_session_identify(void *context, struct call *call, struct 
 	return is_proxied(s, call) ? identify_proxied(s, call, ret) : identify_cookie(s, call, ret);
 }
 
-/* --- opened and closed by who has it --- */
+/* --- opening and closing one's own --- */
 
 static json_t *told(const struct service *s, int role, const char *name, uint64_t until_us)
 {
@@ -229,7 +229,7 @@ static void answer(struct service *s, struct call *call, json_t *said)
 	service_wait(s, &(struct waiting){ .call = call, .status = 200, .answer = said });
 }
 
-/* The token of tokens.yaml that opens it; NULL, and the call is refused. */
+/* The token in tokens.yaml that opens it; NULL after refusing the call. */
 static const struct tokens_one *opener(const struct service *s, struct call *call)
 {
 	const struct tokens_one *token = NULL;
@@ -340,9 +340,9 @@ void routes_session_self(void *context, struct call *call)
 		call_reply(call, 200, told(s, who->role, who->name, found.until_us));
 }
 
-/* --- looked at and ended by others --- */
+/* --- listing and ending others --- */
 
-/* What is to be told of one: its state, and nothing that opens it. */
+/* Reduce it to what may be shown: its state, but no secrets. */
 static void judge(const struct service *s, json_t *item, uint64_t now_us)
 {
 	const char *name = NULL;

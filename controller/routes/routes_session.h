@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sessions of browsers (controller/auth/page_session.h): opened with a token, known by their
+ * Sessions of browsers (controller/auth/page_session.h): opened with a token, identified by a
  * cookie, listed and ended. `context` is the struct service.
  */
 #pragma once
@@ -8,9 +8,9 @@
 #include "controller/http/api.h"
 
 /*
- * Who sent a call without a token, by its cookie: of struct api_options. A cookie goes along
- * whoever's page makes the browser ask, so a call by cookie has to come from ours; and what changes
- * something has to say "Assay-Request: 1", which no form of another page can.
+ * Identifies the sender of a call without token by its cookie: for struct api_options. As browsers
+ * send cookies whichever page makes them, such a call has to come from our page, and one that
+ * changes something must have "Assay-Request: 1", which no form of another page can send.
  */
 enum api_known routes_session_identify(void *context, struct call *call, struct identity *ret);
 

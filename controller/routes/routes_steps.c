@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job says which step was its last (docs/jobs.md, 10). */
+/* Heartbeats: a job reports its last step (docs/jobs.md, 10). */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void body_release(struct body *b)
 	free(b->seconds.v);
 }
 
-/* What cannot be of the values standstill_check() says, each in a sentence of its own. */
+/* Other invalid values are reported by standstill_check(), each with a sentence. */
 static const struct jfield fields[] = {
 	{ "step", J_U64, offsetof(struct body, step), J_REQUIRED, .min = 0,
 	  .max = (double)STANDSTILL_STEP_MAX },
@@ -43,7 +43,7 @@ static int read_body(struct call *call, struct body *ret, struct err *err)
 	if (r < 0)
 		return r;
 	root = jval_root(value, "body");
-	/* Not strict: a program wrote it, and may know more than we do. */
+	/* Not strict: the program may be newer than we are. */
 	return jval_decode(&root, fields, ARRAY_SIZE(fields), 0, ret, err);
 }
 

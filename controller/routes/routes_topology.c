@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Topologies: a host sends its own when an answer to a report asks for it.
- * What is kept is our encoding of what was understood, under a digest that we
- * computed: nobody can put anything else in a host's place.
+ * Topologies: a host sends its own when requested in the answer to a report. Our own encoding of
+ * the parsed content is stored, under a digest that we compute, so that nothing else can be put in
+ * its place.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 #include "lib/topology/topology.h"
 #include "lib/topology/topology_file.h"
 
-/* Of each host this many, all together: hardware changes seldom. */
+/* Total limit, per known host: hardware seldom changes. */
 enum { TOPOLOGIES_PER_NODE = 2 };
 
 static bool may_put(struct service *s, struct call *call)
@@ -57,7 +57,7 @@ static int parse_body(struct call *call, json_t **ret, struct err *err)
 	return r == -EINVAL ? -EBADMSG : r;
 }
 
-/* The digest of the path, of the body and of what the body says: all one. */
+/* The digests in the path, in the body and of the content must be equal. */
 static int check_digest(const struct topology *t, const struct jval *root, const char *named,
 			struct err *err)
 {
@@ -130,7 +130,7 @@ void put_topology(void *context, struct call *call)
 		return;
 	}
 	waiting.answer = json_pack("{s:s}", "digest", call_segment(call));
-	/* One that is there may not be durable yet: it waits too. */
+	/* A known one may not be durable yet: wait, too. */
 	service_wait(s, &waiting);
 }
 

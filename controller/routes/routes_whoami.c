@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who asks, as the controller knows it, and which controller that is: for assayctl doctor. */
+/* The caller's identity, and that of the controller: for assayctl doctor. */
 #include "controller/auth/tokens.h"
 #include "controller/controller.h"
 #include "controller/http/api.h"

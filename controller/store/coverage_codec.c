@@ -13,7 +13,7 @@ static bool fits(const char *text)
 	return !text || !strpbrk(text, "\t\n");
 }
 
-/* By enum verdict_held; a line without one says nothing of it. */
+/* By enum verdict_held; lines without a letter give no information. */
 static const char held_letters[HELD_STATES] = { '\0', 'f', 'o', 'n' };
 
 static size_t length_of(const char *text)
@@ -21,7 +21,7 @@ static size_t length_of(const char *text)
 	return text ? strlen(text) : 0;
 }
 
-/* Room for all of its items, whether they pass or not. */
+/* Room for all of its items, passed or not. */
 static size_t room_of(const struct verdict *v)
 {
 	size_t room = 1, i;
@@ -54,7 +54,7 @@ char *coverage_codec_encode(const struct verdict *v)
 		to = put(to, item->subject, '\t');
 		to = put(to, item->unit, item->held ? '\t' : '\n');
 		if (item->held) {
-			/* A capital: it was measured, and there was nothing to compare it with. */
+			/* Upper case: measured, but there was nothing to compare it with. */
 			*to++ = (char)(item->unjudged ? toupper(held_letters[item->held])
 						      : held_letters[item->held]);
 			*to++ = '\n';
@@ -72,7 +72,7 @@ size_t coverage_codec_count(const char *text)
 	return n;
 }
 
-/* Cut `*text` at the next `end`, in its line: the part before it, or NULL when there is none. */
+/* Cut `*text` at the next `end` in its line. Returns the part before it, or NULL if none. */
 static char *cut(char **text, char end)
 {
 	char *part = *text, *found = part ? strpbrk(part, "\t\n") : NULL;
@@ -84,7 +84,7 @@ static char *cut(char **text, char end)
 	return part;
 }
 
-/* Cut `*text` behind the unit; false when the line is broken. */
+/* Cut `*text` after the unit. Returns false if the line is broken. */
 static bool cut_held(char **text, struct verdict_item *item)
 {
 	const char *held;

@@ -17,7 +17,7 @@ struct db {
 	void *change_context;
 };
 
-/* An errno for what a person or a retry can do about it. */
+/* An errno that tells what a person or a retry can do. */
 static int errno_of(int code)
 {
 	switch (code & 0xff) {
@@ -58,7 +58,7 @@ static void bind_number(sqlite3_stmt *st, int n, int64_t value, bool or_null)
 		(void)sqlite3_bind_int64(st, n, value);
 }
 
-/* What is not bound is NULL. */
+/* Unbound values are NULL. */
 static void bind(sqlite3_stmt *st, int n, const struct db_value *value, const char *in)
 {
 	const void *at = in + value->offset;
@@ -123,7 +123,7 @@ static void read_row(sqlite3_stmt *st, const struct db_statement *s, void *row)
 		read_value(st, i, &s->out[i], row);
 }
 
-/* --- asking --- */
+/* --- running statements --- */
 
 static sqlite3_stmt *bound(const struct db *db, int statement, const void *in)
 {
@@ -136,14 +136,14 @@ static sqlite3_stmt *bound(const struct db *db, int statement, const void *in)
 	return st;
 }
 
-/* It holds no lock, and nothing of who asked. */
+/* Release locks and references to the caller's memory. */
 static void let_go(sqlite3_stmt *st)
 {
 	(void)sqlite3_reset(st);
 	(void)sqlite3_clear_bindings(st);
 }
 
-/* 1 with a row, 0 at its end. */
+/* Returns 1 with a row, 0 at the end. */
 static int step(struct db_batch *b, int statement, sqlite3_stmt *st)
 {
 	const int code = sqlite3_step(st);
@@ -193,7 +193,7 @@ bool db_ask_one(struct db_batch *b, int statement, const void *in, void *ret_row
 	return r == 1 || (r == 0 && s->gives != DB_GIVES_ROWS);
 }
 
-/* --- who wants to know what is written --- */
+/* --- change callbacks --- */
 
 static void on_update(void *context, int operation UNUSED, const char *file UNUSED,
 		      const char *table, sqlite3_int64 number)
@@ -210,7 +210,7 @@ void db_watch(struct db *db, db_change_fn *change, void *context)
 	(void)sqlite3_update_hook(db->file, change ? on_update : NULL, db);
 }
 
-/* --- its life --- */
+/* --- life cycle --- */
 
 static int prepare(struct db *db, int statement, struct err *err)
 {
@@ -219,7 +219,7 @@ static int prepare(struct db *db, int statement, struct err *err)
 	if (sqlite3_prepare_v3(db->file, s->text, -1, SQLITE_PREPARE_PERSISTENT,
 			       &db->prepared[statement], NULL) == SQLITE_OK)
 		return 0;
-	/* Its version is ours and its tables are not. */
+	/* The version is ours but the tables are not. */
 	if ((sqlite3_extended_errcode(db->file) & 0xff) == SQLITE_ERROR)
 		return err_set(err, EINVAL,
 			       "is corrupt: %s: restore a copy, or move it away to start over",

@@ -9,7 +9,7 @@
 
 enum {
 	PIECE = 16 * 1024,
-	WINDOW_GZIP_ONLY = 15 + 16, /* zlib: the largest window, a gzip header required */
+	WINDOW_GZIP_ONLY = 15 + 16, /* zlib: largest window, gzip header required */
 };
 
 static void stream_end(z_stream *z)
@@ -45,7 +45,7 @@ int gzip_open(const struct packed *packed, struct strbuf *text, struct err *err)
 
 	if (packed->length > UINT32_MAX)
 		return err_set(err, E2BIG, "more gzip than can be decompressed");
-	/* zlib reads only, though its type does not say so. */
+	/* zlib does not write to it, although the type is not const. */
 	memcpy(&z.next_in, &packed->bytes, sizeof(z.next_in));
 	if (inflateInit2(&z, WINDOW_GZIP_ONLY) != Z_OK)
 		return -ENOMEM;

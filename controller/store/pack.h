@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bodies of reports, small enough to keep: gzip as it came in, else packed with
- * zstd where that is built in, else as they are. Which codings there are is a
- * matter of the files built: gzip.c or gzip_none.c, zstd.c or zstd_none.c.
+ * Compression of report bodies for the store: gzip if received so, else zstd if built in, else
+ * uncompressed. The codings available depend on the files built: gzip.c or gzip_none.c, zstd.c or
+ * zstd_none.c.
  */
 #pragma once
 
@@ -11,10 +11,10 @@
 struct err;
 struct strbuf;
 
-/* In the store as numbers: add, never change. */
+/* Stored as numbers: add, never change. */
 enum pack_coding { PACK_PLAIN, PACK_GZIP, PACK_ZSTD };
 
-/* Bytes that belong to somebody else. */
+/* Borrowed bytes. */
 struct packed {
 	int coding; /* enum pack_coding */
 	const void *bytes;
@@ -22,21 +22,21 @@ struct packed {
 };
 
 /*
- * Append the text of `packed` to `text`. -E2BIG past the limit of `text` (a
- * bomb is never unpacked further), -EINVAL when the bytes are broken,
- * -EOPNOTSUPP when the coding is not built in, -ENOMEM.
+ * Append the text of `packed` to `text`. -E2BIG if it exceeds the limit of `text` (decompression
+ * bombs are not unpacked further), -EINVAL if the bytes are broken, -EOPNOTSUPP if the coding is
+ * not built in, -ENOMEM.
  */
 int pack_open(const struct packed *packed, struct strbuf *text, struct err *err);
 
 /*
- * Pack `length` bytes of text the best way there is. With PACK_PLAIN in
- * `ret_packed` its bytes are those of `text`; else they are `ret_memory`, new.
+ * Compress `length` bytes of text with the best coding available. With PACK_PLAIN the bytes in
+ * `ret_packed` are those of `text`, else they are `ret_memory`, newly allocated.
  */
 int pack_close(const char *text, size_t length, void **ret_memory, struct packed *ret_packed);
 
-/* The codings, each in its own file. Same rules. */
+/* The codings, one per file. Same conventions. */
 int gzip_open(const struct packed *packed, struct strbuf *text, struct err *err);
 int zstd_open(const struct packed *packed, struct strbuf *text, struct err *err);
 
-/* -EOPNOTSUPP when it is not built in, -ENOSPC when it would not become smaller. */
+/* -EOPNOTSUPP if not built in, -ENOSPC if the result would not be smaller. */
 int zstd_close(const char *text, size_t length, void **ret_memory, size_t *ret_length);

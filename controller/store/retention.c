@@ -8,7 +8,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
 
-/* Below this part of the limit the times grow again. */
+/* Below this share of the limit the times grow again. */
 enum { RELAX_PERCENT = 80 };
 
 struct retention retention_init(void)
@@ -21,7 +21,7 @@ struct retention retention_init(void)
 	};
 }
 
-/* What was shorter than the least from the start stays as it is. */
+/* Times below the limit from the start are left unchanged. */
 static uint64_t halved(uint64_t us, unsigned times)
 {
 	return MAX(us >> times, MIN(us, RETENTION_LEAST_US));
@@ -57,10 +57,10 @@ uint64_t retention_clock(uint64_t before_us, uint64_t real_us, uint64_t ahead_us
 	return before_us ? MIN(real_us, before_us + ahead_us) : real_us;
 }
 
-/* Which hour and day of one host, profile and verdict were the last to come by. */
+/* Hour and day of the last report of one host, profile and verdict. */
 struct last {
 	int64_t node;
-	uint32_t profile; /* a hash: two that are taken for one only thin each other */
+	uint32_t profile; /* hash: on a collision two profiles only thin each other */
 	int level;
 	uint64_t hour, day;
 };

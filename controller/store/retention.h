@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What of the past is kept for how long. A report is whole at first; then the
- * first of each hour is left, then the first of each day, then nothing. Only
- * the first of a day keeps its body. "First" is among the reports of one host
- * with the same profile and the same verdict: a fail is not hidden by a pass.
- * What is not pass goes up a ladder of its own, which is longer. Pure.
+ * How long reports are kept. At first every report is kept whole; then only the first of each hour,
+ * then the first of each day, then none. Only the first of a day keeps its body. "First" is among
+ * the reports of one host with the same profile and verdict, so that a pass does not hide a fail.
+ * Reports that are not pass have longer times of their own. Pure.
  *
- * Here only age counts. That the newest run of a profile and the evidence of
- * an open incident never go is the store's to see (store_thin.c).
+ * Only age counts here. store_thin.c ensures that the newest run of a profile and the evidence of
+ * an open incident are never deleted.
  */
 #pragma once
 
@@ -17,20 +16,20 @@
 #include "lib/base/macro.h"
 
 enum {
-	/* (host, profile, verdict) of one round; of more than this all is kept. */
+	/* (host, profile, verdict) tuples per round; beyond that everything is kept. */
 	RETENTION_KEYS_MAX = 500000,
-	/* Times are halved at most so often while the store is above its limit. */
+	/* How often times may be halved while the store is above its limit. */
 	RETENTION_SQUEEZE_MAX = 6,
 };
 
-/* Halving goes no further than this. */
+/* Lower limit of halving. */
 #define RETENTION_LEAST_US USEC_PER_HOUR
 
-/* Ages of a report; each at least the one before. */
+/* Ages of a report, ascending. */
 struct retention_ladder {
-	uint64_t all_us;    /* whole, until */
-	uint64_t hourly_us; /* one an hour, until */
-	uint64_t daily_us;  /* one a day, until */
+	uint64_t all_us;    /* all are kept, until */
+	uint64_t hourly_us; /* one per hour, until */
+	uint64_t daily_us;  /* one per day, until */
 };
 
 struct retention {
@@ -39,19 +38,18 @@ struct retention {
 	uint64_t nodes_us;     /* since a host was last heard of */
 };
 
-/* The defaults. */
+/* Returns the defaults. */
 struct retention retention_init(void);
 
-/* The same with its ladders halved: `pass` so many times, `bad` half as many. */
+/* The same with times halved: `pass` that often, `bad` half as often. */
 struct retention retention_squeeze(const struct retention *r, unsigned times);
 
-/* How many times to halve next, now that `used` of `max` bytes are used (0: no limit). */
+/* How often to halve from now on, with `used` of `max` bytes (0: no limit) used. */
 unsigned retention_squeeze_next(unsigned times, uint64_t used, uint64_t max);
 
 /*
- * The time that ages count from: the clock's, but never more than `ahead_us`
- * beyond the one before (0: there was none), so that an hour with a wrong clock
- * costs a little of the past and not all of it.
+ * The time that ages are relative to: the clock, but at most `ahead_us` after the previous time (0:
+ * none), so that an hour with a wrong clock costs only a little of the history.
  */
 uint64_t retention_clock(uint64_t before_us, uint64_t real_us, uint64_t ahead_us);
 
@@ -68,18 +66,18 @@ struct retention_row {
 	uint64_t seen_us;
 };
 
-/* One way through all reports, oldest first. */
+/* A pass over all reports, oldest first. */
 struct retention_round {
 	struct retention retention;
 	uint64_t now_us;
-	void *tree; /* what was the last of each host, profile and verdict */
+	void *tree; /* last report of each host, profile and verdict */
 	size_t n;
 };
 
 /* Judge the next report of the round: an enum retention_act. */
 int retention_judge(struct retention_round *round, const struct retention_row *row);
 
-/* Younger than this nothing is thinned. */
+/* Reports younger than this are not thinned. */
 uint64_t retention_youngest_us(const struct retention *r);
 
 void retention_release(struct retention_round *round);

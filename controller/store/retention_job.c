@@ -7,7 +7,8 @@
 #include "lib/base/clock.h"
 #include "lib/base/xalloc.h"
 
-/* The thinning clock goes at most so much faster than time, and so far at a start. */
+/* The clock for thinning runs at most this much faster than time, and jumps at most this far at a
+ * start. */
 enum { AHEAD_TIMES = 24 };
 #define AHEAD_FIRST_US USEC_PER_DAY
 
@@ -40,7 +41,7 @@ int retention_job_begin(struct retention_job *t, struct store *store, uint64_t r
 	return set_clock(t, store, real_us, mono_us, err);
 }
 
-/* 1 when the row was looked at and the next may follow, 0 when the stage is over. */
+/* Returns 1 to continue with the next row, 0 at the end of the stage. */
 static int thin_report(struct retention_job *t, struct store *store,
 		       const struct store_thin *report, struct err *err)
 {
@@ -49,7 +50,7 @@ static int thin_report(struct retention_job *t, struct store *store,
 	uint64_t youngest_us = retention_youngest_us(&t->round.retention);
 	int act, r;
 
-	/* They lie in the order they came: but one from a time that is not yet ends nothing. */
+	/* Rows are in order of arrival; one from the future does not end the stage. */
 	if (report->seen_us <= t->round.now_us && t->round.now_us - report->seen_us < youngest_us)
 		return 0;
 	act = retention_judge(&t->round, &row);
@@ -79,7 +80,7 @@ static int thin_reports(struct retention_job *t, struct store *store, uint64_t d
 	return n <= 0 ? n : r;
 }
 
-/* 1 when the host is done with. */
+/* Returns 1 when the host is finished. */
 static int thin_node(struct retention_job *t, struct store *store, const struct store_old *row,
 		     uint64_t before_us, struct err *err)
 {
@@ -121,7 +122,7 @@ static int thin_heap(struct retention_job *t, struct store *store, enum store_he
 {
 	const struct retention *kept = &t->round.retention;
 	const uint64_t ages_us[HEAP_LAST_] = {
-		/* Longer than any report: none that is sent again can be of a boot forgotten. */
+		/* Longer than any report, so that none can be resent for a deleted boot. */
 		[HEAP_BOOTS] = MAX(kept->bad.daily_us, kept->pass.daily_us),
 		[HEAP_INCIDENTS] = kept->incidents_us,
 		[HEAP_NODES] = kept->nodes_us,
@@ -137,7 +138,7 @@ static int thin_heap(struct retention_job *t, struct store *store, enum store_he
 		if (clock_mono_us() >= deadline_us)
 			break;
 	}
-	/* A host of which more is left comes again: that is not the end of the heap. */
+	/* A host that is not finished is visited again: not the end of the table. */
 	return n <= 0 ? n : (r < 0 ? r : 1);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps the store small: rounds through all that grows, oldest first, in steps
- * of a few milliseconds. What a step does is part of the open transaction, so
- * it becomes durable with the next batch of reports, or goes with it; the round
- * after finds again what was left. Nothing of a round must survive a restart.
+ * Keeps the store small: passes over everything that grows, oldest first, in steps of a few
+ * milliseconds. The changes of a step are part of the open transaction: they become durable with
+ * the next batch of reports or are rolled back with it, and the next round then finds them again.
+ * No state of a round has to survive a restart.
  */
 #pragma once
 
@@ -28,22 +28,22 @@ struct retention_job {
 	void *context;
 
 	bool running;
-	bool again; /* the last round failed: another is due */
+	bool again; /* the last round failed: run another */
 	unsigned stage;
-	int64_t after;		      /* number of the last row that was looked at */
-	struct retention_round round; /* its now_us is what ages count from */
-	uint64_t round_mono_us;	      /* when the last one began; 0: none did */
+	int64_t after;		      /* rowid of the last row visited */
+	struct retention_round round; /* its now_us is what ages are relative to */
+	uint64_t round_mono_us;	      /* begin of the last round; 0: none */
 };
 
-/* Begin a round at this time of both clocks. */
+/* Begin a round at this time, by both clocks. */
 int retention_job_begin(struct retention_job *t, struct store *store, uint64_t real_us,
 			uint64_t mono_us, struct err *err);
 
-/* Go on with it until the monotonic `deadline_us`. 1 while there is more to do, 0 at its end. */
+/* Continue until the monotonic `deadline_us`. Returns 1 while there is more to do, 0 at the end. */
 int retention_job_step(struct retention_job *t, struct store *store, uint64_t deadline_us,
 		       struct err *err);
 
-/* The transaction of the last steps failed: what they did is to be done again. */
+/* The transaction of the last steps failed: they have to be repeated. */
 void retention_job_failed(struct retention_job *t);
 
 void retention_job_release(struct retention_job *t);

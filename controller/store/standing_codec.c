@@ -15,7 +15,7 @@ static json_t *encode_one(const struct verdict *v)
 	CLEANUP(freep) char *measured = coverage_codec_encode(v);
 	struct verdict bad = *v;
 
-	/* Worst first. */
+	/* Sorted worst first. */
 	while (bad.n_items > 0 && bad.items[bad.n_items - 1].level == VERDICT_PASS)
 		bad.n_items--;
 	return json_pack("{s:o, s:s}", "verdict", verdict_encode(&bad), "measured", measured);

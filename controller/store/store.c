@@ -11,7 +11,7 @@ bool store_is_stale(uint64_t seen_us, uint64_t now_us)
 	       seen_us > now_us + CLOCK_PAIR_FUTURE_US;
 }
 
-/* --- the transaction that gathers what is added --- */
+/* --- transactions --- */
 
 struct db_batch store_write(struct store *s, struct err *err)
 {
@@ -58,7 +58,7 @@ bool store_dirty(const struct store *s)
 	return s->open_transaction;
 }
 
-/* --- numbers that outlive the program --- */
+/* --- persistent numbers --- */
 
 int store_mark(struct store *s, const char *name, uint64_t *ret_value, struct err *err)
 {

@@ -145,7 +145,7 @@ static json_t *json_of_text(const char *text)
 	return value ? value : json_null();
 }
 
-/* What its reasons are, as one object: what is not known is not in it. */
+/* The evidence as one object, without unknown members. */
 static json_t *evidence_json(const struct db_actions_row *row)
 {
 	json_t *value = json_pack("{s:s*, s:s*, s:s*, s:s*, s:s*}", "text", row->evidence, "check",
@@ -368,7 +368,7 @@ int store_add_order(struct store *s, const char *node, const char *const events[
 	return db_end(&b);
 }
 
-/* --- what is decided on --- */
+/* --- hosts in brief --- */
 
 uint64_t store_incident_changes(const struct store *s)
 {

@@ -14,22 +14,21 @@
 #include "lib/sys/file.h"
 
 enum {
-	STEP_PAGES = 16, /* between two looks at the clock */
-	FLUSH_BYTES = 4 * 1024 *
-		      1024, /* that the disk is told to write meanwhile, so that the end is short */
+	STEP_PAGES = 16,	       /* between two checks of the clock */
+	FLUSH_BYTES = 4 * 1024 * 1024, /* written back early, so that the final sync is short */
 };
 
 struct backup {
 	struct store_backup now;
-	char *path, *part; /* where it will be, and where it is */
+	char *path, *part; /* final path, and path while it is written */
 	char *error;	   /* owned */
 	sqlite3 *to;
 	sqlite3_backup *run;
-	int fd; /* of `part`: what is written is sent to the disk by it */
+	int fd; /* of `part`, to start writing back */
 	uint64_t flushed;
 };
 
-/* Close what is open; the file of a copy that is not whole goes. */
+/* Close everything; delete an unfinished copy. */
 static void stop(struct backup *b)
 {
 	if (b->run)
@@ -45,7 +44,7 @@ static void stop(struct backup *b)
 	free(TAKE(b->path));
 }
 
-/* `why` NULL: SQLite knows. */
+/* `why` NULL: ask SQLite. */
 static int fail(struct store *s, const char *what, const char *why, struct err *err)
 {
 	struct backup *b = s->backup;
@@ -91,7 +90,7 @@ int store_backup_begin(struct store *s, const char *path, struct err *err)
 	return 0;
 }
 
-/* Tell the disk to begin with what was written. */
+/* Start writing back what was written. */
 static void flush(struct backup *b)
 {
 	uint64_t done = (b->now.pages - b->now.left) * 4096;
@@ -110,7 +109,7 @@ static int finish(struct store *s, struct err *err)
 	struct backup *b = s->backup;
 	int code = sqlite3_backup_finish(TAKE(b->run));
 
-	/* One file that anybody can read, also where nothing can be written beside it. */
+	/* A single file that can be read even where nothing can be created beside it. */
 	if (code == SQLITE_OK)
 		code = sqlite3_exec(b->to, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
 	if (code == SQLITE_OK)
@@ -135,7 +134,7 @@ int store_backup_step(struct store *s, uint64_t deadline_us, struct err *err)
 
 	if (!b || b->now.state != BACKUP_RUNNING)
 		return 0;
-	/* Not in the middle of a transaction: its turn is after the commit. */
+	/* Not in the middle of a transaction: it continues after the commit. */
 	while (code == SQLITE_OK && !s->open_transaction && clock_mono_us() < deadline_us) {
 		code = sqlite3_backup_step(b->run, STEP_PAGES);
 		b->now.pages = (uint64_t)sqlite3_backup_pagecount(b->run);
@@ -163,13 +162,11 @@ void store_backup_end(struct store *s)
 	free(TAKE(s->backup));
 }
 
-/* --- before a step to another version --- */
+/* --- before a migration --- */
 
-enum {
-	VERSION_AT = 60
-}; /* of PRAGMA user_version in the file, 4 bytes: sqlite.org/fileformat2.html */
+enum { VERSION_AT = 60 }; /* offset of PRAGMA user_version, 4 bytes: sqlite.org/fileformat2.html */
 
-/* Of a copy, or -1: there is none that can be read. */
+/* Version of a copy, or -1 if there is no readable one. */
 static int version_of(const char *path)
 {
 	CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -187,7 +184,7 @@ int store_backup_before(struct store *s, int version, int next, struct err *err)
 	const int kept = version_of(path);
 	int r;
 
-	/* A start that was interrupted half way made it, of the version where it began. */
+	/* Made by an upgrade that was interrupted half way, with the version it started from. */
 	if (kept > 0 && kept < version)
 		return 0;
 	r = store_backup_begin(s, path, err);

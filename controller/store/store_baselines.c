@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of baselines and usuals: what is in their bytes is baseline_store.c's to know. */
+/* Rows of baselines and usuals; the format of their bytes is in baseline_store.c. */
 #include "controller/store/sql/statements.h"
 #include "controller/store/store_sql.h"
 

@@ -63,7 +63,7 @@ int store_cluster_nodes(struct store *s,
 
 struct ledger {
 	uint64_t version;
-	char *text; /* NULL: there is none */
+	char *text; /* NULL: none */
 };
 
 static int read_ledger(void *context, const void *p)

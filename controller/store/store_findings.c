@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows and incidents: what the last runs of a host have added up to. */
+/* Windows and incidents: what the last runs of a host add up to. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -65,7 +65,7 @@ static int read_window(void *context, const void *p)
 int store_windows(struct store *s, const char *node, struct store_window **ret_rows, size_t max,
 		  struct err *err)
 {
-	/* Few are used. */
+	/* Only few are used. */
 	struct window_reader reader = { xrealloc(NULL, max, sizeof(*reader.rows)), 0 };
 	struct db_batch b = store_ask(s, err);
 
@@ -141,7 +141,7 @@ int store_add_windows(struct store *s, const char *node, json_t *items, struct e
 	return MIN(n, 0);
 }
 
-/* --- reports that say so --- */
+/* --- reports of items --- */
 
 static json_t *bad_report_of_row(const void *p, uint64_t now_us UNUSED)
 {
@@ -210,7 +210,7 @@ int store_close_incident(struct store *s, const char *node, const char *check, u
 struct others {
 	bool (*stands)(void *context, const char *node);
 	void *context;
-	char **nodes; /* of those that do not */
+	char **nodes; /* nodes that do not stand */
 	size_t n;
 };
 
@@ -268,7 +268,7 @@ int store_begin_repaired(struct store *s, const char *node, uint64_t now_us, str
 	return db_end(&b);
 }
 
-/* What its parts were called when it was opened, and its subject by that. */
+/* Add the names of its parts when it was opened, and its subject with these names. */
 static void add_parts(json_t *incident, const struct db_incidents_row *i)
 {
 	CLEANUP(host_parts_release) struct host_parts parts = { 0 };

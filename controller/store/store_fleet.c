@@ -80,11 +80,11 @@ int store_fleet_sentence(struct store *s, const char *node, char **ret_sentence,
 	return db_end(&b);
 }
 
-/* --- what has changed --- */
+/* --- changes --- */
 
 static void note(struct store_fleet_changes *c, int64_t number)
 {
-	/* A row is often written twice in a row. */
+	/* Rows are often written twice in succession. */
 	if (c->lost || (c->n > 0 && c->numbers[c->n - 1] == number))
 		return;
 	if (c->n == STORE_FLEET_CHANGES_MAX) {
@@ -98,7 +98,7 @@ static void note(struct store_fleet_changes *c, int64_t number)
 	c->numbers[c->n++] = number;
 }
 
-/* Called for each row that is written: most are of none of these tables. */
+/* Called for each row written, most of which are in none of these tables. */
 static void on_change(void *context, const char *table, int64_t number)
 {
 	static const char *const tables[STORE_FLEET_KINDS] = {

@@ -33,7 +33,7 @@ int store_find_job(struct store *s, const char *name, int64_t *ret_id, struct er
 	return 0;
 }
 
-/* The one that was heard of longest ago goes. */
+/* Delete the one not heard of for the longest. */
 static int make_room(struct db_batch *b)
 {
 	struct db_job_count_row count = { 0 };
@@ -83,7 +83,7 @@ static json_t *parsed(const char *text)
 	return json_is_object(value) ? value : json_object();
 }
 
-/* What nothing is known of yet. */
+/* A job that nothing is known about yet. */
 static json_t *unseen(void)
 {
 	return json_pack(
@@ -108,7 +108,7 @@ static json_t *item_of_job(const void *p, uint64_t now_us)
 	return item;
 }
 
-/* For a list: without what one job alone is asked for. */
+/* For lists: without what only a single job shows. */
 static json_t *brief_of_job(const void *row, uint64_t now_us)
 {
 	json_t *item = item_of_job(row, now_us);
@@ -352,7 +352,7 @@ static int take_shown(void *context, const void *p)
 	return 1;
 }
 
-/* `value` among what is shown of the job, which was heard of unless `now_us` is 0. */
+/* Set `value` in what is shown of the job, and that it was heard of, unless `now_us` is 0. */
 static int keep_shown(struct store *s, const char *job, const struct kept *kept, struct err *err)
 {
 	CLEANUP(freep) char *text = NULL;
@@ -550,7 +550,7 @@ int store_next_window(struct store *s,
 	return db_end(&b);
 }
 
-/* --- windows that are sent in parts --- */
+/* --- windows in parts --- */
 
 int store_find_part(struct store *s, const struct store_trace_window *run, int64_t part,
 		    const char *digest, int64_t *ret_id, enum window_state *ret_state,
@@ -655,7 +655,7 @@ int store_add_part(struct store *s, const struct store_trace_window *w, int64_t 
 	return db_end(&b);
 }
 
-/* --- windows end --- */
+/* --- end of windows --- */
 
 int store_window_tried(struct store *s, int64_t id, struct err *err)
 {
@@ -699,7 +699,7 @@ int store_analysed_windows(struct store *s, int64_t job, size_t n,
 
 int store_window_before(struct store *s, int64_t job, int64_t run, size_t n, int64_t *ret_window,
 			int64_t *ret_run, struct err *err)
-{ /* lint: allow parameters: of which windows, and the two numbers that are asked for */
+{ /* lint: allow parameters: the windows, and two results */
 	struct db_batch b = store_ask(s, err);
 	struct db_trace_window_before_row row = { 0 };
 
@@ -711,7 +711,7 @@ int store_window_before(struct store *s, int64_t job, int64_t run, size_t n, int
 	return db_end(&b);
 }
 
-/* The members of its summary that a list of windows has. */
+/* Members of its summary for a list of windows. */
 static void add_summary(json_t *item, const char *summary)
 {
 	static const char *const keys[] = { "steps",	     "slowdown", "slowdown_low",

@@ -62,7 +62,7 @@ int store_find_join_token(struct store *s, const char *sha256, struct store_join
 	return db_end(&b);
 }
 
-/* One word for what a token still does. */
+/* State of a token in one word. */
 static const char *state_of(const struct db_join_tokens_read_row *row, uint64_t now_us)
 {
 	if (row->revoked_us)

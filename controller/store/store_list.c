@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of the store as JSON, a page at a time, and single things. */
+/* Lists of the store as JSON, a page at a time, and single items. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -122,7 +122,7 @@ int store_nodes(struct store *s, const struct store_range *range, uint64_t now_u
 
 struct node_reader {
 	uint64_t now_us;
-	json_t *node; /* NULL: there is none */
+	json_t *node; /* NULL: none */
 };
 
 static int read_node(void *context, const void *row)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening the store. All that can be wrong with a file is found before
- * anything is written to it; what brings it to the next version is one
- * transaction, so that a crash leaves the old version or the new one.
+ * Opening the store. Everything that can be wrong with a file is checked before anything is written
+ * to it; each migration is one transaction, so that a crash leaves either the old version or the
+ * new one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static int run_sql(struct store *s, const char *sql, struct err *err)
 		       : db_sqlite_fail(s->file, "set up", err);
 }
 
-/* The first row's columns, `n` whole numbers; 1, or 0 when there is no row. */
+/* Reads the columns of the first row, `n` integers. Returns 1, or 0 if there is no row. */
 static int read_numbers(struct store *s, const char *sql, int64_t *ret_values, int n,
 			struct err *err)
 {
@@ -48,7 +48,7 @@ static int read_numbers(struct store *s, const char *sql, int64_t *ret_values, i
 	return r;
 }
 
-/* What the file is now; a new one is version 0. */
+/* Version of the file; a new one has 0. */
 static int read_version(struct store *s, int *ret_version, struct err *err)
 {
 	int64_t version = 0, tables = 0;
@@ -80,7 +80,7 @@ static int migrate_one(struct store *s, int from, struct err *err)
 	return r < 0 ? err_wrap(err, r, "to version %d", from + 1) : 0;
 }
 
-/* Is there anything that one might go back to? One whose making a crash interrupted has nothing. */
+/* Is there anything worth going back to? A file whose creation was interrupted has nothing. */
 static bool has_reports(struct store *s, int version)
 {
 	int64_t has = 0;
@@ -89,7 +89,7 @@ static bool has_reports(struct store *s, int version)
 	       read_numbers(s, "SELECT EXISTS (SELECT 1 FROM reports)", &has, 1, NULL) == 1 && has;
 }
 
-/* What became of it; and rows that the step to version 12 could read nothing of but the text. */
+/* Log the migration, and rows that the step to version 12 could only partly convert. */
 static void tell_migrated(struct store *s, int from)
 {
 	static const char sql[] = "SELECT count(*) FROM actions WHERE evidence IS NOT NULL AND"
@@ -106,11 +106,11 @@ static void tell_migrated(struct store *s, int from)
 			    (long long)n);
 }
 
-/* --- is it as it was left? --- */
+/* --- integrity --- */
 
-enum { LOOK_FIRST = (64 << 20) / 4096 }; /* pages looked at before anything else */
+enum { LOOK_FIRST = (64 << 20) / 4096 }; /* pages checked before anything else */
 
-/* Which store it is, and what it says of itself. */
+/* Read the ID of the store, and its own counts. */
 static int read_seal(struct store *s, struct sums_note *ret, struct err *err)
 {
 	static const char sql[] =
@@ -129,7 +129,8 @@ static enum store_sums compare(const struct store *s)
 {
 	const struct sums_note last = sums_last(s->sums);
 
-	/* They are made before the store is named: a crash between the two is no other store. */
+	/* Sums are created before the store gets its ID: after a crash in between it is not another
+	 * store. */
 	if (s->note.store == 0)
 		return sums_there(s->sums) && last.commits > 0 ? SUMS_OTHER : SUMS_NEW;
 	if (!sums_there(s->sums))
@@ -157,7 +158,7 @@ static int begin_sums(struct store *s, struct err *err)
 		return r;
 	s->last_report = s->note.reports;
 	s->health.sums = compare(s);
-	/* What a crash left of the log may be in the file by half. */
+	/* The log left by a crash may be partly in the file. */
 	if (sqlite3_wal_checkpoint_v2(s->file, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) !=
 		    SQLITE_OK ||
 	    s->health.sums != SUMS_KEPT)
@@ -171,7 +172,7 @@ static int begin_sums(struct store *s, struct err *err)
 		sqlite3_randomness(sizeof(s->note.store), &s->note.store);
 		s->note.store = (s->note.store & INT64_MAX) | 1;
 	}
-	/* Not without it, but with less to say: as before it was thought of. */
+	/* Without sums the store works, but damage cannot be detected. */
 	if (sums_begin(s->sums, &s->note, NULL) < 0)
 		return 0;
 	if (fresh)
@@ -198,7 +199,7 @@ int store_look(struct store *s, uint64_t deadline_us)
 
 static int set_up(struct store *s, struct err *err)
 {
-	/* One writer, ourselves: nobody else may open it while we run. */
+	/* We are the only writer: nobody else may open it while we run. */
 	static const char pragmas[] = "PRAGMA journal_mode = WAL;"
 				      "PRAGMA synchronous = FULL;"
 				      "PRAGMA foreign_keys = OFF;"
@@ -209,7 +210,7 @@ static int set_up(struct store *s, struct err *err)
 	_Static_assert(ARRAY_SIZE(schema_steps) == STORE_VERSION, "a step a version");
 	(void)sqlite3_busy_timeout(s->file, BUSY_MS);
 	(void)sqlite3_extended_result_codes(s->file, 1);
-	/* Until all is well the log that a crash left is not for us to apply. */
+	/* Until everything is checked, the log left by a crash must not be applied. */
 	(void)sqlite3_db_config(s->file, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	if (sqlite3_db_readonly(s->file, "main") == 1)
 		return err_set(err, EROFS,
@@ -236,7 +237,7 @@ static int set_up(struct store *s, struct err *err)
 	return r;
 }
 
-/* Why no file can be made beside this one; 0 when it can. */
+/* Errno of creating a file beside this one; 0 if possible. */
 static int directory_errno(const char *path)
 {
 	CLEANUP(freep) char *dir = xstrdup(path);
@@ -247,7 +248,7 @@ static int directory_errno(const char *path)
 	return access(slash ? dir : ".", W_OK | X_OK) == 0 ? 0 : errno;
 }
 
-/* A file that cannot even be opened: the words of the system, not of SQLite. */
+/* For a file that cannot even be opened: the system's message, not SQLite's. */
 static int fail_open(struct store *s, const char *path, struct err *err)
 {
 	int code = s->file ? directory_errno(path) : ENOMEM;
@@ -257,7 +258,7 @@ static int fail_open(struct store *s, const char *path, struct err *err)
 	return code ? err_errno(err, code, "open the store") : db_sqlite_fail(s->file, "open", err);
 }
 
-/* What SQLite found, as what to do about it. */
+/* Translate what SQLite found into what to do about it. */
 static int advise(struct store *s, int r, struct err *err)
 {
 	static const struct {
@@ -298,8 +299,8 @@ int store_open_on(const char *path, const char *vfs, struct store **ret_store, s
 }
 
 /*
- * Whatever the umask: what hosts run is not for everybody on this one. SQLite gives the files that
- * it keeps beside the store the same mode. What fails here fails there, with a sentence.
+ * Regardless of the umask: other users of this machine must not read what hosts run. SQLite gives
+ * the files beside the store the same mode. Errors here are reported when the file is opened.
  */
 static void keep_from_others(const char *path)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs of the past, for who wants to know what another policy had made of them; a host's last test. */
+/* Past runs, for replaying another policy; and a host's last test. */
 #include <stdlib.h>
 
 #include "controller/store/sql/statements.h"
@@ -29,7 +29,7 @@ static int read_past(void *context, const void *p)
 	struct verdict v = { .borrows = true };
 	int r = 0;
 
-	/* Of most runs all is well: they have no items. */
+	/* Most runs passed and have no items. */
 	if (row->verdict != VERDICT_PASS)
 		r = store_read_items(reader->store, row->id, 0, reader->pool, &v, reader->err);
 	if (r < 0) {

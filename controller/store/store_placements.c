@@ -8,12 +8,12 @@
 #include "controller/store/store_sql.h"
 #include "lib/base/err.h"
 
-/* --- what a host has --- */
+/* --- placements of a host --- */
 
-/* What it had before that is not among it now. */
+/* The host's previous placements that are no longer reported. */
 struct compared {
 	const struct store_placed *placed;
-	bool known[STORE_PLACEMENTS_AT_ONCE]; /* of its list: there already */
+	bool known[STORE_PLACEMENTS_AT_ONCE]; /* per list entry: already stored */
 	int64_t ended[STORE_PLACEMENTS_AT_ONCE];
 	size_t n_ended;
 };
@@ -69,7 +69,7 @@ static void add_new(struct db_batch *b, const struct compared *c)
 	}
 }
 
-/* When the host was heard last, 0: never; -EDQUOT. */
+/* When the host last reported, 0: never; -EDQUOT. */
 static int find_host(struct db_batch *b, const struct store_placed *placed, uint64_t *ret_seen_us)
 {
 	struct db_placement_host_row host = { .seen_us = 0 };
@@ -118,7 +118,7 @@ int store_has_placement(struct store *s, const char *job, const char *node, bool
 	return db_end(&b);
 }
 
-/* --- where ranks were --- */
+/* --- placements of ranks --- */
 
 struct reading {
 	void (*each)(void *context, const struct store_placement *placement);
@@ -236,7 +236,7 @@ static int add_node(void *context, const void *p)
 
 int store_job_hosts(struct store *s, const char *job, const uint64_t now_and_lately_us[static 2],
 		    size_t most, json_t **ret, struct err *err)
-{ /* lint: allow parameters: of whom, when, how many, and what comes of it */
+{ /* lint: allow parameters: the job, the times, the limit, and the result */
 	const uint64_t now_us = now_and_lately_us[0];
 	CLEANUP(json_freep) json_t *names = json_array();
 	struct db_batch b = store_ask(s, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where hosts are by what their topologies say (rail_map.h): the switch of each rail, kept beside
- * the topology when it comes, so that to find the hosts of a switch no topology is read.
+ * Where hosts are according to their topologies (rail_map.h): the switch of each rail, stored when
+ * a topology arrives, so that finding the hosts of a switch does not read topologies.
  */
 #pragma once
 
@@ -14,15 +14,15 @@ struct err;
 struct pool;
 struct store;
 
-/* The switches of the topology `id`, which has just come: its text is topology/1. */
+/* Store the switches of the topology `id`, which has just arrived as topology/1 text. */
 int store_hear(struct store *s, int64_t id, const char *text, struct err *err);
 
-/* Of topologies of no host that went before. */
+/* Delete those of topologies that no host has any more. */
 int store_forget_switches(struct store *s, struct err *err);
 
 /*
- * The switches of the topology `digest` (NULL: none), by rail, texts in `pool`; what is there
- * already in `ret_switch` stays. 1: it names one; 0: none, or it is not known.
+ * The switches of the topology `digest` (NULL: none), by rail, texts in `pool`; entries already set
+ * in `ret_switch` stay. Returns 1 if it names any; 0 if not, or it is unknown.
  */
 int store_switches(struct store *s, const char *digest, struct pool *pool,
 		   const char *ret_switch[PAIRING_RAILS_MAX], struct err *err);

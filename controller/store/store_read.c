@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the judge and the metrics ask of the store. */
+/* Queries of the judge and the metrics. */
 #include <stdlib.h>
 
 #include "controller/store/coverage_codec.h"
@@ -11,7 +11,7 @@
 #include "lib/judge/verdict.h"
 #include "lib/sys/clock_pair.h"
 
-enum { ITEMS_FIRST = 16 }; /* room for so many, then twice that */
+enum { ITEMS_FIRST = 16 }; /* initial room, doubled as needed */
 
 static char *pooled(struct pool *pool, const char *text)
 {
@@ -59,7 +59,7 @@ static struct verdict_item item_of_row(const struct db_items_row *row, struct po
 	return item;
 }
 
-/* Profile and time of the run go to each of its items. */
+/* Set profile and time of the run in each of its items. */
 static void mark_items(struct verdict *v, struct pool *pool)
 {
 	char *profile = pool_text(pool, v->profile, strlen(v->profile));

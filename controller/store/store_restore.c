@@ -12,7 +12,7 @@
 #include "lib/sys/file.h"
 
 /*
- * What may not be as old as the copy. Of the embedded cluster the nodes and the ledger are the
+ * What must not be as old as the copy. For the embedded cluster, the nodes and the ledger are the
  * truth about cordons; numbers of actions, incidents and investigations are in orders and in
  * people's notes.
  */
@@ -44,7 +44,7 @@ static bool run(struct store *s, const char *sql)
 	return sqlite3_exec(s->file, sql, NULL, NULL, NULL) == SQLITE_OK;
 }
 
-/* All of it, or nothing. */
+/* All or nothing. */
 static bool carry(struct store *s, const char *path)
 {
 	CLEANUP(freep) char *attach = NULL;
@@ -63,7 +63,7 @@ static bool carry(struct store *s, const char *path)
 	return false;
 }
 
-/* Where the copy is worked on, with all that SQLite puts beside it. */
+/* The working copy, with the files SQLite creates beside it. */
 static void drop_work(const char *work)
 {
 	static const char *const ends[] = { "", "-wal", "-sums" };
@@ -76,7 +76,7 @@ static void drop_work(const char *work)
 	}
 }
 
-/* Not a copy of bytes: one that is in use, or was left by a crash, is read as SQLite reads it. */
+/* Not a copy of bytes: a file in use, or left by a crash, has to be read through SQLite. */
 static int copy(const char *from, const char *work, struct err *err)
 {
 	sqlite3 *in = NULL, *out = NULL;
@@ -99,7 +99,7 @@ static int copy(const char *from, const char *work, struct err *err)
 	return r;
 }
 
-/* Is every page of it as SQLite wants it? */
+/* Does SQLite find every page intact? */
 static int check(struct store *s, const char *from, struct err *err)
 {
 	sqlite3_stmt *st = NULL;
@@ -112,7 +112,7 @@ static int check(struct store *s, const char *from, struct err *err)
 	return r < 0 ? err_set(err, EINVAL, "%s: is corrupt: use another copy", from) : 0;
 }
 
-/* The store that is there: closed as after a clean stop. 1: it can be read. */
+/* Close the existing store cleanly. Returns 1 if it can be read. */
 static int settle_old(const char *path, struct err *err)
 {
 	CLEANUP(store_closep) struct store *old = NULL;
@@ -128,7 +128,7 @@ static int settle_old(const char *path, struct err *err)
 	return r == 0;
 }
 
-/* The old one stays under another name until the next time. */
+/* The old one remains under another name until the next restore. */
 static int put_in_place(const char *path, const char *work, struct err *err)
 {
 	CLEANUP(freep) char *before = xasprintf("%s-before", path);
@@ -140,7 +140,7 @@ static int put_in_place(const char *path, const char *work, struct err *err)
 	(void)unlink(before_log);
 	if (link(path, before) < 0 && errno != ENOENT)
 		return err_errno(err, errno, "%s", before);
-	/* A log that could not be applied must not be taken for one of the copy. */
+	/* A log that could not be applied must not be taken for the copy's. */
 	if (rename(log, before_log) < 0 && errno != ENOENT)
 		return err_errno(err, errno, "%s", log);
 	(void)unlink(sums);
@@ -170,8 +170,8 @@ static int work_on(const char *path, const char *from, const char *work, bool re
 		number_of(s, "SELECT coalesce(max(id), 0) FROM old.reports", &before);
 	ret->lost = before > last ? before - last : 0;
 	/*
-	 * It is a store of its own from here on: nothing that is noted of another is about it. A
-	 * session that was ended since the copy was made must not begin again.
+	 * From here on it is a store of its own: sums and notes about another do not apply.
+	 * Sessions ended since the copy was made must not be revived.
 	 */
 	return run(s, "UPDATE seal SET store = 0, commits = 0; DELETE FROM sessions")
 		       ? 0

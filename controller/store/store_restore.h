@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way back to a copy of the store (store_backup.h); all is found out before anything changes. */
+/* Restores a copy of the store (store_backup.h); everything is checked before anything changes. */
 #pragma once
 
 #include <stdint.h>
@@ -8,17 +8,16 @@
 
 struct err;
 
-/* What of the store before was put into the copy. */
+/* What was carried over from the previous store. */
 struct store_restored {
-	bool carried; /* false: that store is not there, or cannot be read */
-	uint64_t reports,
-		lost; /* in the copy; of the store before that it lacks, where they can be counted */
+	bool carried;		/* false: it is missing or unreadable */
+	uint64_t reports, lost; /* in the copy; in the old store only, if known */
 };
 
 /*
- * Put the copy at `from` in the place of the store at `path`, which becomes PATH-before. What
- * keeps hosts out of service, and the numbers that were given since, are taken over from it:
- * cordons, the ledger, lives, the record of parts, actions, transitions, incidents. -EBUSY while
- * somebody has it open, -EINVAL for a copy that is none; then nothing has changed.
+ * Replace the store at `path`, which becomes PATH-before, with the copy at `from`. What keeps hosts
+ * out of service, and numbers given out since, are carried over: cordons, the ledger, lives, the
+ * record of parts, actions, transitions, incidents. -EBUSY if the store is open, -EINVAL if the
+ * copy is invalid; nothing has changed then.
  */
 int store_restore(const char *path, const char *from, struct store_restored *ret, struct err *err);

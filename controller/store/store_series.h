@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reports of one host back in time, with their bodies and what was wrong in them. */
+/* Past reports of one host, with their bodies and the items that were not pass. */
 #pragma once
 
 #include <stddef.h>
@@ -15,24 +15,24 @@ struct store;
 struct store_series_report {
 	int64_t id;
 	uint64_t seen_us;
-	struct packed body; /* of no length: thinned out */
+	struct packed body; /* length 0: deleted */
 };
 
-/* Which ones: before that number (INT64_MAX: from the newest), back to that time, at most so many. */
+/* Which ones: before that number (INT64_MAX: from the newest), since that time, at most `limit`. */
 struct store_series_range {
 	int64_t before;
 	uint64_t since_us;
 	size_t limit;
 };
 
-/* The reports of a host in the range, the newest first; `before` is the last of them then. Returns
- * how many. */
+/* The reports of a host in the range, newest first; sets `before` to the last of them. Returns
+ * their number. */
 int store_series_reports(struct store *s, const char *node, struct store_series_range *range,
 			 void (*report)(void *context, const struct store_series_report *r),
 			 void *context, struct err *err);
 
-/* What was not pass of a check in a report: its subject, enum verdict_level, and what it was held
- * against. */
+/* Items of a check that were not pass in a report: subject, enum verdict_level, and what it was
+ * compared with. */
 int store_series_items(struct store *s, int64_t report, const char *check,
 		       void (*item)(void *context, const char *subject, int level, double expected,
 				    double floor),

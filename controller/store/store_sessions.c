@@ -13,7 +13,7 @@
 
 enum { SUM_SHOWN = 12 };
 
-/* So that the new one fits. */
+/* Make room for the new one. */
 static void trim(struct db_batch *b, const struct store_session *session)
 {
 	db_add(b, sessions_trim, .now_us = session->made_us,

@@ -12,43 +12,43 @@
 #include "lib/base/xalloc.h"
 
 enum {
-	PAGE = 4096,	     /* of ours; a store of other pages has one sum for each 4096 bytes */
+	PAGE = 4096,	     /* ours; a store with other page sizes has a sum for each 4096 bytes */
 	SECTOR = 512,	     /* of a note */
 	HEAD = 4096,	     /* before the sums */
-	GROUP = 1024,	     /* sums written at once: 4096 bytes */
-	PAGES_MAX = 1 << 28, /* 1 TiB: what is beyond has no sums */
+	GROUP = 1024,	     /* sums written together: 4096 bytes */
+	PAGES_MAX = 1 << 28, /* 1 TiB: beyond it there are no sums */
 };
 
 static const char magic[8] = "assaysum";
 
-/* A note as it is in the file: numbers least byte first. */
+/* A note as stored in the file, little-endian. */
 struct slot {
 	char magic[8];
 	uint64_t generation, store, commits, reports;
-	uint64_t pages; /* whose sums are in the file, at least */
-	uint64_t sum;	/* of what is before */
+	uint64_t pages; /* sums in the file, at least */
+	uint64_t sum;	/* of the members above */
 };
 
 struct sums {
-	sqlite3_vfs vfs; /* ours: what SQLite opens the store with */
+	sqlite3_vfs vfs; /* the VFS that SQLite opens the store with */
 	sqlite3_vfs *base;
 	char *name, *path;     /* of the VFS; of the file */
-	sqlite3_file *file;    /* FILE-sums; NULL: it is not there */
+	sqlite3_file *file;    /* FILE-sums; NULL: it does not exist */
 	sqlite3_file *store;   /* the store's file while it is open */
 	uint32_t *pages;       /* their sums */
-	unsigned char *flags;  /* of each page: it is damaged, and counted */
-	bool *changed;	       /* of each group: to be written */
+	unsigned char *flags;  /* per page: known to be damaged */
+	bool *changed;	       /* per group: to be written */
 	size_t n, room;	       /* pages */
-	size_t kept;	       /* of them in the file */
-	struct sums_note note; /* the last that was read */
+	size_t kept;	       /* in the file */
+	struct sums_note note; /* as last read */
 	uint64_t generation;
 	bool begun;
 	struct sums_counts counts;
-	size_t at; /* the next to be looked at */
+	size_t at; /* next page to check */
 	unsigned char page[PAGE];
 };
 
-/* Four lanes, each a bijection of what it had: no change of one word goes unseen. */
+/* Four lanes, each bijective: any change of a single word is detected. */
 static uint64_t mix(const void *bytes, size_t length)
 {
 	static const uint64_t k = UINT64_C(0x9e3779b97f4a7c15);
@@ -68,7 +68,7 @@ static uint64_t mix(const void *bytes, size_t length)
 	return lanes[0] ^ lanes[0] >> 32;
 }
 
-/* Never 0. */
+/* Never returns 0. */
 static uint32_t sum_of(const void *page)
 {
 	uint32_t sum = (uint32_t)mix(page, PAGE);
@@ -188,7 +188,7 @@ static void take_note(struct sums *s, const char *bytes)
 	s->kept = (size_t)le64toh(slot.pages);
 }
 
-/* What cannot be read is not known. */
+/* What cannot be read remains unknown. */
 static void read_file(struct sums *s)
 {
 	char bytes[HEAD] = { 0 };
@@ -211,7 +211,7 @@ static void read_file(struct sums *s)
 			s->pages[at + i] = le32toh(group[i]);
 	}
 	s->n = n;
-	if (n < s->kept) /* a part of it is gone: nothing of it is believed */
+	if (n < s->kept) /* truncated: trust none of it */
 		s->note.store = 0;
 	s->kept = MIN(s->kept, n);
 }
@@ -226,7 +226,7 @@ static int put_group(struct sums *s, size_t group)
 	return put(s, sums, (int)(n * sizeof(*sums)), (sqlite3_int64)(HEAD + group * sizeof(sums)));
 }
 
-/* Before the pages are synced themselves. */
+/* Call it before the pages themselves are synced. */
 static int put_changed(struct sums *s)
 {
 	bool any = false;
@@ -252,7 +252,7 @@ static int put_changed(struct sums *s)
 struct handle {
 	sqlite3_file base;
 	struct sums *sums;
-	sqlite3_file *real; /* behind this in memory */
+	sqlite3_file *real; /* follows in memory */
 };
 
 static struct handle *handle_of(sqlite3_file *file)
@@ -278,7 +278,7 @@ static int do_read(sqlite3_file *file, void *to, int length, sqlite3_int64 at)
 	struct handle *h = handle_of(file);
 	int code = h->real->pMethods->xRead(h->real, to, length, at), i;
 
-	/* Before that the log may not have been copied: what is in the file may be half of it. */
+	/* Until the log was copied, the file may be partly updated. */
 	if (!h->sums->begun || code != SQLITE_OK || !whole(length, at))
 		return code;
 	for (i = 0; i < length; i += PAGE)
@@ -368,7 +368,7 @@ static int do_device(sqlite3_file *file)
 	return h->real->pMethods->xDeviceCharacteristics(h->real);
 }
 
-/* Of version 1: a store that is locked for itself needs no shared memory. */
+/* Version 1: a store with an exclusive lock needs no shared memory. */
 static const sqlite3_io_methods methods = {
 	.iVersion = 1,
 	.xClose = do_close,
@@ -423,7 +423,7 @@ static int do_full_name(sqlite3_vfs *vfs, const char *name, int size, char *ret_
 	return s->base->xFullPathname(s->base, name, size, ret_name);
 }
 
-/* --- what the store calls --- */
+/* --- interface --- */
 
 int sums_open(const char *path, const char *vfs, struct sums **ret, struct err *err)
 {
@@ -492,7 +492,7 @@ int sums_begin(struct sums *s, const struct sums_note *note, struct err *err)
 
 void sums_commit(struct sums *s, const struct sums_note *note)
 {
-	/* One that cannot be written leaves the one before: less is known, nothing wrong. */
+	/* If it cannot be written the previous note remains, which is valid but older. */
 	if (s->begun)
 		(void)put_note(s, note);
 }

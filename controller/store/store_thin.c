@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows out: what retention.h says may go goes, but never what is still needed.
- * Pages that become free are used again; the file itself does not shrink.
+ * Deletes rows that retention.h releases, but never what is still needed. Free pages are reused;
+ * the file itself does not shrink.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
 
-/* Reports of a host that are removed in one go. */
+/* Reports of a host deleted per call. */
 enum { FORGET_MAX = 16 };
 
 struct thin_reader {
@@ -48,7 +48,7 @@ int store_thin_read(struct store *s, int64_t after, struct store_thin *ret_rows,
 	return db_end(&b) < 0 ? db_end(&b) : reader.n;
 }
 
-/* Does anything still need this report as it is? */
+/* Is this report still needed as it is? */
 static bool needed(struct db_batch *b, const struct store_thin *row)
 {
 	if (db_any(b, thin_newest, .node = row->node, .report = row->id))
@@ -137,7 +137,7 @@ static int read_id(void *context, const void *p)
 	return 0;
 }
 
-/* Some of its oldest reports; how many. */
+/* Delete some of its oldest reports. Returns how many. */
 static int drop_some_reports(struct db_batch *b, int64_t node)
 {
 	struct some_reports some = { .n = 0 };
@@ -168,7 +168,7 @@ static int node_name(struct store *s, int64_t node, char **ret_name, struct err 
 	return db_end(&b);
 }
 
-/* Windows and incidents of which nothing was heard since `before_us`. */
+/* End windows and incidents without data since `before_us`. */
 static void end_findings(struct db_batch *b, const char *name, uint64_t before_us, uint64_t now_us)
 {
 	db_add(b, thin_windows, .node = name, .before_us = before_us);

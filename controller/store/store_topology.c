@@ -32,7 +32,7 @@ static uint64_t count(struct db_batch *b)
 	return row.n;
 }
 
-/* Those that no host has any more go first. */
+/* Those no longer used by any host go first. */
 static int make_room(struct db_batch *b, size_t max)
 {
 	if (count(b) < max)
@@ -66,11 +66,11 @@ int store_add_topology(struct store *s, const struct store_topology *in, size_t 
 	return r;
 }
 
-/* A topology as it is read. */
+/* A topology while reading. */
 struct unpacked {
 	int64_t id;
-	char *text; /* owned; NULL when it cannot be unpacked */
-	int r;	    /* why, with err set */
+	char *text; /* owned; NULL if it cannot be unpacked */
+	int r;	    /* the error, with err set */
 	bool found;
 	struct err *err;
 };
@@ -119,7 +119,7 @@ static int read_unheard(void *context, const void *p)
 	return 1;
 }
 
-/* The next that an older version left unread: 1, or 0 at the end. */
+/* Process the next one left by an older version. Returns 1, or 0 at the end. */
 static int hear_next(struct store *s, struct err *err)
 {
 	struct unpacked topology = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Topologies of hosts, each once, by their digest. */
+/* Topologies of hosts, stored once per digest. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,13 +16,12 @@ struct store_topology {
 	uint64_t seen_us;
 };
 
-/* Is it there? */
+/* Is it stored? */
 int store_has_topology(struct store *s, const char *digest, bool *ret_known, struct err *err);
 
 /*
- * Put one that is not there into the open transaction. With `max` of them
- * those that no host has any more make room, oldest first; -EDQUOT when hosts
- * have all of them.
+ * Add a new one in the open transaction. At `max`, those no longer used by any host make room,
+ * oldest first; -EDQUOT if all are used.
  */
 int store_add_topology(struct store *s, const struct store_topology *in, size_t max,
 		       struct err *err);
@@ -31,10 +30,10 @@ int store_add_topology(struct store *s, const struct store_topology *in, size_t 
 int store_topology(struct store *s, const char *digest, char **ret_text, struct err *err);
 
 /*
- * Read where hosts are (store_places.h) from those that an older version left unread, until the
- * deadline (monotonic): 1 when there are more, 0 at the end of them. In the open transaction.
+ * Extract where hosts are (store_places.h) from topologies stored by an older version, until the
+ * deadline (monotonic): returns 1 if there are more, 0 at the end. In the open transaction.
  */
 int store_hear_more(struct store *s, uint64_t deadline_us, struct err *err);
 
-/* Is one of them left? */
+/* Are there any left? */
 int store_unheard(struct store *s, bool *ret_any, struct err *err);

@@ -10,10 +10,10 @@
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 
-/* Between rounds, of what is thinned and of the look through the pages. */
+/* Interval between rounds of thinning, and of checking the pages. */
 #define ROUND_US USEC_PER_HOUR
 
-/* Times become shorter as soon as the store is too large, and longer at the hour. */
+/* Shorten the times as soon as the store is too large; lengthen them only once an hour. */
 static void squeeze(struct retention_job *t, struct store *store, bool hour)
 {
 	struct store_size size = { 0 };
@@ -30,7 +30,7 @@ static void squeeze(struct retention_job *t, struct store *store, bool hour)
 		t->squeeze = next;
 }
 
-/* Is it time for a round? */
+/* Is a round due? */
 static bool round_due(struct retention_job *t, struct store *store, uint64_t now_us)
 {
 	bool hour = t->round_mono_us == 0 || now_us - t->round_mono_us >= ROUND_US;
@@ -52,7 +52,7 @@ int store_upkeep_thin(struct store_upkeep *u, struct store *store, uint64_t now_
 	return r == 0 ? retention_job_step(t, store, now_us + STORE_UPKEEP_SLICE_US, err) : r;
 }
 
-/* Now and then all pages of the store are held against their sums. */
+/* From time to time all pages of the store are checked against their sums. */
 static int look(struct store_upkeep *u, struct store *store, uint64_t now_us)
 {
 	if (!u->looking && now_us < u->look_us)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports in: one transaction gathers many of them. */
+/* Storing reports; one transaction holds many of them. */
 #include <stdlib.h>
 
 #include "controller/store/coverage_codec.h"
@@ -21,7 +21,7 @@ static int find_node(struct store *s, const char *node, struct db_node_find_row 
 	return db_end(&b);
 }
 
-/* `*ret_boot` stays as it is when nobody has heard of it. */
+/* `*ret_boot` is unchanged if the boot is unknown. */
 static int find_boot(struct store *s, int64_t node, const char *boot_id, int64_t *ret_boot,
 		     struct err *err)
 {
@@ -44,7 +44,7 @@ int store_place(struct store *s, const struct report *report, struct err *err)
 		r = find_boot(s, known.id, report->boot_id, &boot, err);
 	if (r < 0)
 		return r;
-	/* A boot nobody has heard of is a new one: an agent sends in order. */
+	/* An unknown boot is a new one, as agents send in order. */
 	if (!boot)
 		return PLACE_NEWEST;
 	if (db_any(&b, report_find, .boot = boot, .seq = report->seq))
@@ -86,7 +86,7 @@ static int need_boot(struct store *s, const struct store_report *in, int64_t nod
 	return db_end(&b);
 }
 
-/* Its number is the store's highest from then on. */
+/* It then has the highest number in the store. */
 static int add_report(struct store *s, const struct store_report *in, int64_t node, int64_t boot,
 		      int64_t *ret_id, struct err *err)
 {
@@ -113,7 +113,7 @@ static int add_items(struct store *s, const struct verdict *v, int64_t report, i
 		const struct verdict_item *item = &v->items[i];
 
 		if (item->level == VERDICT_PASS)
-			break; /* worst first */
+			break; /* sorted worst first */
 		db_add(&b, item_add, .report = report, .nth = i, .node = node,
 		       .check_name = item->check, .subject = item->subject, .level = item->level,
 		       .value = item->value, .unit = item->unit, .expected = item->expected,
@@ -174,7 +174,7 @@ static int add_all(struct store *s, const struct store_report *in, struct err *e
 		r = add_report(s, in, node, boot, &id, err);
 	if (r == 0)
 		r = add_items(s, in->verdict, id, node, err);
-	/* What was measured before the newest run makes nobody younger, nor does a test with others. */
+	/* Runs measured before the newest, and tests with others, do not update the host. */
 	if (r < 0 || in->history)
 		return r;
 	r = put_run(s, in, id, node, err);

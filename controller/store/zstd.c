@@ -8,7 +8,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
 
-/* The quickest of its regular levels; reports are text, which packs well anyway. */
+/* The fastest regular level; reports are text, which compresses well anyway. */
 enum { LEVEL = 1 };
 
 int zstd_open(const struct packed *packed, struct strbuf *text, struct err *err)
@@ -36,7 +36,7 @@ int zstd_open(const struct packed *packed, struct strbuf *text, struct err *err)
 
 int zstd_close(const char *text, size_t length, void **ret_memory, size_t *ret_length)
 {
-	static ZSTD_CCtx *context; /* made once: its tables cost as much as a small text */
+	static ZSTD_CCtx *context; /* allocated once: setting it up costs as much as a small text */
 	CLEANUP(freep) void *memory = NULL;
 	size_t n;
 

@@ -16,22 +16,22 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* So long a cluster that could not is left alone. */
+/* Retry interval after a failure. */
 #define AGAIN_US USEC_PER_SEC
 
 struct node {
-	struct cluster_node c; /* `version` is made when it is shown */
+	struct cluster_node c; /* `version` is filled in when shown */
 	uint64_t version;
 	char *condition;
 };
 
-/* Whoever waits for the commit, or who is told of a change after it. */
+/* A call that waits for the commit, or a change to be reported after it. */
 struct pending {
 	struct cluster_call call;
 	enum cluster_result result;
 	const char *words; /* static */
-	char *node;	   /* or NULL: the ledger's */
-	bool changed;	   /* the watcher is told */
+	char *node;	   /* NULL: the ledger */
+	bool changed;	   /* report it to the watcher */
 	bool list;
 	void (*each)(void *context, const struct cluster_node *node);
 	uint64_t version; /* of the ledger */
@@ -43,30 +43,30 @@ struct embedded {
 	struct cluster_embedded_options options;
 	struct cluster_names names;
 	const struct cluster_watcher *watcher;
-	void *tree; /* of struct node, by name */
+	void *tree; /* struct node, by name */
 	struct pending *pending;
 	size_t n_pending;
-	bool sync;   /* the watcher has to be told all */
-	bool broken; /* something could not be put into the store: it counts, not we */
+	bool sync;   /* everything has to be reported to the watcher */
+	bool broken; /* a write to the store failed: the store's state counts, not ours */
 };
 
 extern const struct cluster_ops embedded_ops;
 
 static struct embedded *embedded_of(struct cluster *c);
 static struct node *embedded_find(const struct embedded *e, const char *name);
-/* The node as others see it. Borrowed until the next call. */
+/* The node for the outside. Borrowed until the next call. */
 static const struct cluster_node *embedded_show(struct node *n);
-/* Put it into the open transaction, one version on. */
+/* Store it in the open transaction, with its version incremented. */
 static int embedded_keep(struct embedded *e, struct node *n, struct err *err);
-/* Have the call answered after the next commit; NULL: too many wait, and it was answered. */
+/* Answer the call after the next commit. Returns NULL if too many wait; it was answered then. */
 static struct pending *embedded_wait(struct embedded *e, const struct cluster_call *call,
 				     const char *node);
-/* What came of a change, and what is said when it did not come about. `words` is static. */
+/* Answer the call with the result of a change, and why it failed. `words` is static. */
 static void embedded_conclude(struct embedded *e, const struct cluster_call *call, const char *node,
 			      enum cluster_result result, const char *words);
 static void embedded_close(struct cluster *c);
 
-/* What the embedded cluster can be asked to do. */
+/* Operations of the embedded cluster. */
 
 static uint64_t now_us(const struct embedded *e)
 {
@@ -75,7 +75,7 @@ static uint64_t now_us(const struct embedded *e)
 
 /* --- operations --- */
 
-/* The node that a change is about; NULL: the call was answered. */
+/* The node of a change; NULL: the call was answered. */
 static struct node *node_for(struct embedded *e, const struct cluster_change *change,
 			     const struct cluster_call *call)
 {
@@ -91,7 +91,7 @@ static struct node *node_for(struct embedded *e, const struct cluster_change *ch
 	return n;
 }
 
-/* Keep what was changed, or say that it could not. */
+/* Store the change, or answer that this failed. */
 static void finish(struct embedded *e, struct node *n, const struct cluster_change *change,
 		   const struct cluster_call *call)
 {
@@ -206,7 +206,7 @@ static void embedded_hold(struct cluster *c, const struct cluster_change *change
 	finish(e, n, change, call);
 }
 
-/* Nothing runs in the embedded cluster: whoever was there is gone. */
+/* Nothing runs in the embedded cluster, so there is nothing left. */
 static void embedded_evict(struct cluster *c, const struct cluster_change *change,
 			   const struct cluster_call *call)
 {
@@ -286,7 +286,7 @@ const struct cluster_ops embedded_ops = {
 	.ledger_write = embedded_ledger_write,
 };
 
-/* Answers that wait for a commit: who gets none asks again. */
+/* Pending answers; beyond that callers have to retry. */
 enum { PENDING_MAX = 8192 };
 
 static struct embedded *embedded_of(struct cluster *c)
@@ -337,7 +337,6 @@ static struct node *node_add(struct embedded *e, const char *name, const char *u
 	return n;
 }
 
-/* The node as others see it. Borrowed until the next call. */
 static const struct cluster_node *embedded_show(struct node *n)
 {
 	free(n->c.version);
@@ -355,7 +354,6 @@ static char *hold_text(const struct cluster_node *n)
 	return json_line(hold);
 }
 
-/* Put it into the open transaction, one version on. */
 static int embedded_keep(struct embedded *e, struct node *n, struct err *err)
 {
 	CLEANUP(json_freep) json_t *mark = n->c.mark ? cluster_mark_encode(n->c.mark) : NULL;
@@ -433,7 +431,6 @@ static struct pending *embedded_wait(struct embedded *e, const struct cluster_ca
 	return p;
 }
 
-/* What came of a change, and what is said when it did not come about. */
 static void embedded_conclude(struct embedded *e, const struct cluster_call *call, const char *node,
 			      enum cluster_result result, const char *words)
 {
@@ -505,7 +502,7 @@ void cluster_embedded_committed(struct cluster *c, bool failed)
 	e->pending = NULL;
 	e->n_pending = 0;
 	if (failed || e->broken) {
-		(void)load(e, NULL); /* a store that cannot be read fails the next commit too */
+		(void)load(e, NULL); /* a store that cannot be read fails the next commit, too */
 		e->sync = true;
 		e->broken = false;
 	}
@@ -539,7 +536,7 @@ static void embedded_close(struct cluster *c)
 	free(e);
 }
 
-/* --- who lives in it --- */
+/* --- joining and leaving --- */
 
 int cluster_embedded_open(const struct cluster_embedded_options *options,
 			  struct cluster **ret_cluster, struct err *err)

@@ -24,7 +24,7 @@ static char *text_of(const json_t *object, const char *key)
 	return xstrdup(json_string_value(json_object_get(object, key)));
 }
 
-/* A person who writes "false" means it. */
+/* "false" means not set. */
 static char *stop_of(const json_t *annotations, const char *key)
 {
 	const char *value = json_string_value(json_object_get(annotations, key));
@@ -48,7 +48,7 @@ int budget_lease_read(const json_t *object, const struct cluster_names *names,
 		.metadata = json_deep_copy(metadata),
 		.spec = json_deep_copy(json_object_get(object, "spec")),
 	};
-	/* The server's own book of who wrote which field: without it, it keeps what it has. */
+	/* Maintained by the server; without it in a PUT the server keeps its own. */
 	(void)json_object_del(ret->metadata, "managedFields");
 	return 0;
 }

@@ -27,17 +27,17 @@
 struct cluster_kube {
 	struct cluster cluster; /* first */
 	struct cluster_kube_options options;
-	const struct cluster_watcher *watcher; /* whoever watches, or NULL */
-	struct cluster_watcher own;	       /* we, before them */
+	const struct cluster_watcher *watcher; /* or NULL */
+	struct cluster_watcher own;	       /* ours, called first */
 	struct kube_watch *watch;
 	struct kube_lists lists;
-	bool whole; /* the list was, and nobody has been told yet */
-	void *seen; /* tree of the nodes as they were told, by name */
+	bool whole; /* the list is complete, but not reported so yet */
+	void *seen; /* tree of the nodes as last reported, by name */
 	struct kube_drains *drains;
 	struct kube_placements placements;
 	struct kube_events *events;
 	struct kube_conditions *conditions;
-	struct kube_op *first, **last; /* changes, those under way first */
+	struct kube_op *first, **last; /* changes, running ones first */
 	size_t n_ops, running;
 	bool closing;
 };
@@ -53,15 +53,14 @@ static inline const char *kube_stopped(const struct cluster_kube *k)
 	return k->options.stopped(k->options.context);
 }
 
-extern const struct cluster_watcher kube_own_watcher; /* without a context */
+extern const struct cluster_watcher kube_own_watcher; /* its context is set by us */
 
-/* The list is whole, and we lead: say so. */
+/* Report the list as complete, once it is and we lead. */
 static void kube_seen_whole(struct cluster_kube *k);
 
 /*
- * Nodes as whoever watches was told of them. The watch and the answers to our own
- * writings come over two connections, in any order; both pass here, and only what is
- * newer goes on.
+ * Nodes as last reported to the watcher. The watch and the answers to our own writes arrive on two
+ * connections in any order; both pass through here, and only newer states are passed on.
  */
 
 static int compare(const void *a, const void *b)
@@ -97,8 +96,8 @@ static void kube_seen_release(struct cluster_kube *k)
 }
 
 /*
- * Opaque to clients by the book, and a count of all changes in every server there has been
- * (KEP-5504 makes it the rule).
+ * Officially opaque to clients, but a counter of changes in every server so far (KEP-5504 makes
+ * that the rule).
  */
 static bool kube_version_before(const char *a, const char *b)
 {
@@ -117,10 +116,10 @@ static bool same_mark(const struct cluster_mark *a, const struct cluster_mark *b
 	return a->pre == b->pre && a->at_us == b->at_us && streq(a->action, b->action);
 }
 
-/* Nothing that a decision goes by is different `now`. */
+/* Nothing relevant to decisions differs in `now`. */
 static bool kube_seen_same(const struct cluster_node *told, const struct cluster_node *now)
 {
-	/* A young one is hands off, too, and nothing on it says so. */
+	/* A young node is hands-off, too, without a mark on the node. */
 	return (told->hands_off || !now->hands_off) && streq(told->uid, now->uid) &&
 	       told->unschedulable == now->unschedulable && told->managed == now->managed &&
 	       told->override_us == now->override_us && told->hold_us == now->hold_us &&
@@ -173,14 +172,14 @@ static void on_node(void *context, const struct cluster_node *node)
 	struct cluster_node *n = find(k, node->name);
 
 	if (n && !streq(n->uid, node->uid) && !kube_version_before(node->version, n->version)) {
-		on_gone(k, node->name); /* another node by the name, and nobody said so */
+		on_gone(k, node->name); /* another node of that name, without a deletion seen */
 		n = NULL;
 	}
 	if (!n)
 		n = add(k, node);
 	else if (!kube_version_before(node->version, n->version))
 		replace(n, node);
-	/* A list has to name it, even where it is older than our writing. */
+	/* It has to be in the list, even if older than our write. */
 	tell(k, n);
 }
 
@@ -200,7 +199,7 @@ static void kube_seen_whole(struct cluster_kube *k)
 	k->watcher->synced(k->watcher->context);
 }
 
-/* As a request of ours has found or left it; what the watch knows better stays. */
+/* A node as found or left by one of our requests; newer states from the watch stay. */
 static void kube_seen_fresh(struct cluster_kube *k, const json_t *raw)
 {
 	struct cluster_node node = { 0 }, *n;
@@ -211,7 +210,7 @@ static void kube_seen_fresh(struct cluster_kube *k, const json_t *raw)
 		return;
 	}
 	n = find(k, node.name);
-	/* Gone meanwhile, or another one by now: the watch knows better. */
+	/* Deleted or replaced meanwhile: the watch knows better. */
 	if (n && streq(n->uid, node.uid) && kube_version_before(n->version, node.version)) {
 		replace(n, &node);
 		tell(k, n);
@@ -219,7 +218,7 @@ static void kube_seen_fresh(struct cluster_kube *k, const json_t *raw)
 	cluster_node_release(&node);
 }
 
-/* One that was told, as it is now: newer than that. */
+/* A newer state of a node that was reported. */
 static void kube_seen_newer(struct cluster_kube *k, const struct cluster_node *node)
 {
 	struct cluster_node *n = find(k, node->name);
@@ -228,7 +227,7 @@ static void kube_seen_newer(struct cluster_kube *k, const struct cluster_node *n
 	if (!n)
 		return;
 	replace(n, node);
-	if (!n->hands_off) /* a young one is left alone, and nothing on it says so */
+	if (!n->hands_off) /* young nodes are left alone, without a mark on the node */
 		n->hands_off = TAKE(hands_off);
 	tell(k, n);
 }
@@ -246,9 +245,9 @@ const struct cluster_watcher kube_own_watcher = {
 };
 
 /*
- * Who is out of service now? A watch tells what happened, but a little later, and one that lags
- * or hangs tells nothing and does not show. Before the budget is spent the server itself is
- * asked, without a cache, for those that are cordoned: few, however large the fleet.
+ * Which nodes are out of service now? A watch reports changes with a delay, and one that lags or
+ * hangs reports nothing without being noticed. So before the budget is used the server itself is
+ * asked, without a cache, for cordoned nodes, of which there are few in a fleet of any size.
  */
 
 #define CORDONED "spec.unschedulable=true"
@@ -257,7 +256,7 @@ const struct cluster_watcher kube_own_watcher = {
 struct confirm {
 	struct cluster_kube *k;
 	struct cluster_call call;
-	bool behind; /* what was told cannot be brought in line by this */
+	bool behind; /* the view differs in a way that this cannot fix */
 };
 
 static void on_cordoned(void *context, const struct cluster_node *node)
@@ -269,7 +268,7 @@ static void on_cordoned(void *context, const struct cluster_node *node)
 	if (!node->unschedulable)
 		return;
 	if (!told || !streq(told->uid, node->uid))
-		confirm->behind = true; /* the watch is about to tell, or a list */
+		confirm->behind = true; /* the watch or a list will report it soon */
 	else if (kube_version_before(told->version, node->version))
 		kube_seen_newer(k, node);
 	else if (!told->unschedulable && !kube_version_before(node->version, told->version))
@@ -300,22 +299,22 @@ static void kube_confirm(struct cluster *c, const struct cluster_call *call)
 		  &(struct cluster_call){ on_done, confirm });
 }
 
-/* Changes of a node: read, decide, write; and what is to be thought of a lost answer. */
+/* Changes of a node: read, decide, write; and what to do if an answer is lost. */
 
 #define RETRY_US USEC_PER_SEC
 
-/* A change that was asked for. */
+/* A requested change. */
 struct kube_op {
 	struct kube_op *next;
 	struct cluster_kube *k;
 	struct cluster_call call;
 	struct kube_plan (*plan)(const struct kube_op *op, const struct kube_subject *s);
-	char *node, *version; /* `version` NULL: whatever it is now */
+	char *node, *version; /* `version` NULL: any */
 	struct cluster_mark *mark;
 	uint64_t until_us;
 	char *by;
 	bool dry_run, keep_cordon, running;
-	char *lost; /* a writing was sent, and this came instead of its answer */
+	char *lost; /* a write was sent, and failed in this way without an answer */
 	struct kube_request *request;
 };
 
@@ -344,7 +343,7 @@ static struct kube_plan plan_verified(const struct kube_op *op UNUSED, const str
 	return kube_plan_verified(s);
 }
 
-/* --- the list of them --- */
+/* --- list of changes --- */
 
 static void op_free(struct kube_op *op)
 {
@@ -373,7 +372,7 @@ static void op_leave(struct kube_op *op)
 
 static void start_waiting(struct cluster_kube *k);
 
-/* The end of it: whoever asked is told. */
+/* Answer the caller and end it. */
 static void conclude(struct kube_op *op, const struct cluster_answer *answer)
 {
 	struct cluster_kube *k = op->k;
@@ -398,11 +397,11 @@ static void pass_on(struct kube_op *op, const struct kube_answer *a)
 			     .result = a->result, .words = a->words, .retry_us = a->retry_us });
 }
 
-/* --- one of them --- */
+/* --- one change --- */
 
 static void look(struct kube_op *op);
 
-/* Nobody knows whether it was done: no whole answer came, or the server failed in the middle. */
+/* Is it unknown whether it was done: no complete answer, or a server error? */
 static bool is_lost(const struct kube_answer *a)
 {
 	return a->status == 0 || a->status >= 500;
@@ -420,7 +419,7 @@ static void on_written(void *context, const struct kube_answer *a)
 		look(op);
 		return;
 	}
-	/* The number joins our log with the server's audit. */
+	/* The ID connects our log with the server's audit log. */
 	log_info("asked to write node=%s status=%u audit=%s", op->node, a->status, a->audit);
 	if (a->result != CLUSTER_DONE) {
 		pass_on(op, a);
@@ -456,7 +455,7 @@ static void write_patch(struct kube_op *op, const json_t *patch)
 		say(op, CLUSTER_AGAIN, err.msg);
 }
 
-/* Is it the node that was decided on, in all that matters? */
+/* Is the node as it was when decided on, in all relevant members? */
 static bool is_as_decided(const struct kube_op *op, const struct cluster_node *node)
 {
 	const struct cluster_node *told = kube_seen(op->k, op->node);
@@ -465,7 +464,7 @@ static bool is_as_decided(const struct kube_op *op, const struct cluster_node *n
 	       (told && streq(op->version, told->version) && kube_seen_same(told, node));
 }
 
-/* Of the node as it was read just now. */
+/* Decide on the node just read. */
 static void decide(struct kube_op *op, const json_t *raw, const struct cluster_node *node)
 {
 	const struct kube_subject subject = { raw, node, &op->k->options.taint,
@@ -476,7 +475,7 @@ static void decide(struct kube_op *op, const json_t *raw, const struct cluster_n
 	CLEANUP(json_freep) json_t *patch = plan.patch;
 
 	if (!as_decided || plan.result != CLUSTER_DONE)
-		kube_seen_fresh(op->k, raw); /* whoever decides again decides on this */
+		kube_seen_fresh(op->k, raw); /* for the next decision */
 	if (plan.result == CLUSTER_DONE && !patch)
 		conclude(op, &(struct cluster_answer){
 				     .result = CLUSTER_DONE, .words = "", .node = node });
@@ -522,7 +521,7 @@ static void look(struct kube_op *op)
 	int r = kube_path(path, &err, "/api/v1/nodes/%s", op->node);
 
 	if (r < 0)
-		say(op, CLUSTER_GONE, err.msg); /* no node has such a name */
+		say(op, CLUSTER_GONE, err.msg); /* no node can have such a name */
 	else if (kube_send(op->k->options.kube, &call, &op->request, &err) < 0)
 		say(op, CLUSTER_AGAIN, err.msg);
 }
@@ -539,20 +538,20 @@ static void start_waiting(struct cluster_kube *k)
 		op->running = true;
 		k->running++;
 		look(op);
-		op = k->first; /* it may be gone, and others with it */
+		op = k->first; /* it may have been freed, and others with it */
 	}
 }
 
-/* Who waits is answered CLUSTER_AGAIN. */
+/* Answers pending calls with CLUSTER_AGAIN. */
 static void kube_ops_end(struct cluster_kube *k)
 {
 	while (k->first)
 		say(k->first, CLUSTER_AGAIN, "the controller is stopping");
 }
 
-/* --- what is asked --- */
+/* --- operations --- */
 
-/* Begin what was prepared; a change that finds no place is answered. */
+/* Start a prepared change, or answer it if there is no room. */
 static void op_begin(struct cluster *c, const struct cluster_change *change,
 		     const struct cluster_call *call, const struct kube_op *what)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cluster that is Kubernetes: cluster_ops on its nodes.
+ * Implementation of cluster_ops for Kubernetes.
  *
- * A change of a node is two requests: the node is read, the change is decided on what was read
- * (kube_patch.h), and written bound to that version. What is on the node
- * counts, not what we remember:
+ * A change of a node takes two requests: the node is read, the change is decided on what was read
+ * (kube_patch.h), and written on condition of that version. What is on the node counts, not what we
+ * remember:
  *
- *  - a node that differs from the one that was decided on in anything that matters is
- *    CLUSTER_CONFLICT; a heartbeat of its kubelet in between is none;
- *  - a writing whose answer was lost is looked for on the node before anything
- *    else is said or done;
- *  - whoever watches never hears of a node an older state than that of our last writing: what we
- *    did is not taken for something that somebody undid.
+ * - a node that differs in any relevant way from the one decided on is CLUSTER_CONFLICT; a
+ *   heartbeat of its kubelet does not matter;
+ * - if the answer to a write was lost, the node is checked for it before anything else is done or
+ *   answered;
+ * - the watcher never sees a state of a node older than our last write: otherwise our change would
+ *   look as if somebody had undone it.
  *
- * Nothing is written while `stopped` says why not: another controller leads, or a person
- * has thrown the switch. Until we lead, whoever watches is not told that the list is whole, so
- * that a standby knows all and begins nothing.
+ * Nothing is written while `stopped` gives a reason: another controller leads, or a person has set
+ * the kill switch. Until we lead, the watcher is not told that the list is complete, so that a
+ * standby knows everything but starts nothing.
  */
 #pragma once
 
@@ -30,15 +30,15 @@ struct kube_job_table;
 struct kube_ledger;
 struct sd_event;
 
-/* All borrowed for as long as it is open. */
+/* All borrowed while it is open. */
 struct cluster_kube_options {
-	struct sd_event *loop; /* NULL: cluster_kube_tick() drives the watch too */
+	struct sd_event *loop; /* NULL: cluster_kube_tick() drives the watch, too */
 	struct kube *kube;
 	struct kube_ledger *ledger;
-	const char *selector; /* labels of the nodes that are ours to look at, or NULL: all */
-	const struct kube_job_table *jobs; /* of the site; NULL: what is built in */
-	struct kube_taint taint;	   /* besides the cordon; without a key none */
-	uint64_t young_us; /* a node is left alone for so long after it joined; 0: not */
+	const char *selector;		   /* label selector of our nodes, or NULL: all */
+	const struct kube_job_table *jobs; /* of the site; NULL: built-in ones */
+	struct kube_taint taint;	   /* set in addition to the cordon; none without a key */
+	uint64_t young_us;		   /* new nodes are left alone for this long; 0: not */
 	uint64_t (*mono_us)(void), (*real_us)(void); /* lib/base/clock.h */
 	bool (*leads)(void *context);
 	const char *(*stopped)(void *context); /* why nothing may be written now; NULL: it may */
@@ -46,11 +46,11 @@ struct cluster_kube_options {
 };
 
 enum {
-	KUBE_OPS_MAX = 8192,   /* changes that wait; who gets no place asks again */
-	KUBE_OPS_AT_ONCE = 32, /* under way */
+	KUBE_OPS_MAX = 8192,   /* pending changes; beyond that callers have to retry */
+	KUBE_OPS_AT_ONCE = 32, /* requests in flight */
 };
 
 struct cluster *cluster_kube_new(const struct cluster_kube_options *options);
 
-/* Time has passed. Once a second. */
+/* Call it once a second. */
 void cluster_kube_tick(struct cluster *c);

@@ -19,25 +19,24 @@
 #include "lib/net/http.h"
 
 enum {
-	REQUESTS_MAX = 1024, /* under way at a time */
-	KEPT_CONNECTIONS =
-		32, /* after a burst; a handshake costs both sides more than an idle one */
+	REQUESTS_MAX = 1024,   /* at a time */
+	KEPT_CONNECTIONS = 32, /* after a burst; idle ones are cheaper than handshakes */
 };
 
 struct kube_request {
-	struct kube_turn turn; /* first: it is found by it */
+	struct kube_turn turn; /* first, as requests are found by it */
 	LIST_ENTRY(kube_request) link;
 	struct kube *kube;
-	struct http_request *http; /* NULL: it waits, or is told */
+	struct http_request *http; /* NULL: waiting, or answered */
 	char method[16];
 	char *path, *url;
 	char *body; /* or NULL */
 	enum kube_content content;
 	uint64_t deadline_us;
-	struct strbuf rest; /* of a line that has not ended */
-	bool too_long;	    /* a line was */
+	struct strbuf rest; /* of an incomplete line */
+	bool too_long;	    /* a line exceeded the limit */
 	bool asked_again;
-	struct err why; /* it could not begin */
+	struct err why; /* why it could not start */
 	bool (*line)(void *context, const char *line, size_t len);
 	kube_done *done;
 	void *context;
@@ -51,7 +50,7 @@ struct kube {
 	struct cluster_names names;
 	LIST_HEAD(, kube_request) requests;
 	unsigned n_requests;
-	struct kube_request *telling; /* whose callback runs; NULL once it is cancelled */
+	struct kube_request *telling; /* whose callback runs; NULL if it was cancelled */
 	bool closing;
 };
 
@@ -81,7 +80,7 @@ static void request_free(struct kube_request *request)
 
 /* --- a watch --------------------------------------------------------------- */
 
-/* False: it is cut off, or `request` is no more, which `ret_alive` tells. */
+/* Returns false if it was cut off, or if `request` was freed, as `ret_alive` tells. */
 static bool tell_line(struct kube_request *request, const char *line, size_t len, bool *ret_alive)
 {
 	struct kube *kube = request->kube;
@@ -102,7 +101,7 @@ static bool keep_rest(struct kube_request *request, const char *bytes, size_t le
 	return !request->too_long;
 }
 
-/* The line whose beginning came earlier: it is ours while it is told. */
+/* A line whose beginning came earlier; we own it during the callback. */
 static bool tell_rest(struct kube_request *request, bool *ret_alive)
 {
 	CLEANUP(strbuf_release) struct strbuf line = request->rest;
@@ -134,7 +133,7 @@ static bool on_piece(void *context, const char *bytes, size_t len)
 
 static int ask(struct kube_request *request, struct err *err);
 
-/* Once, and only where what the server did not know may have changed: it did nothing so far. */
+/* Retry once, and only if our credentials may have changed: a 401 has had no effect. */
 static bool asks_again(struct kube_request *request, const struct http_answer *answer)
 {
 	struct kube *kube = request->kube;
@@ -207,7 +206,7 @@ static void on_turn(struct kube_turn *turn)
 		kube_lanes_fail(&request->kube->lanes, turn);
 }
 
-/* Also one whose turn came, and that could not begin. */
+/* Also for one whose turn came but that could not start. */
 static void on_expired(struct kube_turn *turn)
 {
 	struct kube_request *request = (void *)turn;
@@ -359,7 +358,7 @@ void kube_close(struct kube *kube)
 	free(kube);
 }
 
-/* As Go names machines: that is how audit logs show the others. */
+/* With the machine name as in Go, as audit logs show other clients. */
 static char *user_agent(void)
 {
 	static const struct {

@@ -22,10 +22,10 @@ struct heartbeat {
 	struct kube_conditions *conditions;
 	char *node, *reason, *message;
 	int healthy;
-	uint64_t since_us; /* real time; 0: the node has not been read yet */
+	uint64_t since_us; /* real time; 0: node not read yet */
 	uint64_t due_us;   /* monotonic */
 	bool queued;
-	bool stale; /* told anew while a writing was under way */
+	bool stale; /* changed while a write was in flight */
 	struct backoff backoff;
 	struct cluster_call call;
 	struct kube_request *request;
@@ -33,10 +33,10 @@ struct heartbeat {
 
 struct kube_conditions {
 	struct kube_conditions_options options;
-	void *tree; /* of struct heartbeat, by node */
+	void *tree; /* struct heartbeat, by node */
 	size_t n;
 	struct heartbeat *first, **last; /* due */
-	size_t running, begun;		 /* under way; since the last tick */
+	size_t running, begun;		 /* in flight; started since the last tick */
 };
 
 static uint64_t mono_us(const struct kube_conditions *h)
@@ -150,7 +150,7 @@ static void on_written(void *context, const struct kube_answer *a)
 
 static void on_read(void *context, const struct kube_answer *a);
 
-/* Read the node, or with what it says known write the condition. */
+/* Read the node or, if its state is known, write the condition. */
 static int send(struct heartbeat *heartbeat, struct err *err)
 {
 	struct kube_conditions *h = heartbeat->conditions;
@@ -178,7 +178,7 @@ static int send(struct heartbeat *heartbeat, struct err *err)
 	return r < 0 ? r : kube_send(h->options.kube, &call, &heartbeat->request, err);
 }
 
-/* Each node has a place of its own in the five minutes, whenever it was last written. */
+/* Each node has a fixed offset in the five minutes, whenever it was last written. */
 static uint64_t next_beat(const struct heartbeat *heartbeat, uint64_t now_us)
 {
 	const uint64_t place_us =
@@ -201,7 +201,7 @@ static void begin(struct heartbeat *heartbeat)
 		h->running++;
 }
 
-/* Of the node as it is: since when the status is what we say it is. */
+/* Since when the status has its current value, according to the node. */
 static uint64_t since_of(const struct heartbeat *heartbeat, const json_t *raw)
 {
 	const json_t *condition =
@@ -236,7 +236,7 @@ static void on_read(void *context, const struct kube_answer *a)
 
 static void run(struct kube_conditions *h)
 {
-	/* All of them twice in the time between two heartbeats. */
+	/* Enough for all of them twice per heartbeat interval. */
 	const size_t seconds = KUBE_HEARTBEAT_US / USEC_PER_SEC;
 	const size_t most = MAX((size_t)KUBE_CONDITIONS_LEAST, 2 * h->n / seconds);
 
@@ -251,7 +251,7 @@ static void run(struct kube_conditions *h)
 	}
 }
 
-/* --- what is asked --- */
+/* --- interface --- */
 
 static struct heartbeat *need(struct kube_conditions *h, const char *node)
 {

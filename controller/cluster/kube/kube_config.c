@@ -17,11 +17,11 @@
 #define POD_FILES "/var/run/secrets/kubernetes.io/serviceaccount"
 #define OUR_NAMESPACE "assay"
 
-/* RFC 6750 2.1, and so of what goes into a header. */
+/* RFC 6750 2.1: characters allowed in the header. */
 static const char b64token[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 			       "0123456789-._~+/=";
 
-/* Keys that a person meant something by which is not done: the way out instead. */
+/* Keys that are not supported, and the alternative. */
 #define USE_TOKEN                                                                       \
 	"is not supported; put the token of a service account into token or tokenFile " \
 	"(kubectl create token NAME)"
@@ -35,14 +35,14 @@ static const struct refusal {
 	{ "proxy-url", "proxies are not supported: give a server address that needs none" },
 };
 
-/* The entry of a list of {name, ...}: borrows from the one before, so that complaints name it. */
+/* An entry in a list of {name, ...}; borrows from the parent, so that errors have its path. */
 struct entry {
 	struct jval list, item, value;
 };
 
 /* --- values --- */
 
-/* Absent, null and "" are the same to kubectl. */
+/* Absent, null and "" are equivalent in kubectl. */
 static bool is_empty(const struct jval *v)
 {
 	const char *text = json_string_value(v->value);
@@ -66,7 +66,7 @@ static int text_of(const struct jval *object, const char *key, char **ret, struc
 	return 0;
 }
 
-/* A path is relative to where the kubeconfig is. */
+/* Paths are relative to the directory of the kubeconfig. */
 static int path_of(const struct jval *object, const char *key, char **ret, struct err *err)
 {
 	CLEANUP(freep) char *path = NULL;
@@ -125,7 +125,7 @@ static int refuse(const struct jval *object, const struct refusal *refusals, siz
 
 /* --- parts of a kubeconfig --- */
 
-/* The `member` of the first entry of `list` with the name that `who` gives. */
+/* The `member` of the first entry of `list` with the name given by `who`. */
 static int find(const struct jval *root, const char *list, const char *member,
 		const struct jval *who, struct entry *ret, struct err *err)
 {

@@ -15,7 +15,7 @@
 
 /* --- token --- */
 
-/* 0, or negative with `header` as it was. */
+/* Returns 0, or negative with `header` unchanged. */
 static int read_token(struct kube_credentials *c, bool at_once, uint64_t now_us, struct err *err)
 {
 	int r;
@@ -71,7 +71,7 @@ bool kube_credentials_ca(struct kube_credentials *c, bool at_once, uint64_t now_
 	if (!c->ca_file || (!at_once && now_us - c->ca_us < KUBE_CREDENTIALS_US))
 		return false;
 	c->ca_us = now_us;
-	/* One that cannot be read is being replaced, or the handshake says so. */
+	/* If unreadable, it is being replaced, or else the handshake will fail with a reason. */
 	if (read_ca(c->ca_file, &pem, NULL) < 0 || streq(pem, c->ca_pem))
 		return false;
 	free(c->ca_pem);

@@ -20,7 +20,7 @@ static void on_noted(void *context, const struct kube_answer *answer)
 	struct kube_round *round = context;
 
 	round->request = NULL;
-	/* Somebody changed the node in between: it is read again. */
+	/* Somebody changed the node in between: read it again. */
 	kube_round_fail(round, answer->result == CLUSTER_CONFLICT ? CLUSTER_AGAIN : answer->result,
 			answer->words, answer->retry_us);
 }
@@ -85,7 +85,7 @@ static void look_up_node(struct kube_round *round)
 		kube_round_fail(round, CLUSTER_AGAIN, err.msg, 0);
 }
 
-/* {"v", "reason", "evict_at"}: the last is null when nothing is going to be evicted. */
+/* {"v", "reason", "evict_at"}; "evict_at" is null if nothing will be evicted. */
 static char *note_of(const struct cluster_drain *drain)
 {
 	char stamp[CLOCK_STAMP_SIZE] = "";
@@ -254,7 +254,7 @@ void kube_drain_jobs(struct kube_drains *drains, const char *node, const struct 
 	list_pods(round, on_jobs_listed);
 }
 
-/* --- all of them --- */
+/* --- life cycle --- */
 
 struct kube_drains *kube_drains_new(const struct kube_drains_options *options)
 {

@@ -10,7 +10,7 @@
 #include "lib/json/json.h"
 #include "lib/net/http.h"
 
-enum { PLAIN_MAX = 200 }; /* bytes that are shown of a body that is no Status */
+enum { PLAIN_MAX = 200 }; /* bytes shown of a body other than a Status */
 
 static const struct meaning {
 	unsigned status;
@@ -25,7 +25,7 @@ static const struct meaning {
 	{ 429, CLUSTER_AGAIN, "" },
 };
 
-/* One that no time heals, whatever its status says. */
+/* Never resolves itself, whatever its status. */
 static const char two_budgets[] = "more than one PodDisruptionBudget";
 
 static bool is_json(const char *content_type)
@@ -51,8 +51,8 @@ static bool is_status(const json_t *body)
 }
 
 /*
- * 404 is said of what there is none of, and by whatever knows no such path at all: a node is gone
- * only when the answer names what is not there. Who asks what an API serves takes either.
+ * Servers say 404 for missing objects, but also for unknown paths: the node is gone only if the
+ * answer names what is missing. For a query of what an API serves, either will do.
  */
 static bool is_gone(const struct kube_raw *raw, const json_t *body)
 {
@@ -115,7 +115,7 @@ static void read_failure(const struct kube_raw *raw, struct kube_reading *ret)
 		      (int)MIN(strcspn(raw->body, "\r\n"), (size_t)PLAIN_MAX), raw->body, hint);
 }
 
-/* What came is not what a Kubernetes API says: somebody else answered, or it was cut. */
+/* Not the answer of a Kubernetes API: something else answered, or it was cut. */
 static void not_kubernetes(const struct kube_raw *raw, const char *what, struct kube_reading *ret)
 {
 	ret->answer.result = CLUSTER_AGAIN;
@@ -127,7 +127,7 @@ static void not_kubernetes(const struct kube_raw *raw, const char *what, struct 
 
 static void read_none(const struct kube_raw *raw, struct kube_reading *ret)
 {
-	/* A URL or a certificate of ours that cannot be used gets no better by itself. */
+	/* An unusable URL or certificate of ours does not fix itself. */
 	ret->answer.result = raw->r == -EINVAL ? CLUSTER_REFUSED : CLUSTER_AGAIN;
 	ret->answer.r = raw->r;
 	(void)err_set(&ret->words, -raw->r, "%s", raw->why ? raw->why : "no answer");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an answer means. A server says it with a Status, what stands before it with whatever it
- * likes: a body is JSON only where its Content-Type says so. Pure.
+ * The meaning of an answer. A server answers with a Status, a proxy in front of it with anything: a
+ * body is parsed as JSON only if its Content-Type says so. Pure.
  */
 #pragma once
 
@@ -12,26 +12,27 @@
 #include "controller/cluster/kube/kube.h"
 #include "lib/base/err.h"
 
-/* What came back, as it came. */
+/* The answer as received. */
 struct kube_raw {
 	const char *method, *path;
-	int r;		 /* negative: no whole answer came, and `why` */
+	int r;		 /* negative: no complete answer; `why` is set */
 	const char *why; /* or NULL */
 	unsigned status;
 	const char *content_type, *body;
 	size_t len;
-	uint64_t retry_after_us; /* 0: the header is absent */
+	uint64_t retry_after_us; /* 0: no such header */
 	const char *audit;
-	bool streamed; /* what a 2xx brought is told already */
+	bool streamed; /* the content of a 2xx was passed on already */
 };
 
-/* An answer and what it borrows from. */
+/* An answer with the data it borrows from. */
 struct kube_reading {
 	struct kube_answer answer;
 	json_t *body; /* owned */
 	struct err words;
 };
 
-/* Never fails: what cannot be understood is an answer, too. `ret` must not move while it is used. */
+/* Never fails: an answer that makes no sense has a meaning, too. `ret` must not be moved while in
+ * use. */
 void kube_answer_read(const struct kube_raw *raw, struct kube_reading *ret);
 void kube_reading_release(struct kube_reading *reading);

@@ -17,21 +17,21 @@
 
 #define EVENTS_PATH "/api/v1/namespaces/%s/events"
 #define NODES_NAMESPACE "default"
-#define REFILL_US (5 * USEC_PER_MIN) /* one more event of a node */
+#define REFILL_US (5 * USEC_PER_MIN) /* interval of events per node after the burst */
 #define REMEMBERED_US USEC_PER_HOUR  /* --event-ttl of a server */
 #define RETRY_US (5 * USEC_PER_SEC)
 
-/* One that was told, and what of it the server has. */
+/* An event, and what the server has of it. */
 struct told {
 	struct kube_events *events;
 	char name[KUBE_EVENT_NAME_SIZE];
 	char *node, *uid, *reason, *message;
-	bool warning, owner; /* struct kube_event */
+	bool warning, owner; /* as in struct kube_event */
 	uint64_t first_us, last_us;
 	unsigned count, tries;
-	bool known;	   /* the server has had it */
-	bool dirty;	   /* it has not heard the newest */
-	uint64_t again_us; /* monotonic: not before */
+	bool known;	   /* the server has it */
+	bool dirty;	   /* the server lacks the newest state */
+	uint64_t again_us; /* monotonic: earliest next attempt */
 	struct kube_request *request;
 };
 
@@ -83,8 +83,8 @@ json_t *kube_event_body(const struct kube_event *event)
 	kube_time(event->first_us, first);
 	kube_time(event->last_us, last);
 	/*
-	 * No namespace of the node: `kubectl describe node` looks for those without. Of an object
-	 * in another namespace than "default" a server wants it.
+	 * Without namespace of the node: `kubectl describe node` looks for those. For an object in
+	 * another namespace than "default" the server requires it.
 	 */
 	return json_pack(
 		"{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s, s:s*, s:s*}, s:s, s:s, s:s, "
@@ -143,7 +143,7 @@ static bool may_tell(struct kube_events *e, const char *node)
 	return true;
 }
 
-/* --- what was told --- */
+/* --- past events --- */
 
 static void told_free(struct told *t)
 {
@@ -161,7 +161,7 @@ static void forget(struct kube_events *e, size_t i)
 	e->told[i] = e->told[--e->n_told];
 }
 
-/* The oldest that nothing is under way of makes room; false: there is none. */
+/* The oldest one without a request in flight makes room. Returns false if there is none. */
 static bool make_room(struct kube_events *e)
 {
 	size_t oldest = e->n_told, i;
@@ -206,7 +206,7 @@ static struct told *find(struct kube_events *e, const struct cluster_event *even
 
 static void pump(struct kube_events *e);
 
-/* Whom it is about: the node, or the namespace of the job. New memory; NULL: no cluster has that. */
+/* The node, or the job's namespace. New memory; NULL: the job has no valid namespace. */
 static char *subject_of(const struct cluster_event *event)
 {
 	const char *slash = event->job ? strchr(event->job, '/') : NULL;
@@ -227,7 +227,7 @@ void kube_events_tell(struct kube_events *e, const struct cluster_event *event, 
 
 	if (!node)
 		return;
-	/* The rate is of a node, or of a job. */
+	/* The rate is per node or per job. */
 	if (!may_tell(e, event->job ? event->job : node)) {
 		e->lost++;
 		return;
@@ -284,7 +284,7 @@ static void on_sent(void *context, const struct kube_answer *answer)
 	case CLUSTER_DONE:
 		t->known = true;
 		break;
-	case CLUSTER_CONFLICT: /* it is there: the answer to the first writing was lost */
+	case CLUSTER_CONFLICT: /* it exists: the answer to the first write was lost */
 		t->dirty |= !t->known && t->count > 1;
 		t->known = true;
 		break;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `kubectl describe node` shows at its end: Events of a node, core/v1, as the
- * server has shown them since 1.20; and what `kubectl get events` shows in the namespace of a job.
- * Best effort: nobody waits for one, the queue and the memory of what was told are bounded, a node
- * has 25 at once and then one in 5 min, and what could not be sent a few times is forgotten.
+ * Events of a node, as shown at the end of `kubectl describe node` (core/v1, since 1.20), and in
+ * the namespace of a job, as shown by `kubectl get events`. Best effort: nobody waits for them, the
+ * queue and the memory of past events are limited, a node has a burst of 25 and then one per 5 min,
+ * and one that could not be sent a few times is dropped.
  *
- * The same again within the hour that a server keeps one raises its count; a server
- * that has forgotten it already gets a new one.
+ * A repeated event within the hour that a server keeps one increments its count; if the server has
+ * deleted it, a new one is created.
  */
 #pragma once
 
@@ -20,15 +20,15 @@ struct kube;
 struct kube_events;
 
 enum {
-	KUBE_EVENTS_MAX = 2048,	       /* told and remembered */
-	KUBE_EVENT_NODES_MAX = 4096,   /* whose rate is remembered */
-	KUBE_EVENT_BURST = 25,	       /* of one node at once */
-	KUBE_EVENT_TRIES_MAX = 5,      /* of one writing */
-	KUBE_EVENTS_AT_ONCE = 4,       /* under way */
-	KUBE_EVENT_NAME_SIZE = 253 + 1 /* of its object */
+	KUBE_EVENTS_MAX = 2048,	       /* remembered */
+	KUBE_EVENT_NODES_MAX = 4096,   /* nodes whose rate is remembered */
+	KUBE_EVENT_BURST = 25,	       /* per node */
+	KUBE_EVENT_TRIES_MAX = 5,      /* per write */
+	KUBE_EVENTS_AT_ONCE = 4,       /* requests in flight */
+	KUBE_EVENT_NAME_SIZE = 253 + 1 /* name of the object */
 };
 
-/* All borrowed for as long as it is there. */
+/* All borrowed while it is open. */
 struct kube_events_options {
 	struct kube *kube;
 	uint64_t (*mono_us)(void), (*real_us)(void);
@@ -40,31 +40,31 @@ struct kube_events *kube_events_new(const struct kube_events_options *options);
 void kube_events_free(struct kube_events *events);
 DEFINE_CLEANUP(struct kube_events *, kube_events_free, kube_events_freep);
 
-/* `uid` of the node; NULL: not known. */
+/* `uid` of the node; NULL: unknown. */
 void kube_events_tell(struct kube_events *events, const struct cluster_event *event,
 		      const char *uid);
 
-/* Time has passed. Once a second is enough. */
+/* Call it once a second. */
 void kube_events_tick(struct kube_events *events);
 
-/* How many were left out: by the rate, or because they could not be sent. */
+/* Number of events dropped, by the rate limit or because they could not be sent. */
 uint64_t kube_events_lost(const struct kube_events *events);
 
 /* --- pure --- */
 
-/* What an Event is about; stamps in real time. Borrowed. */
+/* An Event; times in real time. Borrowed. */
 struct kube_event {
 	const char *name, *node, *uid, *reason, *message;
 	bool warning;
-	bool owner; /* `node` is a namespace: it is for whoever owns a job there */
+	bool owner; /* `node` is a namespace: for the owner of a job in it */
 	uint64_t first_us, last_us;
 	unsigned count;
 };
 
-/* The whole object, and the strategic merge patch of one that was told again. New references. */
+/* The whole object, and the strategic merge patch for a repetition. New references. */
 json_t *kube_event_body(const struct kube_event *event);
 json_t *kube_event_repeat(const struct kube_event *event);
 
-/* A name that no other event has: the node's with the time and a number in it. */
+/* A unique name: that of the node with the time and a number. */
 void kube_event_name(char ret[static KUBE_EVENT_NAME_SIZE], const char *node, uint64_t real_us,
 		     unsigned number);

@@ -11,11 +11,11 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-#define ROUND_US (2 * USEC_PER_SEC) /* something is leaving: look again */
-#define KEPT_US USEC_PER_MIN	    /* what a person has to change */
-#define HELD_US (5 * USEC_PER_SEC)  /* as kubectl; doubled up to */
+#define ROUND_US (2 * USEC_PER_SEC) /* something is leaving: check again */
+#define KEPT_US USEC_PER_MIN	    /* something a person has to change */
+#define HELD_US (5 * USEC_PER_SEC)  /* as kubectl; doubled up to HELD_MOST_US */
 #define HELD_MOST_US (60 * USEC_PER_SEC)
-#define FORGET_US (10 * USEC_PER_MIN) /* a node that nobody drains any more */
+#define FORGET_US (10 * USEC_PER_MIN) /* after nodes are no longer drained */
 
 /* --- memory --- */
 
@@ -82,7 +82,7 @@ static struct kube_round_held *held_of(struct kube_round *round, const char *uid
 	return &kept->held[kept->n++];
 }
 
-/* --- what an answer means --- */
+/* --- meaning of answers --- */
 
 static const char *message_of(const struct kube_answer *answer)
 {
@@ -96,7 +96,7 @@ static bool says(const struct kube_answer *answer, const char *part)
 	return strstr(message_of(answer), part) != NULL;
 }
 
-/* The first that may not go is the one to be named. */
+/* The first that may not go is named. */
 static void remember_words(struct kube_round *round, const struct kube_pod *pod, const char *why)
 {
 	char name[KUBE_POD_NAME_SIZE];
@@ -105,7 +105,7 @@ static void remember_words(struct kube_round *round, const struct kube_pod *pod,
 		round->words = xasprintf("%s: %.300s", kube_pod_name(pod, name), why);
 }
 
-/* Not before `base_us`, twice as long each time; what the server asks for counts when it is more. */
+/* Not before `base_us`, doubled each time; or what the server asks for if that is longer. */
 static struct kube_round_held *hold_back(struct kube_round *round, const struct kube_pod *pod,
 					 uint64_t base_us, const struct kube_answer *answer)
 {
@@ -135,13 +135,13 @@ static int wait_for(struct kube_round *round, const struct kube_pod *pod,
 	return KUBE_TOLD_WAITS;
 }
 
-/* Whom we named is gone: what has its name now is another one. */
+/* The pod we named is gone; its name belongs to another one now. */
 static bool is_another(const struct kube_answer *answer)
 {
 	return answer->status == 409 && says(answer, "recondition");
 }
 
-/* Not the pod is unknown but the question: another server answers now, or one in between does. */
+/* The API is unknown, not the pod: another server answers now, or a proxy. */
 static bool is_unknown(const struct kube_answer *answer)
 {
 	return answer->status == 404 || (answer->status == 400 && says(answer, "is registered"));
@@ -236,7 +236,7 @@ static void evict_one(struct kube_round *round, struct kube_round_pod *asked)
 	round->out++;
 }
 
-/* How many are still there, and in `ret_wait` how many of those may not go. */
+/* Number of pods still there, and in `ret_wait` of those that may not go. */
 static size_t count_left(const struct kube_round *round, size_t *ret_wait)
 {
 	size_t left = 0, i;
@@ -253,7 +253,7 @@ static size_t count_left(const struct kube_round *round, size_t *ret_wait)
 	return left;
 }
 
-/* When the first of those that wait may be asked again. */
+/* When the first of those that wait may be retried. */
 static uint64_t wait_of(struct kube_round *round)
 {
 	uint64_t now_us = round->drains->options.mono_us(), wait_us = HELD_MOST_US;
@@ -263,7 +263,7 @@ static uint64_t wait_of(struct kube_round *round)
 	for (i = 0; i < kept->n; i++) {
 		uint64_t again_us = kept->held[i].again_us;
 
-		/* Of a pod that is gone: its time is over for good. */
+		/* Otherwise it is of a pod that is gone. */
 		if (again_us > now_us)
 			wait_us = MIN(wait_us, again_us - now_us);
 	}
@@ -289,7 +289,7 @@ static void conclude(struct kube_round *round)
 			left > wait || round->lapsed ? ROUND_US : wait_of(round));
 }
 
-/* The round is over before its end. */
+/* The round ends early. */
 static void hold_rest(struct kube_round *round, const char *why)
 {
 	for (; round->at < round->pods.n; round->at++) {
@@ -320,7 +320,7 @@ static void go_on(struct kube_round *round)
 		conclude(round);
 }
 
-/* What may not go is named with what would let it go; the others are counted. */
+/* The blocking pod is named with what would unblock it; others are counted. */
 static void keep_all(struct kube_round *round, size_t n)
 {
 	CLEANUP(freep)

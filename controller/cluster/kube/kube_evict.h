@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One round of a drain: which pods are asked to go, what each answer means, and what is still there. */
+/* One round of a drain: which pods are evicted, the meaning of the answers, and what is left. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,8 +7,8 @@
 struct kube_drains;
 struct kube_round;
 
-/* Ask the pods of the round to go; ends it. */
+/* Evict the pods of the round, then end it. */
 void kube_evict(struct kube_round *round);
 
-/* Forget what pods were told to wait for, of nodes that nobody drains any more, or of all. */
+/* Forget the requested waits for nodes no longer drained, or all. */
 void kube_evict_forget(struct kube_drains *drains, bool all);

@@ -9,20 +9,20 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* Row `i` of the site's and then the built-in ones; NULL after the last. */
+/* Row `i`: first the site's, then the built-in ones; NULL at the end. */
 static const struct kube_job_row *kube_job_row_at(const struct kube_job_table *table, size_t i);
-/* Is what the row goes by on the pod? */
+/* Is the key of the row on the pod? */
 static bool kube_job_row_is(const struct kube_job_row *row, const struct kube_pod *pod);
 
-/* From the pods of a job to which of its ranks is where. */
+/* Maps the pods of a job to its ranks. */
 
-/* A pod's rank before the others are known. */
+/* A pod's rank before those of others are known. */
 struct claim {
 	struct kube_place place;
-	int64_t part, in; /* -1: it claims none */
+	int64_t part, in; /* -1: none */
 };
 
-/* A whole number below the limit, or -1. */
+/* A non-negative integer below the limit, or -1. */
 static int64_t number_of(const char *text)
 {
 	int64_t value = 0;
@@ -39,8 +39,7 @@ static int64_t number_of(const char *text)
 }
 
 /*
- * The parts of a job by name: who leads has rank 0, and the workers follow. A launcher
- * only starts the others.
+ * Parts of a job by name: the leader has rank 0, workers follow. A launcher only starts the others.
  */
 static int64_t part_of(const char *text)
 {
@@ -72,7 +71,7 @@ static const char *find_key(const struct kube_pod *pod, char *const keys[KUBE_RA
 	return found;
 }
 
-/* The first row whose key is on the pod and that knows a rank; else the literal in its environment. */
+/* The first row with its key on the pod and a rank; else the literal in its environment. */
 static void claim_rank(const struct kube_job_table *table, const struct kube_pod *pod,
 		       struct claim *claim)
 {
@@ -97,7 +96,7 @@ static bool has_rank(const struct claim *c)
 	return c->part >= 0 && c->in >= 0;
 }
 
-/* By part and place; without a rank last, by name. */
+/* By part and index; without a rank last, by name. */
 static int by_claim(const void *a, const void *b)
 {
 	const struct claim *x = a, *y = b;
@@ -116,7 +115,7 @@ static bool same_rank(const struct claim *a, const struct claim *b)
 	return a->part == b->part && a->in == b->in;
 }
 
-/* Each part begins where the one before it ends. */
+/* Each part starts where the previous one ends. */
 static void count(struct claim *claims, size_t n, struct kube_ranks *ret)
 {
 	int64_t first = 0;
@@ -183,7 +182,7 @@ void kube_ranks_release(struct kube_ranks *ranks)
 #define LABEL(kind_, key_) .kind = TEXT(kind_), .from = KUBE_FROM_LABEL, .key = TEXT(key_)
 #define ANNOTATION(kind_, key_) .kind = TEXT(kind_), .from = KUBE_FROM_ANNOTATION, .key = TEXT(key_)
 
-/* The labels of each framework, by its own documentation; the order is part of it. */
+/* Labels of each framework according to its documentation; the order matters. */
 static const struct kube_job_row built_in[] = {
 	{ .kind = TEXT("pod-group"), .from = KUBE_FROM_POD_GROUP },
 	{ .kind = TEXT("workload"), .from = KUBE_FROM_WORKLOAD },
@@ -212,7 +211,7 @@ static const struct kube_job_row built_in[] = {
 
 /* --- the table of a site --- */
 
-/* What a site says of a row, before it is one. */
+/* A site's row before it was checked. */
 struct said {
 	char *kind, *label, *annotation, *uid;
 	char **part, **rank;
@@ -338,9 +337,9 @@ size_t kube_job_labels(const struct kube_job_table *table,
 	return n;
 }
 
-/* --- whose is it --- */
+/* --- job of a pod --- */
 
-/* What the row finds on the pod, or NULL. New memory. */
+/* Value of the row's key on the pod, or NULL. New memory. */
 static char *value_of(const struct kube_job_row *row, const struct kube_pod *pod)
 {
 	switch (row->from) {
@@ -368,7 +367,7 @@ static bool kube_job_row_is(const struct kube_job_row *row, const struct kube_po
 	return value && value[0];
 }
 
-/* The controller of a pod of a Job of a JobSet is that Job; such rows name a label. */
+/* The controller of a JobSet's pods is the Job, not the JobSet; such rows name a label. */
 static const char *uid_of(const struct kube_job_row *row, const struct kube_pod *pod)
 {
 	const char *uid = row->uid ? kube_pod_label(pod, row->uid) : NULL;

@@ -26,7 +26,7 @@ enum kube_lane kube_lane_of(const char *path)
 	return KUBE_LANE_OTHERS;
 }
 
-/* --- deadlines of those that wait --- */
+/* --- deadlines --- */
 
 static void set_timer(struct kube_lanes *lanes)
 {
@@ -58,7 +58,7 @@ static struct kube_turn *first_expired(struct kube_lanes *lanes, uint64_t now_us
 	return NULL;
 }
 
-/* Who is told may enter and leave: look anew each time. */
+/* Callbacks may enter and leave: restart the search each time. */
 static int on_timer(sd_event_source *source UNUSED, uint64_t timer_us UNUSED, void *context)
 {
 	struct kube_lanes *lanes = context;
@@ -106,7 +106,7 @@ static void start_next(struct kube_lanes *lanes, enum kube_lane lane)
 {
 	struct kube_turn *next = TAILQ_FIRST(&lanes->waiting[lane]);
 
-	/* One whose deadline has passed is not begun: the timer tells it. */
+	/* Expired ones are not started: the timer reports them. */
 	while (next && next->deadline_us <= clock_mono_us())
 		next = TAILQ_NEXT(next, link);
 	if (!next || lanes->running[lane] >= at_once[lane])

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many requests are under way at a time. Each needs a connection, and a burst on new ones takes
- * several times as long as the same burst one behind the other on a few that are kept.
+ * Limits the number of requests in flight. Each needs a connection, and a burst over new
+ * connections takes several times as long as the same requests in sequence over a few open ones.
  *
- * Whoever may not wait behind others has a lane of his own: Leases, for a leader that cannot renew
- * stops; cordons, for an eviction may hang in somebody's webhook. A turn waits in the order it
- * came, and never longer than its deadline.
+ * What must not wait behind others has a lane of its own: Leases, as a leader that cannot renew
+ * stops; and cordons, as an eviction may hang in a webhook. Turns are served in order, up to their
+ * deadline.
  */
 #pragma once
 
@@ -19,16 +19,16 @@ struct sd_event;
 struct sd_event_source;
 
 enum kube_lane {
-	KUBE_LANE_FREE, /* nobody waits: watches, Leases */
+	KUBE_LANE_FREE, /* no limit: watches, Leases */
 	KUBE_LANE_EVICTIONS,
 	KUBE_LANE_OTHERS,
 	KUBE_LANES,
 };
 
-/* Most of a lane that run at a time. */
+/* Requests in flight per lane. */
 enum { KUBE_EVICTIONS_AT_ONCE = 8, KUBE_OTHERS_AT_ONCE = 16 };
 
-/* Part of a request; zeroed at first. */
+/* Embedded in a request; initially zero. */
 struct kube_turn {
 	TAILQ_ENTRY(kube_turn) link;
 	enum { KUBE_TURN_NONE, KUBE_TURN_WAITS, KUBE_TURN_RUNS } state;
@@ -44,19 +44,19 @@ struct kube_lanes {
 	void (*expired)(struct kube_turn *turn); /* from the loop: it waited too long */
 };
 
-/* The lane of a request that is no watch. */
+/* The lane of a request other than a watch. */
 enum kube_lane kube_lane_of(const char *path);
 
-/* `lanes` must not move afterwards; the two functions are set. */
+/* `lanes` must not be moved afterwards; the caller sets the two functions. */
 int kube_lanes_init(struct kube_lanes *lanes, struct sd_event *loop, struct err *err);
-void kube_lanes_release(struct kube_lanes *lanes); /* nobody waits or runs any more */
+void kube_lanes_release(struct kube_lanes *lanes); /* must be empty */
 
-/* True: it runs. False: it waits, and `start` or `expired` is called. */
+/* Returns true if it may run; false if it waits, and `start` or `expired` will be called. */
 bool kube_lanes_enter(struct kube_lanes *lanes, struct kube_turn *turn, enum kube_lane lane,
 		      uint64_t deadline_us);
 
-/* It is over, or waits no more: the next may `start`. Nothing for one that is not in a lane. */
+/* It has finished or no longer waits: the next may `start`. Does nothing if it is not in a lane. */
 void kube_lanes_leave(struct kube_lanes *lanes, struct kube_turn *turn);
 
-/* A turn that runs could not even begin: `expired` is called from the loop. */
+/* A turn that runs could not be started: calls `expired` from the loop. */
 void kube_lanes_fail(struct kube_lanes *lanes, struct kube_turn *turn);

@@ -18,7 +18,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* Giving it back is a courtesy: nobody who stops a program waits longer for one. */
+/* Releasing it is a courtesy that must not delay the exit. */
 #define YIELD_US (2 * USEC_PER_SEC)
 
 enum { HOST_NAME_SIZE = 256, EXIT_STATUS_LOST = 1 };
@@ -29,10 +29,10 @@ struct kube_fence {
 	sd_event_source *timer;
 	struct kube_request *request;
 	char *failed; /* why the last request failed, or NULL */
-	char *told;   /* the other that the log names, or NULL */
-	bool leads;   /* told so */
-	bool ended;   /* told so */
-	bool alone;   /* nobody is asked */
+	char *told;   /* other leader named in the log, or NULL */
+	bool leads;   /* reported */
+	bool ended;   /* reported */
+	bool alone;   /* no election */
 	uint64_t epoch;
 };
 
@@ -56,7 +56,7 @@ const char *kube_fence_other(const struct kube_fence *fence)
 	return fence->alone ? NULL : lease_other(&fence->state, clock_boot_us());
 }
 
-/* --- who is told --- */
+/* --- callbacks --- */
 
 static void lose(struct kube_fence *f)
 {
@@ -118,7 +118,7 @@ static int result_of(const struct kube_answer *answer)
 
 static void go_on(struct kube_fence *f);
 
-/* Once for as long as it is the same. */
+/* Log it once while it stays the same. */
 static void note_failed(struct kube_fence *f, const char *words)
 {
 	if (words && !streq(words, f->failed))
@@ -202,7 +202,7 @@ static void go_on(struct kube_fence *f)
 		note_failed(f, err.msg);
 		lease_answer(&f->state, &failed, now_us, random_u64());
 	}
-	if (next != LEASE_WAIT) /* what was sent ends with our time, at the latest */
+	if (next != LEASE_WAIT) /* requests end with our time at the latest */
 		(void)lease_next(&f->state, now_us, &wake_us);
 	wake_at(f, wake_us);
 }
@@ -280,7 +280,7 @@ static void on_yielded(void *context, const struct kube_answer *answer)
 	*(bool *)context = true;
 }
 
-/* The program's loop has ended: this request has one of its own. */
+/* The program's loop has ended, so this request needs one of its own. */
 static int give_back(struct kube_fence *f, const struct kube_config *config, struct err *err)
 {
 	CLEANUP(sd_event_unrefp) sd_event *loop = NULL;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of several controllers acts: the one that holds the Lease "assay-controller" in our
- * namespace (lease_state.h has the rules). Fail-stop: who could not renew it for ten
- * seconds writes nothing any more, and its program ends with status 1, to be started again.
+ * Leader election: the controller that holds the Lease "assay-controller" in our namespace acts
+ * (lease_state.h has the rules). Fail-stop: a leader that could not renew it for ten seconds stops
+ * writing, and the program exits with status 1, to be restarted.
  *
- *	kube_fence_open(&(struct kube_fence_options){ loop, kube, gained, lost, self }, &fence, &err);
- *	if (!kube_fence_holds(fence))         before every write; the write itself has 5 s:
- *		refuse;                       10 + 5 <= 15, when another may take over
+ *         kube_fence_open(&(struct kube_fence_options){ loop, kube, gained, lost, self }, &fence,
+ * &err); if (!kube_fence_holds(fence))         before every write; the write itself has 5 s:
+ * refuse; 10 + 5 <= 15, when another may take over
  *
- * Two switches for tests, said loudly in the log, of the environment (secure_getenv(3)):
- * ASSAY_TEST_NO_ELECTION=1 holds without asking anybody, ASSAY_TEST_LEASE_SECONDS=N (1 to 15) has
- * the Lease last so long, and the other times in proportion.
+ * Two environment variables for tests, logged prominently (secure_getenv(3)): with
+ * ASSAY_TEST_NO_ELECTION=1 it leads without asking, and ASSAY_TEST_LEASE_SECONDS=N (1 to 15) sets
+ * the duration of the Lease, and the other times in proportion.
  */
 #pragma once
 
@@ -27,18 +27,18 @@ struct sd_event;
 
 #define KUBE_LEASE_NAME "assay-controller"
 
-/* All borrowed for as long as it is open. */
+/* All borrowed while it is open. */
 struct kube_fence_options {
 	struct sd_event *loop;
 	struct kube *kube;
-	/* From the loop. We act from now on; `epoch`: how often the Lease has changed hands. */
+	/* From the loop: we are the leader. `epoch`: how often the Lease has changed hands. */
 	void (*gained)(void *context, uint64_t epoch);
-	/* Nothing may be written any more; the loop ends with status 1 after it. Once. */
+	/* Called once: nothing may be written any more; the loop then ends with status 1. */
 	void (*lost)(void *context, const char *why);
 	void *context;
 };
 
-/* Begin to ask for it. */
+/* Start to contend for it. */
 int kube_fence_open(const struct kube_fence_options *options, struct kube_fence **ret_fence,
 		    struct err *err);
 
@@ -47,19 +47,20 @@ void kube_fence_close(struct kube_fence *fence);
 DEFINE_CLEANUP(struct kube_fence *, kube_fence_close, kube_fence_closep);
 
 /*
- * After the last write, when the loop has ended: give the Lease back, so that the next one need
- * not wait for its end. Blocks for at most two seconds; nothing is lost when it cannot.
+ * After the last write and the end of the loop: release the Lease, so that the next leader need not
+ * wait for it to expire. Blocks for at most two seconds; failure is harmless.
  */
 void kube_fence_yield(struct kube_fence *fence, const struct kube_config *config);
 
-/* May something be written now? */
+/* May we write now? */
 bool kube_fence_holds(const struct kube_fence *fence);
 
-/* How often the Lease has changed hands, as of when we gained it; 0 before. */
+/* Lease transitions when we gained it; 0 before. */
 uint64_t kube_fence_epoch(const struct kube_fence *fence);
 
-/* Who we are in the Lease. Borrowed. */
+/* Our identity in the Lease. Borrowed. */
 const char *kube_fence_identity(const struct kube_fence *fence);
 
-/* Another that leads, as far as is known; NULL: nobody, or we. Borrowed until the loop goes on. */
+/* The leader, if it is another as far as is known; else NULL. Borrowed until control returns to the
+ * loop. */
 const char *kube_fence_other(const struct kube_fence *fence);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One request at a time, in the order in which they were asked for. What the last answer said
- * of the Lease is kept, for a write gives all of it back.
+ * One request at a time, in order. The Lease as of the last answer is kept, as a write sends all of
+ * it back.
  */
 #include "controller/cluster/kube/kube_ledger.h"
 
@@ -27,26 +27,26 @@
 
 enum {
 	ORDERS_MAX = 16,
-	TEXT_MAX = LEDGER_TEXT_MAX - 8192, /* annotations of others, and the names of ours */
+	TEXT_MAX = LEDGER_TEXT_MAX - 8192, /* minus annotations of others, and our names */
 	STATUS_CONFLICT = 409,
 	STATUS_ABSENT = 404,
 };
 
 enum order_kind { ORDER_LOOK, ORDER_READ, ORDER_WRITE };
 
-/* Somebody waits for it. */
+/* A pending call. */
 struct order {
 	struct order *next;
 	int kind; /* enum order_kind */
 	struct cluster_call call;
-	char *version, *text; /* of a write */
-	char *writer;	      /* the mark of this write */
-	bool conflict;	      /* the server refused it: somebody was faster, or we ourselves */
-	bool again;	      /* sent a second time, on what an earlier write of ours left */
+	char *version, *text; /* for a write */
+	char *writer;	      /* ID of this write */
+	bool conflict;	      /* the server refused it: somebody was first, possibly ourselves */
+	bool again;	      /* sent again, on top of an earlier write of ours */
 	uint64_t sent_us;
 };
 
-/* A write of ours that may have been done, and may be done yet. */
+/* A write of ours that may or may not have been done, or may still be. */
 struct doubt {
 	char *writer, *text;
 };
@@ -60,8 +60,8 @@ struct kube_ledger {
 	struct order *orders;
 	size_t n_orders;
 	struct budget_lease seen;
-	struct doubt doubt, before; /* of this write; of the one before it */
-	uint64_t looked_us;	    /* monotonic; when what was seen was asked for; 0: never */
+	struct doubt doubt, before; /* this write; the one before it */
+	uint64_t looked_us;	    /* monotonic; time of the request for `seen`; 0: never */
 	uint64_t identity, n_writes;
 	char *stopped; /* one line, or NULL */
 	char *stale;
@@ -112,7 +112,7 @@ static void wake(struct kube_ledger *l)
 	(void)sd_event_source_set_enabled(l->next, SD_EVENT_ONESHOT);
 }
 
-/* The first order is over. */
+/* Answer and end the first order. */
 static void conclude(struct kube_ledger *l, struct cluster_answer answer)
 {
 	struct order *o = l->orders;
@@ -144,7 +144,7 @@ static void conclude_failed(struct kube_ledger *l, const struct kube_answer *ans
 					     .retry_us = answer->retry_us });
 }
 
-/* What the server says of the Lease counts from now on. */
+/* Take over the Lease from the answer. */
 static int see(struct kube_ledger *l, const struct kube_answer *answer, struct err *err)
 {
 	struct budget_lease seen = { 0 };
@@ -227,7 +227,7 @@ static void on_read(void *context, const struct kube_answer *answer)
 
 static void put(struct kube_ledger *l);
 
-/* What is there now says what came of the write. */
+/* The current Lease shows the result of the write. */
 static void on_verified(void *context, const struct kube_answer *answer)
 {
 	struct kube_ledger *l = context;
@@ -241,7 +241,7 @@ static void on_verified(void *context, const struct kube_answer *answer)
 	}
 	if (o->conflict && !o->again && l->seen.text && streq(l->seen.writer, l->before.writer) &&
 	    streq(l->seen.text, l->before.text)) {
-		o->again = true; /* the one before was done after all: nobody else has been here */
+		o->again = true; /* the write before was done after all: nobody else has written */
 		put(l);
 		return;
 	}
@@ -269,7 +269,7 @@ static void on_put(void *context, const struct kube_answer *answer)
 		look(l, on_verified);
 		return;
 	}
-	/* Refused for sure: what is in doubt is what was before it. */
+	/* Definitely refused: the doubt is about the write before it. */
 	doubt_release(&l->doubt);
 	l->doubt = l->before;
 	l->before = (struct doubt){ 0 };
@@ -300,7 +300,7 @@ static void write_first(struct kube_ledger *l)
 		conclude_as(l, CLUSTER_REFUSED, "the ledger is too long for an annotation");
 		return;
 	}
-	/* Who makes it knows of none; who changes it knows this one. */
+	/* Creating requires that there is none; changing, that it is this version. */
 	if (o->version ? !streq(o->version, l->seen.version) : l->seen.text != NULL) {
 		conclude_as(l, CLUSTER_CONFLICT, "the ledger changed in the meantime");
 		return;
@@ -312,7 +312,7 @@ static void write_first(struct kube_ledger *l)
 	put(l);
 }
 
-/* --- one after the other --- */
+/* --- the queue --- */
 
 static int on_next(sd_event_source *source UNUSED, void *context)
 {

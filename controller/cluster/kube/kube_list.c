@@ -21,7 +21,7 @@ struct kube_list {
 	unsigned restarts;
 };
 
-/* "&key=value" behind `query`, which is taken. */
+/* Append "&key=value" to `query`, taking ownership of it. */
 static char *add_selector(char *query, const char *key, const char *selector)
 {
 	CLEANUP(freep) char *before = query;
@@ -60,7 +60,7 @@ void kube_list_cancel(struct kube_list *list)
 	list_free(list);
 }
 
-/* It is over: the list is gone when this returns. */
+/* Finish; the list is freed on return. */
 static void end(struct kube_list *list, enum cluster_result result, const char *words,
 		uint64_t retry_us, const char *version)
 {

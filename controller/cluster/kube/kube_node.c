@@ -14,7 +14,7 @@
 
 enum {
 	NAME_MAX_LEN = 253,   /* RFC 1123 subdomain */
-	OPAQUE_MAX_LEN = 256, /* of a uid and a version, which are the server's */
+	OPAQUE_MAX_LEN = 256, /* of a uid and a version, which are opaque */
 };
 
 static const char *text_at(const json_t *object, const char *key)
@@ -27,19 +27,19 @@ static const json_t *taints_of(const json_t *object)
 	return json_object_get(json_object_get(object, "spec"), "taints");
 }
 
-/* ---- whose hands are on it ----------------------------------------------------- */
+/* ---- whose node is it ---------------------------------------------------------- */
 
 enum place { LABEL, ANNOTATION, TAINT };
 
 /*
- * Marks of others; the first that is there tells. A key that ends in '/' or '.' is the
- * beginning of one. Names: well-known labels and taints of Kubernetes, cluster-autoscaler
- * utils/taints, Karpenter pkg/apis, NVSentinel commons, medik8s operators.
+ * Marks of other systems; the first found decides. A key that ends in '/' or '.' is a prefix.
+ * Sources: well-known labels and taints of Kubernetes, cluster-autoscaler utils/taints, Karpenter
+ * pkg/apis, NVSentinel commons, medik8s operators.
  */
 static const struct others {
 	enum place place;
 	const char *key, *words;
-	bool outside; /* else it is on its way out */
+	bool outside; /* else it is being taken out */
 } others[] = {
 	{ LABEL, "node-role.kubernetes.io/control-plane", "it is a control-plane node", true },
 	{ LABEL, "node-role.kubernetes.io/master", "it is a control-plane node", true },
@@ -89,7 +89,7 @@ static bool has(const json_t *object, const struct others *row)
 	return json_object_get(texts, row->key) != NULL;
 }
 
-/* Our hold, 0 and NULL without one; false: what is under its name is not as we set it. */
+/* Our hold, 0 and NULL without one; false: not in the form we write. */
 static bool find_hold(const json_t *object, const struct cluster_names *names,
 		      uint64_t *ret_until_us, char **ret_by)
 {
@@ -109,7 +109,7 @@ static bool find_hold(const json_t *object, const struct cluster_names *names,
 	return true;
 }
 
-/* What stands under our names and is not as we write it. */
+/* Content under our names that is not in the form we write. */
 static const char *not_as_ours(const json_t *object, const struct cluster_names *names)
 {
 	const json_t *metadata = json_object_get(object, "metadata");
@@ -149,7 +149,7 @@ bool kube_node_lifts(const struct cluster_node *node)
 	return node->mark && !node->mark->pre && !node->leaving;
 }
 
-/* ---- the rest of it ------------------------------------------------------------ */
+/* ---- other members -------------------------------------------------------------- */
 
 static bool is_ready(const json_t *object)
 {
@@ -170,7 +170,7 @@ static bool is_short(const char *text, size_t most)
 	return text && text[0] && strnlen(text, most + 1) <= most;
 }
 
-/* As the kubelet has it; NULL without one. New memory. */
+/* From the kubelet; NULL if missing. New memory. */
 static char *boot_of(const json_t *object)
 {
 	const json_t *info = json_object_get(json_object_get(object, "status"), "nodeInfo");
@@ -180,8 +180,8 @@ static char *boot_of(const json_t *object)
 }
 
 /*
- * The first of status.addresses of type InternalIP, of which the kubelet says the family that the
- * cluster prefers first; in brackets when it is of IPv6. NULL without one. New memory.
+ * The first InternalIP in status.addresses, where the kubelet puts the cluster's preferred family
+ * first; in brackets for IPv6. NULL without one. New memory.
  */
 static char *address_of(const json_t *object)
 {
@@ -211,7 +211,7 @@ static uint64_t since_of(const json_t *metadata)
 	return text && clock_parse_stamp(text, &since_us) == 0 ? since_us : 0;
 }
 
-/* Texts only; the server's maps hold nothing else. New reference. */
+/* Strings only; the server's maps hold nothing else. New reference. */
 static json_t *labels_of(const json_t *metadata)
 {
 	json_t *labels = json_object(), *value;
@@ -264,11 +264,11 @@ int kube_node_read(const json_t *object, const struct cluster_names *names,
 	return 0;
 }
 
-/* --- what we write on nodes, and how it is read back --- */
+/* --- what we write on nodes, and parsing it --- */
 
 static const char no_schedule[] = "NoSchedule";
 
-enum { HOLD_DIGITS_MAX = 13 }; /* of seconds; more would not fit into microseconds */
+enum { HOLD_DIGITS_MAX = 13 }; /* of seconds; more would overflow as microseconds */
 
 /* --- the mark --- */
 
@@ -312,7 +312,7 @@ uint64_t kube_override_read(const char *text)
 
 /* --- the hold --- */
 
-/* What may stand within a value; its ends are alphanumeric. */
+/* Characters allowed within a value; its ends must be alphanumeric. */
 static char mended(char c)
 {
 	return isalnum((unsigned char)c) || c == '-' || c == '_' || c == '.' ? c : '-';

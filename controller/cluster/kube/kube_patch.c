@@ -43,7 +43,7 @@ static json_t *patch_new(const struct kube_subject *s)
 	return json_pack("{s:{s:s}}", "metadata", "resourceVersion", s->node->version);
 }
 
-/* The object within the patch, made when it is not there yet. Borrowed. */
+/* The object in the patch, created if missing. Borrowed. */
 static json_t *within(json_t *patch, const char *key)
 {
 	if (!json_object_get(patch, key))
@@ -84,7 +84,7 @@ static bool has_taint(const json_t *taints, const struct kube_taint *taint)
 	return false;
 }
 
-/* All of them but this one. New reference. */
+/* All taints but this one. New reference. */
 static json_t *taints_without(const json_t *taints, const struct kube_taint *taint)
 {
 	json_t *rest = json_array();
@@ -105,7 +105,7 @@ static void add_taint(json_t *taints, const struct kube_taint *taint)
 					      "effect", taint->effect));
 }
 
-/* The list is replaced as a whole: an empty one is none. */
+/* The list is replaced as a whole; an empty one becomes null. */
 static void set_taints(json_t *patch, json_t *taints)
 {
 	if (json_array_size(taints) == 0) {
@@ -115,9 +115,9 @@ static void set_taints(json_t *patch, json_t *taints)
 	set_spec(patch, "taints", taints);
 }
 
-/* --- whose it is --- */
+/* --- ownership of the cordon --- */
 
-/* Does this writer of the node own spec.unschedulable? */
+/* Is this manager an owner of spec.unschedulable? */
 static bool owns_cordon(const json_t *writer)
 {
 	return member(json_object_get(writer, "fieldsV1"), "f:spec", "f:unschedulable") != NULL;
@@ -141,7 +141,7 @@ bool kube_cordon_is_ours(const struct kube_subject *s)
 		else
 			others = true;
 	}
-	/* A server that does not tell leaves our mark as the only witness. */
+	/* Without managed fields our mark is the only evidence. */
 	return ours || !others;
 }
 
@@ -164,7 +164,7 @@ static void set_override(json_t *patch, const struct cluster_names *names, uint6
 	set_annotation(patch, names->override, text ? json_string(text) : json_null());
 }
 
-/* Stamps are written in milliseconds. */
+/* Times are written in milliseconds. */
 static bool same_stamp(uint64_t a_us, uint64_t b_us)
 {
 	return a_us / USEC_PER_MSEC == b_us / USEC_PER_MSEC;
@@ -214,7 +214,7 @@ struct kube_plan kube_plan_uncordon(const struct kube_subject *s, uint64_t overr
 	patch = patch_new(s);
 	if (s->node->mark)
 		set_annotation(patch, s->names->cordon, json_null());
-	/* Who was told to leave may stay: it went with the cordon. */
+	/* The request to leave ends with the cordon. */
 	if (s->node->mark && json_object_get(annotations, s->names->drain))
 		set_annotation(patch, s->names->drain, json_null());
 	if (overrides)

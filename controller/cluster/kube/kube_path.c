@@ -14,7 +14,7 @@ static int add_name(struct strbuf *path, const char *name, struct err *err)
 {
 	if (!is_subdomain(name))
 		return err_set(err, EINVAL, "'%s' is not a valid Kubernetes name", name ? name : "");
-	(void)strbuf_puts(path, name); /* of nothing that needs to be encoded */
+	(void)strbuf_puts(path, name); /* has nothing to encode */
 	return 0;
 }
 
@@ -45,7 +45,7 @@ int kube_path(char *ret, struct err *err, const char *format, ...)
 	return r;
 }
 
-/* RFC 3986 2.3: what needs no encoding. */
+/* RFC 3986 2.3: unreserved characters. */
 static bool is_unreserved(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

@@ -10,7 +10,7 @@
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
 
-/* Bytes: what is longer is on no pod. */
+/* Bytes; anything longer is on no pod. */
 enum { NAMESPACE_MAX = 63, LABEL_VALUE_MAX = 63 };
 
 struct kube_placement {
@@ -83,7 +83,7 @@ static void ask_next(struct kube_placement *p)
 		conclude(p, &(struct cluster_answer){ .result = CLUSTER_AGAIN, .words = err.msg });
 }
 
-/* As the value of a label may be: anything else would be read as more of the selector. */
+/* Valid as the value of a label; anything else would change the selector. */
 static bool is_label_value(const char *text)
 {
 	static const char plain[] =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cluster_ops.placement: the pods of a job, asked for by the labels that may have its name, one
- * after the other as kube_jobs.h has them; the first that finds some counts.
+ * cluster_ops.placement: the pods of a job, looked up by each label that may have its name, in the
+ * order of kube_jobs.h; the first with any pods counts.
  */
 #pragma once
 
@@ -10,9 +10,9 @@
 
 struct kube;
 
-enum { KUBE_PLACEMENTS_MAX = 16 }; /* under way; who gets no place is told CLUSTER_AGAIN */
+enum { KUBE_PLACEMENTS_MAX = 16 }; /* in progress; beyond that callers get CLUSTER_AGAIN */
 
-/* Those that are under way. Both of it are borrowed; `first` is NULL at first. */
+/* Lookups in progress. `kube` and `jobs` are borrowed; `first` is initially NULL. */
 struct kube_placements {
 	struct kube *kube;
 	const struct kube_job_table *jobs;
@@ -20,12 +20,12 @@ struct kube_placements {
 	size_t n;
 };
 
-/* What is no "namespace/name" of Kubernetes is answered at once, without places. */
+/* If `job` is not a valid "namespace/name" it is answered at once, without places. */
 void kube_placement(struct kube_placements *placements, const char *job,
 		    const struct cluster_call *call);
 
-/* The text up to `end`: as a label of DNS may be. */
+/* Is the text up to `end` a valid namespace (DNS label)? */
 bool kube_is_namespace(const char *text, const char *end);
 
-/* Who still waits is answered with CLUSTER_AGAIN. */
+/* Answers pending calls with CLUSTER_AGAIN. */
 void kube_placements_close(struct kube_placements *placements);

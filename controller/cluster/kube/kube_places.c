@@ -5,7 +5,7 @@
 
 #include "lib/base/xalloc.h"
 
-/* The job of the first that has not finished, into an empty one; false: another is of another. */
+/* The job of the first unfinished pod; false: another pod belongs to a different job. */
 static bool find_job(const struct kube_job_table *table, const struct kube_pods *pods,
 		     struct kube_job *ret)
 {

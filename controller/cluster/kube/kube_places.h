@@ -2,9 +2,9 @@
 /*
  * From the pods of a job to the hosts of its processes. Pure.
  *
- * A trace counts processes: one a GPU, those of a pod in a row, the pods in the order of their
- * ranks (kube_jobs.h). So the places are those of all pods or none: one that is missing,
- * waits, has no rank or no GPU would put all behind it on a wrong host.
+ * A trace counts processes: one per GPU, those of a pod consecutively, the pods by rank
+ * (kube_jobs.h). So either all pods are placed or none: a pod that is missing, pending, or without
+ * rank or GPU would put all that follow on the wrong hosts.
  */
 #pragma once
 
@@ -13,13 +13,14 @@
 #include "controller/cluster/kube/kube_pods.h"
 
 struct kube_places {
-	struct cluster_place *items; /* owned; their nodes are borrowed from the pods */
+	struct cluster_place *items; /* owned; node names are borrowed from the pods */
 	size_t n;
 };
 
 /*
- * Of pods that share a name, NULL; else why nothing is known, a few words; static. Pods that have
- * finished count for nothing; nor does one without rank and GPU (a launcher). None left: no places.
+ * For pods that share a name. Returns NULL, or a few static words why nothing is known. Ignores
+ * finished pods, and those with neither rank nor GPU (a launcher). If none is left there are no
+ * places.
  */
 const char *kube_places_of(const struct kube_job_table *table, const struct kube_pods *pods,
 			   struct kube_places *ret);

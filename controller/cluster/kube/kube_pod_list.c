@@ -13,15 +13,15 @@
 #define UNFINISHED "status.phase!=Succeeded,status.phase!=Failed"
 
 enum {
-	PAGE = 250,   /* pods of one answer: some 10 KB each */
-	RESTARTS = 3, /* the snapshot was forgotten between two pages */
+	PAGE = 250,   /* pods per answer: some 10 KB each */
+	RESTARTS = 3, /* after the snapshot was dropped between two pages */
 };
 
 struct kube_pod_list {
 	struct kube *kube;
 	struct kube_request *request;
 	char *path, *filter;  /* of the query, encoded */
-	uint64_t deadline_us; /* monotonic; 0: a page has that of its request */
+	uint64_t deadline_us; /* monotonic; 0: the default timeout per page */
 	struct kube_pods pods;
 	unsigned restarts;
 	kube_pods_done *done;
@@ -112,7 +112,7 @@ static void on_page(void *context, const struct kube_answer *answer)
 		finish(list, CLUSTER_DONE, "", 0);
 }
 
-/* Takes `how`. */
+/* Takes ownership of the content of `how`. */
 static int begin(const struct kube_pod_list *how, struct kube_pod_list **ret, struct err *err)
 {
 	struct kube_pod_list *list = xcalloc(1, sizeof(*list));

@@ -9,9 +9,9 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
-enum { GPU_DIGITS_MAX = 4 }; /* of a container */
+enum { GPU_DIGITS_MAX = 4 }; /* per container */
 
-/* NVSentinel's list of namespaces that are the cluster's own. */
+/* NVSentinel's list of the cluster's own namespaces. */
 const char *const kube_system_namespaces[] = {
 	"kube-system",	    "kube-node-lease", "gpu-operator", "gmp-system",
 	"network-operator", "nvsentinel",      "skyhook",      NULL,
@@ -70,7 +70,7 @@ static bool has_scratch(const json_t *spec)
 	return false;
 }
 
-/* torchrun and its like: a literal of a container. What is a reference is not known here. */
+/* For torchrun and the like: a literal in a container. References cannot be resolved here. */
 static char *find_rank(const json_t *spec)
 {
 	const json_t *containers = get(spec, "containers");
@@ -91,7 +91,7 @@ static char *find_rank(const json_t *spec)
 	return NULL;
 }
 
-/* "nvidia.com/gpu", "amd.com/gpu": whole ones. */
+/* "nvidia.com/gpu", "amd.com/gpu": whole GPUs. */
 static bool is_gpu(const char *resource)
 {
 	const char *slash = strchr(resource, '/');
@@ -99,7 +99,7 @@ static bool is_gpu(const char *resource)
 	return slash && streq(slash, "/gpu");
 }
 
-/* A whole number, as all of a device are; what is none counts for nothing. */
+/* An integer, as for all devices; anything else counts as 0. */
 static int64_t count_of(const json_t *quantity)
 {
 	const char *text = json_string_value(quantity);
@@ -187,7 +187,7 @@ int kube_pods_add(struct kube_pods *pods, const json_t *list, struct err *err)
 	size_t n = json_array_size(items), i;
 	int r = 0;
 
-	/* Go's encoder writes an empty list as null. */
+	/* Go encodes an empty list as null. */
 	if (!json_is_array(items) && !json_is_null(items))
 		return err_set(err, EINVAL, "expected a list of pods");
 	if (n > 0 && pods->n + n <= KUBE_PODS_MAX)
@@ -213,7 +213,7 @@ void kube_pods_release(struct kube_pods *pods)
 	free(TAKE(pods->items));
 }
 
-/* --- ask --- */
+/* --- queries --- */
 
 const char *kube_pod_name(const struct kube_pod *pod, char ret[static KUBE_POD_NAME_SIZE])
 {
@@ -291,7 +291,7 @@ static bool loses_scratch(const struct kube_pod *pod, const struct kube_leave *l
 	return !leave->scratch && pod->scratch;
 }
 
-/* The first that is so decides. */
+/* The first match decides. */
 static const struct {
 	bool (*is)(const struct kube_pod *pod, const struct kube_leave *leave);
 	int fate;

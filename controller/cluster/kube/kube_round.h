@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rounds: how each begins and ends. */
+/* Begin and end of rounds. */
 #pragma once
 
 #include "controller/cluster/kube/kube.h"
@@ -8,10 +8,10 @@
 #include "controller/cluster/kube/kube_pods.h"
 #include "lib/base/duration.h"
 
-/* Who cannot be served now asks again after so long. */
+/* Retry interval for callers that cannot be served now. */
 #define KUBE_NOT_NOW_US USEC_PER_SEC
 
-/* What a node's pods were told to wait for, from round to round. */
+/* Waits requested for the pods of a node, kept between rounds. */
 struct kube_round_held {
 	char *uid;
 	unsigned failures;
@@ -31,13 +31,13 @@ enum kube_told { KUBE_TOLD_NOT, KUBE_TOLD_GOES, KUBE_TOLD_GONE, KUBE_TOLD_WAITS 
 
 struct kube_round_pod {
 	struct kube_round *round;
-	size_t index; /* of the pods */
+	size_t index; /* in `pods` */
 	struct kube_request *request;
 	int fate; /* enum kube_fate */
 	int told; /* enum kube_told */
 };
 
-/* Something under way: a drain's round, an annotation or a question for jobs. */
+/* A task in progress: a round of a drain, an annotation, or a query for jobs. */
 struct kube_round {
 	struct kube_round *next;
 	struct kube_drains *drains;
@@ -45,14 +45,14 @@ struct kube_round {
 	struct cluster_call call;
 	struct kube_leave leave;
 	bool dry_run, jobs_only;
-	char *note; /* what the annotation says, or NULL */
+	char *note; /* text of the annotation, or NULL */
 	struct kube_pod_list *list;
 	struct kube_request *request;
 	struct kube_pods pods;
 	struct kube_round_pod *asked;
-	size_t at, out; /* the next to ask; how many are under way */
+	size_t at, out; /* next pod to evict; requests in flight */
 	bool refused, lapsed;
-	char *words; /* of the first that may not go */
+	char *words; /* about the first pod that may not go */
 };
 
 struct kube_drains {
@@ -60,14 +60,14 @@ struct kube_drains {
 	struct kube_round *rounds;
 	size_t n_rounds;
 	struct kube_round_kept *kept;
-	char *version; /* of Eviction, "policy/v1"; NULL: not known */
+	char *version; /* of Eviction, "policy/v1"; NULL: unknown */
 };
 
-/* A place for it, or NULL: the call was answered. */
+/* Returns a new round, or NULL after answering the call because there are too many. */
 struct kube_round *kube_round_new(struct kube_drains *drains, const char *node, bool jobs_only,
 				  const struct cluster_call *call);
 
-/* Answer and forget it. */
+/* Answer and free it. */
 void kube_round_end(struct kube_round *round, const struct cluster_answer *answer);
 void kube_round_fail(struct kube_round *round, enum cluster_result result, const char *words,
 		     uint64_t retry_us);

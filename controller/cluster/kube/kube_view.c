@@ -10,8 +10,8 @@
 struct seen {
 	struct cluster_node c;
 	uint64_t first_us; /* monotonic: when it was first seen */
-	unsigned listed;   /* the last list that named it */
-	bool young;	   /* told so */
+	unsigned listed;   /* last list that named it */
+	bool young;	   /* reported as young */
 };
 
 static int compare(const void *a, const void *b)
@@ -42,7 +42,7 @@ void kube_view_release(struct kube_view *view)
 	*view = (struct kube_view){ 0 };
 }
 
-/* Clocks differ: what a server says is young is so no longer than we have known it. */
+/* Clocks differ: by its server's time a node is young no longer than we have known it. */
 static bool is_young(const struct kube_view *view, const struct seen *seen, struct kube_now now)
 {
 	return view->young_us > 0 && seen->c.since_us > 0 &&
@@ -74,7 +74,7 @@ static void tell(struct kube_view *view, struct seen *seen, struct kube_now now)
 	view->watcher->node(view->watcher->context, &shown);
 }
 
-/* The fleet was this large now: what it may be held against. */
+/* Update the largest size of the fleet, for kube_view_doubt(). */
 static void count(struct kube_view *view, struct kube_now now)
 {
 	if (view->n < view->most && now.mono_us - view->most_us < KUBE_VIEW_SHRUNK_US)
@@ -93,7 +93,7 @@ static void drop(struct kube_view *view, struct seen *seen, struct kube_now now)
 	seen_free(seen);
 }
 
-/* Put it in, without telling of it. */
+/* Insert it without reporting. */
 static struct seen *put(struct kube_view *view, struct cluster_node *node, struct kube_now now)
 {
 	struct seen *seen = find(view, node->name);
@@ -132,7 +132,7 @@ void kube_view_drop(struct kube_view *view, const char *name, const char *uid, s
 		drop(view, seen, now);
 }
 
-/* --- all of them --- */
+/* --- lists --- */
 
 struct walk {
 	struct kube_view *view;

@@ -20,12 +20,12 @@
 
 #define RETRY_BASE_US (800 * USEC_PER_MSEC) /* client-go, tools/cache/reflector.go */
 #define RETRY_CAP_US (30 * USEC_PER_SEC)
-/* What a person has to mend; but a server that has just started knows no roles for a while. */
+/* A person has to fix it; but a server that has just started may not know its roles for a while. */
 #define REFUSED_SOON_US (5 * USEC_PER_SEC)
 #define REFUSED_AGAIN_US USEC_PER_MIN
 #define TICK_US USEC_PER_SEC
 
-/* A watch that ends sooner and brought nothing has failed, and a list so soon after another waits. */
+/* A watch that ends sooner without data has failed, and lists are at least this far apart. */
 #define SHORT_US (5 * USEC_PER_SEC)
 
 enum doing { WAITING, LISTING, WATCHING };
@@ -33,26 +33,26 @@ enum doing { WAITING, LISTING, WATCHING };
 struct kube_watch {
 	struct kube *kube;
 	char *labels;
-	struct kube_chosen chosen; /* by them */
+	struct kube_chosen chosen; /* from `labels` */
 	uint64_t (*mono_us)(void), (*real_us)(void);
 	const struct cluster_watcher *watcher;
 	sd_event_source *timer;
 	struct kube_view view;
 	int doing;	   /* enum doing */
-	char *version;	   /* the last one seen */
-	uint64_t again_us; /* WAITING: until then, for a list */
+	char *version;	   /* last seen */
+	uint64_t again_us; /* WAITING: time of the next list */
 	struct backoff backoff;
 	struct kube_list *list;
 	struct kube_request *watch, *beat;
-	unsigned seconds;	      /* a watch is asked for so long */
-	uint64_t started_us, beat_us; /* what is under way began; the beat began, or is due */
-	bool lines;		      /* this watch has told something */
-	bool broken, expired;	      /* it cannot go on; because what it began from is forgotten */
-	struct err problem;	      /* the last failure since all was well, for people */
-	uint64_t listed_us;	      /* the last list; 0: there was none */
-	uint64_t torn_us; /* real time: the watch was cut then, and there was no list since; or 0 */
-	struct kube_now good; /* when what is known was known to be so */
-	char *stale;	      /* as it was told, or NULL */
+	unsigned seconds;	      /* requested duration of the watch */
+	uint64_t started_us, beat_us; /* start of the task; start of the beat, or when due */
+	bool lines;		      /* this watch has received something */
+	bool broken, expired;	      /* it cannot continue; because its start version expired */
+	struct err problem;	      /* last failure since all was well, for people */
+	uint64_t listed_us;	      /* 0: never */
+	uint64_t torn_us;     /* real time: the watch broke then, without a list since; or 0 */
+	struct kube_now good; /* when the view was last known to be current */
+	char *stale;	      /* as reported, or NULL */
 };
 
 static struct kube_now now_of(const struct kube_watch *w)
@@ -60,7 +60,7 @@ static struct kube_now now_of(const struct kube_watch *w)
 	return (struct kube_now){ w->mono_us(), w->real_us() };
 }
 
-/* ---- is it still so? ----------------------------------------------------------- */
+/* ---- is it current? ------------------------------------------------------------ */
 
 static bool is_old(const struct kube_watch *w, struct kube_now now)
 {
@@ -103,7 +103,7 @@ bool kube_watch_fresh(const struct kube_watch *w)
 	return w->listed_us > 0 && !w->stale && !is_old(w, now_of(w));
 }
 
-/* ---- what is next -------------------------------------------------------------- */
+/* ---- next step ----------------------------------------------------------------- */
 
 static void note_problem(struct kube_watch *w, const char *words)
 {
@@ -115,7 +115,7 @@ static void note_problem(struct kube_watch *w, const char *words)
 	w->problem = problem;
 }
 
-/* What happens meanwhile nobody tells: only a list that begins later says how it is. */
+/* Changes from now on are missed: only a list started later is current. */
 static void tear(struct kube_watch *w)
 {
 	if (w->listed_us > 0 && !w->torn_us)
@@ -123,7 +123,7 @@ static void tear(struct kube_watch *w)
 	judge(w);
 }
 
-/* It has failed: wait, each time longer, for the list that is next. */
+/* After a failure: wait, longer each time, then list. */
 static void postpone(struct kube_watch *w, enum cluster_result result, const char *words,
 		     uint64_t retry_us)
 {
@@ -329,14 +329,14 @@ static void start_watch(struct kube_watch *w)
 		postpone(w, CLUSTER_AGAIN, err.msg, 0);
 }
 
-/* Does the server answer, with the watch still under way? */
+/* Does the server answer while the watch is running? */
 static void on_beat(void *context, const struct kube_answer *answer)
 {
 	struct kube_watch *w = context;
 	struct kube_now now = now_of(w);
 
 	w->beat = NULL;
-	if (answer->status == 0) { /* the way is bad: who knows what the watch no longer says */
+	if (answer->status == 0) { /* no connection, so the watch may be dead, too */
 		stop_watch(w);
 		postpone(w, CLUSTER_AGAIN, answer->words, 0);
 		return;
@@ -372,7 +372,7 @@ static void send_beat(struct kube_watch *w)
 
 /* ---- time ------------------------------------------------------------------------ */
 
-/* A list is due, or the watch and the beats beside it say nothing any more. */
+/* Is a list due, or are both the watch and the beats silent? */
 static bool is_list_due(const struct kube_watch *w, struct kube_now now)
 {
 	return now.mono_us - w->listed_us >= KUBE_RELIST_EVERY_US ||

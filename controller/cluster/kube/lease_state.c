@@ -8,11 +8,12 @@
 #include "lib/json/json.h"
 
 enum {
-	DURATION_MAX_S = 3600, /* more is nobody's: ours counts then */
-	YIELD_SECONDS = 1,     /* what a Lease that was given back says */
+	DURATION_MAX_S = 3600, /* larger values are not plausible: ours is used then */
+	YIELD_SECONDS = 1,     /* duration in a released Lease */
 };
 
-/* Who may not even look: a server that has just started knows no roles yet, or a person has to mend it. */
+/* If even reading is refused: a server that has just started may not know its roles yet, or a
+ * person has to fix it. */
 #define REFUSED_BASE_US (4 * USEC_PER_SEC)
 #define REFUSED_CAP_US (2 * USEC_PER_MIN)
 
@@ -45,7 +46,7 @@ void lease_state_release(struct lease_state *s)
 	free(TAKE(s->identity));
 }
 
-/* --- what was seen --- */
+/* --- the record --- */
 
 static uint64_t duration_of(const struct lease_state *s, const json_t *spec)
 {
@@ -61,7 +62,7 @@ static const char *uid_of(const json_t *metadata)
 	return json_string_value(json_object_get(metadata, "uid"));
 }
 
-/* False for what is no Lease. */
+/* Returns false for an invalid object. */
 static bool see(struct lease_state *s, const json_t *object, uint64_t now_us)
 {
 	const json_t *spec = json_object_get(object, "spec");
@@ -96,7 +97,7 @@ static bool is_ours(const struct lease_state *s)
 	return s->seen.holder && streq(s->seen.holder, s->identity);
 }
 
-/* Is it another's, and has not ended? */
+/* Does another hold it, unexpired? */
 static bool is_taken(const struct lease_state *s, uint64_t now_us)
 {
 	return s->seen.holder && s->seen.holder[0] && !is_ours(s) &&
@@ -113,7 +114,7 @@ const char *lease_other(const struct lease_state *s, uint64_t now_us)
 	return is_taken(s, now_us) ? s->seen.holder : NULL;
 }
 
-/* --- what to do --- */
+/* --- next step --- */
 
 static enum lease_step choose(const struct lease_state *s)
 {
@@ -143,9 +144,9 @@ enum lease_step lease_next(struct lease_state *s, uint64_t now_us, uint64_t *ret
 	return (enum lease_step)s->asked;
 }
 
-/* --- what came of it --- */
+/* --- answers --- */
 
-/* 1 to 2.2 times the usual wait, so that those who wait do not come in step. */
+/* 1 to 2.2 times the usual interval, so that candidates do not synchronize. */
 static uint64_t jittered(const struct lease_state *s, uint64_t random)
 {
 	return s->times.retry_us + random % (s->times.retry_us * 6 / 5);
@@ -159,7 +160,7 @@ static void look_again(struct lease_state *s, uint64_t at_us)
 
 static void on_read(struct lease_state *s, uint64_t now_us, uint64_t random)
 {
-	/* Whoever has it may have had it from a third: what we held we hold no more. */
+	/* Whoever has it now may have got it from a third: ours is lost. */
 	if (s->holds && !is_ours(s)) {
 		s->lost = true;
 		return;
@@ -172,17 +173,17 @@ static void on_read(struct lease_state *s, uint64_t now_us, uint64_t random)
 	s->again_us = now_us;
 }
 
-/* Who just wrote and has nothing of it does not spin. */
+/* After a useless write, do not spin. */
 static uint64_t next_try(const struct lease_state *s, uint64_t now_us)
 {
 	return MAX(now_us, s->asked_us + s->times.retry_us);
 }
 
-/* A Lease that somebody removed is left to whom it was for as long as it would have lasted. */
+/* A deleted Lease still belongs to its holder for as long as it would have lasted. */
 static void on_absent(struct lease_state *s, uint64_t now_us, uint64_t random)
 {
 	s->absent = true;
-	if (s->asked != LEASE_READ) { /* or there is no such namespace */
+	if (s->asked != LEASE_READ) { /* or the namespace does not exist */
 		look_again(s, next_try(s, now_us));
 	} else if (is_taken(s, now_us)) {
 		look_again(s, now_us + jittered(s, random));
@@ -201,7 +202,7 @@ static void on_conflict(struct lease_state *s, uint64_t now_us, uint64_t random)
 
 static void on_written(struct lease_state *s, uint64_t now_us)
 {
-	/* So late that it is not ours any more; or it says another's name: nobody may rely on it. */
+	/* Too late to be ours, or it names another holder: do not rely on it. */
 	if (now_us >= s->asked_us + s->times.deadline_us || !is_ours(s)) {
 		look_again(s, next_try(s, now_us));
 		return;
@@ -217,7 +218,7 @@ static void on_failed(struct lease_state *s, const struct lease_answer *answer, 
 {
 	uint64_t wait_us = jittered(s, random);
 
-	if (s->holds) { /* there is no time to lose, whatever the server would like */
+	if (s->holds) { /* renewal is urgent, whatever pause the server asks for */
 		look_again(s, next_try(s, now_us));
 		return;
 	}
@@ -246,9 +247,9 @@ void lease_answer(struct lease_state *s, const struct lease_answer *answer, uint
 	s->asked = LEASE_WAIT;
 }
 
-/* --- what is sent --- */
+/* --- objects to send --- */
 
-/* The server takes exactly six digits. */
+/* The server requires exactly six digits. */
 static json_t *stamp(uint64_t real_us)
 {
 	char seconds[CLOCK_STAMP_SIZE];
@@ -272,7 +273,7 @@ json_t *lease_body(const struct lease_state *s, enum lease_step step, const char
 		   const char *namespace, uint64_t real_us)
 {
 	const bool renew = step == LEASE_RENEW;
-	/* It never goes back, even where somebody has removed the Lease. */
+	/* Never decreases, even if somebody has deleted the Lease. */
 	const uint64_t transitions = s->seen.transitions + (!renew && s->seen.holder ? 1 : 0);
 	json_t *spec = json_pack(
 		"{s:s, s:I, s:o, s:o, s:I}", "holderIdentity", s->identity, "leaseDurationSeconds",
