@@ -3,10 +3,10 @@
  * A topology drawn as a tree: NUMA nodes, below them root ports, switches and devices, each with
  * the speed of its link, marked if that is below what both ends support; then one sentence.
  *
- * 	NUMA node 0
- * 	`- root port 0000:15:01.0
- * 	   `- switch 0000:16:00.0              Gen5 x8, 31.5 GB/s  SLOW: can do Gen5 x16, 63.0 GB/s
- * 	      |- RNIC mlx5_0 0000:18:00.0      Gen5 x16, 63.0 GB/s
+ *	NUMA node 0
+ *	`- root port 0000:15:01.0
+ *	   `- switch 0000:16:00.0              Gen5 x8, 31.5 GB/s  SLOW: can do Gen5 x16, 63.0 GB/s
+ *	      |- RNIC mlx5_0 0000:18:00.0      Gen5 x16, 63.0 GB/s
  */
 #pragma once
 

@@ -2,11 +2,11 @@
 /*
  * What to do with a report after the controller's answer. Pure.
  *
- * 	202 {"accepted": 1}, 200 {"duplicate": 1}   stored: done
- * 	400 malformed, 413 too large, 422 content   will never be accepted: set it aside
- * 	403 not for this node                       not accepted until a person fixes the name or
- * 						    the token: set it aside
- * 	anything else                               keep it and retry later
+ *	202 {"accepted": 1}, 200 {"duplicate": 1}   stored: done
+ *	400 malformed, 413 too large, 422 content   will never be accepted: set it aside
+ *	403 not for this node                       not accepted until a person fixes the name or
+ *						    the token: set it aside
+ *	anything else                               keep it and retry later
  *
  * A status alone (say 200 with a proxy's page) acknowledges nothing: the body must have the words
  * above.

@@ -2,22 +2,22 @@
 /*
  * What a process of a job is doing, from /proc alone: nothing here traces, signals or stops it.
  *
- * 	a sample of a process (its main thread, and its threads that compute or wait for a device)
- * 	-- a second one, HANG_SIGHT_APART_US later --> what it is doing
+ *	a sample of a process (its main thread, and its threads that compute or wait for a device)
+ *	-- a second one, HANG_SIGHT_APART_US later --> what it is doing
  *
  * One sample says little: a healthy process is in D for a moment, and in a futex most of the time.
  * What counts is what is the same in both and did not change between: a thread that has slept again
  * ("voluntary_ctxt_switches") has moved.
  *
- * 	gone, zombie	it has ended, including a zombie's last thread
- * 	traced		its main thread is held by a debugger
- * 	stopped		a signal stopped it, or its control group is frozen
- * 	disk		a thread was in D, or waited for a dead file system, throughout
- * 	spinning	its main thread was runnable all the time, never slept and made no system
- * 			call that takes time: a loop or a long computation (/proc cannot tell)
- * 	running		its main thread computed, or moved from one wait to another
- * 	futex		its main thread waits for the same lock or thread
- * 	sleeping	it waits for anything else
+ *	gone, zombie	it has ended, including a zombie's last thread
+ *	traced		its main thread is held by a debugger
+ *	stopped		a signal stopped it, or its control group is frozen
+ *	disk		a thread was in D, or waited for a dead file system, throughout
+ *	spinning	its main thread was runnable all the time, never slept and made no system
+ *			call that takes time: a loop or a long computation (/proc cannot tell)
+ *	running		its main thread computed, or moved from one wait to another
+ *	futex		its main thread waits for the same lock or thread
+ *	sleeping	it waits for anything else
  *
  * Sources: proc_pid_stat(5), proc_pid_status(5), proc_pid_syscall(5), proc_pid_wchan(5) and Linux
  * Documentation/scheduler/sched-stats.rst (schedstat). Without permission to trace a process, wchan

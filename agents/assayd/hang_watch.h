@@ -3,11 +3,11 @@
  * Detects hung jobs as far as this host sees them (docs/hangs.md): samples the processes of their
  * ranks now and then, and sends a document on request or when something stands still.
  *
- * 	every HANG_WATCH_IDLE_US	sample each process (hang_ranks.h)
- * 	every HANG_WATCH_PEEK_US	look for new flight recorder dumps (hang_child.h)
- * 	on request (the order `look`)	a document at once, then every HANG_WATCH_ASKED_US until the
- * 					deadline, at most HANG_WATCH_ASK_MAX_US
- * 	something stands still		a document a minute
+ *	every HANG_WATCH_IDLE_US	sample each process (hang_ranks.h)
+ *	every HANG_WATCH_PEEK_US	look for new flight recorder dumps (hang_child.h)
+ *	on request (the order `look`)	a document at once, then every HANG_WATCH_ASKED_US until the
+ *					deadline, at most HANG_WATCH_ASK_MAX_US
+ *	something stands still		a document a minute
  *
  * A document combines the processes, the findings of assay-hang-look (dumps, GPUs, RDMA counters),
  * the rings of the NCCL plug-in (rings.h), job logs (job_logs.h) and the kernel log. It is sent

@@ -3,13 +3,13 @@
  * The links of this host's RNICs over time. Pure: takes observations of ports and the time,
  * produces samples of rnic.*.
  *
- * 	down			reported at once, a warning
- * 	down for LINK_LONG_US	fatal
- * 	down and up again	a flap, a warning for LINK_WINDOW_US
- * 	LINK_FLAPS_MANY flaps	rnic.flapping, asks for a test with a partner
- * 	device gone		reported at once, a warning (its driver may be being reloaded)
- * 	gone for LINK_LOST_US	fatal: the device is lost
- * 	administratively down	noted, never a fault
+ *	down			reported at once, a warning
+ *	down for LINK_LONG_US	fatal
+ *	down and up again	a flap, a warning for LINK_WINDOW_US
+ *	LINK_FLAPS_MANY flaps	rnic.flapping, asks for a test with a partner
+ *	device gone		reported at once, a warning (its driver may be being reloaded)
+ *	gone for LINK_LOST_US	fatal: the device is lost
+ *	administratively down	noted, never a fault
  *
  * A port that was never up has no cable: only its removal is reported. Each report contains every
  * port that was ever up, so that it can replace the previous one.

@@ -4,10 +4,10 @@
  * grouped into kinds, one per (pattern, code, device). Pure: takes records and the time, produces
  * samples of host.kernel_log.
  *
- * 	first line of a kind	reported at once
- * 	further lines		a count per minute
- * 	none for LOG_HOLD_US	reported as good, and forgotten
- * 	a fatal one		in every report until the next boot
+ *	first line of a kind	reported at once
+ *	further lines		a count per minute
+ *	none for LOG_HOLD_US	reported as good, and forgotten
+ *	a fatal one		in every report until the next boot
  *
  * Each report contains every kind that is not forgotten, so that it can replace the previous one.
  * The values of a kind are the lines since its last report: their sum is the number of lines.

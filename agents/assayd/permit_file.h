@@ -2,8 +2,8 @@
 /*
  * The token file of a test with other hosts, written from its order:
  *
- * 	TOKEN
- * 	passed HOST:PORT	a line for each host whose own tests passed
+ *	TOKEN
+ *	passed HOST:PORT	a line for each host whose own tests passed
  *
  * in the format that rnic-pair and all-reduce read (docs/formats.md). It is $RUN/order/permit, private
  * to us, and exists only while the test runs. Only one test runs at a time, so the name is fixed.

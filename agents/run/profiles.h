@@ -2,12 +2,12 @@
 /*
  * profiles.yaml: which probes a profile runs, with which arguments and budgets.
  *
- * 	v: 1
- * 	profiles:
- * 	  quick:
- * 	    budget: 45s
- * 	    probes:
- * 	      - {name: gemm, exec: PATH, args: [..], budget: 10s, active: true}
+ *	v: 1
+ *	profiles:
+ *	  quick:
+ *	    budget: 45s
+ *	    probes:
+ *	      - {name: gemm, exec: PATH, args: [..], budget: 10s, active: true}
  *
  * `exec` names a third-party program; without it the program is assay-probe-<name> of this suite.
  * Parsing is strict; errors name the place: "FILE: path.to.key: what".
