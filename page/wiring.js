@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A host's nodes and links (topology/1) as a tree. */
 
-/** Deeper than that no host is: what says so goes round in circles. */
+/** Deeper than any real host: such a topology has a cycle. */
 export const DEEPEST = 12;
 const TYPES = ['numa', 'root', 'switch', 'gpu', 'rnic'];
 const order = (a, b) => TYPES.indexOf(a.type) - TYPES.indexOf(b.type) || (a.id < b.id ? -1 : 1);
