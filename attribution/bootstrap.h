@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Confidence intervals of numbers computed from steps, by the moving block bootstrap (Kuensch
- *1989). Successive steps are correlated, so blocks of BOOTSTRAP_BLOCK steps are drawn with
- *replacement, as many as cover the trace, and the number is computed again for each draw. Steps are
- *simulated only once: a draw consists of means of their times.
+ * 1989). Successive steps are correlated, so blocks of BOOTSTRAP_BLOCK steps are drawn with
+ * replacement, as many as cover the trace, and the number is computed again for each draw. Steps
+ * are simulated only once: a draw consists of means of their times.
  *
  *	struct bootstrap b = bootstrap_new(n_steps, BOOTSTRAP_DRAWS);
  *	bootstrap_means(&b, times, means);              means[0] of all steps, then of each draw

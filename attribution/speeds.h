@@ -4,10 +4,10 @@
  *
  *	{"v": 1, "spread": 0.031, "low": 0.89, "ranks": [[0, 8, 0.987], [8, 8, 1.012]]}
  *
- * Each entry of `ranks` is the first rank, their number, and the speed that all of them reach: 1 is
- * usual for hosts of the model. Entries are sorted and do not overlap; the speed of other ranks is
- * unknown. `spread` (optional) is one standard deviation of good hosts, and `low` the speed that
- *one good GPU in two hundred does not reach.
+ * Each entry of `ranks` is the first rank, their number, and the speed that all of them reach: 1
+ * is usual for hosts of the model. Entries are sorted and do not overlap; the speed of other
+ * ranks is unknown. `spread` (optional) is one standard deviation of good hosts, and `low` the
+ * speed that one good GPU in two hundred does not reach.
  */
 #pragma once
 

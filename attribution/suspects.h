@@ -15,11 +15,12 @@
  *	       but not here
  *
  * A set counts if the lower ends of the 95 % intervals of gain, and of what its last host adds to
- *it, are at least min_gain, that of share at least `share`, and alone of each host at least
- * SUSPECTS_ALONE. If the computes are slow, each host must also be clearly slower than the slowest
- *of the others, and by `beyond` standard deviations of good silicon slower than usual (lottery.h):
- *good silicon has a slowest part too, and the slower the more hosts there are. Sets grow by the
- *host that gains most, and also in the order of slowness. subjects.h defines what counts as a host.
+ * it, are at least min_gain, that of share at least `share`, and alone of each host at least
+ * SUSPECTS_ALONE. If the computes are slow, each host must also be clearly slower than the
+ * slowest of the others, and by `beyond` standard deviations of good silicon slower than usual
+ * (lottery.h): good silicon has a slowest part too, and the slower the more hosts there are. Sets
+ * grow by the host that gains most, and also in the order of slowness. subjects.h defines what
+ * counts as a host.
  *
  * Pure: no clock, no I/O; threads are from crew.h.
  */

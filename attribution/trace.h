@@ -10,15 +10,15 @@
  *	trace_part_end(part, lines);
  *	trace_build(builder, &trace, &err);
  *
- * Steps are independent and have the same operations: an operation's stage, type and seq_id are its
- * *key*; a *lane* is one data-parallel rank in one step. The operations of most lanes are the
- *template. A step with a lane that differs is dropped and listed. So a trace is a complete table of
- *keys by lanes: start[key * n_lanes + step * dp + d].
+ * Steps are independent and have the same operations: an operation's stage, type and seq_id are
+ * its *key*; a *lane* is one data-parallel rank in one step. The operations of most lanes are the
+ * template. A step with a lane that differs is dropped and listed. So a trace is a complete table
+ * of keys by lanes: start[key * n_lanes + step * dp + d].
  *
- * Parts are independent until trace_build(): each belongs to one thread. Lines count from 1 within
- * their block; the line number in the file is known once all blocks before have ended, so a reader
- * that splits the file at line ends need not count first. Until the table is built each operation
- * takes 32 bytes.
+ * Parts are independent until trace_build(): each belongs to one thread. Lines count from 1
+ * within their block; the line number in the file is known once all blocks before have ended, so
+ * a reader that splits the file at line ends need not count first. Until the table is built each
+ * operation takes 32 bytes.
  */
 #pragma once
 

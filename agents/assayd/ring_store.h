@@ -7,8 +7,8 @@
  *	rank.PID.START			what is known of a process: sealed memory of ours, in JSON
  *	ring.PID.START.INODE		one of its rings, as the job passed it
  *
- * What comes back is checked as if it came from a stranger: first seals, then the size; and a ring
- *is useless without the data of its process.
+ * What comes back is checked as if it came from a stranger: first seals, then the size; and a
+ * ring is useless without the data of its process.
  */
 #pragma once
 

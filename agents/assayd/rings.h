@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rings of the jobs on this host (docs/rings.md): what the NCCL plug-in in their processes records.
+ * Rings of the jobs on this host (docs/rings.md): what the NCCL plug-in in their processes
+ * records.
  *
  *	ring_socket -> whose is it? (process_map) -> room? (ring_rules) -> ring_memory -> held here
  *
  * A ring is held until `rings.hold` after its process has ended, so that its last records can be
- *read. It is mapped, its descriptor is not kept, and pages are given back right after reading. Each
- *ring has a control page that says what to record: nothing, RINGS_MASK by the configured schedule,
- *or what was requested. Counts are in $RUN/rings.prom.
+ * read. It is mapped, its descriptor is not kept, and pages are given back right after reading.
+ * Each ring has a control page that says what to record: nothing, RINGS_MASK by the configured
+ * schedule, or what was requested. Counts are in $RUN/rings.prom.
  */
 #pragma once
 

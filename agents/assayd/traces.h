@@ -5,8 +5,8 @@
  *	trace_watch -> whose is it? (trace_rules) -> trace_converter -> trace_send
  *
  * One file is converted at a time; the others are queued, with a limit per user so that nobody's
- *files crowd out another's. Every file is either taken or refused, counted by reason in
- *$RUN/traces.prom.
+ * files crowd out another's. Every file is either taken or refused, counted by reason in
+ * $RUN/traces.prom.
  */
 #pragma once
 

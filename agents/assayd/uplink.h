@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Spool -> controller: reports are sent in the order of their numbers, one request at a time, and
- * removed from the spool only once the controller says that they are stored. A request carries the
- * next few reports of a backlog (agents/assayd/upload_batch.h); with parallel requests they could
- * overtake each other, and a report that comes late counts for no window. After any failure (a
- *crash on either side, a cut connection, half an answer) a report is sent again, and the controller
- * recognizes it by (node, boot_id, seq).
+ * removed from the spool only once the controller says that they are stored. A request carries
+ * the next few reports of a backlog (agents/assayd/upload_batch.h); with parallel requests they
+ * could overtake each other, and a report that comes late counts for no window. After any failure
+ * (a crash on either side, a cut connection, half an answer) a report is sent again, and the
+ * controller recognizes it by (node, boot_id, seq).
  *
  *	idle --kick--> sending --stored--> sending ... --spool empty--> idle
  *	                  |--permanently refused--> spool/bad, next

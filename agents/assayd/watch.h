@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What assayd watches between the runs of `assay run`: the kernel log (agents/assayd/log_watch.h)
- *and the links of RNICs (agents/assayd/link_watch.h). Both are in one report of the profile
- *"watch", made by `assay keep`:
+ * and the links of RNICs (agents/assayd/link_watch.h). Both are in one report of the profile
+ * "watch", made by `assay keep`:
  *
  *	seen --agents/assayd/watch_pace.h--> draft in $STATE/watch.json
  *	draft --assay keep--> verdict.json, spool
  *
  * The draft gets its number first and is written together with the state of both watchers in one
- *file. So an interrupted report is made again as the same one, and nothing is reported twice or
- *lost, whatever process is killed.
+ * file. So an interrupted report is made again as the same one, and nothing is reported twice or
+ * lost, whatever process is killed.
  */
 #pragma once
 
