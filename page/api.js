@@ -24,7 +24,7 @@ export class Problem extends Error {
 
 let signedOut = () => {};
 
-/** @param {() => void} f called each time that an answer says that there is no session (any more) */
+/** @param {() => void} f called for each answer that says that there is no session (any more) */
 export function onSignedOut(f) {
 	signedOut = f;
 }
@@ -37,7 +37,7 @@ async function body(answer) {
 }
 
 /**
- * One call. Answers the JSON, null for 204; throws Problem.
+ * Send a request. Returns the JSON, null for 204; throws Problem.
  * @param {string} path from /v1 on; options.text is a body of YAML
  * @param {{method?: string, body?: object, text?: string, token?: string, timeout?: number, signal?: AbortSignal}} [options]
  */

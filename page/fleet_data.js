@@ -117,8 +117,8 @@ export const GROUPS = {
 };
 
 /**
- * Rows of the map: hosts of a group side by side in the order of their names, folded where they are more than a row takes.
- * @param {Host[]} hosts @param {keyof GROUPS} by @param {number} [most] in a row
+ * Rows of the map: the hosts of a group, sorted by name, wrapped if they do not fit a row.
+ * @param {Host[]} hosts @param {keyof GROUPS} by @param {number} [most] per row
  * @returns {{label: string, group: string|null, hosts: Host[]}[]}
  */
 export function rowsOf(hosts, by, most = ROW_MAX) {

@@ -118,12 +118,12 @@ function usePicture(box, layer, latest) {
 
 /**
  * @param {object} spec
- *   label: spoken name of the grid. rows, columns. size: as Places has it.
- *   cell(r, c): Cell of grid_paint.js, or null where there is none.
+ *   label: spoken name of the grid. rows, columns. size: as in Places.
+ *   cell(r, c): Cell of grid_paint.js, or null if there is none.
  *   rowHead(r): {text, strong}. headAlign: 'right'. columnHead(c): {text, small, strong, left}. corner, noteHead: texts. note(r): text after the row.
- *   outlines: [{r0, c0, r1, c1}]. start: [r, c] that has the tab stop first. stale: draw no colour.
- *   over: elements over the picture, at the same places, that no pointer meets.
- *   onOpen(r, c). onKey(event, r, c): true when it was taken. tip(r, c): what floats beside the cell, or null.
+ *   outlines: [{r0, c0, r1, c1}]. start: [r, c] of the initial tab stop. stale: draw no colours.
+ *   over: elements over the picture, at the same positions, that ignore the pointer.
+ *   onOpen(r, c). onKey(event, r, c): true if it was handled. tip(r, c): contents of the tooltip, or null.
  */
 export function Grid(spec) {
 	const box = useRef(null), layer = useRef(null), row = useRef(null), latest = useRef(null), grab = useRef(false);

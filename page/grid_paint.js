@@ -6,7 +6,7 @@
 import { token } from './colour.js';
 
 /** @typedef {{name: string | (() => string), fill: string, ink?: string, text?: string, glyph?: 'fail'|'warn'|'unsure', ring?: 'solid'|'dashed', corner?: boolean, hatch?: boolean, dim?: boolean}} Cell
- *  fill and ink: a token of page.css, or a colour; name: what is spoken, a function where many cells are drawn and few spoken */
+ *  fill and ink: a token of page.css, or a colour; name: the spoken name, or a function, as few of many cells are spoken */
 
 /** Rows per canvas, and canvases kept above and below the visible part. */
 const BAND_ROWS = 16, AHEAD = 2;
@@ -29,7 +29,7 @@ function colour(name) {
 /** Positions of cells, in CSS pixels. */
 export class Places {
 	/** @param {{w: number, h: number, gap?: number, group?: number, groupGap?: number, rowGroup?: number, left?: number, top?: number, right?: number, extra?: (c: number) => number}} size
-	 *  group: a wider gap after so many columns; rowGroup: likewise rows */
+	 *  group: a wider gap after every so many columns; rowGroup: the same for rows */
 	constructor(rows, columns, size) {
 		Object.assign(this, { rows, columns, gap: 2, group: 0, groupGap: 6, rowGroup: 0, left: 0, top: 0, right: 0, extra: () => 0 }, size);
 	}
@@ -227,7 +227,7 @@ const bandAt = (places, y) => Math.floor(places.rowAt(y + 1) / BAND_ROWS);
  */
 export class Picture {
 	constructor() {
-		/** @type {Map<number, {canvas: HTMLCanvasElement, rows: object[]|null, due: boolean}>} rows: what is drawn; null: nothing that counts */
+		/** @type {Map<number, {canvas: HTMLCanvasElement, rows: object[]|null, due: boolean}>} rows: as drawn; null: not valid */
 		this.bands = new Map();
 		this.spare = [];
 		this.spec = this.places = this.frame = null;
@@ -256,9 +256,9 @@ export class Picture {
 	}
 
 	/**
-	 * Draw what is seen, and one band of what may be soon.
-	 * @param {HTMLElement} layer that the canvases are in @param {{from: number, to: number}} seen pixels of the grid
-	 * @returns {boolean} there is more to draw, in the next frame
+	 * Draw the visible part, and one band outside it.
+	 * @param {HTMLElement} layer contains the canvases @param {{from: number, to: number}} seen visible pixels of the grid
+	 * @returns {boolean} is there more to draw in the next frame?
 	 */
 	show(layer, spec, places, seen) {
 		this.take(spec, places);

@@ -127,7 +127,7 @@ export function hostsOf(rows) {
 }
 
 /**
- * Where ranks lie: a row a host, of many hosts some beside each other.
+ * Layout of the map: a row per host; if there are many, several hosts share a row.
  * @returns {{rows: number, columns: number, wide: number, head: (r: number) => string, at: (r: number, c: number) => object|null, find: (rank: number) => [number, number]|null}}
  */
 export function layout(rows, columns = COLUMNS) {
@@ -147,8 +147,8 @@ export function layout(rows, columns = COLUMNS) {
 }
 
 /**
- * Where ranks are in the job's tensor, pipeline and data parallel groups, by its last window that was analysed; null where that names no
- * tensor parallel ranks, or was of a job of another shape.
+ * The ranks' places in the job's tensor, pipeline and data parallel groups, from its last analysed window; null if that has no tensor
+ * parallel ranks, or is of a job of another shape.
  * @returns {null | {dp: number, pp: number, tp: number, rank: (d: number, p: number, t: number) => number, find: (rank: number) => {d: number, p: number, t: number}|null}}
  */
 export function shapeOf(analysis, world) {

@@ -86,8 +86,8 @@ function placeWords(i, cells, places) {
 }
 
 /**
- * The heat map of an answer as columns of data-parallel ranks and rows of stages. A job has `dp` and `pp` of them, of which a cell may
- * stand for several: `d` and `p` say for which, `cell` is where a worker lies.
+ * The heat map of an answer: columns are data-parallel ranks, rows are stages. The job has `dp` and `pp` of them, and a cell may cover
+ * several: `d` and `p` name them, `cell` finds the cell of a worker.
  * @returns {null | {across: string, down: string, columns: number, rows: number, at: (d: number, p: number) => number | null,
  *                   d: (d: number) => string, p: (p: number) => string, cell: (dp: number, stage: number) => {d: number, p: number}}}
  */
@@ -155,7 +155,7 @@ const NONE_STANDS_OUT = "; none stands out";
 const nameOf = (map, c) => `${map.across} ${map.d(c.d)}, ${map.down} ${map.p(c.p)}`;
 
 /**
- * The pattern of a map in words. `out` are the cells that are about as slow as the worst, `cells` those of them that stand out.
+ * The pattern of a map, as text. `out` are the cells about as slow as the worst one, `cells` those of them that stand out.
  * @returns {{kind: "none" | "even" | "cell" | "row" | "column" | "cells" | "diffuse", name: string, cells: {d: number, p: number, s: number}[], out: {d: number, p: number, s: number}[], words: string}}
  */
 export function pattern(map) {
@@ -339,7 +339,7 @@ function replaced(analysis, detail, prediction) {
 }
 
 /**
- * What mending each part alone would give, what gives most first; a host only where one is blamed.
+ * The gain of fixing each part alone, largest first; includes a host only if one is blamed.
  * @returns {{key: string, what: string, then: number, low: number | null, high: number | null, share: number | null, cost: string, first: boolean}[]}
  */
 export function remedies(analysis, prediction) {
@@ -359,7 +359,7 @@ export function operations(analysis) {
 }
 
 /**
- * The steps of a window: their number, time, slowdown, and a small map of each.
+ * The steps of a window: number, time, slowdown, and a small map each.
  * @returns {{step: number, act: number | null, simulated: number | null, s: number | null, map: ReturnType<typeof heatOf>}[]}
  */
 export function steps(analysis) {
@@ -393,7 +393,7 @@ function rankWords(rank, beside) {
 }
 
 /**
- * Who a cell is: its worker's ranks, its host, and whom it sends to and receives from; null where several share a cell.
+ * The worker of a cell: its ranks, its host, and its neighbours in the pipeline; null if several workers share the cell.
  * @returns {null | {rank: number, ranks: string, host: string, peers: {what: string, d: number, p: number, ranks: string, host: string}[]}}
  */
 export function worker(analysis, d, p) {
@@ -493,7 +493,7 @@ export function command(job) {
 }
 
 /**
- * What was done: suspect, tests, decision, prediction, check. What has not happened says what it waits for.
+ * What was done: suspect, tests, decision, prediction, check. Later stages say what they wait for.
  * @returns {{v: string, head: string, what: string, how: string, done: boolean}[]}
  */
 export function chain(job, analysis) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What would help a job, what each way out costs and gains, what to do now; and what becomes of it without some hosts.
- * As `assayctl plan`. Nothing here does anything.
+ * Remedies for a job, with their cost and gain, what to do now, and the job without some hosts. The same as `assayctl plan`.
+ * Read-only.
  */
 import { useState } from 'preact/hooks';
 import { html } from './html.js';

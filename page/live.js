@@ -155,7 +155,7 @@ export function forget() {
 }
 
 /**
- * What a call answers, asked anew whenever `path` or `rev` is another; the old answer stays until the new one is there.
+ * The answer of a request, repeated whenever `path` or `rev` changes; the old answer stays until the new one arrives.
  * @returns {{value: any, problem: Problem|null, waiting: boolean}}
  */
 export function useCall(path, rev = 0, ask = get) {

@@ -21,7 +21,7 @@ function planes({ dp, pp, tp }, at) {
 
 /**
  * @param {{shape: {dp: number, pp: number, tp: number}, at: {d: number, p: number, t: number}, cell: (place: {d: number, p: number, t: number}, small: boolean) => object|null, stale: boolean, onChoose: (place: {d: number, p: number, t: number}) => void}} props
- *   cell: as Grid has it
+ *   cell: as in Grid
  */
 export function Slices({ shape, at, cell, stale, onChoose }) {
 	return html`<div class="slices">${planes(shape, at).map((plane) => {

@@ -58,7 +58,7 @@ export function Pick({ label, value, choices, onChoose }) {
 }
 
 /**
- * The sentence of a view. `title` goes into the tab too, where it is text.
+ * The headline of a view. If `title` is text it is also the title of the tab.
  * @param {{crumb?: any, glyph?: string, title: any, prose?: any, tools?: any, facts?: [string, any][]}} props
  */
 export function Lead({ crumb, glyph, title, name, prose, tools, facts }) {
@@ -81,7 +81,7 @@ export function Section({ title, say, right, children, className = '' }) {
 export const Trouble = ({ problem }) => html`<p class="problem" role="alert"><bdi>${text(problem.message)}</bdi>${problem.allows && html` <bdi>${text(problem.allows)}</bdi>`}</p>`;
 
 /**
- * A table; of many rows a page at a time.
+ * A table, with pages if there are many rows.
  * @param {{label: string, columns: {head: string, cell: (row: any) => any, num?: boolean, className?: string}[], rows: any[], keyOf: (row: any, i: number) => any, empty?: string, shown?: number}} props
  */
 export function Table({ label, columns, rows, keyOf, empty = 'None.', shown = TABLE_ROWS }) {

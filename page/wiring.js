@@ -8,7 +8,7 @@ const order = (a, b) => TYPES.indexOf(a.type) - TYPES.indexOf(b.type) || (a.id <
 
 /**
  * @param {{nodes: any[], links: any[]}} topology
- * @returns {{tops: any[], below: (id: string) => any[], above: (id: string) => any}} nodes that nothing is above; the nodes below one; the link above one
+ * @returns {{tops: any[], below: (id: string) => any[], above: (id: string) => any}} root nodes; children of a node; its upstream link
  */
 export function wiring(topology) {
 	const nodes = new Map(topology.nodes.map((n) => [n.id, n])), up = new Map(), down = new Map();

@@ -19,9 +19,8 @@
 struct sd_event;
 struct trace_watch;
 
-#define TRACE_WATCH_EVERY_US (5 * USEC_PER_SEC) /* check for new and lost directories */
-#define TRACE_WATCH_RECENT_US \
-	(10 * USEC_PER_MIN) /* files written since then are reported at first */
+#define TRACE_WATCH_EVERY_US (5 * USEC_PER_SEC)	  /* check for new and lost directories */
+#define TRACE_WATCH_RECENT_US (10 * USEC_PER_MIN) /* at first, report files this recent */
 
 enum { TRACE_WATCH_SCAN_MAX = 200000 }; /* names read per directory */
 
