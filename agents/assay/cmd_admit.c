@@ -234,8 +234,8 @@ static void show_table(const struct options *o, const struct admit *a)
 	else if (a->profile)
 		(void)printf(", by a %s run %.0f s ago", a->profile, a->age_s);
 	(void)printf("\n");
-	for (i = 0; i < a->n_reasons;
-	     i++) { /* of the controller, and of what hosts name as they like */
+	/* Untrusted: from the controller, with names that hosts choose. */
+	for (i = 0; i < a->n_reasons; i++) {
 		CLEANUP(freep) char *clean = utf8_clean(a->reasons[i]);
 
 		(void)printf("  %s\n", clean);

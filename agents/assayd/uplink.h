@@ -32,7 +32,7 @@ struct uplink_options {
 	struct http *http;		/* borrowed; must outlive the uplink */
 	const char *url;		/* of the controller, without a trailing slash; copied */
 	struct backoff backoff;		/* base and cap */
-	void (*changed)(void *context); /* the trouble or its absence has changed */
+	void (*changed)(void *context); /* of uplink_trouble(), or the spool is empty */
 	void (*want)(void *context, const char *digest); /* a topology is requested; may be NULL */
 	void *context;
 };

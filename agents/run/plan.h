@@ -48,8 +48,8 @@ int plan_probes(const struct profiles *profiles, const char *profile, const char
 		size_t n, struct plan *ret, struct err *err);
 
 /*
- * Replace the arguments of the plan's only probe with these (borrowed). Its budget is then the
- * whole run's, unless that is 0.
+ * Replace the arguments of the plan's only probe with these (borrowed). Its budget and the run's
+ * become `budget_us`, unless that is 0.
  */
 void plan_hand_on(struct plan *plan, char *const *args, uint64_t budget_us);
 
