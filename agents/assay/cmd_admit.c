@@ -125,7 +125,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* A configuration that even assayd cannot read must not block jobs. */
+/* A configuration that assayd cannot read must not block jobs. */
 static char *name_of_host(void)
 {
 	(void)node_name_adopt(NULL);

@@ -12,7 +12,7 @@
 #include "lib/sys/table.h"
 #include "lib/sys/term.h"
 
-enum { NAME_MAX_COLUMNS = 20, EARLY_PARTS = 5 /* the first of this many parts is the baseline */ };
+enum { NAME_MAX_COLUMNS = 20, EARLY_PARTS = 5 /* the first fifth is the baseline */ };
 
 /* From good to bad: the first whose limit the value satisfies. */
 struct band {

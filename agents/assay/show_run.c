@@ -224,7 +224,7 @@ static void add_items(struct table *t, const struct verdict *v, const struct hos
 	}
 }
 
-/* Counts of the whole run: without any measurement it is no pass. */
+/* What the whole run counts as: if nothing was judged, only measured, it is not a pass. */
 static enum verdict_count count_of(const struct verdict *v)
 {
 	size_t counts[COUNTS];

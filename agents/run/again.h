@@ -16,7 +16,7 @@
 
 struct report;
 
-/* With the first run these are the 3 windows of which policies/default.yaml asks for 2. */
+/* With the first run that makes 3 windows: policies/default.yaml requires 2 of 3. */
 enum { AGAIN_MAX = 2 };
 
 /* Number of busy samples of this probe; 0 if a job arrived during it. */

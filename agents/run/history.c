@@ -22,7 +22,7 @@
 
 /*
  * A line is {"time", "seq", "machine", "values": [[check, subject, params, value], ...]}. In
- * memory: one object, key -> list of values.
+ * memory: one object; the key is check, subject and params, separated by 0x1f, the value a list.
  */
 struct history {
 	char *path;
