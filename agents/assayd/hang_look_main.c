@@ -46,7 +46,7 @@ struct process {
 
 struct options {
 	bool peek, nccl;
-	const char *read_dump; /* its rank */
+	const char *read_dump; /* rank whose dump to print */
 	char *prefixes[HANG_DUMPS_PREFIXES_MAX + 1];
 	size_t n_prefixes;
 	struct process processes[RANKS_MAX];

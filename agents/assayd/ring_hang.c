@@ -16,7 +16,7 @@ struct view {
 	size_t n_all;
 	uint64_t now_ns;
 	bool kernels;  /* whether recorded: without it start and end are unknown */
-	uint64_t done; /* operations up to this number have ended, or are unknown */
+	uint64_t done; /* operations below this number have ended, or are unknown */
 };
 
 /* --- operations --- */

@@ -42,7 +42,7 @@ int plan_profile(const struct profiles *profiles, const char *name, struct plan 
 /*
  * Plan the named probes, each as `profile` runs it; if that is NULL, as the first profile that
  * has it does: quick, full, then the others in order. A probe of the suite that is in no profile
- * gets PLAN_PROBE_BUDGET_US. -EINVAL for an unknown probe.
+ * runs alone with PLAN_PROBE_BUDGET_US. -EINVAL for an unknown probe.
  */
 int plan_probes(const struct profiles *profiles, const char *profile, const char *const *names,
 		size_t n, struct plan *ret, struct err *err);
