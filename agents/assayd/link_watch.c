@@ -10,7 +10,7 @@
 #include "lib/report/report.h"
 #include "lib/sys/clock_pair.h"
 
-/* In order of severity; those from WORD_GONE on are about the device. */
+/* In increasing order of severity; those from WORD_GONE on are about the device. */
 enum link_word { WORD_GOOD, WORD_OFF, WORD_DOWN, WORD_LONG, WORD_GONE, WORD_LOST };
 
 enum flap_word { FLAPS_NONE, FLAPS_SOME, FLAPS_MANY };
