@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# agents: libraries that have files in several rooms of agents/. Included by Makefile.am.
+# agents: libraries with files in several directories of agents/. Included by Makefile.am.
 noinst_LIBRARIES += libcommands.a
 libcommands_a_SOURCES =
 COMMAND_LIBS = libcommands.a libtopologycommand.a libagent.a $(KEEP_LIBS) $(TOPOLOGY_LIBS)

@@ -11,10 +11,10 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/stats.h"
 
-/* By how much clip and sends may differ to say the same, in seconds. */
+/* Seconds: clip and sends agree if they differ by less. */
 #define AGREE 1e-3
 
-/* How far node `to` is ahead of `from`, by the sends of one DP rank between two stages. */
+/* By how much node `to` is ahead of `from`, from the sends of one DP rank between two stages. */
 struct link {
 	uint32_t from, to;
 	double ahead;
@@ -28,10 +28,9 @@ struct aligner {
 	uint32_t *first_link, *link_list; /* links of node i: link_list[first_link[i]] ... */
 	double *by_sends, *by_clip;	  /* [node] */
 	bool *reached;			  /* [node] */
-	uint32_t *queue; /* nodes in the order in which they were reached: components follow each
-			    other */
+	uint32_t *queue; /* nodes in the order of traversal: components are contiguous */
 	size_t n_queue;
-	double *values; /* room for a median: of transfers, links, or clips and workers */
+	double *values; /* scratch for medians: of transfers, links, or clips and workers */
 };
 
 static void aligner_release(struct aligner *a)
@@ -65,7 +64,7 @@ static bool is_send(const struct aligner *a, const struct graph_unit *unit)
 	return unit->n_members == 2 && optype_is_p2p(a->trace->keys[key].type);
 }
 
-/* The keys of a transfer, that of the lower stage first. */
+/* The keys of a transfer, with that of the lower stage first. */
 static void ends_of(const struct aligner *a, const struct graph_unit *unit, uint32_t keys[2])
 {
 	uint32_t one = a->graph->members[unit->first_member];
@@ -76,7 +75,7 @@ static void ends_of(const struct aligner *a, const struct graph_unit *unit, uint
 	keys[1] = swap ? one : other;
 }
 
-/* The link of DP rank `d` between two stages, from its transfers `units`. */
+/* The link of DP rank `d` between two stages, from their transfers `units`. */
 static void find_link(struct aligner *a, const uint32_t *units, size_t n, size_t d)
 {
 	const struct trace *trace = a->trace;
@@ -115,7 +114,7 @@ static int by_stages(const void *a, const void *b)
 	return (left->unit > right->unit) - (left->unit < right->unit);
 }
 
-/* All links: transfers are gathered by the two stages they are between. */
+/* Find all links: groups transfers by their two stages. */
 static int find_links(struct aligner *a, struct err *err)
 {
 	size_t i, j, d, n = 0, dp = a->trace->job.dp;
@@ -147,7 +146,7 @@ static int find_links(struct aligner *a, struct err *err)
 	return 0;
 }
 
-/* The links of each node. */
+/* List the links of each node. */
 static void list_links(struct aligner *a)
 {
 	size_t i, n = a->trace->job.n_nodes;
@@ -169,7 +168,7 @@ static void list_links(struct aligner *a)
 	}
 }
 
-/* The median of the links between two nodes, both ways; there is one. */
+/* Median of the links between two nodes in both directions; there is at least one. */
 static double ahead(struct aligner *a, uint32_t from, uint32_t to)
 {
 	size_t n = 0;
@@ -193,7 +192,7 @@ static void reach(struct aligner *a, uint32_t node, double by_sends)
 	a->queue[a->n_queue++] = node;
 }
 
-/* All nodes that the sends connect with this one; they are at the end of the queue then. */
+/* Append all nodes that sends connect with this one to the queue. */
 static void spread_out(struct aligner *a, uint32_t node)
 {
 	size_t next = a->n_queue;
@@ -211,7 +210,7 @@ static void spread_out(struct aligner *a, uint32_t node)
 	}
 }
 
-/* The first clip of each stage; SIZE_MAX without one. */
+/* The first clip of each stage; SIZE_MAX if there is none. */
 static size_t *clips_of(const struct trace *trace)
 {
 	size_t *clips = xcalloc(trace->job.pp, sizeof(*clips)), key;
@@ -225,7 +224,7 @@ static size_t *clips_of(const struct trace *trace)
 	return clips;
 }
 
-/* When the clip of the middle worker ends in each step; NAN without any. */
+/* When the middle worker's clip ends in each step; NAN if there are none. */
 static void find_middle(struct aligner *a, const size_t *clips, double *middle)
 {
 	const struct trace *trace = a->trace;
@@ -240,7 +239,7 @@ static void find_middle(struct aligner *a, const size_t *clips, double *middle)
 	}
 }
 
-/* Workers (`to`) by their node (`from`). New memory. */
+/* Workers (`to`) sorted by node (`from`). The caller frees the array. */
 static struct sortable *list_workers(const struct trace *trace)
 {
 	const size_t pp = trace->job.pp, n = pp * trace->job.dp;
@@ -254,8 +253,8 @@ static struct sortable *list_workers(const struct trace *trace)
 }
 
 /*
- * How far the clip of a node ends after that of the middle worker: the median over its
- * workers of their medians over steps.
+ * How long after the middle worker's a node's clip ends: the median over its workers of their
+ * medians over steps.
  */
 static void find_clips(struct aligner *a)
 {
@@ -283,8 +282,8 @@ static void find_clips(struct aligner *a)
 }
 
 /*
- * Sends give differences: what they are to is the median that makes a component fit
- * its clips. Then the offset of each node on which both agree.
+ * Sends only give differences: the constant of a component is the median that fits its clips.
+ * Then set the offset of each node on which both agree.
  */
 static void compare(struct aligner *a, const uint32_t *nodes, size_t n, struct alignment *alignment)
 {
@@ -323,7 +322,7 @@ static void correct(struct trace *trace, const struct alignment *alignment)
 	trace_shift(trace);
 }
 
-/* What is said of a node is the middle of what its workers were off by. */
+/* A node's offset is the median of its workers'. */
 static void say_nodes(struct aligner *a, const struct ends *ends, struct alignment *alignment)
 {
 	const size_t n = (size_t)a->trace->job.dp * a->trace->job.pp;
@@ -344,7 +343,7 @@ static void say_nodes(struct aligner *a, const struct ends *ends, struct alignme
 	}
 }
 
-/* By the ends of all that ends together, if these tell it. */
+/* Align by the ends of collectives, if these are consistent. */
 static void align_by_ends(struct aligner *a, struct alignment *alignment)
 {
 	struct ends ends = ends_find(a->trace);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assay-attribute: what slows a job, from the trace of its operations. */
+/* assay-attribute: explains what slows a job from a trace of its operations. */
 #include <argp.h>
 #include <errno.h>
 #include <math.h>
@@ -21,15 +21,17 @@
 
 enum { STATUS_GOOD = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
-/* Operations of one window: about 1 GB. */
+/* Operations per window: about 1 GB. */
 enum { MAX_OPS = 1 << 24, MAX_OPS_LEAST = 1000 };
 
-/* Slowdowns at which a job may begin to count as slow, and gains of a step. */
+/*
+ * Limits of options: the slowdown at which a job counts as slow, and the gain relative to a step.
+ */
 #define MIN_SLOWDOWN_MAX 100.0
 #define MIN_GAIN_MAX 1.0
 #define SHARE_MAX 1.0
 
-/* How far beyond good hosts a slow one is. */
+/* Limit of the distance of a slow host from good ones. */
 #define BEYOND_MAX 100.0
 
 enum {
@@ -84,8 +86,8 @@ struct options {
 	const struct form *form;
 	size_t max_ops;
 	bool summary;
-	bool spread_said;		       /* it goes before that of the speeds */
-	const struct description *description; /* of --remedies; NULL: not asked */
+	bool spread_said;		       /* takes precedence over that of the speeds */
+	const struct description *description; /* of --remedies; NULL: not given */
 	struct attribution_options how;
 };
 
@@ -123,7 +125,7 @@ static size_t read_count(const char *text, struct argp_state *state)
 	return (size_t)n;
 }
 
-/* Those that are a number. */
+/* Parse options with a numeric value. */
 static error_t parse_number(int key, const char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -212,13 +214,13 @@ static const struct argp argp = {
 	       "Exit status: 0 answered, 1 failed, 2 usage or an impossible trace.",
 };
 
-/* Inputs that are wrong are the user's to mend; the rest is ours or the system's. */
+/* Bad input is the user's to fix; other errors are ours or the system's. */
 static int status_of(int r)
 {
 	return r == -ENOMEM || r == -EIO ? STATUS_FAILED : STATUS_USAGE;
 }
 
-/* 1, or the window is gone. */
+/* Returns 1, or an error after freeing the window. */
 static int look_out(const struct options *options, struct trace_reader *reader,
 		    struct attribution **window, struct err *err)
 {
@@ -232,7 +234,7 @@ static int look_out(const struct options *options, struct trace_reader *reader,
 	return r;
 }
 
-/* The next window; 0 when there is none, 1 with one. */
+/* Read the next window: 1, or 0 if there is none. */
 static int next_window(const struct options *options, struct trace_reader *reader,
 		       struct attribution **ret_window, struct err *err)
 {
@@ -251,7 +253,7 @@ static int next_window(const struct options *options, struct trace_reader *reade
 	return options->description ? look_out(options, reader, ret_window, err) : 1;
 }
 
-/* A window is written once it is known whether another one follows. */
+/* Write each window once it is known whether another one follows. */
 static int answer(const struct options *options, struct trace_reader *reader, struct err *err)
 {
 	CLEANUP(attribution_freep) struct attribution *window = NULL;
@@ -276,7 +278,7 @@ static int answer(const struct options *options, struct trace_reader *reader, st
 	return r;
 }
 
-/* Of a trace that is one window: a summary is one object. */
+/* For a trace with a single window: a summary is one object. */
 static int summarise(const struct options *options, struct trace_reader *reader, struct err *err)
 {
 	CLEANUP(attribution_freep) struct attribution *window = NULL;
@@ -364,7 +366,7 @@ int main(int argc, char **argv)
 	if (r == 0)
 		return STATUS_GOOD;
 	if (status_of(r) == STATUS_USAGE)
-		/* Unadorned: it begins with the file at fault. */
+		/* No prefix: it begins with the name of the bad file. */
 		(void)fprintf(stderr, "%s\n", err.msg);
 	else
 		log_error("%s", err.msg);

@@ -33,7 +33,7 @@ struct interval attribution_share(const struct attribution *a, const double *tim
 	return bootstrap_interval(&a->bootstrap, mended);
 }
 
-/* Who knows how fast the hosts are need not know how slow good ones are. */
+/* Speeds of hosts may be given without the spread of good ones. */
 static double low_of(const struct attribution_options *options)
 {
 	if (options->speeds && options->speeds->good.low > 0)
@@ -93,7 +93,7 @@ int attribution_new(struct trace *trace, const struct attribution_options *optio
 	r = find(a, err);
 	if (r < 0)
 		return r;
-	/* A trace that does not add up blames nobody. */
+	/* An inconsistent trace blames nobody. */
 	a->suspects.counts &= a->cause.primary != CAUSE_REJECTED;
 	*ret_attribution = TAKE(a);
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything that is found of a trace, for those who show it. */
+/* Everything found in a trace, for the code that prints it. */
 #pragma once
 
 #include <jansson.h>
@@ -15,19 +15,19 @@
 #include "attribution/suspects.h"
 
 struct attribution_options {
-	bool align; /* look at clocks */
-	bool nodes; /* find what mending each node gives; a document needs it, a summary does not */
+	bool align; /* correct clocks */
+	bool nodes; /* simulate fixing each node: needed by a document, not by a summary */
 	size_t n_threads;
-	double min_slowdown;	     /* below that S a job has no straggling to speak of */
+	double min_slowdown;	     /* a job with a smaller S is not straggling */
 	double min_gain;	     /* of a step, for a suspect to count */
-	double share;		     /* of what is lost, likewise */
-	double spread;		     /* of good silicon: one standard deviation, a part of 1 */
-	double beyond;		     /* such that a suspect is beyond, to count */
-	const struct speeds *speeds; /* of the hosts by their tests; borrowed, NULL: not known */
-	size_t draws;		     /* of the bootstrap */
+	double share;		     /* of the loss, likewise */
+	double spread;		     /* of good silicon: one standard deviation, relative */
+	double beyond;		     /* standard deviations for a suspect to count */
+	const struct speeds *speeds; /* of the hosts in their own tests; borrowed, NULL: unknown */
+	size_t draws;		     /* bootstrap resamples */
 };
 
-/* What the options are when nobody says anything. */
+/* Default options. */
 #define ATTRIBUTION_OPTIONS                                                                       \
 	{                                                                                         \
 		.align = true, .nodes = true, .n_threads = 1, .min_slowdown = CAUSE_STRAGGLING,   \
@@ -42,32 +42,32 @@ struct attribution {
 	struct alignment alignment;
 	struct cost cost;
 	struct slowdown slowdown;
-	struct cause cause; /* points into the slowdown: the whole is never copied */
+	struct cause cause; /* points into `slowdown`: never copy the whole struct */
 	struct hints hints;
 	struct bootstrap bootstrap;
-	struct interval s; /* the slowdown, with its interval */
-	double *speeds;	   /* owned: of workers, as options.speeds has them; NULL: not known */
+	struct interval s; /* the slowdown with its interval */
+	double *speeds;	   /* owned: of workers, from options.speeds; NULL: unknown */
 	struct suspects suspects;
 	struct outline outline;
 	struct replace replace;
 	struct lateness lateness;
-	json_t *remedies; /* owned: what outlook.h finds; NULL: nobody asked */
+	json_t *remedies; /* owned: the result of outlook.h; NULL: not requested */
 };
 
-/* Takes the trace over, even when it fails. -EINVAL: what it says cannot be; -ENOMEM. */
+/* Takes over the trace, even on failure. -EINVAL: the trace is inconsistent; -ENOMEM. */
 int attribution_new(struct trace *trace, const struct attribution_options *options,
 		    struct attribution **ret_attribution, struct err *err);
 void attribution_free(struct attribution *attribution);
 DEFINE_CLEANUP(struct attribution *, attribution_free, attribution_freep);
 
-/* The interval of S of a part, of the times its steps would take with only that part as it was. */
+/* Interval of S of a part; `times` are the step times with only that part as recorded. */
 struct interval attribution_slowdown(const struct attribution *attribution, const double *times);
 
-/* The interval of M of a part, of the times its steps would take with that part mended. */
+/* Interval of M of a part; `times` are the step times with that part fixed. */
 struct interval attribution_share(const struct attribution *attribution, const double *times);
 
-/* The document of docs/formats.md. New reference. */
+/* The document in docs/formats.md. New reference. */
 json_t *attribution_document(const struct attribution *attribution);
 
-/* Digits of its numbers. */
+/* Significant digits of its numbers. */
 enum { ATTRIBUTION_DIGITS = 9 };

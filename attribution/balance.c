@@ -9,14 +9,17 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/stats.h"
 
-/* A forward this much above the median of its worker, with a backward no more than this above its own. */
+/*
+ * A pause: a forward this far above its worker's median, with a backward at most this far above
+ * its own.
+ */
 #define PAUSE_FORWARD 1.5
 #define PAUSE_BACKWARD 1.2
 
-/* The two computes of a micro-batch on a stage. */
+/* Forward and backward compute of a micro-batch on a stage. */
 struct couple {
 	uint32_t forward, backward;
-	uint32_t part; /* number of its stage and chunk among those that have any */
+	uint32_t part; /* index of its stage and chunk among those that have any */
 	uint32_t stage;
 };
 
@@ -41,7 +44,7 @@ struct compute {
 	uint8_t type;
 };
 
-/* By part and micro-batch, then backward before forward. */
+/* By part and micro-batch, backward before forward. */
 static int by_part(const void *a, const void *b)
 {
 	const struct compute *left = a, *right = b;
@@ -106,7 +109,7 @@ static void add_up(const struct trace *trace, const struct couples *couples, str
 	}
 }
 
-/* Second moments around some means. */
+/* Second moments about given means. */
 struct moments {
 	double ff, bb, fb;
 };
@@ -156,7 +159,7 @@ static void correlate(const struct trace *trace, const struct couples *couples,
 	balance->spread = all.forward > 0 ? sqrt(centred.ff / all.n) / (all.forward / all.n) : NAN;
 }
 
-/* The mean of all computes of each type, stage and chunk. */
+/* Mean of all computes of each type, stage and chunk. */
 static void level(const struct trace *trace, struct balance *balance)
 {
 	size_t i, lane, n_parts = (size_t)trace->job.pp * trace->job.vpp;
@@ -185,7 +188,7 @@ static void level(const struct trace *trace, struct balance *balance)
 	}
 }
 
-/* The medians of forward and backward of each DP rank on the stage of these couples. */
+/* Medians of forward and backward of each DP rank on the stage of these couples. */
 static void find_medians(const struct trace *trace, const struct couple *couples, size_t n,
 			 double *values, struct sums *medians)
 {
@@ -227,7 +230,7 @@ static int mark(const struct trace *trace, struct balance *balance, uint32_t key
 	return 0;
 }
 
-/* The candidates of one stage; `counts` are those of its DP ranks. */
+/* Find the candidates of one stage; `counts` are per DP rank. */
 static int find_pauses(const struct trace *trace, const struct couple *couples, size_t n,
 		       struct balance *balance, struct err *err)
 {
@@ -281,7 +284,7 @@ int balance_find(const struct trace *trace, struct balance *ret_balance, struct 
 		if (r < 0)
 			return r;
 	}
-	/* until here the most candidates of one worker */
+	/* was the largest number of candidates of one worker */
 	balance.max_share = balance.n_pauses ? balance.max_share / (double)balance.n_pauses : NAN;
 	*ret_balance = balance;
 	balance = (struct balance){ 0 };

@@ -7,10 +7,10 @@
 #include "lib/base/splitmix.h"
 #include "lib/base/xalloc.h"
 
-/* Any number will do, as long as it stays. */
+/* Arbitrary but fixed. */
 #define SEED 0x6173736179u
 
-/* Half of what is outside of the interval. */
+/* Half of the probability outside the interval. */
 #define TAIL 0.025
 
 static size_t block_of(size_t n_steps)
@@ -41,7 +41,7 @@ bool bootstrap_is_enough(const struct bootstrap *bootstrap)
 	return bootstrap->n_steps >= BOOTSTRAP_STEPS_MIN;
 }
 
-/* The last block of a draw is cut, so that each has as many steps as the trace. */
+/* The last block of a draw is truncated, so that each draw has as many steps as the trace. */
 static double mean_of_draw(const struct bootstrap *b, const uint32_t *starts, const double *times)
 {
 	size_t block = block_of(b->n_steps), left = b->n_steps, i, j;
@@ -74,7 +74,7 @@ static int by_value(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Between two of the sorted draws. */
+/* Interpolate between two of the sorted draws. */
 static double point(const double *sorted, size_t n, double share)
 {
 	double at = share * (double)(n - 1);

@@ -5,9 +5,9 @@
 
 #include "attribution/trace_job.h"
 
-/* Where the paper draws the line for who is to blame. */
+/* The paper's threshold for blame. */
 #define BLAME 0.5
-/* Its cut for sequence lengths, and ours for how much they must vary. */
+/* The paper's threshold for sequence lengths, and ours for how much they must vary. */
 #define CORRELATED 0.9
 #define SPREAD 0.05
 
@@ -61,7 +61,7 @@ static bool has_pauses(const struct slowdown *slowdown)
 	       balance->max_share <= PAUSES_OF_ONE_MAX && slowdown->pauses >= BLAME;
 }
 
-/* Add a label and its M; the largest is the primary one, the first of equals. */
+/* Add a label with its M; the first with the largest M is the primary one. */
 static void add(struct cause *cause, enum cause_label label, double share, double *most)
 {
 	cause->labels[cause->n_labels++] = label;

@@ -12,19 +12,19 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/stats.h"
 
-/* From here on a negative transfer is no transfer, in seconds. */
+/* Seconds: more negative transfers are clamped to 0. */
 #define CLAMP_BELOW (-0.010)
 
-/* What a thread needs and finds. */
+/* Input and output of a thread. */
 struct transfers {
 	const struct trace *trace;
 	const struct graph *graph;
-	double *value;	 /* of all threads: each writes the rows of its units */
+	double *value;	 /* shared: each thread writes the rows of its units */
 	double *meeting; /* [lane] */
 	size_t negative, clamped;
 };
 
-/* When the last of the members has started, in each lane. */
+/* When the last member has started, in each lane. */
 static void find_meeting(const struct trace *trace, const struct graph *graph,
 			 const struct graph_unit *unit, double *meeting)
 {
@@ -69,7 +69,7 @@ static void find_transfer(const struct trace *trace, size_t key, const double *m
 	}
 }
 
-/* The mean of rows, summed row by row to lose little. */
+/* Mean of rows, summed row by row for accuracy. */
 static double mean_of(const struct trace *trace, const struct cost *cost, enum optype type, size_t n)
 {
 	double sum = 0;
@@ -114,7 +114,10 @@ struct ideals {
 	struct err err[OPTYPE_N];
 };
 
-/* Computes are unequal work that could be shared: the mean. Transfers have faults: the median. */
+/*
+ * Mean of computes, since the work could be shared equally; median of transfers, which have
+ * outliers.
+ */
 static void find_ideal(void *context, size_t i, size_t thread UNUSED)
 {
 	struct ideals *ideals = context;

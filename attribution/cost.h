@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each operation costs by itself: computes their duration, transfers the time
- * since all members had started. A transfer of at most -10 ms is 0, as in the
- * published tool: clocks that are so wrong say nothing.
+ * The cost of each operation itself: of computes their duration, of transfers the time since all
+ * members had started. Transfers of -10 ms or less count as 0, as in the published tool: clocks
+ * that are so far off are useless.
  *
- * Pure: no clock, no I/O; the threads are those of crew.h.
+ * Pure: no clock, no I/O; threads are from crew.h.
  */
 #pragma once
 
@@ -18,10 +18,10 @@ struct graph;
 struct trace;
 
 struct cost {
-	double *value; /* owned; like trace->duration */
+	double *value; /* owned; indexed like trace->duration */
 	bool has[OPTYPE_N];
-	double ideal[OPTYPE_N];	  /* means of computes, medians of transfers; over all there are */
-	size_t negative, clamped; /* transfers between -10 ms and 0, and below */
+	double ideal[OPTYPE_N];	  /* mean of all computes, median of all transfers */
+	size_t negative, clamped; /* number of transfers between -10 ms and 0, and below */
 };
 
 /* -ENOMEM. */

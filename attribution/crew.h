@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tasks that share nothing, on as many threads as there are cores. */
+/* Runs independent tasks on as many threads as there are cores. */
 #pragma once
 
 #include "lib/base/macro.h"
@@ -10,9 +10,8 @@ enum { CREW_THREADS_MAX = 16 };
 size_t crew_threads(void);
 
 /*
- * Call `task(context, i, thread)` for i from 0 to n - 1, each once, with `thread`
- * below `n_threads`, and wait for all. Fewer threads do it when the system gives no
- * more.
+ * Call `task(context, i, thread)` once for each i from 0 to n - 1, with `thread` < `n_threads`,
+ * and wait for all. Uses fewer threads if the system provides no more.
  */
 void crew_run(size_t n_threads, size_t n, void (*task)(void *context, size_t i, size_t thread),
 	      void *context);

@@ -11,10 +11,10 @@
 #include "lib/base/xalloc.h"
 #include "lib/remedy/standby.h"
 
-/* As the others of description_units.h. */
+/* Like the limits in description_units.h. */
 #define SECONDS_MAX 1e9
 
-/* A run of layers that are alike. */
+/* A run of identical layers. */
 struct run {
 	uint64_t count;
 	double forward_ms, backward_ms, memory_gib;

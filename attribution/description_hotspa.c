@@ -7,7 +7,7 @@
 #include "attribution/description_units.h"
 #include "lib/base/err.h"
 
-/* So small that the product of four is no more than 64 bits, or 0. */
+/* Small enough that a product of four fits 64 bits. */
 enum { DEGREE_MAX = 65536 };
 
 /* One measurement of a plan. */

@@ -337,7 +337,7 @@ static json_t *alignment(const struct attribution *a)
 	return object;
 }
 
-/* How sure the numbers are, and who is blamed. */
+/* How certain the numbers are, and who is blamed. */
 static json_t *confidence(const struct attribution *a)
 {
 	static const char *const names[FIX_N] = {

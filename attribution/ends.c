@@ -11,13 +11,13 @@
 
 enum { MEMBERS_OF_A_PAIR = 2 };
 
-/* Clocks differ when they do by so many of it. */
+/* Clocks differ if they do by this many standard errors. */
 #define DIFFER 5
 
-/* A member of a group: its keys, in the order in which all members have theirs. */
+/* A member of a group: its keys, in the order that all members share. */
 struct member {
 	size_t worker, first_key, n_keys;
-	struct ring_line ahead; /* of the first of its group */
+	struct ring_line ahead; /* over the first of its group */
 	bool tight;
 };
 
@@ -32,7 +32,7 @@ struct finder {
 	struct group *groups;
 	size_t n_members, n_groups, members_alloc, groups_alloc;
 	struct ring_point *points; /* [ENDS_OPS_MAX] */
-	double middle;		   /* of the time that the trace has */
+	double middle;		   /* middle of the trace, in seconds */
 	struct ring_line *ahead;   /* [worker], over `middle` */
 	bool *known;
 };
@@ -88,7 +88,7 @@ static void add_member(struct finder *f, size_t d, size_t stage, const size_t ra
 	f->groups[f->n_groups - 1].n++;
 }
 
-/* How far the clock of one is ahead, by an operation that both leave together. */
+/* When an operation that both leave together ends by a worker's clock. */
 static double end_of(const struct finder *f, size_t key, size_t step, size_t worker)
 {
 	const struct trace *trace = f->trace;
@@ -97,7 +97,7 @@ static double end_of(const struct finder *f, size_t key, size_t step, size_t wor
 	return trace->began[step] - trace->began[0] + trace->start[at] + trace->duration[at];
 }
 
-/* Points of what `b` ends after `a`, over the time of `over`. */
+/* Points of `b`'s ends minus `a`'s, over the time of `over`. */
 static size_t compare(const struct finder *f, const struct member *a, const struct member *b,
 		      const struct member *over, struct ring_point *points)
 {
@@ -115,13 +115,13 @@ static size_t compare(const struct finder *f, const struct member *a, const stru
 	return n;
 }
 
-/* What one's own clock is ahead of itself. */
+/* A worker's offset to itself: zero, without error. */
 static struct ring_line exact(const struct finder *f)
 {
 	return (struct ring_line){ .base = f->middle, .n = SIZE_MAX };
 }
 
-/* On a base that all have. */
+/* Move the line to the common base. */
 static struct ring_line rebased(const struct finder *f, struct ring_line line)
 {
 	line.at = ring_line_at(&line, f->middle);
@@ -147,7 +147,7 @@ static void compare_members(struct finder *f, const struct group *group)
 	}
 }
 
-/* Those who all leave operations of these types together. */
+/* The workers that leave operations of these types together. */
 static void add_replicas(struct finder *f, size_t stage, enum optype type)
 {
 	size_t d;
@@ -180,7 +180,7 @@ static void add_ends(struct finder *f, size_t d)
 	compare_members(f, &f->groups[f->n_groups - 1]);
 }
 
-/* Two neighbours, by what goes there and back; how they would be members of a group. */
+/* Two neighbours, from transfers in both directions, as if they were a group. */
 static void add_neighbours(struct finder *f, size_t d, size_t stage)
 {
 	static const enum optype types[2][2] = { { OP_FORWARD_SEND, OP_FORWARD_RECV },
@@ -190,7 +190,7 @@ static void add_neighbours(struct finder *f, size_t d, size_t stage)
 	size_t way, n;
 
 	for (way = 0; way < 2; way++) {
-		/* The one who sends, then the one who receives. */
+		/* The sender, then the receiver. */
 		const size_t from = stage + way, to = stage + 1 - way;
 		const size_t *sent = range_of(f, from, types[way][0]);
 		const size_t *got = range_of(f, to, types[way][1]);
@@ -220,7 +220,10 @@ static void add_neighbours(struct finder *f, size_t d, size_t stage)
 	pair[1].tight = pair[1].ahead.iqr <= ENDS_APART;
 }
 
-/* Of all, and of replicas. How many members are compared with the first of theirs. */
+/*
+ * Find the groups of all workers and of replicas. Returns how many members are compared with
+ * their first.
+ */
 static size_t find_wide(struct finder *f)
 {
 	const struct trace_job *job = &f->trace->job;
@@ -243,14 +246,19 @@ static void find_pipelines(struct finder *f)
 
 	for (d = 0; job->pp > 1 && d < job->dp; d++) {
 		add_ends(f, d);
-		/* With model chunks a send and a receive of one number are not one transfer. */
+		/*
+		 * With model chunks, a send and a receive of the same number are not one
+		 * transfer.
+		 */
 		for (stage = 0; job->vpp == 1 && stage + 1 < job->pp; stage++)
 			add_neighbours(f, d, stage);
 	}
 }
 
-/* Wide ones first: the fewer steps lead from one worker to another, the less they add up. And only
- * they lead from one replica to another. */
+/*
+ * Wide groups first: errors add up along a path from worker to worker, so short paths are better.
+ * And only wide groups connect replicas.
+ */
 static bool find_groups(struct finder *f)
 {
 	if (find_wide(f) + 1 < f->trace->job.dp)
@@ -261,7 +269,7 @@ static bool find_groups(struct finder *f)
 
 /* --- clocks --- */
 
-/* The clock of one in a group, by that of another who is known. */
+/* Offset of one member of a group, from that of another. */
 static struct ring_line by_known(const struct ring_line *known, const struct ring_line *from,
 				 const struct ring_line *to)
 {
@@ -309,7 +317,7 @@ static bool reach_all(struct finder *f, size_t n_workers)
 	return n == n_workers;
 }
 
-/* Does each group say what came of all? */
+/* Is each group consistent with the result? */
 static bool agree(const struct finder *f)
 {
 	size_t i, j;
@@ -327,7 +335,7 @@ static bool agree(const struct finder *f)
 	return true;
 }
 
-/* How well the worst of all is known: one standard deviation. */
+/* The largest standard error of all workers. */
 static double error_of(const struct finder *f, size_t n)
 {
 	double worst = 0;
@@ -338,7 +346,10 @@ static double error_of(const struct finder *f, size_t n)
 	return worst;
 }
 
-/* The middle worker's clock is right: whose is, nobody knows. What the worst is off by then. */
+/*
+ * Make the middle worker's clock the reference, as nobody knows the right one. Returns the
+ * largest remaining offset.
+ */
 static double centre(struct finder *f, size_t n)
 {
 	CLEANUP(freep) double *values = xcalloc(n, sizeof(*values));
@@ -370,7 +381,7 @@ struct ends ends_find(const struct trace *trace)
 			    .known = xcalloc(n, sizeof(*f.known)),
 			    .ahead = ends.ahead };
 
-	/* Steps may come from any time, and in any order of their clocks. */
+	/* Steps may have any times, in any order. */
 	f.middle = (trace->began[trace->n_steps - 1] - trace->began[0]) / 2;
 	if (!(f.middle >= 0 && f.middle < TRACE_DURATION_MAX))
 		return ends;

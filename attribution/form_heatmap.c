@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Heat maps as in figures of "Understanding Stragglers in Large Model Training": DP
- * ranks across, stages down, the lower slowdown of both, from 1.0 to 1.5 or as far as
- * the values go. A map of all steps with who is to blame, then a small one for each.
+ * Heat maps as in the figures of "Understanding Stragglers in Large Model Training": DP ranks
+ * across, stages down, coloured by the lower of the two slowdowns, on a scale from 1.0 to 1.5 or
+ * more if needed. One map of all steps with the blamed workers, then a small one for each step.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -16,31 +16,31 @@
 #include "lib/base/xalloc.h"
 
 enum {
-	WIDTH = 1000, /* of the drawing, in its own units */
+	WIDTH = 1000, /* of the drawing, in SVG units */
 	MARGIN = 60,
 	CELL_MAX = 40,	   /* of the large map */
-	COLUMNS_MAX = 440, /* and cells that differ on it: of more, the worst of several is shown */
+	COLUMNS_MAX = 440, /* limit of cells; beyond it a cell shows the worst of several */
 	ROWS_MAX = 220,
-	TEXT_CELL = 26, /* cells as large as this have their value in them */
-	STEPS_MAX = 60, /* small maps; of more steps the slowest */
+	TEXT_CELL = 26, /* cells of at least this size contain their value */
+	STEPS_MAX = 60, /* small maps; if there are more steps, the slowest */
 	STEP_COLUMNS = 60,
 	STEP_ROWS = 40,
 	ACROSS = 6,
 	STEP_WIDTH = (WIDTH - 2 * MARGIN) / ACROSS,
 	STEP_HEIGHT = 110,
 	COLOURS = 6,
-	LINE_MAX_BYTES = 130, /* of a line of words */
+	LINE_MAX_BYTES = 130, /* per line of text */
 	LINE_HEIGHT = 14,
-	NAMED = 8, /* slowest workers that are listed */
+	NAMED = 8, /* slowest workers listed */
 	WORDS_MAX = 8192,
 };
 
-/* The scale unless values are beyond it; then it grows by whole steps. */
+/* The scale, unless values exceed it; then it grows in whole steps. */
 #define LOW 1.0
 #define HIGH 1.5
 #define SCALE_STEP 0.05
 
-/* From light to dark, so that it is read without colours too (ColorBrewer, YlOrRd). */
+/* From light to dark, so that it is readable without colours (ColorBrewer, YlOrRd). */
 static const int colours[COLOURS][3] = {
 	{ 255, 255, 229 }, { 254, 227, 145 }, { 254, 178, 76 },
 	{ 252, 115, 45 },  { 212, 27, 32 },   { 110, 0, 38 },
@@ -53,19 +53,19 @@ struct scale {
 struct map {
 	const struct attribution *a;
 	struct scale scale;
-	int64_t step; /* place of the step; -1: all */
+	int64_t step; /* index of the step; -1: all */
 	double x, y, cell_width, cell_height;
 	size_t columns, rows;
 };
 
-/* The lowest and highest of these and before. */
+/* Extend the scale to include a value. */
 static void extend(struct scale *scale, double value)
 {
 	scale->low = MIN(scale->low, value);
 	scale->high = MAX(scale->high, value);
 }
 
-/* A cell is the lower of two slowdowns: the highest cell is the lower of both highest. */
+/* A cell is the lower of two slowdowns: the highest cell is the lower of their maxima. */
 static struct scale scale_of(const struct attribution *a)
 {
 	const struct trace *trace = a->trace;
@@ -90,7 +90,7 @@ static struct scale scale_of(const struct attribution *a)
 	return scale;
 }
 
-/* Where the low end of the scale is 0 and the high end 255. */
+/* 0 at the low end of the scale, 255 at the high end. */
 static int shade_of(const struct scale *scale, double s)
 {
 	double share = (s - scale->low) / (scale->high - scale->low);
@@ -136,7 +136,7 @@ static double value_at(const struct map *map, size_t d, size_t p)
 	       s->ideal;
 }
 
-/* The first of `n` things that cell i of `cells` stands for. */
+/* The first of `n` items in cell i of `cells`. */
 static size_t first_of(size_t i, size_t n, size_t cells)
 {
 	return i * n / cells;
@@ -186,7 +186,7 @@ static void draw_tip(const struct map *map, size_t d, size_t p, FILE *out)
 	(void)fputs("</title></rect>\n", out);
 }
 
-/* The large map: every worker can be pointed at while there is a cell for each. */
+/* The large map: workers have tooltips as long as each has its own cell. */
 static void draw_cells(const struct map *map, FILE *out)
 {
 	const struct trace_job *job = &map->a->trace->job;
@@ -214,7 +214,7 @@ static void draw_cells(const struct map *map, FILE *out)
 	}
 }
 
-/* A small map: cells of one colour beside each other are one rectangle. */
+/* A small map: adjacent cells of the same colour are drawn as one rectangle. */
 static void draw_runs(const struct map *map, FILE *out)
 {
 	size_t row, column, end;
@@ -249,7 +249,7 @@ static void draw_frame(const struct map *map, uint32_t worker, FILE *out)
 		      map->cell_width, map->cell_height);
 }
 
-/* The workers of the hosts that are blamed have a frame. */
+/* Frame the workers of blamed hosts. */
 static void draw_culprits(const struct map *map, FILE *out)
 {
 	const struct suspects *suspects = &map->a->suspects;
@@ -261,7 +261,7 @@ static void draw_culprits(const struct map *map, FILE *out)
 	}
 }
 
-/* Words in lines of their own from `y` on; returns where they end. */
+/* Draw wrapped text from `y` on; returns where it ends. */
 static double draw_words(const char *words, double y, FILE *out)
 {
 	const char *at = words;
@@ -298,7 +298,7 @@ static double draw_sentence(const struct attribution *a, double y, FILE *out)
 	return draw_words(strbuf_text(&words), y, out);
 }
 
-/* Cells have no room for names: those of the slowest. */
+/* Names of the slowest workers: cells have no room for them. */
 static double draw_names(const struct attribution *a, double y, FILE *out)
 {
 	CLEANUP(strbuf_release) struct strbuf words = STRBUF_INIT(WORDS_MAX);
@@ -376,7 +376,7 @@ static struct map large_map(const struct attribution *a, struct scale scale, dou
 	};
 }
 
-/* The step that comes `i`th when the slowest come first; few enough are in their order. */
+/* The steps to show, in order: all, or the slowest. */
 static size_t *shown_steps(const struct attribution *a, size_t *ret_n)
 {
 	size_t n = a->trace->n_steps, i, kept = 0;
@@ -395,7 +395,7 @@ static size_t *shown_steps(const struct attribution *a, size_t *ret_n)
 	return steps;
 }
 
-/* Small maps from `y` on; returns where they end. */
+/* Draw the small maps from `y` on; returns where they end. */
 static double draw_steps(const struct attribution *a, struct scale scale, double y, FILE *out)
 {
 	const struct trace_job *job = &a->trace->job;
@@ -454,12 +454,12 @@ static void open_drawing(FILE *out)
 }
 
 /*
- * Windows are drawn below each other. How high that gets is known once the last
- * one is drawn: a style at the end says it.
+ * Windows are drawn below each other. The total height is known only after the last one, so a
+ * style at the end sets it.
  */
 void form_heatmap(const struct attribution *a, size_t i, bool more, FILE *out)
 {
-	static double y; /* where the next window begins */
+	static double y; /* top of the next window */
 	struct scale scale = scale_of(a);
 	struct map map;
 	double below;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The forms that are not JSON; forms.h says what each argument is. */
+/* Output formats other than JSON; forms.h explains the arguments. */
 #pragma once
 
 #include <stdio.h>
@@ -8,11 +8,11 @@
 
 struct attribution;
 
-/* Tables for people, and a paragraph. */
+/* Text: tables and a paragraph. */
 void form_table(const struct attribution *attribution, size_t i, bool more, FILE *out);
 
-/* SVG: workers coloured by their slowdown, of all steps and step by step. */
+/* SVG: workers coloured by slowdown, over all steps and step by step. */
 void form_heatmap(const struct attribution *attribution, size_t i, bool more, FILE *out);
 
-/* Chrome trace format: what was, and beside it what should be. */
+/* Chrome trace format: the recording, and beside it the ideal. */
 void form_timeline(const struct attribution *attribution, size_t i, bool more, FILE *out);

@@ -17,7 +17,7 @@
 
 enum { WORKERS_SHOWN = 8, TYPES_SHOWN = 8, WORDS_MAX = 4096 };
 
-/* Where a slowdown is worth a colour: as the labels have it, and half way to there. */
+/* Thresholds for colours: as for labels, and half of it. */
 #define BAD 1.1
 #define WARN 1.05
 
@@ -31,7 +31,7 @@ static char *times(double value)
 	return isfinite(value) ? xasprintf("%.3f", value) : xstrdup("-");
 }
 
-/* Rounded to so many digits; never "-0". */
+/* Round to that many digits; never "-0". */
 static double rounded(double value, int digits)
 {
 	double unit = pow(10, digits);
@@ -39,7 +39,7 @@ static double rounded(double value, int digits)
 	return round(value * unit) / unit + 0.0;
 }
 
-/* "[1.96, 1.99]". New memory. */
+/* "[1.96, 1.99]". The caller frees it. */
 static char *interval_cell(const struct interval *interval, double scale, int digits)
 {
 	if (!isfinite(interval->low))
@@ -48,7 +48,7 @@ static char *interval_cell(const struct interval *interval, double scale, int di
 			 rounded(scale * interval->high, digits));
 }
 
-/* A slowdown, how sure it is, and what it is the loss of. */
+/* A slowdown, its interval, and the loss that it means. */
 static void add_slowdown(struct table *table, char *what, const struct interval *interval)
 {
 	struct table_row *row = table_add(table);
@@ -92,7 +92,7 @@ static void show_types(const struct attribution *a, FILE *out, bool colour)
 	(void)table_print(&table, out, colour, term_width(out));
 }
 
-/* Never "-0 %". New memory. */
+/* Never "-0 %". The caller frees it. */
 static char *share_cell(double share)
 {
 	return xasprintf("%.0f %%", round(100 * share) + 0);
@@ -103,7 +103,7 @@ static char *node_label(const struct attribution *a)
 	return xasprintf("node %s", a->trace->job.nodes[a->slowdown.top_node]);
 }
 
-/* With a share beyond the whole what that means is said below. */
+/* Shares above 100 % are explained below the table. */
 static void show_shares(const struct attribution *a, FILE *out, bool colour)
 {
 	static const struct table_column columns[] = { { "IF FIXED" },
@@ -125,7 +125,7 @@ static void show_shares(const struct attribution *a, FILE *out, bool colour)
 	for (i = 0; i < FIX_N; i++) {
 		struct interval share;
 
-		/* Of a job on one node it is the whole job: no node to tell from others. */
+		/* On a single node it is the whole job: there is no other node to compare with. */
 		if (!a->slowdown.step_fixed[i] || (i == FIX_NODE && a->trace->job.n_nodes == 1))
 			continue;
 		share = attribution_share(a, a->slowdown.step_fixed[i]);
@@ -151,7 +151,7 @@ static void show_shares(const struct attribution *a, FILE *out, bool colour)
 			out, 0, term_width(out));
 }
 
-/* Who it would be best to replace, and whether that is sure. */
+/* The best hosts to replace, and whether that is certain. */
 static void show_suspects(const struct attribution *a, FILE *out, bool colour)
 {
 	static const struct table_column columns[] = {
@@ -196,7 +196,7 @@ static void show_suspects(const struct attribution *a, FILE *out, bool colour)
 	(void)fputc('\n', out);
 }
 
-/* What a worker costs: exactly, where that was found out, else at most. */
+/* The cost of a worker: exact if known, else an upper bound. */
 static double cost_of(const struct slowdown *s, size_t w)
 {
 	return isfinite(s->exact[w]) ? s->exact[w] : s->workers[w];

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chrome trace format, which Perfetto and chrome://tracing open. A DP rank is two
- * processes, one below the other: as it was recorded, and as it would be if every
- * operation cost what is ideal. A stage is a thread for computing and one for each
- * kind of transfer, which overlap. A transfer is drawn as waiting, until all ends
- * are there, and the transfer itself.
+ * Chrome trace format, for Perfetto and chrome://tracing. A DP rank has two processes, one below
+ * the other: as recorded, and with the ideal cost of every operation. A stage has a thread for
+ * computes and one for each kind of transfer, since these overlap. A transfer is drawn in two
+ * parts: waiting until all members have started, and the transfer itself.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -19,14 +18,14 @@
 #include "lib/json/json.h"
 
 enum {
-	OPS_MAX = 150000, /* of each kind of process: what a browser still opens */
-	LANES = 6,	  /* threads of a stage */
+	OPS_MAX = 150000, /* of each kind of process: as many as browsers can open */
+	LANES = 6,	  /* threads per stage */
 	WINDOW_PIDS = 1 << 20,
 	WORDS_MAX = 4096,
 };
 
 #define MICRO 1e6
-#define GAP 1.02 /* between two steps, of the longer one */
+#define GAP 1.02 /* from one step to the next, relative to the longer one */
 
 static const char *const lane_names[LANES] = {
 	"compute", "forward send", "forward recv", "backward send", "backward recv", "collectives",
@@ -141,7 +140,7 @@ static void draw_span(struct drawing *drawing, const struct span *span, int64_t 
 	(void)fputs("}}", drawing->out);
 }
 
-/* All operations of a step, `shift` seconds after the begin of the drawing. */
+/* Draw all operations of a step, `shift` seconds after the start of the drawing. */
 static void draw_step(struct drawing *drawing, const struct replay *replay, int ideal, size_t step,
 		      double shift)
 {
@@ -166,7 +165,7 @@ static void draw_step(struct drawing *drawing, const struct replay *replay, int 
 	}
 }
 
-/* How many steps fit, from the first. */
+/* Number of steps that fit, from the first. */
 static size_t steps_drawn(const struct trace *trace)
 {
 	size_t ops = trace->n_keys * trace->job.dp;
@@ -196,7 +195,7 @@ static void draw_window(struct drawing *drawing)
 	}
 }
 
-/* What the viewer shows as information about the trace. */
+/* Information about the trace that the viewer shows. */
 static void put_summary(struct drawing *drawing)
 {
 	CLEANUP(strbuf_release) struct strbuf words = STRBUF_INIT(WORDS_MAX);

@@ -4,7 +4,7 @@
 #include "attribution/form_kinds.h"
 #include "lib/json/json.h"
 
-/* The document; of a trace that was cut {"windows": [...]}. */
+/* Write the document, or {"windows": [...]} for a trace that was split. */
 static void write_json(const struct attribution *attribution, size_t i, bool more, FILE *out)
 {
 	CLEANUP(json_freep) json_t *doc = attribution_document(attribution);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The forms in which assay-attribute answers: one row of a table each. */
+/* The output formats of assay-attribute: one table row each. */
 #pragma once
 
 #include <stdio.h>
@@ -7,19 +7,16 @@
 #include "attribution/attribution.h"
 
 struct form {
-	const char *name; /* of -o */
-	/*
-	 * Window `i` of the trace, in their order; `more`: there is another one. The stream
-	 * keeps errors.
-	 */
+	const char *name; /* for -o */
+	/* Write window `i` of the trace; `more`: another one follows. Errors stay in the stream. */
 	void (*write)(const struct attribution *attribution, size_t i, bool more, FILE *out);
 };
 
-/* The form of that name, or NULL. */
+/* Find a format by name, or NULL. */
 const struct form *form_find(const char *name);
 
-/* That of no -o. */
+/* The format without -o. */
 const struct form *form_default(void);
 
-/* All names, for the help: a row more is a name more. */
+/* All names, for the help; must match the table. */
 #define FORM_NAMES "json|table|heatmap|timeline"

@@ -8,7 +8,7 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
-/* The operations of two types together by start, in the scratch. */
+/* The operations of two types merged by start, in `scratch`. */
 static struct draft_list both(struct draft *draft, size_t stage, enum optype a, enum optype b)
 {
 	struct draft_list one = draft_list(draft, stage, a), other = draft_list(draft, stage, b);
@@ -22,7 +22,7 @@ static struct draft_list both(struct draft *draft, size_t stage, enum optype a, 
 	return (struct draft_list){ draft->scratch, n };
 }
 
-/* R1, R2 and R4: what a stage does one after the other. */
+/* R1, R2 and R4: the sequence of a stage's operations. */
 static void chain_stage(struct draft *draft, size_t stage)
 {
 	static const enum optype p2p[] = { OP_FORWARD_RECV, OP_FORWARD_SEND, OP_BACKWARD_RECV,
@@ -47,7 +47,7 @@ static void chain_stage(struct draft *draft, size_t stage)
 			   draft_list(draft, stage, OP_BACKWARD_SEND).keys[0]);
 }
 
-/* The first (last) of a list that is of the chunk; NULL when none is. */
+/* The first (last) key of the list in the chunk; NULL if there is none. */
 static const uint32_t *of_chunk(const struct draft *draft, struct draft_list list, int mc, bool last)
 {
 	size_t i;
@@ -61,7 +61,7 @@ static const uint32_t *of_chunk(const struct draft *draft, struct draft_list lis
 	return NULL;
 }
 
-/* R6: parameters come before a chunk is used, gradients go after it. */
+/* R6: parameters arrive before a chunk is used, and gradients are sent after it. */
 static void chain_dp(struct draft *draft, size_t stage, bool overlap)
 {
 	struct draft_list gathers = draft_list(draft, stage, OP_PARAMS_ALL_GATHER);
@@ -84,7 +84,7 @@ static void chain_dp(struct draft *draft, size_t stage, bool overlap)
 	}
 }
 
-/* The operations of a type after `last`, one after the other; the new last one. */
+/* Chain the operations of a type after `last`; returns the new last one. */
 static const uint32_t *then(struct draft *draft, const uint32_t *last, size_t stage,
 			    enum optype type)
 {
@@ -98,7 +98,7 @@ static const uint32_t *then(struct draft *draft, const uint32_t *last, size_t st
 	return &list.keys[list.n - 1];
 }
 
-/* The compute that ends last; NULL without any. */
+/* The compute that ends last; NULL if there is none. */
 static const uint32_t *last_compute(const struct draft *draft, size_t stage)
 {
 	static const enum optype computes[] = { OP_FORWARD_COMPUTE, OP_BACKWARD_COMPUTE };
@@ -116,7 +116,7 @@ static const uint32_t *last_compute(const struct draft *draft, size_t stage)
 	return last;
 }
 
-/* R7: what follows the last compute. */
+/* R7: the operations after the last compute. */
 static void chain_tail(struct draft *draft, size_t stage, bool overlap)
 {
 	struct draft_list scatters = draft_list(draft, stage, OP_GRADS_REDUCE_SCATTER);
@@ -135,7 +135,7 @@ static void chain_tail(struct draft *draft, size_t stage, bool overlap)
 	(void)then(draft, last, stage, OP_OPTIMIZER);
 }
 
-/* R8, over DP: each collective of a stage is one transfer of all DP ranks. */
+/* R8 over DP: each collective of a stage is one transfer of all DP ranks. */
 static void group_dp(struct draft *draft, size_t stage)
 {
 	static const enum optype types[] = { OP_PARAMS_ALL_GATHER, OP_GRADS_REDUCE_SCATTER,
@@ -150,7 +150,7 @@ static void group_dp(struct draft *draft, size_t stage)
 	}
 }
 
-/* R8, over stages: the i-th of each of them is one transfer. */
+/* R8 over stages: the i-th operation of each stage is one transfer. */
 static void group_stages(struct draft *draft, enum optype type, size_t step, bool over_dp)
 {
 	size_t pp = draft->trace->job.pp, stage, i = 0, n;
@@ -198,7 +198,7 @@ static int apply_rules(struct draft *draft, struct err *err)
 	return draft_pipeline(draft, err);
 }
 
-/* The keys of each stage and type follow each other in the trace: sort each range. */
+/* The keys of each stage and type are contiguous in the trace: sort each range. */
 static void list_keys(struct draft *draft)
 {
 	const struct trace *trace = draft->trace;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A graph while its rules are applied. Included by the files of graph.h only. */
+/* A graph under construction. Only for the implementation of graph.h. */
 #pragma once
 
 #include "attribution/graph.h"
@@ -10,7 +10,7 @@ struct draft_edge {
 	uint32_t to, from;
 };
 
-/* Keys in the order of their starts in the template. */
+/* Keys sorted by their start in the template. */
 struct draft_list {
 	const uint32_t *keys;
 	size_t n;
@@ -24,10 +24,10 @@ struct draft {
 	uint32_t *group; /* [key], or NO_GROUP */
 	bool *over_dp;	 /* [group] */
 	uint32_t n_groups;
-	uint32_t *by_start; /* keys of each stage and type by start */
-	size_t *range;	    /* [stage * OPTYPE_N + type] and one more: where they begin */
+	uint32_t *by_start; /* keys of each stage and type, by start */
+	size_t *range;	    /* [stage * OPTYPE_N + type], plus one: index where they begin */
 	uint32_t *scratch;  /* [n_keys] */
-	uint32_t *real;	    /* [n_keys]: transfers with a peer, where by_start has them */
+	uint32_t *real;	    /* [n_keys]: transfers with a peer, at their index in by_start */
 	size_t *n_real;	    /* [stage * OPTYPE_N + type] */
 };
 
@@ -41,23 +41,23 @@ static inline double draft_end(const struct draft *draft, uint32_t key)
 	return draft_start(draft, key) + draft->trace->duration[key * draft->trace->n_lanes];
 }
 
-/* The operations of a type on a stage by start. */
+/* The operations of a type on a stage, by start. */
 struct draft_list draft_list(const struct draft *draft, size_t stage, enum optype type);
 
 /* Sort keys by (start, seq_id, type). */
 void draft_sort(const struct draft *draft, uint32_t *keys, size_t n);
 
-/* `to` waits for `from`. */
+/* Add an edge: `to` waits for `from`. */
 void draft_edge(struct draft *draft, uint32_t from, uint32_t to);
 
-/* Each waits for the one before. */
+/* Make each wait for the previous one. */
 void draft_chain(struct draft *draft, struct draft_list list);
 
-/* The keys are one transfer. */
+/* Make the keys one transfer. */
 void draft_group(struct draft *draft, const uint32_t *keys, size_t n, bool over_dp);
 
-/* R3 and R5. -EINVAL. */
+/* Apply R3 and R5. -EINVAL. */
 int draft_pipeline(struct draft *draft, struct err *err);
 
-/* Units in their order, with slots for their ends. -EINVAL: a cycle. */
+/* Sort the units and assign slots for their ends. -EINVAL: a cycle. */
 int draft_order(struct draft *draft, struct graph *graph, struct err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Units in an order in which each comes after what it waits for (Kahn), and their rows. */
+/* Topological sort of units (Kahn), and assignment of rows. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,13 +8,13 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
-/* Units by number, before their order is known. */
+/* Units by number, before they are sorted. */
 struct order {
 	uint32_t *unit;		   /* [key] */
 	uint32_t *first, *members; /* keys of a unit */
-	uint32_t *out_first, *out; /* units that wait for a unit, once for each edge */
+	uint32_t *out_first, *out; /* units that wait for a unit, once per edge */
 	uint32_t *waits;	   /* [unit]: edges from units that are not placed yet */
-	uint32_t *queue;	   /* units in their order */
+	uint32_t *queue;	   /* sorted units */
 	uint32_t n, n_placed, n_early;
 };
 
@@ -38,7 +38,7 @@ static int by_to_and_from(const void *a, const void *b)
 	return (left->from > right->from) - (left->from < right->from);
 }
 
-/* The edges once each, as the lists of the graph. */
+/* Convert the edges, without duplicates, to the lists of the graph. */
 static void list_deps(struct draft *draft, struct graph *graph)
 {
 	size_t i, n = 0;
@@ -62,7 +62,7 @@ static void list_deps(struct draft *draft, struct graph *graph)
 		graph->first[++key] = (uint32_t)n;
 }
 
-/* Turn counts at [i + 1] into where each begins. */
+/* Turn the counts at [i + 1] into start indexes. */
 static void add_up(uint32_t *first, size_t n)
 {
 	size_t i;
@@ -137,7 +137,7 @@ static void place_units(struct order *order)
 	}
 }
 
-/* Does a unit make DP ranks wait for each other, or wait for one that does? */
+/* Does a unit synchronize DP ranks, or depend on one that does? */
 static bool is_late(const struct draft *draft, const struct graph *graph, const struct order *order,
 		    uint32_t unit, const bool *late)
 {
@@ -155,7 +155,7 @@ static bool is_late(const struct draft *draft, const struct graph *graph, const 
 	return false;
 }
 
-/* What is before DP ranks meet goes first: still each after all it waits for. */
+/* Move units before the first meeting of DP ranks to the front; the order stays topological. */
 static void early_first(const struct draft *draft, const struct graph *graph, struct order *order)
 {
 	CLEANUP(freep) bool *late = xcalloc(order->n + 1, sizeof(*late));
@@ -174,7 +174,7 @@ static void early_first(const struct draft *draft, const struct graph *graph, st
 	memcpy(order->queue + order->n_early, rest, n_rest * sizeof(*rest));
 }
 
-/* Some key on a cycle: from one that could not be placed back along what it waits for. */
+/* Find a key on a cycle: follow dependencies back from a unit that could not be placed. */
 static uint32_t key_on_cycle(const struct graph *graph, const struct order *order)
 {
 	uint32_t unit = 0, i, m, steps, key = 0;
@@ -211,7 +211,7 @@ static int cycle(const struct draft *draft, const struct graph *graph, const str
 		       optype_name(key->type), key->seq, key->stage, draft->trace->steps[0]);
 }
 
-/* The units as the graph has them, in their order. */
+/* Copy the sorted units into the graph. */
 static void take_units(const struct draft *draft, const struct order *order, struct graph *graph)
 {
 	CLEANUP(freep) uint32_t *seen = xcalloc(graph->n_keys + 1, sizeof(*seen));
@@ -245,7 +245,7 @@ static void take_units(const struct draft *draft, const struct order *order, str
 	graph->n_units = order->n;
 }
 
-/* The step ends with the optimizers; without any, with what nobody waits for. */
+/* The step ends with the optimizers, or without any with the keys that nobody waits for. */
 static void take_last(const struct draft *draft, struct graph *graph)
 {
 	CLEANUP(freep) bool *ends = xcalloc(graph->n_keys + 1, sizeof(*ends));
@@ -290,8 +290,8 @@ static void take_boundary(const struct order *order, struct graph *graph)
 }
 
 /*
- * Rows for the ends, given on once nobody needs them any more: few enough to
- * stay in the cache. The last keys keep theirs.
+ * Assign rows for the ends, reusing them once nobody needs them: few enough to stay in the cache.
+ * The last keys keep theirs.
  */
 static void take_slots(struct graph *graph)
 {

@@ -6,13 +6,13 @@
 #include "attribution/trace_job.h"
 #include "lib/base/err.h"
 
-/* The published tool's own slack for times that are the same, in seconds. */
+/* Seconds: the published tool's tolerance for equal times. */
 #define SAME_TIME 5e-5
 
 struct transfer {
 	enum optype type, compute;
 	bool is_recv;
-	bool first_chunk; /* no peer on the first model chunk; else none on the last */
+	bool first_chunk; /* first: chunk without a peer; else it is the last one */
 };
 
 static const struct transfer transfers[] = {
@@ -22,7 +22,7 @@ static const struct transfer transfers[] = {
 	{ OP_BACKWARD_SEND, OP_BACKWARD_COMPUTE, false, true },
 };
 
-/* Of `list` what can belong to a compute, into `kept`; how many. */
+/* Keep the transfers in `list` that can belong to a compute. Returns how many. */
 static size_t keep(const struct draft *draft, const struct transfer *transfer,
 		   struct draft_list list, struct draft_list computes, uint32_t *kept)
 {
@@ -44,7 +44,7 @@ static size_t keep(const struct draft *draft, const struct transfer *transfer,
 	return n;
 }
 
-/* Has the other end of a transfer of this compute a stage to be on? */
+/* Does a stage exist for the other end of this compute's transfer? */
 static bool has_peer(const struct draft *draft, const struct transfer *transfer, uint32_t compute)
 {
 	const struct trace_job *job = &draft->trace->job;
@@ -58,7 +58,7 @@ static bool has_peer(const struct draft *draft, const struct transfer *transfer,
 static int join(struct draft *draft, const struct transfer *transfer, size_t stage, struct err *err)
 {
 	struct draft_list list = draft_list(draft, stage, transfer->type);
-	/* by start is by seq_id too: seq_ids count starts */
+	/* order by start is also order by seq_id, which counts starts */
 	struct draft_list computes = draft_list(draft, stage, transfer->compute);
 	uint32_t *real = draft->real + (list.keys - draft->by_start);
 	uint32_t *kept = draft->scratch;
@@ -88,7 +88,7 @@ static int join(struct draft *draft, const struct transfer *transfer, size_t sta
 	return 0;
 }
 
-/* R5: the j-th send of a stage and the j-th receive of its neighbour. */
+/* R5: pair the j-th send of a stage with the j-th receive of its neighbour. */
 static int pair(struct draft *draft, size_t stage, bool forward, struct err *err)
 {
 	size_t pp = draft->trace->job.pp, peer = (stage + (forward ? 1 : pp - 1)) % pp, j;

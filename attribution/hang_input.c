@@ -24,8 +24,8 @@ struct input {
 	struct hang_case *c;
 	struct hang_fr *fr; /* owned */
 	size_t n_files, n_taken;
-	struct hang_head head; /* of the first document that says its job, and run */
-	struct err broken;     /* the first that could not be read */
+	struct hang_head head; /* from the first document that states its job and run */
+	struct err broken;     /* the first unreadable one */
 };
 
 static void input_release(struct input *input)
@@ -33,7 +33,7 @@ static void input_release(struct input *input)
 	hang_fr_free(input->fr);
 }
 
-/* A dump that is there and says nothing. */
+/* Note a dump that exists but is unusable. */
 static void take_broken(struct input *input, const struct err *why)
 {
 	hang_fr_broken(input->fr, why->msg);
@@ -93,7 +93,7 @@ static int take_ras(struct input *input, const char *path, const char *text, siz
 	return 0;
 }
 
-/* Numbers of two jobs, or of two runs of one, do not compare. */
+/* Numbers of different jobs or runs cannot be compared. */
 static int check_job(struct input *input, const char *path, const struct hang_head *head,
 		     struct err *err)
 {
@@ -128,7 +128,7 @@ static int take_document(struct input *input, const char *path, const json_t *js
 	return r;
 }
 
-/* JSON that is no JSON is a dump that was cut, or an answer of the RAS that forgets a comma. */
+/* Invalid JSON is a truncated dump, or output of RAS versions that omit a comma. */
 static int take_bad_json(struct input *input, const char *path, const char *text, size_t n,
 			 const struct err *why, struct err *err)
 {
@@ -175,7 +175,7 @@ static int take_bytes(struct input *input, const char *path, const char *bytes, 
 	}
 	if (bytes[first] == '{' || bytes[first] == '[')
 		return take_json(input, path, bytes, n, named, err);
-	/* Logs of a job have it further on. */
+	/* In job logs this comes later. */
 	if (starts_with(bytes + first, "NCCL version"))
 		return take_ras(input, path, bytes, n, err);
 	if (!named)

@@ -7,22 +7,24 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/stats.h"
 
-/* A start this long before what it waits for says that clocks are wrong, not more. Seconds. */
+/*
+ * Seconds: a start further before its dependencies means wrong clocks, so it does not count more.
+ */
 #define CLAMP_BELOW (-0.010)
 
 enum { PEERS_MIN = 3 };
 
 /*
- * Does a late start say that the host was late? A receive is posted when the host comes to
- * it, and the first thing after the pipeline waits until its last sends are through: both
- * depend on others.
+ * Does a late start mean that the host was late? Not for a receive, which is posted when the host
+ * gets to it, nor for the first operation after the pipeline, which waits for its last sends:
+ * both depend on others.
  */
 static bool host_decides(enum optype type)
 {
 	return !optype_is_p2p(type) && type != OP_LAYERNORM_GRADS;
 }
 
-/* Add what the starts of a key are late to its workers. */
+/* Add the delays of a key's starts to its workers. */
 static void add_delays(const struct trace *trace, const struct graph *graph, size_t key,
 		       double *ready, struct launch_delay *workers)
 {
@@ -84,7 +86,7 @@ static void compare_with_peers(const struct trace *trace, struct hints *hints)
 		hints->nodes[i].share = all > 0 ? hints->nodes[i].above / all : (double)NAN;
 }
 
-/* The slope of the line through the values by least squares over the numbers of the steps. */
+/* Least-squares slope of the values over step numbers. */
 static double slope(const struct trace *trace, const double *values)
 {
 	double mean_x = 0, mean_y = 0, xx = 0, xy = 0;
@@ -103,7 +105,7 @@ static double slope(const struct trace *trace, const double *values)
 	return xx > 0 ? xy / xx : (double)NAN;
 }
 
-/* How long a step took, and between the first starts of the first and of the last worker. */
+/* Duration of a step, and time between the first starts of the first and the last worker. */
 struct step_times {
 	double time, skew;
 };
@@ -113,7 +115,7 @@ static struct step_times times_of(const struct trace *trace, size_t step, double
 	size_t key, d, dp = trace->job.dp;
 	double time = 0, earliest = INFINITY, latest = -INFINITY;
 
-	/* the keys of a stage follow each other */
+	/* the keys of a stage are contiguous */
 	for (key = 0; key < trace->n_keys; key++) {
 		const double *start = trace_row(trace, trace->start, key) + step * dp;
 		const double *duration = trace_row(trace, trace->duration, key) + step * dp;

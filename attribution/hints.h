@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a trace shows beside its labels, also when it is rejected: hosts that start
- * their operations late, and times that grow from step to step.
+ * Findings besides the labels, valid even if the trace is rejected: hosts that start their
+ * operations late, and times that grow from step to step.
  *
  * Pure: no clock, no I/O.
  */
@@ -10,24 +10,24 @@
 #include "attribution/graph.h"
 
 /*
- * Time between the end of what an operation waits for and its start; of what depends on
- * the host alone, which leaves out sends, receives and the layernorm that ends a pipeline.
+ * Time between the end of an operation's dependencies and its start. Only for operations that
+ * depend on the host alone, which excludes sends, receives and the layernorm that ends a
+ * pipeline.
  */
 struct launch_delay {
-	double seconds; /* in a step, mean over steps */
-	double above;	/* what the median of its peers has not; 0: nothing */
-	double share;	/* of all that is above; NAN when nothing is */
+	double seconds; /* per step, mean over steps */
+	double above;	/* excess over the median of its peers, at least 0 */
+	double share;	/* of the total excess; NAN if that is 0 */
 };
 
 struct hints {
 	struct launch_delay
-		*workers; /* owned: [d * pp + stage]; peers: the same stage, or all when dp < 3 */
-	struct launch_delay *nodes; /* owned: [node], sums of its workers */
-	double step_time_slope;	    /* seconds that a step takes more than the one before */
-	double start_skew_slope; /* the same of the time between the first start of any worker and
-				    of the last */
+		*workers; /* owned: [d * pp + stage]; peers: the same stage, or all if dp < 3 */
+	struct launch_delay *nodes; /* owned: [node], sums over its workers */
+	double step_time_slope;	    /* seconds by which each step is longer than the previous one */
+	double start_skew_slope;    /* the same for the skew of the workers' first starts */
 };
 
-/* Never fails: its memory is by worker and step. */
+/* Never fails: its memory is proportional to workers and steps. */
 struct hints hints_find(const struct trace *trace, const struct graph *graph);
 void hints_release(struct hints *hints);

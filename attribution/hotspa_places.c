@@ -6,7 +6,7 @@
 #include "attribution/trace_job.h"
 #include "lib/base/xalloc.h"
 
-/* GPUs are counted in the order of their ranks; this is how many workers come before one. */
+/* GPUs are numbered in rank order: the number of workers before this one. */
 static size_t place_of(const struct trace_job *job, size_t worker)
 {
 	size_t before = 0, w;
@@ -16,7 +16,7 @@ static size_t place_of(const struct trace_job *job, size_t worker)
 	return before;
 }
 
-/* The host of each GPU, and with which GPU each tensor-parallel group of now begins. */
+/* Find the host of each GPU, and the first GPU of each present tensor-parallel group. */
 static void find_places(const struct trace_job *job, const double *slowdown,
 			struct hotspa_places *places)
 {
@@ -39,7 +39,7 @@ static void find_places(const struct trace_job *job, const double *slowdown,
 	}
 }
 
-/* Stages as alike as they can be. */
+/* Stages of equal size, as far as possible. */
 static size_t *split_evenly(size_t layers, size_t pp)
 {
 	size_t *split = xcalloc(pp, sizeof(*split)), p;
@@ -49,7 +49,9 @@ static size_t *split_evenly(size_t layers, size_t pp)
 	return split;
 }
 
-/* One that differs in something else, such as what it computes again, leaves all in its place. */
+/*
+ * Plans that differ only in other respects, such as recomputation, leave everything in its place.
+ */
 static bool same_shape(const struct description_plan *a, const struct description_plan *b)
 {
 	return a->tp == b->tp && a->pp == b->pp && a->dp == b->dp && a->cp == b->cp;

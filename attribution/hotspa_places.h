@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the plans of HotSPa have their stages, and how slow they are there: a plan puts its GPUs
- * in the order of their ranks, tensor parallel inside replicas inside stages, and that of now has
- * them as the trace says.
+ * Where the stages of HotSPa plans run, and how slow they are there: a plan assigns its GPUs in
+ * rank order, tensor parallel inside replicas inside stages; the present plan as in the trace.
  */
 #pragma once
 
@@ -13,24 +12,24 @@
 #include "lib/remedy/hotspa_plan.h"
 
 struct hotspa_places {
-	size_t *hosts; /* owned: of each GPU */
-	size_t *first; /* owned: the first GPU of each tensor-parallel group of now */
-	double *slow;  /* owned: of each GPU, times as long as it should take */
+	size_t *hosts; /* owned: host of each GPU */
+	size_t *first; /* owned: first GPU of each present tensor-parallel group */
+	double *slow;  /* owned: slowdown of each GPU */
 	size_t *splits[HOTSPA_PLAN_PLANS_MAX];			  /* owned: layers of each stage */
-	struct hotspa_cost_layout layouts[HOTSPA_PLAN_PLANS_MAX]; /* borrow these */
+	struct hotspa_cost_layout layouts[HOTSPA_PLAN_PLANS_MAX]; /* borrows the above */
 };
 
 /*
- * `slowdown` is of each worker of the trace: a GPU counts as slow as the group that it is in now,
- * of which the trace shows only the slowest.
+ * `slowdown` is per worker of the trace. A GPU is taken to be as slow as its present group, of
+ * which the trace only shows the slowest GPU.
  */
 struct hotspa_places hotspa_places_of(const struct trace_job *job, const struct description *d,
 				      const double *slowdown);
 void hotspa_places_release(struct hotspa_places *places);
 
 /*
- * Times as long on each stage of the i-th plan, as hotspa_plan_way has them, new memory: a stage is
- * as slow as its slowest GPU.
+ * Slowdown of each stage of the i-th plan, as in hotspa_plan_way: a stage is as slow as its
+ * slowest GPU. The caller frees it.
  */
 double *hotspa_places_slow(const struct hotspa_places *places, const struct description_plan *plan,
 			   size_t i);

@@ -19,9 +19,9 @@ struct input {
 	int fd;
 	bool close;
 	uint64_t done, size, unpacked;
-	struct unpack unpack; /* step is NULL: plain */
+	struct unpack unpack; /* `step` NULL: not compressed */
 	unsigned char *packed;
-	size_t at, n; /* what of `packed` is not used yet */
+	size_t at, n; /* unused part of `packed` */
 	bool at_end, ended;
 };
 
@@ -60,7 +60,7 @@ static int read_fd(struct input *input, void *bytes, size_t size, size_t *ret_n,
 	return 0;
 }
 
-/* Have the first bytes, as many as tell a packing. */
+/* Make sure that the first bytes are there, enough to detect the format. */
 static int read_magic(struct input *input, struct err *err)
 {
 	size_t n = 1;

@@ -7,14 +7,14 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
-/* Stamps count from here, as 0 is none. */
+/* Timestamps start here, because 0 means none. */
 #define BASE 1
 #define NS 1e9
 
 enum rings { OF_REPLICAS, OF_PIPELINE, RINGS };
 enum { COMM_OF_REPLICAS = 1, COMM_OF_PIPELINE = 1 + TRACE_PP_MAX };
 
-/* What the input is made of, and made into. */
+/* Input and output of the conversion. */
 struct maker {
 	const struct trace *trace;
 	struct ring_rank *ranks; /* [d + dp * stage] */
@@ -23,10 +23,10 @@ struct maker {
 	struct ring_op *ops;
 	struct ring_gaps *gaps; /* [rank] */
 	struct ring_gap *all_gaps;
-	struct ring_line *lines; /* of clocks that are right */
+	struct ring_line *lines; /* clock lines: all exact */
 	bool *known;
 	size_t n_ranks;
-	size_t *first; /* [stage] and one more: its first key */
+	size_t *first; /* [stage], plus one: index of its first key */
 };
 
 static void maker_release(struct maker *m)
@@ -42,7 +42,7 @@ static void maker_release(struct maker *m)
 	free(m->first);
 }
 
-/* --- which operations --- */
+/* --- selecting operations --- */
 
 static bool is_of_replicas(const struct trace *trace, const struct trace_key *key)
 {
@@ -55,7 +55,7 @@ static bool is_forth(const struct trace_key *key)
 	return key->type == OP_FORWARD_SEND || key->type == OP_BACKWARD_RECV;
 }
 
-/* To or from the next stage, or the one before: there may be none. */
+/* To or from the next or the previous stage, which may not exist. */
 static int64_t peer_of(const struct trace_key *key)
 {
 	return (int64_t)key->stage + (is_forth(key) ? 1 : -1);
@@ -111,7 +111,7 @@ static void open_rings(struct maker *m)
 	}
 }
 
-/* A gradient is sent where its activation came from: one boundary has two directions. */
+/* A gradient crosses the same boundary as its activation: two directions per boundary. */
 static uint64_t boundary_of(const struct trace_key *key)
 {
 	const uint64_t stage = MIN((uint64_t)key->stage, (uint64_t)peer_of(key));
@@ -129,7 +129,7 @@ static struct ring_op op_of(const struct trace *trace, size_t key, size_t lane)
 
 	return (struct ring_op){
 		.seq = (uint64_t)(lane / trace->job.dp) << 32 | k->seq,
-		/* Those of one size are compared: no stage's collectives with another's. */
+		/* Only equal sizes are compared: make sizes differ between stages. */
 		.bytes = p2p ? boundary_of(k) : k->stage,
 		.gpu_start_ns = stamp(start),
 		.gpu_stop_ns = stamp(start + trace->duration[key * trace->n_lanes + lane]),
@@ -152,7 +152,7 @@ static void find_stages(struct maker *m)
 	}
 }
 
-/* All of one key of each rank of its stage, from `ops` on; how many. */
+/* Add the operations of a key for each rank of its stage to `ops`. Returns how many. */
 static size_t fill(struct maker *m, size_t key, enum rings of, size_t d, struct ring_op *ops)
 {
 	const struct trace *trace = m->trace;
@@ -169,7 +169,7 @@ static size_t fill(struct maker *m, size_t key, enum rings of, size_t d, struct 
 	return trace->n_steps;
 }
 
-/* Which ring holds a key; RINGS: none. */
+/* The ring that a key belongs to; RINGS: none. */
 static enum rings ring_of(const struct trace *trace, const struct trace_key *key)
 {
 	return is_of_replicas(trace, key) ? OF_REPLICAS
@@ -196,7 +196,7 @@ static void fill_rings(struct maker *m)
 	}
 }
 
-/* Of one key on one rank. */
+/* Gaps of one key on one rank. */
 static struct ring_gap *put_gaps(const struct trace *trace, size_t key, size_t d,
 				 struct ring_gap *gap)
 {
@@ -228,7 +228,7 @@ static void fill_gaps(struct maker *m)
 	}
 }
 
-/* How many operations of rings, and computes, all ranks have. */
+/* Number of ring operations, and of computes, of all ranks. */
 static void count(const struct trace *trace, size_t *ret_ops, size_t *ret_gaps)
 {
 	size_t key, ops = 0, gaps = 0;
@@ -265,7 +265,7 @@ static struct maker maker_of(const struct trace *trace, size_t n_ops, size_t n_g
 	return m;
 }
 
-/* Why nothing can be told; NULL: it can. */
+/* Why there can be no result; NULL: there can. */
 static const char *refuse(const struct trace *trace, bool by_ends, size_t n)
 {
 	if (trace->job.dp < 2)

@@ -8,7 +8,7 @@
 #include "lib/json/json.h"
 #include "lib/ring/ring_words.h"
 
-/* --- who a rank is: its worker --- */
+/* --- identity of ranks --- */
 
 static const struct trace_worker *worker_of(const struct trace *trace, size_t rank)
 {
@@ -17,13 +17,13 @@ static const struct trace_worker *worker_of(const struct trace *trace, size_t ra
 	return &trace->job.workers[rank % dp * trace->job.pp + rank / dp];
 }
 
-/* The last of its tensor-parallel peers. */
+/* Highest rank of its tensor-parallel group. */
 static int64_t last_rank(const struct trace *trace, size_t rank)
 {
 	return worker_of(trace, rank)->rank + (int64_t)trace->job.tp * (int64_t)trace->job.dsp - 1;
 }
 
-/* NULL: the trace does not say. New memory. */
+/* NULL: not in the trace. The caller frees it. */
 static char *host_of(const struct trace *trace, size_t rank)
 {
 	const struct trace_job *job = &trace->job;
@@ -47,7 +47,7 @@ static json_t *place_of(const struct trace *trace, size_t rank)
 	return object;
 }
 
-/* --- what was found --- */
+/* --- results --- */
 
 static json_t *slowest(const struct trace *trace, const struct lateness *lateness)
 {

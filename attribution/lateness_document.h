@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who comes late, which link is slow and who stood still (lateness.h), for those who read it. Pure. */
+/* Encodes late ranks, slow links and stalls (lateness.h). Pure. */
 #pragma once
 
 #include <jansson.h>
@@ -7,5 +7,5 @@
 struct lateness;
 struct trace;
 
-/* `lateness` of docs/formats.md. New reference. */
+/* `lateness` in docs/formats.md. New reference. */
 json_t *lateness_document(const struct trace *trace, const struct lateness *lateness);

@@ -9,7 +9,7 @@
 
 enum { SHOWN = 24 };
 
-/* The field at `*at`; moves behind its comma, or to `end` + 1 after the last. */
+/* The field at `*at`; advances past its comma, or to `end` + 1 after the last. */
 static struct jtext next_field(const char **at, const char *end)
 {
 	const char *comma = memchr(*at, ',', (size_t)(end - *at));

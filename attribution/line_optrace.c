@@ -12,7 +12,7 @@ enum { SHOWN = 24 };
 
 struct object {
 	struct jscan scan;
-	const char *line, *after; /* where the last value ended */
+	const char *line, *after; /* end of the last value */
 	struct line_shape *shape;
 	bool shapeless;
 	unsigned seen; /* bits of enum line_field */
@@ -29,7 +29,7 @@ static int field_of(const struct jtext *key)
 	return FIELD_OTHER;
 }
 
-/* What stood before a value that begins at `begin` and ended at `scan.at`. */
+/* Add the text between `after` and a value that begins at `begin` and ended at `scan.at`. */
 static void add_shape(struct object *o, const char *begin, int field)
 {
 	bool name = field == FIELD_OPTYPE;

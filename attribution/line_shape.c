@@ -6,13 +6,13 @@
 #include "lib/json/jscan.h"
 
 enum {
-	DIGITS_MAX = 18,       /* of a number that is read here; an int64_t holds any */
-	WHOLE_DIGITS_MAX = 10, /* before the point: eight more are read at once */
+	DIGITS_MAX = 18,       /* of a number parsed here; always fits int64_t */
+	WHOLE_DIGITS_MAX = 10, /* before the point: eight more are parsed at once */
 	POWER_MAX = 22,	       /* 10^22 is the largest power of ten that a double holds */
-	NUMBER_MAX = 48,       /* bytes of a number that is worth another try */
+	NUMBER_MAX = 48,       /* bytes of a number parsed by the slow path here */
 };
 
-/* All whole numbers up to here are doubles. */
+/* All integers up to here are exact doubles. */
 #define WHOLE_MAX (INT64_C(1) << 53)
 
 #define FIELD(constant, key, member, must) \
@@ -81,7 +81,7 @@ static inline bool is_digit(char c)
 	return (unsigned char)(c - '0') <= 9;
 }
 
-/* Are the bytes that the masks leave the same? Most texts are shorter than 16. */
+/* Compare the bytes selected by the masks. Most texts are shorter than 16. */
 static inline bool is_text(const char *at, const uint64_t *words, const uint64_t *masks,
 			   size_t length)
 {
@@ -94,7 +94,7 @@ static inline bool is_text(const char *at, const uint64_t *words, const uint64_t
 	return differs == 0;
 }
 
-/* The digits at `at` onto `*value`; returns where they end, NULL: one is at `last`. */
+/* Append the digits at `at` to `*value`; returns their end, or NULL if it is not before `last`. */
 static inline const char *take_digits(const char *at, const char *last, int64_t *value)
 {
 	int64_t v = *value;
@@ -108,7 +108,7 @@ static inline const char *take_digits(const char *at, const char *last, int64_t 
 	return at;
 }
 
-/* A whole number as JSON writes it. */
+/* An integer in JSON syntax. */
 static inline const char *take_integer(const char *at, int64_t *ret)
 {
 	bool negative = *at == '-';
@@ -122,14 +122,14 @@ static inline const char *take_integer(const char *at, int64_t *ret)
 	return end;
 }
 
-/* Are all eight bytes digits? Neither half of one may be more than that of '9'. */
+/* Are all eight bytes digits? Neither nibble may exceed that of '9'. */
 static inline bool are_digits(uint64_t word)
 {
 	return ((word & 0xf0f0f0f0f0f0f0f0u) |
 		(((word + 0x0606060606060606u) & 0xf0f0f0f0f0f0f0f0u) >> 4)) == 0x3333333333333333u;
 }
 
-/* The value of eight digits, the first in the lowest byte: pairs, fours, all. */
+/* Value of eight digits, the first in the lowest byte: combines pairs, fours, all. */
 static inline int64_t eight_digits(uint64_t word)
 {
 	word = (word & 0x0f0f0f0f0f0f0f0fu) * 2561 >> 8;
@@ -137,7 +137,7 @@ static inline int64_t eight_digits(uint64_t word)
 	return (int64_t)((word & 0x0000ffff0000ffffu) * 42949672960001u >> 32);
 }
 
-/* The digits behind the point; eight and more are the rule. */
+/* The digits after the point, usually eight or more. */
 static inline const char *take_fraction(const char *at, const char *last, int64_t *value)
 {
 	uint64_t word = load(at);
@@ -149,7 +149,7 @@ static inline const char *take_fraction(const char *at, const char *last, int64_
 	return take_digits(at, last, value);
 }
 
-/* What has more digits, or an exponent, as the strict readers read it. */
+/* Numbers with more digits or an exponent, with the strict parsers' result. */
 static const char *take_long_real(const char *at, double *ret)
 {
 	CLEANUP(pool_release) struct pool pool = { 0 };
@@ -164,8 +164,8 @@ static const char *take_long_real(const char *at, double *ret)
 }
 
 /*
- * A number of so few digits that the nearest double is one division away (Clinger
- * 1990: both operands are exact, so that it rounds once).
+ * A number with so few digits that one division gives the nearest double (Clinger 1990: both
+ * operands are exact, so there is a single rounding).
  */
 static inline const char *take_real(const char *at, double *ret)
 {
@@ -195,7 +195,7 @@ static inline const char *take_real(const char *at, double *ret)
 	return end;
 }
 
-/* The name of an operation; `*ret` is its type. */
+/* An operation's name; `*ret` is its type. */
 static inline const char *take_name(const struct line_names *names, const char *at, char quote,
 				    int64_t *ret)
 {
@@ -215,7 +215,7 @@ static inline const char *take_name(const struct line_names *names, const char *
 	return NULL;
 }
 
-/* A value that nobody asked for, unless it takes more than a look to tell that it is one. */
+/* Skip a value that is not needed; NULL if its end is not obvious. */
 static const char *skip_other(const struct line_shape *shape, const char *at)
 {
 	double ignored;
@@ -233,10 +233,7 @@ static const char *skip_other(const struct line_shape *shape, const char *at)
 	return *at == '"' ? at + 1 : NULL;
 }
 
-/*
- * The members of `op` are written through their offsets: whole numbers are int64_t,
- * times double.
- */
+/* Writes the members of `op` by offset: integers are int64_t, times double. */
 static inline const char *take_value(const struct line_shape *shape, const struct line_names *names,
 				     int field, const char *at, struct trace_op *op)
 {

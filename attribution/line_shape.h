@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stands between the values of a line: `{"step":`, `,"stage":`, ... `}`.
- * A line of the same shape is compared eight bytes at a time and its values are
- * read on the way.
+ * The text between the values of a line: `{"step":`, `,"stage":`, ... `}`. A line of the same
+ * shape is compared eight bytes at a time, and its values are parsed on the way.
  */
 #pragma once
 
@@ -11,7 +10,7 @@
 #include "attribution/trace.h"
 #include "lib/base/macro.h"
 
-/* The values of a line: those of struct trace_op, in whatever order. */
+/* The values of a line: the members of struct trace_op, in any order. */
 enum line_field {
 	FIELD_STEP,
 	FIELD_DP_RANK,
@@ -25,8 +24,8 @@ enum line_field {
 	FIELD_START,
 	FIELD_DURATION,
 	FIELD_N,
-	FIELD_OTHER = FIELD_N, /* a value that nobody asked for */
-	FIELD_END,	       /* none: the line is at its end */
+	FIELD_OTHER = FIELD_N, /* a value that is not needed */
+	FIELD_END,	       /* no value: end of line */
 };
 
 struct line_field_info {
@@ -40,15 +39,15 @@ enum {
 	SHAPE_WORDS = 4,
 	SHAPE_TEXT_MAX = SHAPE_WORDS * 8,
 	SHAPE_VALUES_MAX = 24,
-	SHAPE_READ_AHEAD = 64, /* bytes behind a line that can be read */
+	SHAPE_READ_AHEAD = 64, /* bytes after a line that must be readable */
 };
 
-/* The names of operations, made for comparing. */
+/* Operation names, prepared for fast comparison. */
 struct line_names {
 	struct {
 		uint64_t words[SHAPE_WORDS], masks[SHAPE_WORDS];
 	} names[OPTYPE_N];
-	int by_length[SHAPE_TEXT_MAX + 1][2]; /* no three are as long as each other; -1: none */
+	int by_length[SHAPE_TEXT_MAX + 1][2]; /* at most two names have the same length; -1: none */
 };
 void line_names_fill(struct line_names *names);
 
@@ -63,15 +62,14 @@ struct line_shape {
 };
 
 /*
- * Add the text before the next value; the last one, with FIELD_END, is what stands
- * behind the last value. False: there is no such shape, and it is emptied.
+ * Append the text before the next value; the last one, with FIELD_END, is the text after the last
+ * value. False: it does not fit, and the shape is cleared.
  */
 bool line_shape_add(struct line_shape *shape, const char *text, size_t length, int field);
 
 /*
- * Read a line of this shape at `at` into `op`; returns where its newline is, or
- * NULL when it is not of this shape or has a value that is not as usual. A value is
- * what the strict readers find, or NULL is returned.
+ * Parse a line of this shape at `at` into `op`. Returns its newline, or NULL if it has another
+ * shape or an unusual value. Values are identical to those of the strict parsers.
  */
 const char *line_shape_read(const struct line_shape *shape, const struct line_names *names,
 			    const char *at, struct trace_op *op);

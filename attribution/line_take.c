@@ -5,7 +5,7 @@
 
 #include "lib/base/err.h"
 
-enum { SHOWN = 40 }; /* bytes of what is quoted in a sentence */
+enum { SHOWN = 40 }; /* bytes of a quotation in messages */
 
 int line_take_name(const struct jtext *name, struct trace_op *op, struct err *err)
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# attribution: assay-attribute: what slows a job, from its trace; a program of its own. Included by Makefile.am.
+# attribution: assay-attribute, which finds what slows a job from its trace. Included by Makefile.am.
 noinst_LIBRARIES += libattribution.a
 libattribution_a_SOURCES = attribution/align.c attribution/align.h attribution/attribution.c \
 	attribution/attribution.h attribution/balance.c attribution/balance.h attribution/bootstrap.c \
@@ -28,7 +28,7 @@ libattribution_a_SOURCES = attribution/align.c attribution/align.h attribution/a
 libattribution_a_CFLAGS = $(AM_CFLAGS) $(SIMD_CFLAGS)
 ATTRIBUTION_LIBS = libattribution.a $(RING_LIBS) $(JUDGE_LIBS)
 
-# What reads traces; the packings are files.
+# The trace reader; the build selects the files for compression formats.
 noinst_LIBRARIES += libtraceread.a
 libtraceread_a_SOURCES = attribution/input.c attribution/input.h attribution/line.c attribution/line.h \
 	attribution/line_csv.c attribution/line_csv.h attribution/line_optrace.c attribution/line_optrace.h \
@@ -54,13 +54,13 @@ else
 libtraceread_a_SOURCES += attribution/unpack_zstd_none.c
 endif
 
-# The program; it needs no daemon's libraries.
+# The program; it does not need the libraries of the daemons.
 bin_PROGRAMS += assay-attribute
 assay_attribute_SOURCES = attribution/attribute.c attribution/hang_command.c attribution/hang_command.h \
 	attribution/hang_input.c attribution/hang_input.h attribution/hang_table.c attribution/hang_table.h
 assay_attribute_LDADD = $(HANG_LIBS) $(TRACE_LIBS)
 
-# Plans for jobs with bad hosts; lib/remedy has them.
+# Plans for jobs with bad hosts, from lib/remedy.
 noinst_LIBRARIES += libplan.a
 libplan_a_SOURCES = attribution/plan_args.c attribution/plan_args.h attribution/plan_eval.c attribution/plan_eval.h \
 	attribution/plan_hotspa.c attribution/plan_hotspa.h attribution/plan_oobleck.c attribution/plan_oobleck.h \

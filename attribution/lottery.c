@@ -8,38 +8,38 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/stats.h"
 
-/* What takes less than this is too short to compare, in seconds. */
+/* Seconds: shorter times cannot be compared. */
 #define SHORTEST 1e-7
 
-/* A spread below this part of good silicon's is no better known. */
+/* A smaller spread, relative to that of good silicon, is not credible. */
 #define LEAST 0.05
 
-/* A host that lies farther from the others is another kind of host, or slow. */
+/* A host further from the others is of another kind, or slow. */
 #define FAR (3 * LOTTERY_LEFT)
 
-/* Standard deviations that a normal distribution is above in one of twenty. */
+/* One-sided 5 % point of the normal distribution, in standard deviations. */
 #define TWENTIETH 1.645
 
-/* The variance of a median over that of one of many that are normally distributed: pi / 2. */
+/* Variance of the median of many normal samples relative to that of the mean: pi / 2. */
 #define MEDIAN 1.5708
 
-/* One stage while levels are looked for. */
+/* One stage while levels are computed. */
 struct stage {
-	size_t n;	 /* others */
-	double variance; /* of its median, in those of one host */
+	size_t n;	 /* workers not left out */
+	double variance; /* of its median, relative to that of one host */
 };
 
 struct finder {
 	struct lottery *lottery;
 	const bool *left_out;
-	const double *speeds;  /* they are looked at with theirs; NULL: without */
-	const double *counted; /* `squares` are of those who have one; NULL: of all */
+	const double *speeds;  /* applied to the times; NULL: none */
+	const double *counted; /* only workers with a value here count in `squares`; NULL: all */
 	double *values;	       /* owned: room for all workers */
 	struct stage *stages;  /* owned */
-	double squares;	       /* of relative distances from the medians of stages */
-	double near;	       /* likewise, none taken for more than FAR */
-	double spread;	       /* what is left between hosts of the same stage */
-	size_t free, used;     /* others: beyond the first of each stage; stages that have any */
+	double squares;	       /* of relative deviations from the medians of stages */
+	double near;	       /* the same, each limited to FAR */
+	double spread;	       /* remaining between hosts of a stage */
+	size_t free, used;     /* degrees of freedom; stages with workers */
 };
 
 static void finder_release(struct finder *finder)
@@ -61,7 +61,7 @@ static double time_of(const struct pace *pace, size_t worker)
 	return time;
 }
 
-/* What a host of usual speed would take; whose speed nobody knows is usual. */
+/* The time of a host of usual speed; unknown speeds count as usual. */
 static double usual_time_of(const struct finder *finder, size_t worker)
 {
 	double speed = finder->speeds ? finder->speeds[worker] : 1;
@@ -74,7 +74,7 @@ static bool is_counted(const struct finder *finder, size_t worker)
 	return !finder->left_out[worker] && !(finder->counted && isnan(finder->counted[worker]));
 }
 
-/* The times of the others of some stages into finder.values; returns how many. */
+/* Store the times of the other workers of some stages in finder.values. Returns how many. */
 static size_t times_of(struct finder *finder, size_t begin, size_t end)
 {
 	const struct pace *pace = finder->lottery->pace;
@@ -89,7 +89,7 @@ static size_t times_of(struct finder *finder, size_t begin, size_t end)
 	return n;
 }
 
-/* Of one it is that of the one, of many pi / 2n. */
+/* 1 for a single one, pi / 2n for many. */
 static double variance_of_median(size_t n)
 {
 	return MEDIAN / ((double)n + MEDIAN - 1);
@@ -132,7 +132,7 @@ static void find_stages(struct finder *finder, const double *speeds, const doubl
 		find_stage(finder, stage);
 }
 
-/* Are the speeds of half of the others known at least? */
+/* Are the speeds of at least half of the others known? */
 static bool knows_most(const struct finder *finder, const double *speeds, size_t n)
 {
 	size_t i, others = 0, known = 0;
@@ -145,10 +145,10 @@ static bool knows_most(const struct finder *finder, const double *speeds, size_t
 }
 
 /*
- * Do speeds explain the times of those who have one? Then these lie no farther apart with them
- * than without, or by no more than what speeds leave of it makes 19 of 20 jobs of so many: few
- * hosts that are alike by chance lie nearer together without. Who has become slow since lies as
- * far off either way.
+ * Do the speeds explain the times of workers that have one? Yes if the deviations with speeds are
+ * not larger than without, allowing for what 19 of 20 jobs of this size have by chance: a few
+ * hosts that happen to be alike deviate less without. A host that has become slow since its tests
+ * deviates as much either way.
  */
 static bool explains(struct finder *finder, const double *speeds)
 {
@@ -161,7 +161,7 @@ static bool explains(struct finder *finder, const double *speeds)
 	       without + pow(LOTTERY_LEFT, 2) * TWENTIETH * sqrt(2 * (double)finder->free);
 }
 
-/* With speeds, if they explain the times; else without. */
+/* With speeds if they explain the times, else without. */
 static void find_levels(struct finder *finder, const double *speeds, size_t n)
 {
 	if (speeds && knows_most(finder, speeds, n))
@@ -179,7 +179,7 @@ static double spread_of(const struct finder *finder, double usual)
 	return exp((weight * log(usual) + free * log(seen)) / (weight + free));
 }
 
-/* The variance between stages beyond what their medians have by chance, relative. */
+/* Relative variance between stages beyond the chance variation of their medians. */
 static double between_stages(const struct finder *finder)
 {
 	const struct lottery *lottery = finder->lottery;
@@ -194,8 +194,7 @@ static double between_stages(const struct finder *finder)
 		seen += pow(lottery->level[stage] / mean - 1, 2) / (n - 1);
 		chance += finder->stages[stage].variance * pow(finder->spread, 2) / n;
 	}
-	/* With speeds little is left that stages which do the same differ by: what chance does not
-	 * often make counts. */
+	/* With speeds, equal stages hardly differ: only count what chance rarely explains. */
 	if (lottery->tested)
 		chance *= 1 + sqrt(2 / (n - 1));
 	return MAX(seen - chance, 0);
@@ -233,9 +232,9 @@ double lottery_ratio(const struct lottery *lottery, size_t worker)
 }
 
 /*
- * As a logarithm, of one that is to be slower than `limit`. By its times alone, or by these and its
- * own tests, each weighed by what is not known of it, when the job finds it that slow too: what was
- * so at its tests need not be so now.
+ * Logarithm of the ratio of a worker that is slower than `limit`, by its times alone, or by both
+ * its times and its own tests, weighted by their uncertainty, provided that the job shows it to
+ * be that slow, too: its state may have changed since its tests.
  */
 static double least_tested(const struct lottery *lottery, size_t worker, double limit)
 {
@@ -244,7 +243,7 @@ static double least_tested(const struct lottery *lottery, size_t worker, double 
 
 	if (isnan(lottery->speeds[worker]) || error <= 0)
 		return alone;
-	part = pow(error / LOTTERY_LEFT, 2); /* the weight of its tests beside that of its times */
+	part = pow(error / LOTTERY_LEFT, 2); /* weight of its tests relative to its times */
 	both = (1 + part) * limit + LOTTERY_TESTED_ERRORS * error * sqrt(1 + part) +
 	       part * log(lottery->speeds[worker]);
 	return MIN(alone, MAX(limit, both));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operations of a training step. In the order of their names: "by start"
- * breaks ties of time and seq_id by the name.
+ * The operations of a training step, in alphabetical order: sorting by start breaks ties of time
+ * and seq_id by name.
  */
 #pragma once
 
@@ -25,22 +25,24 @@ enum optype {
 	OPTYPE_N,
 };
 
-/* What a report calls a type: sends and receives of a direction are one. */
-enum { OPTYPE_NAME_MAX = 32 }; /* bytes of the longest name, with room */
+enum { OPTYPE_NAME_MAX = 32 }; /* bytes of the longest name, with some margin */
 
 /* The name in traces, "forward-compute". */
 const char *optype_name(enum optype type);
 
-/* The name in reports: "forward-pp-comm" for forward-send and forward-recv. */
+/*
+ * The name in reports, which has one for both ends of a transfer: "forward-pp-comm" for
+ * forward-send and forward-recv.
+ */
 const char *optype_reported(enum optype type);
 
-/* The type called by the `length` bytes at `name`, or -1. */
+/* The type named by the `length` bytes at `name`, or -1. */
 int optype_find(const char *name, size_t length);
 
 /* forward-compute or backward-compute. */
 bool optype_is_compute(enum optype type);
 
-/* The four point to point types of a pipeline. */
+/* The four point-to-point types of a pipeline. */
 bool optype_is_p2p(enum optype type);
 
 /* A transfer whose duration is mostly waiting for others. */

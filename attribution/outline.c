@@ -6,7 +6,7 @@
 
 #include "lib/base/xalloc.h"
 
-/* The mean over steps of what each worker computes of a type, into [d * pp + stage]. */
+/* Mean over steps of each worker's computes of a type, added to [d * pp + stage]. */
 static void add_computes(const struct trace *trace, enum optype type, double *ret)
 {
 	const size_t dp = trace->job.dp, pp = trace->job.pp;
@@ -41,7 +41,7 @@ static int ascending(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* The lower median over the DP ranks of each stage. */
+/* Lower median over the DP ranks of each stage. */
 static void find_good(const struct trace *trace, const double *times, double *ret)
 {
 	const size_t dp = trace->job.dp, pp = trace->job.pp;
@@ -56,7 +56,7 @@ static void find_good(const struct trace *trace, const double *times, double *re
 	}
 }
 
-/* What the candidates take beyond the others of their key, in the mean. */
+/* Mean excess of the candidates over the others of their key. */
 static double find_pause(const struct trace *trace, const struct balance *balance)
 {
 	double excess = 0;

@@ -15,13 +15,13 @@
 #include "lib/remedy/shrink.h"
 #include "lib/remedy/standby.h"
 
-/* A second less of a step is none below this part of it. */
+/* A smaller gain, relative to a step, does not count. */
 #define GAINED 1e-6
 
 enum {
 	HOURS_S = 3600,
 	HOURS_A_DAY = 24,
-	STAGES_SHOWN = 16, /* of a pipeline, in words */
+	STAGES_SHOWN = 16, /* per pipeline, in text */
 	NOTE_MAX = 512,
 };
 
@@ -30,7 +30,7 @@ static const char *const kinds[REARRANGE_WAYS] = { [REARRANGE_MICROBATCHES] = "m
 						   [REARRANGE_BOTH] = "both",
 						   [REARRANGE_TOGETHER] = "malleus" };
 
-/* What is looked at, and what was found of it. */
+/* Input and result. */
 struct outlook {
 	const struct attribution *a;
 	const struct description *d;
@@ -60,13 +60,12 @@ static json_t *host_name(const struct outlook *o, size_t worker)
 	return json_string(host_of(o, worker));
 }
 
-/* Taken. */
 static void leave_out(struct outlook *o, const char *kind, const char *why)
 {
 	(void)json_array_append_new(o->left_out, json_pack("{ssss}", "kind", kind, "why", why));
 }
 
-/* Where one that gains so much goes: the largest gain first, of equals as they came. */
+/* Index to insert a remedy with this gain: descending, stable. */
 static size_t place_of(const struct outlook *o, double gain)
 {
 	size_t n = json_array_size(o->list), i;
@@ -77,7 +76,7 @@ static size_t place_of(const struct outlook *o, double gain)
 	return i;
 }
 
-/* What all remedies have; `after` is of pipelines alone. Borrowed: it is in the list. */
+/* Members common to all remedies; `after` is for pipelines alone. Borrowed: the list owns it. */
 static json_t *add(struct outlook *o, const char *kind, double after, double cost, char *note)
 {
 	json_t *object = json_object();
@@ -98,7 +97,7 @@ static json_t *add(struct outlook *o, const char *kind, double after, double cos
 	return object;
 }
 
-/* --- as many hosts --- */
+/* --- same number of hosts --- */
 
 static size_t slowest_of(const struct outlook *o)
 {
@@ -123,7 +122,7 @@ static bool same(const size_t *a, const size_t *b, size_t n)
 	return memcmp(a, b, n * sizeof(*a)) == 0;
 }
 
-/* Do all pipelines take as many micro-batches, in equal stages? */
+/* Do all pipelines have the same number of micro-batches, and equal stages? */
 static bool is_even(const struct rearrange_job *job, const struct rearrange_plan *plan)
 {
 	size_t d;
@@ -135,7 +134,7 @@ static bool is_even(const struct rearrange_job *job, const struct rearrange_plan
 	return true;
 }
 
-/* What pipelines come to: each of them, or where they differ the slowest host's. */
+/* Describe the pipelines: each of them, or if they differ the slowest host's. */
 static char *rearranged_note(const struct outlook *o, const struct rearrange_plan *plan)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(NOTE_MAX);
@@ -166,7 +165,7 @@ static char *rearranged_note(const struct outlook *o, const struct rearrange_pla
 	return xstrdup(strbuf_text(&text));
 }
 
-/* Layers and micro-batches: is either left as it is everywhere? */
+/* Is either the layers or the micro-batches unchanged everywhere? */
 static bool is_one_of_two(const struct rearrange_job *job, const struct rearrange_plan *plan)
 {
 	bool layers = false, microbatches = false;
@@ -179,7 +178,7 @@ static bool is_one_of_two(const struct rearrange_job *job, const struct rearrang
 	return !layers || !microbatches;
 }
 
-/* A list a pipeline. */
+/* One list per pipeline. */
 static json_t *by_pipeline(const struct outlook *o, const size_t *v, bool names)
 {
 	json_t *list = json_array();
@@ -196,7 +195,7 @@ static json_t *by_pipeline(const struct outlook *o, const size_t *v, bool names)
 	return list;
 }
 
-/* Why what changes stages cannot be planned, or NULL. */
+/* Why remedies that change stages cannot be planned, or NULL. */
 static const char *chunks(const struct outlook *o)
 {
 	return o->a->trace->job.vpp > 1 ? "stages have several model chunks" : NULL;
@@ -236,7 +235,7 @@ static int add_rearranged(struct outlook *o, enum rearrange_way way, struct err 
 
 /* --- fewer hosts --- */
 
-/* All workers of a host are lost with it. */
+/* Losing a host loses all of its workers. */
 static void lose(const struct outlook *o, const char *host, uint32_t *lost, size_t *n)
 {
 	const struct trace_job *job = &o->a->trace->job;
@@ -247,7 +246,7 @@ static void lose(const struct outlook *o, const char *host, uint32_t *lost, size
 			lost[(*n)++] = (uint32_t)w;
 }
 
-/* The slowest host that is not lost yet; NULL when none is left. */
+/* The slowest host that is not lost yet; NULL if none is left. */
 static const char *next_slowest(const struct outlook *o, const uint32_t *lost, size_t n)
 {
 	const struct trace_job *job = &o->a->trace->job;
@@ -328,7 +327,7 @@ static int add_loss(struct outlook *o, const struct shrink_templates *templates,
 	return 0;
 }
 
-/* After the first host that goes, the first two ...; each is a remedy too, when it was slow. */
+/* After the first lost host, the first two ...; each is a remedy too if it was slow. */
 static int add_losses(struct outlook *o, const struct shrink_templates *templates, struct err *err)
 {
 	size_t workers = o->of.job.dp * o->of.job.pp, n = 0, i;
@@ -364,7 +363,7 @@ static void put_templates(const struct shrink_templates *templates,
 	json_put(doc, "templates", object);
 }
 
-/* The most workers of one host: that many go with it. */
+/* Largest number of workers of a host: that many are lost with it. */
 static size_t workers_a_host(const struct trace_job *job)
 {
 	CLEANUP(freep) size_t *n = xcalloc(job->n_nodes + 1, sizeof(*n));
@@ -423,7 +422,7 @@ static int put_standby(const struct outlook *o, json_t *doc, struct err *err)
 	return 0;
 }
 
-/* --- a plan for each group of lengths --- */
+/* --- a plan per group of lengths --- */
 
 static int add_hotspa(struct outlook *o, struct err *err)
 {
@@ -445,7 +444,7 @@ static int add_hotspa(struct outlook *o, struct err *err)
 	return 0;
 }
 
-/* What has other stages than now. */
+/* Remedies that change the stages. */
 static int add_others(struct outlook *o, json_t *doc, struct err *err)
 {
 	int r;
@@ -484,7 +483,7 @@ static json_t *reals(const double *v, size_t n)
 	return list;
 }
 
-/* What was planned with. */
+/* The measured input of the planners. */
 static void put_measured(const struct outlook *o, const struct measured *m, json_t *doc)
 {
 	json_t *list = json_array();
@@ -498,7 +497,7 @@ static void put_measured(const struct outlook *o, const struct measured *m, json
 	json_put(doc, "slowdown", list);
 }
 
-/* Why nothing can be said of this trace, or NULL. */
+/* Why this trace is unsuitable, or NULL. */
 static const char *refusal(const struct attribution *a)
 {
 	if (a->cause.primary == CAUSE_REJECTED)

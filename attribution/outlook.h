@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each remedy of a described job would give (experimental): the trace says how fast its
- * hosts are and what a step takes, the description what they hold and what may be moved. The
- * planners are those of lib/remedy; docs/remedies.md says what each answer means.
+ * The effect of each remedy for a described job (experimental). The trace gives the speed of its
+ * hosts and the step time; the description gives their capacity and what may be moved. The
+ * planners are in lib/remedy; docs/remedies.md explains the results.
  *
- * A step is what the slowest pipeline takes under 1F1B, and what it takes now beyond that, which
- * is the same whatever is moved.
+ * A step takes the time of its slowest pipeline under 1F1B, plus the present difference to the
+ * step time, which no remedy changes.
  */
 #pragma once
 
 #include "attribution/attribution.h"
 #include "attribution/description.h"
 
-/* A description that differs more than this from what the trace has contradicts it. */
+/* Relative difference above which a description contradicts the trace. */
 #define OUTLOOK_DIFFERENCE 0.25
 
 /*
- * The document, new reference. `trace` is its name, for sentences. What cannot be had is in it
- * with its reason. -EINVAL: the description contradicts the trace, or itself: FILE:LINE: key: what
- * it says and what the trace has.
+ * Compute the document, a new reference. `trace` is its name for messages. Remedies that are
+ * impossible are included, with the reason. -EINVAL: the description contradicts the trace or
+ * itself, with "FILE:LINE: key: what it says and what the trace has".
  */
 int outlook_find(const struct attribution *attribution, const struct description *description,
 		 const char *trace, json_t **ret_doc, struct err *err);

@@ -14,7 +14,7 @@ bool outlook_check_differs(double told, double has)
 	return told > has * (1 + OUTLOOK_DIFFERENCE) || told * (1 + OUTLOOK_DIFFERENCE) < has;
 }
 
-/* Counts. */
+/* Compare the counts. */
 static int check_shape(const struct measured *m, const struct description *d, const char *trace,
 		       struct err *err)
 {
@@ -28,7 +28,7 @@ static int check_shape(const struct measured *m, const struct description *d, co
 	return 0;
 }
 
-/* What each stage takes by its layers, and by the trace. */
+/* Compare the time of each stage by its layers with the trace. */
 static int check_times(const struct measured *m, const struct description *d, const char *trace,
 		       struct err *err)
 {
@@ -82,7 +82,7 @@ static int check_lost(const struct trace_job *job, const struct description *d, 
 	return 0;
 }
 
-/* Known slowness goes before that of the trace, with which it must agree. */
+/* Known slowdowns take precedence over the trace, but must agree with it. */
 static int take_slowdown(const struct trace_job *job, const struct description *d,
 			 const char *trace, double *slowdown, struct err *err)
 {
@@ -126,7 +126,7 @@ static double forward_part(const struct measured *m)
 	return all > 0 ? forward / all : 0;
 }
 
-/* The layers by the description, else those of a stage alike. */
+/* Layers of the description, else those of a stage are taken to be equal. */
 static void take_layers(const struct measured *m, const struct description *d,
 			struct outlook_job *to)
 {

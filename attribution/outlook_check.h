@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A description held against the trace, and the two made one. */
+/* Checks a description against the trace, and combines the two. */
 #pragma once
 
 #include "attribution/description.h"
@@ -7,15 +7,15 @@
 #include "lib/remedy/rearrange.h"
 
 struct outlook_job {
-	struct rearrange_job job;	       /* borrows what is below, and of the description */
+	struct rearrange_job job;	       /* borrows from below and from the description */
 	double *forward, *backward, *slowdown; /* owned */
 	double fixed;			       /* of a step, beyond its slowest pipeline */
-	double now;			       /* a step, as simulated */
-	double bound;			       /* of a step, what no arrangement beats */
-	double forward_part;		       /* of computes, by the trace: 0 to 1 */
+	double now;			       /* simulated step time */
+	double bound;			       /* no arrangement makes a step shorter */
+	double forward_part;		       /* share of forward in computes: 0 to 1 */
 };
 
-/* Is what was told more than OUTLOOK_DIFFERENCE from what the trace has? */
+/* Does the description's value differ from the trace's by more than OUTLOOK_DIFFERENCE? */
 bool outlook_check_differs(double told, double has);
 
 /* As outlook_find(). */

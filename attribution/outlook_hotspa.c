@@ -18,13 +18,13 @@ enum {
 	PLAN_TEXT_MAX = 96,
 };
 
-/* What is planned with. */
+/* Input of the planner. */
 struct setting {
 	const struct description_hotspa *h;
 	struct hotspa_plan_way ways[HOTSPA_PLAN_PLANS_MAX];
-	double *slow[HOTSPA_PLAN_PLANS_MAX]; /* owned: of each way; NULL: not known */
+	double *slow[HOTSPA_PLAN_PLANS_MAX]; /* owned: of each plan; NULL: unknown */
 	double cost[HOTSPA_PLAN_PLANS_MAX * HOTSPA_PLAN_PLANS_MAX];
-	struct hotspa_plan_wish wish; /* borrows the others */
+	struct hotspa_plan_wish wish; /* borrows from the above */
 };
 
 static void setting_release(struct setting *s)
@@ -62,7 +62,7 @@ static uint64_t devices_of(const struct description_plan *plan)
 	return plan->tp * plan->pp * plan->dp * plan->cp;
 }
 
-/* --- against the trace --- */
+/* --- check against the trace --- */
 
 static int check_degree(const struct description *d, const char *key, uint64_t told, uint64_t has,
 			const char *trace, struct err *err)
@@ -100,7 +100,7 @@ static int check_plans(const struct trace_job *job, const struct description *d,
 	return 0;
 }
 
-/* What a stage is busy with, by the plan of now and by the busiest stage of the trace. */
+/* Compare the work of a stage by the present plan with the busiest stage of the trace. */
 static int check_work(const struct measured *m, const struct description *d, const char *trace,
 		      struct err *err)
 {
@@ -179,14 +179,14 @@ static int price(const struct trace_job *job, const struct description *d,
 	return price_all(&of, places->layouts, s, err);
 }
 
-/* --- what is said of it --- */
+/* --- output --- */
 
-/* What a step takes now, and what of it is not the plans'. */
+/* Present duration of a step, and the part that does not depend on plans. */
 struct step {
 	double now, beyond;
 };
 
-/* A step of one plan for all: the fastest, or as it is. */
+/* A step with a single plan: the fastest, or the present one. */
 struct alone {
 	size_t way;
 	double after;
@@ -257,7 +257,7 @@ static json_t *switches(const struct setting *s, const struct hotspa_plan *plan)
 	return list;
 }
 
-/* Why it is not advised, new memory; NULL: it is. */
+/* Why it is not recommended, which the caller frees; NULL: it is. */
 static char *objection(const struct attribution *a)
 {
 	if (a->cause.primary == CAUSE_SEQLEN)
@@ -301,7 +301,7 @@ static char *note_of(const struct setting *s, const struct hotspa_plan *plan, st
 	return xstrdup(strbuf_text(&text));
 }
 
-/* A list a pipeline, of now. */
+/* One list per present pipeline. */
 static json_t *slowdowns(const struct setting *s, const double *slowdown)
 {
 	const struct hotspa_plan_way *way = &s->ways[0];
@@ -341,7 +341,7 @@ static json_t *members_of(const struct setting *s, const struct hotspa_plan *pla
 	return object;
 }
 
-/* The other plans are to that of now as they were measured, which works as much as in the trace. */
+/* Scale all plans by the same factor, so that the present one does as much work as in the trace. */
 static void scale(struct setting *s, const struct pack_pace *pace)
 {
 	const size_t workers = s->ways[0].dp * s->ways[0].pp;
@@ -357,7 +357,7 @@ static void scale(struct setting *s, const struct pack_pace *pace)
 	}
 }
 
-/* Hosts whose slowdown is told have that. */
+/* Slowdowns in the description override those of the trace. */
 static void take_told(const struct trace_job *job, const struct description *d, double *slowdown)
 {
 	size_t w;
@@ -370,7 +370,7 @@ static void take_told(const struct trace_job *job, const struct description *d, 
 	}
 }
 
-/* What was planned as if operations took the same each time takes longer, as they do not. */
+/* Plans assume that operations always take the same time; add what their variation costs. */
 static void add_noise(const struct hotspa_plan_wish *wish, double noise, struct hotspa_plan *plan)
 {
 	size_t i;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HotSPa for a described job: sequences in groups by their length, a plan for each, and what the
- * switches between them take. It is advised only where sequence lengths are what slows the job.
+ * HotSPa for a described job: groups of sequences by length, a plan for each, and the cost of
+ * switching between them. It is recommended only if sequence lengths are what slows the job.
  *
- * The plans are priced by the description, and scaled so that the plan of now computes as much in
- * a step as the trace does. Each runs on the hosts of the trace, with their slowdown, and under
- * operations that differ as those of the trace do (pack_pace.h). What a step takes beyond what
- * pipelines would if they did nothing but compute stays.
+ * The description gives the cost of the plans, scaled so that the present plan computes as much
+ * per step as the trace. Each plan runs on the hosts of the trace with their slowdown, and with
+ * the variation of operations in the trace (pack_pace.h). The part of a step beyond the compute
+ * time of pipelines stays the same.
  */
 #pragma once
 
@@ -14,19 +14,16 @@
 #include "attribution/outlook_check.h"
 
 struct outlook_hotspa {
-	double after;	 /* of pipelines alone, seconds of a step, with the switches */
+	double after;	 /* of pipelines alone, seconds per step, including switches */
 	char *note;	 /* owned */
-	json_t *members; /* owned: what the remedy has beyond those of all */
+	json_t *members; /* owned: members specific to this remedy */
 };
 
-/* As outlook_find(). 0 when nothing of HotSPa is described. */
+/* As outlook_find(). 0 if HotSPa is not described. */
 int outlook_hotspa_check(const struct attribution *attribution, const struct measured *measured,
 			 const struct description *description, const char *trace, struct err *err);
 
-/*
- * -ENOENT: nothing of it is described. -ERANGE or -EINVAL: it cannot be had, or gives nothing,
- * with the reason.
- */
+/* -ENOENT: not described. -ERANGE or -EINVAL: impossible or useless, with the reason. */
 int outlook_hotspa_find(const struct attribution *attribution,
 			const struct description *description, const struct outlook_job *of,
 			struct outlook_hotspa *ret_found, struct err *err);

@@ -22,7 +22,7 @@ static char *text(const json_t *object, const char *key)
 	return utf8_clean(s ? s : "");
 }
 
-/* Whole steps, as a job has; "-" where it gains, and nobody said what it costs. */
+/* In whole steps of the job; "-" if it gains but the cost is unknown. */
 static char *pays(const json_t *one)
 {
 	const json_t *steps = json_object_get(one, "pays_steps");

@@ -8,16 +8,16 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/stats.h"
 
-/* What takes less than this is too short to compare, in seconds. */
+/* Seconds: shorter times cannot be compared. */
 #define SHORTEST 1e-7
 
-/* The means of all keys of one kind on a stage, and of transfers the medians. */
+/* Computes means over all keys of a kind on a stage, and medians for transfers. */
 struct finder {
 	struct pace *pace;
 	const struct cost *cost;
-	const size_t *first; /* of each kind on a stage its first key, and one beyond the last */
-	double *values;	     /* of all threads */
-	size_t room;	     /* of one */
+	const size_t *first; /* first key of each kind on a stage, and one past the last */
+	double *values;	     /* scratch of all threads */
+	size_t room;	     /* per thread */
 };
 
 static void find_mean(const struct trace *trace, const struct finder *finder, size_t key, size_t end)
@@ -113,7 +113,7 @@ void pace_level_release(struct pace_level *level)
 	*level = (struct pace_level){ 0 };
 }
 
-/* Whose operations of a kind a level is of: of a stage, or of all that have such. */
+/* The operations that define a level: of one stage, or of all that have the kind. */
 struct pool_of {
 	size_t stage;
 	bool any_stage;
@@ -121,7 +121,9 @@ struct pool_of {
 	const bool *left_out; /* [worker] */
 };
 
-/* The median of a table like struct pace.mean over these; 0: nobody. Needs room for all workers. */
+/*
+ * Median over these of a table like struct pace.mean; 0: none. `values` has room for all workers.
+ */
 static double level_of(const struct pace *pace, const struct pool_of *who, const double *table,
 		       double *values)
 {
@@ -139,7 +141,7 @@ static double level_of(const struct pace *pace, const struct pool_of *who, const
 	return n ? stats_median_of(values, n) : 0;
 }
 
-/* Workers of a stage that are left out. */
+/* Number of workers of a stage that are left out. */
 static size_t count_out(const struct pace *pace, size_t stage, const bool *left_out)
 {
 	size_t dp = pace->trace->job.dp, pp = pace->trace->job.pp, d, n = 0;

@@ -8,14 +8,14 @@
 #include "lib/base/xalloc.h"
 #include "lib/remedy/pipe_packs.h"
 
-/* Seconds: of a stage that computes less there is nothing to compare. */
+/* Seconds: stages that compute less are not compared. */
 #define SHORTEST 1e-9
 
-/* Computes of a trace by where they are. */
+/* Index of a trace's computes. */
 struct packs {
 	const struct trace *trace;
-	const double *seconds; /* as trace->duration */
-	size_t dp, pp, n;      /* n: packs of a pipeline in a step */
+	const double *seconds; /* indexed like trace->duration */
+	size_t dp, pp, n;      /* n: packs per pipeline and step */
 	size_t *first[2];      /* owned: [stage]: key of its first forward, backward */
 };
 
@@ -55,7 +55,7 @@ static void packs_release(struct packs *packs)
 	free(packs->first[1]);
 }
 
-/* Mean and variance as they come (Welford, Technometrics 4, 1962). */
+/* Online mean and variance (Welford, Technometrics 4, 1962). */
 struct moments {
 	size_t n;
 	double mean, squares;
@@ -74,7 +74,7 @@ static double variance(const struct moments *m)
 	return m->n > 1 ? m->squares / (double)(m->n - 1) : 0;
 }
 
-/* What an operation differs from itself: how much of a pack is backward, from pack to pack. */
+/* Variation of an operation: of the share of backward from pack to pack. */
 static double noise_of(const struct packs *packs)
 {
 	double sum = 0;
@@ -139,14 +139,14 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Reorders. */
+/* Median. Reorders `v`. */
 static double middle(double *v, size_t n)
 {
 	qsort(v, n, sizeof(*v), by_value);
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
-/* The slowdown of a worker against the middle of its stage, all that differs. */
+/* Slowdown of each worker relative to the middle of its stage, whatever the reason. */
 static void compare(const struct packs *packs, const double *mean, double *slowdown, double *levels)
 {
 	CLEANUP(freep) double *stage = xcalloc(packs->dp, sizeof(*stage));
@@ -161,7 +161,10 @@ static void compare(const struct packs *packs, const double *mean, double *slowd
 	}
 }
 
-/* Each pack of a pipeline, by a stage of it that is not slow: against the middle of all. Ascending. */
+/*
+ * The packs of a pipeline, each by a stage that is not slow, relative to the middle of all.
+ * Ascending.
+ */
 static void pipeline_packs(const struct packs *packs, const double *levels, size_t d, double *values)
 {
 	CLEANUP(freep) double *stages = xcalloc(packs->pp, sizeof(*stages));
@@ -180,15 +183,15 @@ static void pipeline_packs(const struct packs *packs, const double *levels, size
 	qsort(values, n, sizeof(*values), by_value);
 }
 
-/* A pipeline: its packs in the mean, those of the cheaper half, and the variance of that. */
+/* A pipeline: mean of its packs, mean of the cheaper half, and variance of the latter. */
 struct lane {
 	double all, half, chance;
 };
 
 /*
- * The long sequences are few, so that the mean of all packs is mostly luck; the cheaper half tells
- * more. The variance of a trimmed mean is by Tukey and McLaughlin, Sankhya A 25, 1963; that packs
- * are dealt and none comes twice leaves 1 - 1 / dp of it.
+ * Long sequences are few, so the mean of all packs is mostly luck; that of the cheaper half says
+ * more. The variance of a trimmed mean is from Tukey and McLaughlin, Sankhya A 25, 1963; dealing
+ * packs without replacement leaves 1 - 1 / dp of it.
  */
 static struct lane lane_of(const struct packs *packs, const double *values, size_t n)
 {
@@ -208,7 +211,7 @@ static struct lane lane_of(const struct packs *packs, const double *values, size
 				      (1 - 1 / (double)packs->dp) };
 }
 
-/* Leave of what whole pipelines differ what is theirs. */
+/* Reduce the differences between pipelines to the part that is their own. */
 static void take_own(const struct packs *packs, const double *levels, double *slowdown)
 {
 	const size_t n = packs->n * packs->trace->n_steps;

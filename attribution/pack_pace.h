@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What packs of sequences take, and how fast workers are at them, when the packs are not alike.
+ * The work of packs of sequences, and the speed of workers, if packs differ.
  *
- * A pipeline that got longer sequences is not a slow one. Stages of a pipeline have the same packs,
- * so what differs between them is theirs. Between pipelines as much of the difference is taken to
- * be theirs as chance does not explain: with s2 the variance of the pipelines' means and v what
- * dealing gives such a mean, 1 - v / s2 of it (Efron and Morris, JASA 68, 1973: empirical Bayes).
+ * A pipeline with longer sequences is not a slow pipeline. Stages of a pipeline process the same
+ * packs, so differences between stages are due to the workers. Of the differences between
+ * pipelines only the part that chance does not explain is attributed to workers: with s2 the
+ * variance of the pipelines' means and v the variance that random dealing gives such a mean, 1 -
+ * v / s2 of it (Efron and Morris, JASA 68, 1973: empirical Bayes).
  *
  * Pure: no clock, no I/O.
  */
@@ -14,12 +15,12 @@
 #include "attribution/attribution.h"
 
 struct pack_pace {
-	double work;	  /* seconds of a step that a stage computes, the mean of all workers */
-	double pipelines; /* of a step, the slowest pipeline, if it did nothing but compute */
-	double noise;	  /* of one operation: standard deviation of its logarithm */
-	double *slowdown; /* owned: [d * pp + stage]: against the middle of its stage */
+	double work;	  /* compute seconds per step of a stage, mean of all workers */
+	double pipelines; /* seconds per step of the slowest pipeline, computes only */
+	double noise;	  /* standard deviation of the logarithm of one operation */
+	double *slowdown; /* owned: [d * pp + stage], relative to the middle of its stage */
 };
 
-/* Of a job whose stages have one chunk. */
+/* Only for jobs with one chunk per stage. */
 struct pack_pace pack_pace_of(const struct attribution *attribution);
 void pack_pace_release(struct pack_pace *pace);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assay-plan: what a job can do about hosts that are bad or gone, by the published planners. */
+/* assay-plan: what a job can do about bad or lost hosts, by published planners. */
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 		log_error("%s", err.msg);
 		return STATUS_FAILED;
 	}
-	/* Unadorned: it begins with the file at fault. */
+	/* No prefix: it begins with the name of the bad file. */
 	(void)fprintf(stderr, "%s\n", err.msg);
 	return STATUS_USAGE;
 }

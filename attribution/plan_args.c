@@ -7,7 +7,7 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
-/* Words for symbols. One word has one symbol in an operation. */
+/* Words for symbols. In an operation a word stands for one symbol. */
 static const struct {
 	const char *symbol, *word;
 } words[] = {

@@ -32,9 +32,9 @@ static const struct operation {
 struct eval {
 	const char *name; /* of the file */
 	FILE *out;
-	size_t line; /* from 1 on */
+	size_t line; /* from 1 */
 	size_t bad;
-	struct err *first; /* what the first bad line was told */
+	struct err *first; /* error of the first bad line */
 };
 
 static const struct operation *find_operation(const char *name)
@@ -60,7 +60,7 @@ static int refuse_operation(const struct jval *op, struct err *err)
 	return jval_fail(op, err, "'%s' is not one of %s", json_string_value(op->value), names);
 }
 
-/* Answer one object. -EINVAL with a sentence that begins with file and line. */
+/* Answer one object. -EINVAL with a message that begins with file and line. */
 static int answer_object(json_t *object, const char *place, json_t *answer, struct err *err)
 {
 	struct plan_args args = { .object = object, .line = jval_root(object, place) };
@@ -92,7 +92,7 @@ static int answer_object(json_t *object, const char *place, json_t *answer, stru
 	return 0;
 }
 
-/* One line; a wrong one is answered too. */
+/* Answer one line, even if it is invalid. */
 static void answer_line(struct eval *eval, const char *text, size_t n)
 {
 	CLEANUP(json_freep) json_t *object = NULL;
@@ -138,7 +138,7 @@ static void end_line(struct eval *eval, struct strbuf *line, bool too_long)
 	strbuf_consume(line, line->len);
 }
 
-/* Take bytes: whole lines are answered, the rest waits for more. */
+/* Answer the complete lines, and keep the rest in `line`. */
 static void take(struct eval *eval, struct strbuf *line, const char *bytes, size_t n, bool *too_long)
 {
 	while (n > 0) {

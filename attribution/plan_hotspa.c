@@ -13,7 +13,7 @@ enum { ROWS_MAX = 1000 * 1000 * 1000 };
 static const struct plan_args_range lengths_range = { 0, 1e12 };
 static const struct plan_args_range rows_range = { 0, ROWS_MAX };
 
-/* Per group its lengths, and the same cut into packs. */
+/* The lengths of each group, and their division into packs. */
 static void put_groups(json_t *answer, const struct hotspa_place *places, size_t n, size_t n_groups)
 {
 	json_t *groups = json_array(), *packed = json_array();
@@ -35,7 +35,7 @@ static void put_groups(json_t *answer, const struct hotspa_place *places, size_t
 	(void)json_object_set_new(answer, "packed", packed);
 }
 
-/* The groups themselves, of descending lengths. */
+/* The groups themselves, by descending length. */
 static void put_sorted(json_t *answer, const struct hotspa_wish *wish)
 {
 	json_t *groups = json_object_get(answer, "groups");
@@ -94,7 +94,7 @@ int plan_hotspa_group(struct plan_args *args, json_t *answer, struct err *err)
 	return 0;
 }
 
-/* {dp, tp} of `rows` rows: tp devices beside each other have a part of them each. */
+/* {dp, tp} of `rows` rows: each of tp adjacent devices has a part of them. */
 static int shards_of_plan(const struct jval *v, size_t rows, struct hotspa_switch_shard *shards,
 			  size_t *ret_n, struct err *err)
 {
@@ -120,7 +120,7 @@ static int shards_of_plan(const struct jval *v, size_t rows, struct hotspa_switc
 	return 0;
 }
 
-/* [[first, last], ...], by device; [] is none. */
+/* [[first, last], ...], per device; [] is none. */
 static int shards_of_list(const struct jval *v, struct hotspa_switch_shard *shards, size_t *ret_n,
 			  struct err *err)
 {
@@ -159,7 +159,7 @@ static int read_shards(struct plan_args *args, const char *name, struct hotspa_s
 	return r < 0 ? r : shards_of_plan(&v, rows, shards, ret_n, err);
 }
 
-/* nodes: [[0, 1], [2, 3]] has the devices of each host; each device is on one. */
+/* nodes: [[0, 1], [2, 3]] lists the devices of each host; each device is on exactly one. */
 static int read_nodes(struct plan_args *args, size_t n, size_t *hosts, struct err *err)
 {
 	const struct plan_args_range range = { 0, (double)n - 1 };
@@ -219,7 +219,7 @@ static uint64_t most_of(const uint64_t *v, size_t n)
 	return most;
 }
 
-/* Seconds, when both rates are given in rows a second. */
+/* Seconds, if both rates are given in rows per second. */
 static int put_time(struct plan_args *args, const struct hotspa_switch_plan *plan, size_t n,
 		    json_t *answer, struct err *err)
 {
@@ -279,7 +279,7 @@ int plan_hotspa_switch(struct plan_args *args, json_t *answer, struct err *err)
 	return r < 0 ? r : put_switch(args, &plan, wish.devices, answer, err);
 }
 
-/* A square of seconds; [n * n], new memory. */
+/* A square matrix of seconds; [n * n], the caller frees it. */
 static int read_costs(struct plan_args *args, double **ret_cost, size_t *ret_n, struct err *err)
 {
 	const struct plan_args_range seconds = { 0, 1e9 };

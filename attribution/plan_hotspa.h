@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations of assay-plan about groups by sequence length; plan_pipeline.h says what each does. */
+/* assay-plan operations on groups by sequence length; conventions as in plan_pipeline.h. */
 #pragma once
 
 #include "attribution/plan_args.h"

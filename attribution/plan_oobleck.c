@@ -10,12 +10,12 @@
 #include "lib/remedy/oobleck.h"
 #include "lib/remedy/reconfigure.h"
 
-enum { NUMBER_MAX = 1000 * 1000 * 1000 }; /* of a host */
+enum { NUMBER_MAX = 1000 * 1000 * 1000 }; /* per host */
 
 static const struct plan_args_range hosts_range = { 1, OOBLECK_HOSTS_MAX };
 static const struct plan_args_range failures_range = { 0, OOBLECK_HOSTS_MAX };
 
-/* N, f and n0 as sizes. */
+/* Read N, f and n0. */
 static int read_sizes(struct plan_args *args, struct oobleck_sizes *sizes, struct err *err)
 {
 	size_t hosts = 0, failures = 0, least = 0;
@@ -28,7 +28,7 @@ static int read_sizes(struct plan_args *args, struct oobleck_sizes *sizes, struc
 	return r < 0 ? r : oobleck_sizes(hosts, failures, least, sizes, err);
 }
 
-/* All sizes, new memory. */
+/* All sizes; the caller frees them. */
 static struct plan_args_counts each_size(const struct oobleck_sizes *sizes)
 {
 	struct plan_args_counts counts = { .n = sizes->last - sizes->first + 1 };
@@ -53,7 +53,7 @@ int plan_oobleck_sizes(struct plan_args *args, json_t *answer, struct err *err)
 	return 0;
 }
 
-/* The sizes of the pipelines of an option, ascending. */
+/* The pipeline sizes of an option, ascending. */
 static json_t *option_json(const struct oobleck_wish *wish, const uint16_t *counts)
 {
 	json_t *list = json_array();
@@ -70,7 +70,10 @@ static json_t *count_json(uint64_t n)
 	return n > INT64_MAX ? json_null() : json_integer((json_int_t)n);
 }
 
-/* Deal B micro-batches to the pipelines of an option; the time of the slowest, INFINITY when too few. */
+/*
+ * Deal B micro-batches to the pipelines of an option. Returns the time of the slowest, INFINITY
+ * if there are too few.
+ */
 static double deal(const struct oobleck_wish *wish, const uint16_t *counts, const double *times,
 		   size_t total, struct plan_args_counts *ret_dealt)
 {
@@ -87,7 +90,7 @@ static double deal(const struct oobleck_wish *wish, const uint16_t *counts, cons
 		       : distribute_slowest(&deal, ret_dealt->v);
 }
 
-/* The first option whose slowest pipeline takes least, when times T of the sizes and B are given. */
+/* The first option whose slowest pipeline is fastest, given B and the times T of the sizes. */
 static int choose(struct plan_args *args, const struct oobleck_wish *wish,
 		  const struct oobleck_options *options, json_t *answer, struct err *err)
 {
@@ -142,7 +145,7 @@ static int instantiate(struct plan_args *args, const struct oobleck_wish *wish, 
 	return plan_args_has(args, "T") ? choose(args, wish, &options, answer, err) : 0;
 }
 
-/* Sizes are given, or follow from N, f and n0; N' hosts are left of N. */
+/* Sizes are given, or derived from N, f and n0; N' hosts of N are left. */
 int plan_oobleck_instantiate(struct plan_args *args, json_t *answer, struct err *err)
 {
 	CLEANUP(plan_args_counts_release) struct plan_args_counts sizes = { 0 };
@@ -170,7 +173,7 @@ int plan_oobleck_instantiate(struct plan_args *args, json_t *answer, struct err 
 		       : r;
 }
 
-/* Lists of hosts as they are. */
+/* The present lists of hosts. */
 static int read_pipelines(struct plan_args *args, struct reconfigure_pipelines *pipelines,
 			  struct err *err)
 {

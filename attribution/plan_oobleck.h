@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations of assay-plan about pipelines of several sizes; plan_pipeline.h says what each does. */
+/* assay-plan operations on pipelines of several sizes; conventions as in plan_pipeline.h. */
 #pragma once
 
 #include "attribution/plan_args.h"

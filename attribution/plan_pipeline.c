@@ -13,16 +13,16 @@
 enum {
 	STAGES_MAX = 1024,
 	MICROBATCHES_MAX = 65536,
-	PLAYED_MAX = 1 << 24, /* stages * micro-batches that are played */
+	PLAYED_MAX = 1 << 24, /* stages * micro-batches that are simulated */
 };
 
-/* Of a backward without times of its own: it takes twice the forward (attention and matmuls). */
+/* A backward without its own time takes twice the forward (attention and matmuls). */
 #define FORWARD_PART (1.0 / 3.0)
 
 static const struct plan_args_range seconds = { 1e-9, 1e9 };
 static const struct plan_args_range microbatches = { 1, MICROBATCHES_MAX };
 
-/* Play what is small enough. */
+/* Simulate if it is small enough. */
 static int play(const struct plan_args_reals *forward, const struct plan_args_reals *backward,
 		size_t n, double *ret_time, struct err *err)
 {
@@ -33,7 +33,7 @@ static int play(const struct plan_args_reals *forward, const struct plan_args_re
 	return 0;
 }
 
-/* F and B, which have one length. */
+/* F and B, of equal length. */
 static int read_both(struct plan_args *args, struct plan_args_reals *forward,
 		     struct plan_args_reals *backward, struct err *err)
 {
@@ -64,7 +64,7 @@ int plan_pipeline_1f1b(struct plan_args *args, json_t *answer, struct err *err)
 	return r;
 }
 
-/* N_b, or as many rounds as a template has. */
+/* N_b, by default as many rounds as for a template. */
 static int read_microbatches(struct plan_args *args, size_t stages, size_t *ret_n, struct err *err)
 {
 	const struct plan_args_range range = { (double)stages, MICROBATCHES_MAX };
@@ -73,7 +73,7 @@ static int read_microbatches(struct plan_args *args, size_t stages, size_t *ret_
 	return plan_args_has(args, "N_b") ? plan_args_count(args, "N_b", range, ret_n, err) : 0;
 }
 
-/* The exact time of a template: by F and B, or by a third and two thirds of t. */
+/* Exact time of a template: from F and B, or a third and two thirds of t. */
 static int play_template(struct plan_args *args, const struct plan_args_reals *t, size_t n,
 			 double *ret_time, struct err *err)
 {
@@ -167,7 +167,7 @@ int plan_pipeline_split(struct plan_args *args, json_t *answer, struct err *err)
 	return r;
 }
 
-/* The micro-batches that each pipeline must have: 1 when nobody says. */
+/* Minimum number of micro-batches of each pipeline: 1 by default. */
 static int read_least(struct plan_args *args, size_t n, struct plan_args_counts *least,
 		      struct err *err)
 {
@@ -213,7 +213,7 @@ int plan_pipeline_distribute(struct plan_args *args, json_t *answer, struct err 
 	return r;
 }
 
-/* One number for all stages, or one for each. */
+/* One number for all stages, or one per stage. */
 static int read_each(struct plan_args *args, const char *name, struct plan_args_range range,
 		     size_t n, struct plan_args_reals *ret, struct err *err)
 {
@@ -243,7 +243,7 @@ static int read_real_or(struct plan_args *args, const char *name, struct plan_ar
 	return plan_args_has(args, name) ? plan_args_real(args, name, range, value, err) : 0;
 }
 
-/* By (k * l + emb) * hetero + extra <= C, when there is a C. */
+/* From (k * l + emb) * hetero + extra <= C, if C is given. */
 static int caps_of_memory(struct plan_args *args, size_t n, size_t *caps, struct err *err)
 {
 	const struct plan_args_range bytes = { 0, 1e18 }, above = { 1e-9, 1e18 };
@@ -266,7 +266,7 @@ static int caps_of_memory(struct plan_args *args, size_t n, size_t *caps, struct
 	return 0;
 }
 
-/* The layers that each stage may have, by cap, by its memory, by both, or any. */
+/* Maximum number of layers of each stage, by cap, by its memory, by both, or unlimited. */
 static int read_caps(struct plan_args *args, size_t n, size_t layers, size_t *caps, struct err *err)
 {
 	const struct plan_args_range range = { 0, LAYERS_MAX };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operations of assay-plan about pipelines. Each reads its arguments and puts its answer's
- * members into `answer`. -ERANGE: what is asked cannot be had, the sentence says which bound
- * it breaks by how much; -EINVAL: the arguments are wrong.
+ * assay-plan operations on pipelines. Each parses its arguments and adds its results to `answer`.
+ * -ERANGE: impossible, and the message says which bound is broken by how much; -EINVAL: bad
+ * arguments.
  */
 #pragma once
 

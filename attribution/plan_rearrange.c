@@ -30,7 +30,7 @@ static void described_release(struct described *described)
 	free(described->split.v);
 }
 
-/* A list a pipeline, all of one length. */
+/* One list per pipeline, all of equal length. */
 static int read_slowdown(struct plan_args *args, struct described *to, struct err *err)
 {
 	const struct plan_args_range times = { 1e-3, 1e3 };
@@ -104,7 +104,7 @@ static int read_job(struct plan_args *args, struct described *to, struct err *er
 	return r < 0 ? r : read_memory(args, to, err);
 }
 
-/* A list a pipeline. */
+/* One list per pipeline. */
 static json_t *table(const size_t *v, size_t rows, size_t columns)
 {
 	json_t *list = json_array();
@@ -138,7 +138,7 @@ static int put_plan(const struct rearrange_job *job, enum rearrange_way way, dou
 	return 0;
 }
 
-/* With `step`, what a step takes now, what is not of pipelines is as it is. */
+/* With `step`, the present step time, the part outside pipelines stays as it is. */
 int plan_rearrange(struct plan_args *args, json_t *answer, struct err *err)
 {
 	CLEANUP(described_release) struct described described = { 0 };
@@ -189,7 +189,7 @@ static json_t *copies_json(const struct rearrange_job *job, const struct hotspa_
 	return list;
 }
 
-/* What is left of the job after these losses. */
+/* The remaining job after these losses. */
 static json_t *loss_json(const struct rearrange_job *job, const struct shrink_templates *templates,
 			 const struct shrink_plan *plan, double fixed)
 {
@@ -219,7 +219,7 @@ static json_t *loss_json(const struct rearrange_job *job, const struct shrink_te
 	return object;
 }
 
-/* After the first lost host, the first two ...; what cannot go on any more says why. */
+/* After the first lost host, the first two ...; with the reason if the job cannot continue. */
 static int put_losses(const struct rearrange_job *job, const struct shrink_templates *templates,
 		      const struct plan_args_counts *lost, double fixed, json_t *answer,
 		      struct err *err)

@@ -13,7 +13,7 @@ enum { MICROBATCHES_MAX = 65536, LIST_MAX = PIPE_SCHEDULE_STAGES_MAX };
 static const struct plan_args_range seconds = { 1e-9, 1e9 };
 static const struct plan_args_range none_or_more = { 0, 1e18 };
 
-/* The lists of a question. */
+/* The lists of a query. */
 struct lists {
 	struct plan_args_reals forward, backward, weight, transfer, activation, room;
 };
@@ -28,7 +28,7 @@ static void lists_release(struct lists *lists)
 	free(lists->room.v);
 }
 
-/* A list of `n`, or nothing. */
+/* A list of `n`, or none. */
 static int read_list(struct plan_args *args, const char *symbol, struct plan_args_range range,
 		     size_t n, struct plan_args_reals *list, struct err *err)
 {
@@ -60,7 +60,7 @@ static int read_kind(struct plan_args *args, enum pipe_schedule_kind *ret_kind, 
 	return 0;
 }
 
-/* F, B and W by virtual stage; the stages follow from their number. */
+/* F, B and W by virtual stage; their number gives the stages. */
 static int read_times(struct plan_args *args, struct pipe_schedule_wish *wish, struct lists *lists,
 		      struct err *err)
 {

@@ -8,12 +8,12 @@
 #include "attribution/wave.h"
 #include "lib/base/xalloc.h"
 
-/* Times that differ by less than this part are one. */
+/* Relative difference below which times are equal. */
 #define SAME 1e-9
 
 struct candidate {
 	uint32_t node;
-	double score; /* the most that a worker of it alone slows the job */
+	double score; /* largest slowdown caused by one of its workers alone */
 	bool taken;
 };
 
@@ -22,8 +22,8 @@ struct search {
 	const struct slowdown *slowdown;
 	const struct bootstrap *bootstrap;
 	struct wave wave;
-	struct candidate *hosts; /* owned; the worst first */
-	uint32_t *workers;	 /* owned: of those that are taken, and of one more */
+	struct candidate *hosts; /* owned; worst first */
+	uint32_t *workers;	 /* owned: of the chosen hosts, and room for one more */
 	size_t n_workers;
 };
 
@@ -68,7 +68,7 @@ static enum whatif_choice mend(const struct trace_key *key, const void *context)
 		       : WHATIF_ORIGINAL;
 }
 
-/* The workers of a host behind those that are taken; how many there are then. */
+/* Append the workers of a host to those of the chosen ones. Returns the new count. */
 static size_t add_workers(struct search *search, uint32_t node)
 {
 	const struct trace_job *job = &search->trace->job;
@@ -81,7 +81,7 @@ static size_t add_workers(struct search *search, uint32_t node)
 	return n;
 }
 
-/* One more what-if a candidate; which they are, and how many. */
+/* Add a what-if per candidate. Returns how many, and which. */
 static size_t add_round(struct search *search, const double **times, size_t *which)
 {
 	size_t i, n = 0;
@@ -106,7 +106,7 @@ static struct interval time_of(const struct search *search, const double *times)
 	return bootstrap_interval(search->bootstrap, means);
 }
 
-/* The best of a round is taken. */
+/* Choose the best host of a round. */
 static void take_best(struct search *search, const double *const *times, const size_t *which,
 		      size_t n, struct replace *ret)
 {
@@ -135,7 +135,7 @@ static void take_best(struct search *search, const double *const *times, const s
 	ret->tried += n;
 }
 
-/* Is there enough left to look for one more host? */
+/* Is enough left to gain with another host? */
 static bool goes_on(const struct search *search, const struct replace *found)
 {
 	const struct slowdown *s = search->slowdown;
@@ -145,7 +145,7 @@ static bool goes_on(const struct search *search, const struct replace *found)
 	       now - s->ideal > REPLACE_LEAST * s->simulated;
 }
 
-/* What ends the list gains nothing: it hid behind nobody. */
+/* Drop hosts at the end that gain nothing: they were not hidden by others. */
 static void cut(const struct slowdown *slowdown, struct replace *found)
 {
 	double best = slowdown->simulated;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which hosts to replace, one after the other, and what a step takes after each: what-ifs in which
- * all that these hosts do costs what it should (slowdown.h has the same of each host alone).
+ * Which hosts to replace, one after the other, and the step time after each. These are what-ifs
+ * in which all operations of the hosts have their ideal cost (slowdown.h has the same for each
+ * host alone).
  *
- * Greedy: the host is next that leaves the shortest step beside those before it. Each round
- * simulates the REPLACE_TRIED hosts whose workers alone slow the job most (S_w_exact, which sees
- * replicas that are equally slow, where mending one of them gains nothing), so there are at most
- * REPLACE_ROUNDS * REPLACE_TRIED = 64 simulations. The list ends with the last host that gains
- * something. Nobody can gain more than all hosts together could, but for REPLACE_LEAST: what
- * another choice of as many hosts may gain beyond this one, at most, is `gap_s`.
+ * Greedy: the next host is the one that leaves the shortest step in addition to the previous
+ * ones. Each round simulates the REPLACE_TRIED hosts whose workers alone slow the job most
+ * (S_w_exact, which detects equally slow replicas, where fixing one of them gains nothing), so
+ * there are at most REPLACE_ROUNDS * REPLACE_TRIED = 64 simulations. The list ends with the last
+ * host that gains something. The search stops once at most REPLACE_LEAST is left to gain. No
+ * choice is better than fixing all hosts, so `gap_s`, what is left above T_ideal, bounds what
+ * another choice of as many hosts could gain over this one.
  *
- * Pure: no clock, no I/O; the threads are those of crew.h.
+ * Pure: no clock, no I/O; threads are from crew.h.
  */
 #pragma once
 
@@ -21,16 +23,16 @@ struct err;
 
 enum { REPLACE_ROUNDS = 8, REPLACE_TRIED = 8 };
 
-/* A host that gains less than this part of a step is not worth a line. */
+/* A host must gain at least this share of a step to be listed. */
 #define REPLACE_LEAST 0.01
 
-/* A job that is slower by less than this is not looked at, as in the published tool. */
+/* Jobs with a smaller slowdown are not analysed, as in the published tool. */
 #define REPLACE_SLOWDOWN 1.03
 
 struct replace_host {
-	uint32_t node;	      /* place in job.nodes */
-	struct interval time; /* s a step, with this host and those before it mended */
-	double gap_s;	      /* 0: every host was tried, and there is one alone */
+	uint32_t node;	      /* index in job.nodes */
+	struct interval time; /* seconds per step, with this host and the previous ones fixed */
+	double gap_s;	      /* 0: it is the only host so far, and all were tried */
 };
 
 struct replace {
@@ -39,7 +41,7 @@ struct replace {
 	size_t tried; /* simulations */
 };
 
-/* Of what; all is borrowed. */
+/* Input; everything is borrowed. */
 struct replace_case {
 	const struct trace *trace;
 	const struct graph *graph;

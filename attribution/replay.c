@@ -21,7 +21,7 @@ void replay_release(struct replay *replay)
 	*replay = (struct replay){ 0 };
 }
 
-/* When the last of what a key waits for ends. */
+/* When the last dependency of a key ends. */
 static double after_deps(const struct graph *graph, const double *end, size_t key, size_t dp,
 			 size_t d)
 {
@@ -33,7 +33,7 @@ static double after_deps(const struct graph *graph, const double *end, size_t ke
 	return at;
 }
 
-/* The last start among the members of a unit, on one DP rank or on all. */
+/* The last start of a unit's members, on one DP rank or all. */
 static double last_start(const struct graph *graph, const struct graph_unit *unit,
 			 const double *start, size_t dp, size_t d)
 {
@@ -47,7 +47,7 @@ static double last_start(const struct graph *graph, const struct graph_unit *uni
 	return at;
 }
 
-/* Set where data begins to move in all members, once their starts are known. */
+/* Set when data begins to move in all members, once their starts are known. */
 static void make_ready(const struct graph *graph, const struct graph_unit *unit,
 		       struct replay *replay, size_t dp)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "attribution/simulate.h"
 
-/* A block of a simulation while it runs. */
+/* A running simulation of a block. */
 struct pass {
 	const struct simulation *simulation;
 	const struct whatif *whatif;
 	size_t first_lane, n_lanes; /* of the trace */
 	size_t steps;
-	size_t n;	     /* numbers in use of a row: the lanes, twice when alone */
-	size_t stride;	     /* from row to row */
+	size_t n;	     /* numbers used per row: the lanes, twice that if alone */
+	size_t stride;	     /* distance of rows */
 	const double *costs; /* of the block, by member: `n_lanes` numbers each */
 	double *rows, *meeting, *weights, *latest;
 	const struct whatif_pairs *pairs; /* lanes are [step][pair]; NULL: [step][dp] */
@@ -19,15 +19,15 @@ static inline double *pass_row(const struct pass *pass, uint32_t key)
 	return pass->rows + pass->simulation->graph->slot[key] * pass->stride;
 }
 
-/* A pass over all lanes of a block, in the room of simulation_room(). */
+/* A pass over all lanes of a block, in memory of size simulation_room(). */
 static struct pass pass_of(const struct simulation *simulation, const struct whatif *whatif,
 			   size_t block, double *room);
-/* The ends of some of the units, in their order. */
+/* Compute the ends of some units, in order. */
 static void pass_units(const struct pass *pass, size_t first, size_t end);
-/* The times of the steps, once all units have ended. */
+/* Compute the step times, once all units have ended. */
 static void pass_times(const struct pass *pass);
 
-/* Many sets of workers, each mended alone: simulate_mended(). */
+/* Many sets of workers, each fixed alone: simulate_mended(). */
 
 enum { MENDED_SPARE_ROWS = 2 }; /* meeting and weights */
 
@@ -40,7 +40,7 @@ size_t simulation_mended_room(const struct simulation *simulation, size_t n_pair
 	       (graph->n_slots + MENDED_SPARE_ROWS) * simulation->block * n_pairs;
 }
 
-/* The early units of all pairs: their boundary stays in the rows of the pass. */
+/* Simulate the early units for all pairs: their boundary stays in the rows of the pass. */
 static struct pass run_pairs(const struct pass *all, const struct whatif_pairs *pairs, double *room)
 {
 	const struct graph *graph = all->simulation->graph;
@@ -55,7 +55,7 @@ static struct pass run_pairs(const struct pass *all, const struct whatif_pairs *
 	return pass;
 }
 
-/* The boundary of a set: the original, and its pairs where they are. */
+/* Set up the boundary of a set: the original, except for its pairs. */
 static void put_boundary(const struct pass *pass, const struct pass *pairs, size_t set,
 			 const double *original)
 {
@@ -99,8 +99,8 @@ void simulate_mended(const struct simulation *simulation, const struct whatif *w
 }
 
 enum {
-	CACHE_SIZE = 1 << 18, /* bytes of rows that are at hand: a part of a second level cache */
-	ROW_ALIGN = 8,	      /* numbers */
+	CACHE_SIZE = 1 << 18, /* bytes of rows to keep in cache: part of a typical L2 */
+	ROW_ALIGN = 8,	      /* in doubles */
 	SPARE_ROWS = 3,	      /* meeting, weights and latest */
 };
 
@@ -130,7 +130,7 @@ size_t simulation_blocks(const struct simulation *simulation)
 	return (simulation->trace->n_steps + simulation->block - 1) / simulation->block;
 }
 
-/* Where the costs begin in the room. */
+/* Offset of the costs in the room. */
 static size_t costs_at(const struct simulation *simulation)
 {
 	return (simulation->graph->n_slots + SPARE_ROWS) * row_stride(simulation);
@@ -235,7 +235,7 @@ static void meet_over_dp(const struct pass *pass, double *lanes)
 	}
 }
 
-/* When all members have started: the latest end of what any waits for. */
+/* When all members have started: the latest end of any dependency. */
 static const double *find_meeting(const struct pass *pass, const struct graph_unit *unit)
 {
 	const uint32_t *deps = pass->simulation->graph->unit_deps + unit->first_dep;
@@ -263,7 +263,7 @@ static const double *find_meeting(const struct pass *pass, const struct graph_un
 	return pass->meeting;
 }
 
-/* The costs of a key of which only some operations are original. */
+/* Costs of a key with only some operations original. */
 static const double *mixed_weights(const struct pass *pass, uint32_t key, const double *cost)
 {
 	const struct trace *trace = pass->simulation->trace;
@@ -275,7 +275,7 @@ static const double *mixed_weights(const struct pass *pass, uint32_t key, const 
 	return pass->weights;
 }
 
-/* End the lanes of the set on their own: by `cost`, or by `ideal` when it is NULL. */
+/* Compute the ends of the lanes of the set separately: by `cost`, or by `ideal` if that is NULL. */
 static void end_set(const struct pass *pass, uint32_t key, const double *meeting,
 		    const double *cost, double *out)
 {
@@ -293,7 +293,7 @@ static void end_set(const struct pass *pass, uint32_t key, const double *meeting
 	}
 }
 
-/* End the lanes of the set at the pace of others. */
+/* Compute the ends of the lanes of the set at the given pace. */
 static void end_paced(const struct pass *pass, uint32_t key, const double *meeting,
 		      const double *cost, double *out)
 {
@@ -336,7 +336,7 @@ static void end_member(const struct pass *pass, uint32_t member, const double *m
 			     pass->n_lanes);
 }
 
-/* A member in the lanes of pairs: what is mended there costs `ideal`. */
+/* A member in the lanes of pairs: fixed ones cost `ideal`. */
 static void end_pairs(const struct pass *pass, uint32_t member, const double *meeting)
 {
 	const struct trace *trace = pass->simulation->trace;

@@ -10,7 +10,7 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
-/* The share of the loss that is gone when a step takes `time`; NAN when there is none. */
+/* Share of the loss that disappears if a step takes `time`; NAN if there is no loss. */
 static double slowdown_share(const struct slowdown *slowdown, double time);
 
 static double *copy_of(const double *values, size_t n)
@@ -21,18 +21,18 @@ static double *copy_of(const double *values, size_t n)
 	return copy;
 }
 
-/* Who is to blame: the workers W and X, the last stage, the nodes. */
+/* Blame: the workers W and X, the last stage, the nodes. */
 
-/* Of all workers this many are the slowest, in percent, rounded up. */
+/* Percentage of workers in W, the slowest ones, rounded up. */
 enum { TOP_PERCENT = 3 };
 
-/* Nodes are simulated together as long as they have fewer workers: what they need is kept as long. */
+/* Nodes are simulated in batches with at most this many workers, which bounds memory. */
 enum { WORKERS_AT_ONCE = 1024 };
 
-/* S_w that differ by less are the same. */
+/* S_w is rounded to multiples of 1 / SAME_SLOWDOWN, so that almost equal ones tie. */
 #define SAME_SLOWDOWN 1e9
 
-/* A worker is in X that alone explains this much of S - 1. */
+/* X has the workers that alone explain this share of S - 1. */
 #define X_SHARE 0.5
 
 struct ranked {
@@ -89,7 +89,7 @@ static void find_x(const struct trace *trace, struct slowdown *slowdown)
 	}
 }
 
-/* Is any worker of the set on the stage of this key? */
+/* Is a worker of the set on this key's stage? */
 static bool is_on_stage(const struct wave_stages *stages, const struct trace_key *key)
 {
 	return stages->set->first[key->stage + 1] > stages->set->first[key->stage];
@@ -110,7 +110,7 @@ static enum whatif_choice keep_workers(const struct trace_key *key, const void *
 	return is_on_stage(context, key) ? WHATIF_KEPT : WHATIF_IDEAL;
 }
 
-/* The last stage without the set. */
+/* The last stage except the set. */
 static enum whatif_choice keep_last_stage(const struct trace_key *key, const void *context)
 {
 	const struct wave_stages *stages = context;
@@ -118,7 +118,7 @@ static enum whatif_choice keep_last_stage(const struct trace_key *key, const voi
 	return key->stage == stages->last ? WHATIF_MENDED : WHATIF_IDEAL;
 }
 
-/* The simulations of a set, and where their answers go. */
+/* The simulations of a set, and where to store their results. */
 struct set_times {
 	const double *mended, *computes, *kept, *last_stage;
 };
@@ -140,7 +140,7 @@ static void take_set(const struct slowdown *slowdown, const struct set_times *ti
 	set->share_compute = slowdown_share(slowdown, wave_mean(times->computes, n));
 }
 
-/* W and X, who is to blame. -ENOMEM. */
+/* Find W and X. -ENOMEM. */
 static void slowdown_find_sets(const struct trace *trace, struct wave *wave,
 			       struct slowdown *slowdown)
 {
@@ -169,8 +169,10 @@ static void slowdown_find_sets(const struct trace *trace, struct wave *wave,
 				  : NAN;
 }
 
-/* The workers of each node: those of node i are workers[first[i]] to workers[first[i + 1] - 1],
- * ascending. */
+/*
+ * Workers grouped by node: those of node i are workers[first[i]] to workers[first[i + 1] - 1],
+ * ascending.
+ */
 struct by_node {
 	uint32_t *first, *workers;
 };
@@ -196,7 +198,7 @@ static struct by_node sort_by_node(const struct trace_job *job)
 	return nodes;
 }
 
-/* The pairs of some nodes in a row, in memory of the wave. */
+/* The pairs of consecutive nodes, in memory of the wave. */
 static struct whatif_pairs pairs_of(struct wave *wave, const struct by_node *nodes, uint32_t node,
 				    uint32_t n_nodes)
 {
@@ -223,7 +225,7 @@ static struct whatif_pairs pairs_of(struct wave *wave, const struct by_node *nod
 	return (struct whatif_pairs){ n_nodes, n, first, ranks, mended };
 }
 
-/* What mending each node gives. */
+/* The effect of fixing each node. */
 static void find_nodes(const struct trace *trace, struct wave *wave, struct slowdown *slowdown)
 {
 	const struct trace_job *job = &trace->job;
@@ -264,7 +266,7 @@ static double slowdown_share(const struct slowdown *slowdown, double time)
 	return (slowdown->simulated - time) / (slowdown->simulated - slowdown->ideal);
 }
 
-/* A loss below this part of T_ideal is none. */
+/* Losses below this share of T_ideal are ignored. */
 #define LEAST_LOSS 1e-9
 
 enum optype slowdown_type(enum optype type)
@@ -331,7 +333,7 @@ static enum whatif_choice mend_pauses(const struct trace_key *key, const void *c
 	return pauses->has_pause[key - pauses->trace->keys] ? WHATIF_CELLS : WHATIF_ORIGINAL;
 }
 
-/* How long each step took in the trace. */
+/* Recorded duration of each step. */
 static void find_recorded(const struct trace *trace, struct slowdown *slowdown)
 {
 	size_t key, step, d, dp = trace->job.dp;
@@ -355,7 +357,7 @@ static void find_recorded(const struct trace *trace, struct slowdown *slowdown)
 	slowdown->recorded = wave_mean(slowdown->step_recorded, trace->n_steps);
 }
 
-/* The simulations that need nothing but the trace. */
+/* The simulations that depend only on the trace. */
 struct first_wave {
 	const double *original, *ideal, *types[OPTYPE_N], *dp, *comm, *levelled, *pauses,
 		*all_but_last;
@@ -403,7 +405,7 @@ static void add_first(struct wave *wave, const struct cost *cost, const struct s
 	}
 }
 
-/* S of each DP rank from the times of its steps. */
+/* S of each DP rank from its step times. */
 static double mean_of_rank(const double *times, const struct trace *trace, size_t d)
 {
 	double sum = 0;

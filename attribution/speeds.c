@@ -11,7 +11,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* [first, n, speed] after `end`, which it moves. */
+/* Parse [first, n, speed], which must start after `end`; advances `end`. */
 static int read_span(const struct jval *row, int64_t *end, struct speeds_span *ret, struct err *err)
 {
 	const json_t *first = json_array_get(row->value, 0), *n = json_array_get(row->value, 1);
@@ -53,7 +53,7 @@ static int read_spans(const struct jval *ranks, struct speeds *ret, struct err *
 	return r;
 }
 
-/* 0 when it is left out. */
+/* 0 if it is missing. */
 static int read_part(const struct jval *v, double least, double most, double *ret, struct err *err)
 {
 	if (!v->value)
@@ -106,7 +106,7 @@ void speeds_release(struct speeds *speeds)
 	*speeds = (struct speeds){ .n = 0 };
 }
 
-/* The first span that does not end before the rank; `n` when there is none. */
+/* Index of the first span that ends at or after the rank; `n` if there is none. */
 static size_t find(const struct speeds *speeds, int64_t rank)
 {
 	size_t low = 0, high = speeds->n;
@@ -122,7 +122,7 @@ static size_t find(const struct speeds *speeds, int64_t rank)
 	return low;
 }
 
-/* Of the ranks from `first` on, `n` of them. */
+/* The lowest speed of ranks `first` to `first + n - 1`. */
 static double slowest(const struct speeds *speeds, int64_t first, int64_t n)
 {
 	double speed = INFINITY;

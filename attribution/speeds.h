@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How fast the hosts of a job are by their own tests, as who runs the tests wrote it down:
+ * Speeds of a job's hosts in their own tests, as written by whoever runs the tests:
  *
  *	{"v": 1, "spread": 0.031, "low": 0.89, "ranks": [[0, 8, 0.987], [8, 8, 1.012]]}
  *
- * Each of `ranks` is the first rank, how many, and the speed that all of these have at least:
- * 1 is what hosts of its model usually reach. They are in order and do not overlap; a rank of
- * none is not known. `spread` (may be left out) is how far good hosts differ, one standard
- * deviation, and `low` the speed that one in two hundred good GPUs does not reach.
+ * Each entry of `ranks` is the first rank, their number, and the speed that all of them reach: 1
+ * is usual for hosts of the model. Entries are sorted and do not overlap; the speed of other
+ * ranks is unknown. `spread` (optional) is one standard deviation of good hosts, and `low` the
+ * speed that one good GPU in two hundred does not reach.
  */
 #pragma once
 
@@ -21,15 +21,15 @@ struct err;
 struct trace_job;
 
 enum {
-	SPEEDS_SPANS_MAX = 1 << 18,	    /* as many as workers of a trace */
+	SPEEDS_SPANS_MAX = 1 << 18,	    /* as many as a trace may have workers */
 	SPEEDS_FILE_MAX = 16 * 1024 * 1024, /* bytes */
 };
 
-/* No host is so many times slower or faster than its like. */
+/* No host is faster or slower than its peers by such factors. */
 #define SPEEDS_LEAST 0.01
 #define SPEEDS_MOST 100.0
 
-/* How far good hosts may differ. */
+/* Largest allowed spread of good hosts. */
 #define SPEEDS_SPREAD_MOST 0.5
 
 struct speeds_span {
@@ -40,7 +40,7 @@ struct speeds_span {
 struct speeds {
 	struct speeds_span *spans; /* owned; ascending */
 	size_t n;
-	struct silicon good; /* its members are 0 where it does not say */
+	struct silicon good; /* members not in the file are 0 */
 };
 
 /* -EINVAL, -EIO ... with the file and the place in it. */
@@ -48,7 +48,7 @@ int speeds_read(const char *path, struct speeds *ret, struct err *err);
 void speeds_release(struct speeds *speeds);
 
 /*
- * Of each worker, by its ranks: that of the slowest of them, NAN where one is not known. New
- * memory, [d * pp + stage].
+ * Speed of each worker: that of the slowest of its ranks, NAN if any is unknown. [d * pp +
+ * stage]; the caller frees it.
  */
 double *speeds_of_workers(const struct speeds *speeds, const struct trace_job *job);

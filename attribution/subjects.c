@@ -7,7 +7,7 @@
 #include "attribution/trace_job.h"
 #include "lib/base/xalloc.h"
 
-/* Does a node have all workers of any stage? Then only these can be compared, not the node. */
+/* Does a node have all workers of a stage? Then only its workers can be compared, not the node. */
 static void find_whole(const struct trace_job *job, bool *whole)
 {
 	size_t stage, d;
@@ -22,7 +22,7 @@ static void find_whole(const struct trace_job *job, bool *whole)
 	}
 }
 
-/* Which subject a worker belongs to, [worker]; returns how many there are. */
+/* Assign workers to subjects, [worker]. Returns the number of subjects. */
 static size_t number_subjects(const struct trace_job *job, uint32_t *of)
 {
 	uint32_t n = job->dp * job->pp, i, next = 0;
@@ -39,7 +39,7 @@ static size_t number_subjects(const struct trace_job *job, uint32_t *of)
 			continue;
 		}
 		if (of_node[node] == 0)
-			of_node[node] = ++next; /* from 1: 0 is none yet */
+			of_node[node] = ++next; /* from 1: 0 means not yet */
 		of[i] = of_node[node] - 1;
 	}
 	return next;
@@ -81,7 +81,7 @@ const struct subject *subjects_with(const struct subjects *subjects, uint32_t wo
 				return &subjects->list[i];
 		}
 	}
-	return NULL; /* there is none: each worker is of one */
+	return NULL; /* not reached: each worker has a subject */
 }
 
 void subjects_release(struct subjects *subjects)
@@ -113,7 +113,7 @@ static void find_excess(struct subject *subject, const struct pace *pace,
 	}
 }
 
-/* The worst of those that are not among the `n` found; NULL: all are. */
+/* The worst one that is not among the `n` found; NULL: none left. */
 static const struct subject *next_worst(const struct subjects *subjects, bool by_transfer,
 					const struct subject *const *found, size_t n)
 {

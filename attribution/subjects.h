@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whom one can blame: named nodes with all of their workers. Where nodes have no names, or a
- * node has all workers of a stage, so that none on another node does the same, each worker
+ * The units that can be blamed: named nodes with all their workers. If nodes have no names, or a
+ * node has all workers of a stage, so that there is no peer on another node, each worker
  * (tensor-parallel group) by itself. Pure.
  */
 #pragma once
@@ -16,7 +16,7 @@ struct subject {
 	const uint32_t *workers; /* ascending: [d * pp + stage] */
 	size_t n;
 	uint32_t worst;		 /* of them; set by subjects_worst() */
-	double excess, transfer; /* s a step that it takes more than others; likewise */
+	double excess, transfer; /* s per step above the median: computes, transfers */
 };
 
 struct subjects {
@@ -26,15 +26,15 @@ struct subjects {
 };
 
 struct subjects subjects_of(const struct trace_job *job);
-/* The one that this worker belongs to. Borrowed. */
+/* The subject of this worker. Borrowed. */
 const struct subject *subjects_with(const struct subjects *subjects, uint32_t worker);
 
 void subjects_release(struct subjects *subjects);
 
 /*
- * Those that take most time more than the median of their stage: `n_compute` by their
- * computes, worst first, then `n_transfer` more by their transfers. `nobody` is false for
- * each worker; `ret` has room for all; returns how many.
+ * Find the subjects that most exceed the median of their stage: `n_compute` by their computes,
+ * worst first, then `n_transfer` others by their transfers. `nobody` is false for each worker;
+ * `ret` has room for all subjects. Returns how many.
  */
 size_t subjects_worst(struct subjects *subjects, const struct pace *pace, const bool *nobody,
 		      size_t n_compute, size_t n_transfer, const struct subject **ret);

@@ -16,7 +16,7 @@
 
 #define FORMAT "assay-attribution-summary/1"
 #define NS 1e9
-#define NS_MAX 9e18 /* about the most of an integer of 64 bits */
+#define NS_MAX 9e18 /* close to the largest 64-bit integer */
 
 enum { SENTENCE_MAX = 4096 };
 
@@ -30,7 +30,7 @@ json_t *summary_interval(const struct interval *interval)
 	return object;
 }
 
-/* What kind of test can show it: the classes of docs/jobs.md. */
+/* The kind of test that can show it: the classes in docs/jobs.md. */
 static const char *class_of_label(enum cause_label label)
 {
 	static const char *const classes[CAUSE_N] = {
@@ -50,7 +50,7 @@ static const char *class_of_suspects(const struct suspects *suspects)
 	return suspects->transfers ? "link" : "compute";
 }
 
-/* Hosts are a class only while they are clear enough to count. */
+/* Hosts are a class only if they are clear enough to count. */
 static const char *class_of(const struct attribution *a)
 {
 	return a->suspects.counts ? class_of_suspects(&a->suspects)
@@ -64,7 +64,7 @@ static int by_rank(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* All of its ranks: first and last of those in a row, ascending. Null: too many to say. */
+/* All of its ranks as ranges, first and last, ascending. Null: too many. */
 static json_t *spans(const struct trace_job *job, const struct suspect *suspect)
 {
 	CLEANUP(freep) int64_t *ranks = xcalloc(suspect->n, sizeof(*ranks));
@@ -128,7 +128,7 @@ json_t *summary_suspects(const struct attribution *a)
 	return list;
 }
 
-/* The worst slowdown of the workers that a cell stands for. */
+/* The worst slowdown of the workers in a cell. */
 static double cell(const struct attribution *a, const size_t size[2], size_t row, size_t column)
 {
 	const struct trace_job *job = &a->trace->job;
@@ -165,7 +165,7 @@ static json_t *heat(const struct attribution *a)
 	return object;
 }
 
-/* Null where no clock of a host ever was. */
+/* Null for impossible clock values. */
 static json_t *nanoseconds(double seconds)
 {
 	return fabs(seconds) < NS_MAX / NS ? json_integer((json_int_t)llround(seconds * NS))

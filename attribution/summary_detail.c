@@ -10,7 +10,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* Digits after the point of what is only looked at: they are many. */
+/* Decimals of values that are only displayed, as there are many. */
 #define FINE 1e4
 
 static json_t *rounded(double value)
@@ -20,13 +20,13 @@ static json_t *rounded(double value)
 
 /* --- steps --- */
 
-/* Does a step come before another when the slowest come first? */
+/* Compare steps, slowest first. */
 static bool is_slower(const double *times, size_t left, size_t right)
 {
 	return times[left] > times[right] || (!(times[left] < times[right]) && left < right);
 }
 
-/* The steps that are shown, in their order: all, or the slowest. How many. */
+/* The steps to show, in order: all, or the slowest. Returns how many. */
 static size_t shown_steps(const struct attribution *a, size_t ret[static DETAIL_STEPS_MAX])
 {
 	const double *times = a->slowdown.step_simulated;
@@ -43,7 +43,7 @@ static size_t shown_steps(const struct attribution *a, size_t ret[static DETAIL_
 	return kept;
 }
 
-/* Of `n` values that lie `apart`, the worst that each of at most DETAIL_LINES_MAX places stands for. */
+/* Pool `n` values with stride `apart` into at most DETAIL_LINES_MAX, each the worst of its part. */
 static json_t *worst(const double *values, size_t n, size_t apart, double ideal)
 {
 	const size_t places = MIN(n, (size_t)DETAIL_LINES_MAX);
@@ -108,9 +108,9 @@ static void put_parts(json_t *detail, const struct attribution *a)
 	json_put(detail, "mended", mended);
 }
 
-/* --- who its workers are --- */
+/* --- names of workers --- */
 
-/* The names of its hosts; null where the trace has none, or too many to say. */
+/* The names of its hosts; null if the trace has none, or too many. */
 static json_t *names(const struct trace_job *job)
 {
 	json_t *list = json_array();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a picture of a window needs beside its heat map: how long its steps took, a small map of
- * each, which operations are slow, what mending parts would give, and who its workers are. Pure.
+ * What a page needs to show a window, besides the heat map: step times, a small map per step,
+ * slow operations, the gain of fixing parts, and the names of workers. Pure.
  */
 #pragma once
 
@@ -10,10 +10,10 @@
 #include "attribution/attribution.h"
 
 enum {
-	DETAIL_STEPS_MAX = 60,	     /* of more, the slowest */
-	DETAIL_LINES_MAX = 64,	     /* rows and columns of a step's map; of more, the worst */
-	DETAIL_WORKERS_MAX = 4096,   /* of a job with more nobody is named */
-	DETAIL_NAMES_MAX = 32 << 10, /* bytes of the names of its hosts together: likewise */
+	DETAIL_STEPS_MAX = 60,	     /* of more, the slowest ones */
+	DETAIL_LINES_MAX = 64,	     /* rows and columns of a step's map; of more, the worst ones */
+	DETAIL_WORKERS_MAX = 4096,   /* no names for larger jobs */
+	DETAIL_NAMES_MAX = 32 << 10, /* bytes of all host names; no names if there are more */
 };
 
 /* "detail" of assay-attribution-summary/1 (docs/formats.md). New reference. */

@@ -9,7 +9,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* Digits after the point of a slowdown: clocks of profilers tell no more. */
+/* Decimals of a slowdown: profiler clocks are not more accurate. */
 #define FINE 1e4
 
 static json_t *time_range(const struct interval *time)
@@ -18,7 +18,7 @@ static json_t *time_range(const struct interval *time)
 			 json_number(time->low), "high", json_number(time->high));
 }
 
-/* Steps with just that mended, where it is what slows the job; else null. */
+/* Steps with only that fixed, if it is what slows the job; else null. */
 static json_t *mended(const struct attribution *a, enum cause_label label, enum slowdown_fix fix)
 {
 	const double *times = a->slowdown.step_fixed[fix];
@@ -42,7 +42,7 @@ static json_t *seconds(const double *values, size_t n)
 	return list;
 }
 
-/* How its work lies; a job with too many workers, or without micro-batches, does not say. */
+/* Distribution of its work; omitted for jobs with too many workers or without micro-batches. */
 static void put_outline(json_t *object, const struct attribution *a)
 {
 	const struct outline *outline = &a->outline;
@@ -67,7 +67,7 @@ static void put_outline(json_t *object, const struct attribution *a)
 	json_put(object, "slowdown", slowdown);
 }
 
-/* One of its workers is enough to find the host by: who reads it knows hosts by other names. */
+/* One worker identifies each host: the reader knows hosts by other names. */
 static json_t *sets(const struct attribution *a)
 {
 	const struct trace_job *job = &a->trace->job;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plan of a job needs of its trace: lib/remedy/remedies.h prices it. Pure. */
+/* The input of lib/remedy/remedies.h from a trace. Pure. */
 #pragma once
 
 #include <jansson.h>
@@ -9,5 +9,5 @@
 /* "remedies" of "detail" of assay-attribution-summary/1 (docs/formats.md). New reference. */
 json_t *summary_remedies(const struct attribution *attribution);
 
-/* "replace" of the whole document: the hosts in their order. New reference. */
+/* "replace" of the full document: the hosts in order. New reference. */
 json_t *summary_replace(const struct attribution *attribution);

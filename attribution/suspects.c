@@ -16,29 +16,29 @@ enum {
 	SETS_MAX = 2 * SUSPECTS_MAX, /* by gain and by pace, of 1, 2 and 3 hosts each */
 };
 
-/* Below this part of a step a difference of times is one of rounding. */
+/* Smaller differences, relative to a step, are rounding errors. */
 #define NOTHING 1e-9
-#define TRANSFERS_MOST 0.5 /* of the gain is not that of computes */
+#define TRANSFERS_MOST 0.5 /* computes explain less than this share of the gain */
 
-/* A set of hosts while it is looked at, with the times of steps that it would have. */
+/* A candidate set of hosts, with its hypothetical step times. */
 struct set {
 	const struct subject *members[SUSPECTS_MAX];
 	size_t n;
-	const struct set *before; /* without the last member; NULL: nobody */
-	const double *fixed;	  /* kept until the end */
+	const struct set *before; /* without the last member; NULL: empty */
+	const double *fixed;	  /* valid until the end */
 	const double *computes, *even, *ideal, *but[SUSPECTS_MAX];
 	bool identifiable, transfers;
-	double now[SUSPECTS_MAX]; /* how fast, 1 is usual; NAN: not known */
-	bool beyond; /* each is slower than the others, and than their spread explains */
+	double now[SUSPECTS_MAX]; /* speed, 1 is usual; NAN: unknown */
+	bool beyond;		  /* each is slower than the others, and than the spread explains */
 	struct interval gain, adds, share, alone[SUSPECTS_MAX];
 };
 
 struct search {
 	const struct suspects_case *of;
-	const struct trace *trace; /* of it */
+	const struct trace *trace; /* of the case */
 	struct pace pace;
 	struct subjects subjects;
-	struct wave kept, brief; /* of all sets, and of one while it is judged */
+	struct wave kept, brief; /* of all sets, and of one being judged */
 	struct wave *wave;	 /* the one in use */
 	const struct subject *tried[TRIED_MAX];
 	size_t n_tried;
@@ -61,7 +61,7 @@ static size_t n_workers(const struct search *search)
 	return (size_t)search->trace->job.dp * search->trace->job.pp;
 }
 
-/* The pace of those who are not of the set. */
+/* The level of workers outside the set. */
 static struct pace_level level_without(struct search *search, const struct set *set, bool all_stages)
 {
 	size_t i, j;
@@ -74,7 +74,7 @@ static struct pace_level level_without(struct search *search, const struct set *
 	return pace_level_of(&search->pace, search->left_out, all_stages);
 }
 
-/* The context of the rule is struct wave_stages. */
+/* Rule; its context is struct wave_stages. */
 static enum whatif_choice paced(const struct trace_key *key, const void *context)
 {
 	const struct whatif_set *set = ((const struct wave_stages *)context)->set;
@@ -92,7 +92,7 @@ static struct whatif_pace pace_of(const struct search *search, const struct pace
 	return pace_replaced(&search->pace, level, worker, type, change == REPLACED);
 }
 
-/* One more simulation: these workers at the pace of the level. */
+/* Add a simulation with these workers at the pace of the level. */
 static const double *add(struct search *search, const struct pace_level *level, enum change change,
 			 const uint32_t *workers, size_t n)
 {
@@ -161,7 +161,7 @@ static struct set with(const struct set *before, const struct subject *subject)
 	return set;
 }
 
-/* The set with one more host, that which gains most; false when nobody is left. */
+/* Extend the set by the host that gains most; false if none is left. */
 static bool grow_by_gain(struct search *search, const struct set *before, struct set *ret_set)
 {
 	struct set candidates[TRIED_MAX];
@@ -186,7 +186,7 @@ static bool grow_by_gain(struct search *search, const struct set *before, struct
 	return true;
 }
 
-/* All workers but those of a member (NULL: all) at the pace of the level. */
+/* All workers except those of a subject (NULL: none) at the pace of the level. */
 static const double *add_even(struct search *search, const struct pace_level *level,
 			      const struct subject *but)
 {
@@ -204,7 +204,7 @@ static const double *add_even(struct search *search, const struct pace_level *le
 	return add(search, level, EVENED, workers, n);
 }
 
-/* What a step takes with all hosts alike: no set of them gains more. */
+/* Step time with all hosts alike: no set of them gains more. */
 static double time_even(struct search *search)
 {
 	static const struct set nobody;
@@ -215,7 +215,7 @@ static double time_even(struct search *search)
 	return wave_mean(times, search->trace->n_steps);
 }
 
-/* Sets by what they gain, then by pace, until what hosts can still gain is not worth a suspect. */
+/* Find sets by gain, then by pace, until the remaining gain is too small for a suspect. */
 static void find_sets(struct search *search)
 {
 	double even = time_even(search);
@@ -231,7 +231,7 @@ static void find_sets(struct search *search)
 		    search->of->min_gain * all)
 			return;
 	}
-	/* Whom gain does not see: each of some that are equally slow. */
+	/* Equally slow hosts, which gain does not show. */
 	for (before = NULL, i = 0; i < MIN(n, search->n_tried); i++) {
 		struct set *set = &search->sets[search->n_sets++];
 
@@ -242,7 +242,7 @@ static void find_sets(struct search *search)
 	wave_run(search->wave);
 }
 
-/* What all operations would cost at the mean of all workers, [key], in memory of the wave. */
+/* Cost of each key at the mean of all workers, [key], in memory of the wave. */
 static const double *ideal_of(struct search *search, const struct pace_level *level)
 {
 	const struct trace *trace = search->trace;
@@ -273,7 +273,7 @@ static enum whatif_choice ideal(const struct trace_key *key UNUSED, const void *
 	return WHATIF_IDEAL;
 }
 
-/* `search->left_out` is that of the set. */
+/* Uses `search->left_out` of the set. */
 static bool is_beyond(const struct search *search, struct set *set)
 {
 	CLEANUP(lottery_release)
@@ -296,7 +296,7 @@ static bool is_beyond(const struct search *search, struct set *set)
 	return all;
 }
 
-/* The rest that has to be known of a set. */
+/* Compute the remaining values of a set. */
 static void add_rest(struct search *search, struct set *set)
 {
 	CLEANUP(pace_level_release) struct pace_level level = level_without(search, set, true);
@@ -316,7 +316,7 @@ static void add_rest(struct search *search, struct set *set)
 	}
 }
 
-/* Means of all steps and of each draw, in memory of the wave. */
+/* Means over all steps and over each draw, in memory of the wave. */
 static double *means_of(struct search *search, const double *times)
 {
 	double *means = pool_take(&search->wave->pool,
@@ -384,7 +384,10 @@ static bool counts(const struct search *search, const struct set *set)
 	       set->adds.low >= search->of->min_gain && set->share.low >= search->of->share;
 }
 
-/* An interval narrows with the root of the steps: how many until its end is at `least`. */
+/*
+ * Intervals shrink with the square root of the steps: number of steps until the lower end is
+ * `least`.
+ */
 static double steps_until(const struct search *search, const struct interval *interval, double least)
 {
 	double half = interval->value - interval->low, room = interval->value - least;
@@ -406,7 +409,7 @@ static size_t steps_needed(const struct search *search, const struct set *set)
 	return steps < SUSPECTS_STEPS_MAX ? (size_t)ceil(steps) : SUSPECTS_STEPS_MAX;
 }
 
-/* Of those that hold the largest, by gain before by pace. */
+/* The largest set for which `holds`, preferably one by gain. */
 static const struct set *choose(const struct search *search,
 				bool (*holds)(const struct search *search, const struct set *set))
 {
@@ -451,8 +454,8 @@ static struct suspect suspect_of(const struct search *search, const struct subje
 }
 
 /*
- * A transfer is charged to both ends, and which of them is slow it does not say: the other end
- * of a lone suspect's is one too. It is on the stage that most of the time is lost to.
+ * A transfer is charged to both ends, and does not tell which one is slow: so if there is only
+ * one suspect, add the other end, on the stage to which most time is lost.
  */
 static void add_other_end(struct search *search, const struct set *set, struct suspects *suspects)
 {
@@ -477,7 +480,7 @@ static void add_other_end(struct search *search, const struct set *set, struct s
 			search, subject, (struct interval){ NAN, NAN, NAN }, (double)NAN);
 }
 
-/* Neither does the set gain anything nor is anything lost to it: it is only the first of equals. */
+/* Does the set neither gain nor lose anything? Then it is just the first of equals. */
 static bool is_idle(const struct set *set)
 {
 	return isnan(set->alone[0].value) && set->gain.value <= NOTHING;

@@ -13,13 +13,13 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
-/* Codes of operations for each that there is: more means seq_ids that are far apart. */
+/* Codes per existing operation: more means widely scattered seq_ids. */
 enum { CODES_PER_OP = 4 };
 
 struct maker {
 	struct trace_builder *builder;
 	const struct shape *shape;
-	size_t *base; /* [stage * OPTYPE_N + type]: the code of seq_id 0 */
+	size_t *base; /* [stage * OPTYPE_N + type]: code of seq_id 0 */
 	size_t n_codes;
 	uint32_t *key_of; /* [code], or SHAPE_NONE */
 	struct trace *trace;
@@ -37,7 +37,7 @@ static inline size_t code_of(const struct maker *maker, const struct held_op *op
 	return maker->base[(size_t)op->stage * OPTYPE_N + op->type] + op->seq;
 }
 
-/* Number all operations there can be, by stage, type, seq. */
+/* Number all possible operations, by stage, type, seq. */
 static int number_codes(struct maker *maker, struct err *err)
 {
 	const struct trace_part *part;
@@ -67,7 +67,7 @@ static int number_codes(struct maker *maker, struct err *err)
 	return 0;
 }
 
-/* The operations of DP rank 0 in the first step that is whole are the template. */
+/* The operations of DP rank 0 in the first complete step are the template. */
 static void take_template(struct maker *maker)
 {
 	struct trace *trace = maker->trace;
@@ -101,7 +101,7 @@ static void take_template(struct maker *maker)
 	}
 }
 
-/* The line of the operation that is in the cell of this one already. */
+/* Line of the operation that is already in this one's cell. */
 static uint64_t line_of_cell(const struct maker *maker, const struct held_op *like, int64_t step)
 {
 	const struct trace_part *part;
@@ -119,11 +119,11 @@ static uint64_t line_of_cell(const struct maker *maker, const struct held_op *li
 	return 0;
 }
 
-/* The steps of one thread: nobody else writes to their cells. */
+/* The steps of one thread, which alone writes their cells. */
 struct placer {
 	struct maker *maker;
 	size_t n_shares;
-	struct err err; /* of the first that fails, and its code */
+	struct err err; /* of the first failure, with its code */
 	atomic_int r;
 };
 
@@ -180,7 +180,7 @@ static void place_share(void *context, size_t share, size_t thread UNUSED)
 		placer->err = err;
 }
 
-/* What comes later is by stage: one that nothing is known of is no stage of this job. */
+/* Later code indexes by stage: a stage without operations is an error. */
 static int check_stages(const struct trace *trace, struct err *err)
 {
 	size_t key, stage = 0;
@@ -232,7 +232,7 @@ void trace_shift(struct trace *trace)
 	}
 }
 
-/* What is too little for a window of its own has another code: the windows before stand. */
+/* Too few steps for another window have their own error code: earlier windows are valid. */
 static int check_steps(const struct trace_builder *builder, const struct shape *shape,
 		       struct err *err)
 {
@@ -286,7 +286,7 @@ static int make(struct maker *maker, struct err *err)
 	return 0;
 }
 
-/* The ranks that operations said, into the job; then it is complete. */
+/* Copy the ranks that operations stated into the job, and close it. */
 static int take_ranks(struct trace_builder *builder, struct err *err)
 {
 	const struct trace_part *part;

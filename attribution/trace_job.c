@@ -11,7 +11,7 @@
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
 
-enum { RANKS_PER_NODE = 8 }; /* GPUs of a host, where nobody says which host it is */
+enum { RANKS_PER_NODE = 8 }; /* GPUs per host, if hosts are not given */
 
 static size_t n_workers(const struct trace_job *job)
 {
@@ -119,7 +119,7 @@ static int by_rank(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Each worker has a rank, and no rank has two. */
+/* Each worker has a rank, and no two have the same. */
 static int check_ranks(const struct trace_job *job, struct err *err)
 {
 	CLEANUP(freep) int32_t *ranks = xcalloc(n_workers(job), sizeof(*ranks));

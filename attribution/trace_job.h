@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shape of a job: its sizes, and which rank and node each worker is. */
+/* The shape of a job: its sizes, and each worker's rank and node. */
 #pragma once
 
 #include <stddef.h>
@@ -11,44 +11,44 @@ struct err;
 
 /* One (dp_rank, stage): a tensor-parallel group, of which one rank is recorded. */
 struct trace_worker {
-	int32_t rank; /* global rank; -1: not known yet */
-	int32_t node; /* place in `nodes` once the job is closed */
+	int32_t rank; /* global rank; -1: unknown */
+	int32_t node; /* index in `nodes`, once the job is closed */
 };
 
-/* The shape of a job. Zeroes are a job without a name, of size 0. */
+/* Zero-initialized: a job without a name, of size 0. */
 struct trace_job {
 	char *name;		       /* owned; NULL: none */
 	uint32_t dp, pp, tp, vpp, dsp; /* sizes, from 1 */
 	uint64_t world;		       /* dp * pp * tp * dsp */
-	uint32_t microbatches;	       /* 0: not said */
+	uint32_t microbatches;	       /* 0: not given */
 	struct trace_worker *workers;  /* owned; [d * pp + stage] */
-	char **names;		       /* owned; the node of each worker, NULL: not known yet */
-	char **nodes; /* owned; their names once each, sorted; made by trace_job_close() */
+	char **names;		       /* owned; node of each worker, NULL: unknown */
+	char **nodes; /* owned; their distinct names, sorted; set by trace_job_close() */
 	size_t n_nodes;
-	bool named; /* all nodes were said, none is a guess by rank; set by trace_job_close() */
+	bool named; /* all nodes were given, not guessed from ranks; set by trace_job_close() */
 };
 
 /*
- * Take the sizes in `job` (name, dp ... microbatches are set) and make its
- * workers, none of whose ranks and nodes is known. -EINVAL: a size is 0 or beyond
- * its limit, or world is not dp * pp * tp * dsp; -ENOMEM.
+ * Check the sizes in `job` (name, dp ... microbatches are set) and create its workers, with
+ * unknown ranks and nodes. -EINVAL: a size is 0 or beyond its limit, or world is not dp * pp * tp
+ * * dsp; -ENOMEM.
  */
 int trace_job_open(struct trace_job *job, struct err *err);
 
 /*
- * Say which rank and node (may be NULL: of rank / 8, as "n%03d") a worker is.
- * -EINVAL: outside the shape, said otherwise before, or no name of a node.
+ * Set a worker's rank and node (may be NULL: derived from rank / 8, as "n%03d"). -EINVAL: outside
+ * the shape, contradicts an earlier call, or not a valid node name.
  */
 int trace_job_place(struct trace_job *job, int64_t dp_rank, int64_t stage, int64_t rank,
 		    const char *node, struct err *err);
 
 /*
- * All is said: give workers without a node theirs and list the nodes. Called by
- * trace_build(). -EINVAL: a worker without a rank, or two with the same.
+ * Finish: derive the missing nodes and list all nodes. Called by trace_build(). -EINVAL: a worker
+ * without a rank, or a duplicate rank.
  */
 int trace_job_close(struct trace_job *job, struct err *err);
 
-/* A copy with memory of its own. -ENOMEM. */
+/* Deep copy. -ENOMEM. */
 int trace_job_copy(const struct trace_job *from, struct trace_job *to, struct err *err);
 
 void trace_job_release(struct trace_job *job);

@@ -62,7 +62,7 @@ static void place_release(struct place *place)
 	free(place->node);
 }
 
-/* The first line of a trace says what it is; a file beside a CSV need not. */
+/* The first line of a trace must state the format; a file for a CSV need not. */
 static int check_format(const struct meta *meta, const struct jval *root, bool is_line,
 			struct err *err)
 {

@@ -218,7 +218,7 @@ int trace_part_append(struct trace_part *part, const struct held_op *op, uint32_
 	return 0;
 }
 
-/* What is wrong with a field, in words; only called once one is. */
+/* Describe the bad field; only called if there is one. */
 static int bad_field(const struct trace_job *job, const struct trace_op *op, struct err *err)
 {
 	const struct {
@@ -248,7 +248,7 @@ static int bad_field(const struct trace_job *job, const struct trace_op *op, str
 		       TRACE_DURATION_MAX);
 }
 
-/* Written so that what is not a number is out of range. */
+/* Written so that NAN is out of range. */
 static bool fields_are_good(const struct trace_job *job, const struct trace_op *op)
 {
 	return (uint64_t)op->dp_rank < job->dp && (uint64_t)op->stage < job->pp &&

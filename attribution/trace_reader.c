@@ -20,46 +20,46 @@
 #include "lib/base/xalloc.h"
 
 enum {
-	BLOCK_SIZE = 256 * 1024, /* stays in a cache while its lines are read */
+	BLOCK_SIZE = 256 * 1024, /* fits a cache while its lines are parsed */
 	THREADS_MAX = 4,
-	BLANK_MAX = 16,		 /* blocks without a line that says something: 4 MiB */
-	FIRST_PIECE = 64 * 1024, /* what the first line is read by; becomes the first carry */
+	BLANK_MAX = 16,		 /* blocks without operations: 4 MiB */
+	FIRST_PIECE = 64 * 1024, /* first read, for the first line; becomes the first carry */
 };
 
-/* What one thread reads with. */
+/* State of a thread. */
 struct worker {
 	struct trace_reader *reader;
 	struct trace_part *part;
 	struct line_reader lines;
-	char *buffer; /* BLOCK_SIZE and the padding */
-	bool leads;   /* tells the progress */
+	char *buffer; /* BLOCK_SIZE plus padding */
+	bool leads;   /* draws the progress bar */
 };
 
 struct block {
-	uint32_t number, line; /* line: where reading is */
-	size_t length;	       /* ends with a newline; 0: there is none */
+	uint32_t number, line; /* line: where parsing is */
+	size_t length;	       /* ends with a newline; 0: no block */
 };
 
 struct trace_reader {
 	struct input *input;
 	struct line_style style;
-	char *head; /* the first line: files of one job put together have it again */
+	char *head; /* the first line: concatenated files of one job repeat it */
 	size_t head_length;
 	struct trace_builder *builder;
 	struct progress progress;
 	size_t n_workers;
 	struct worker workers[THREADS_MAX];
 
-	pthread_mutex_t lock;	/* of all that follows */
-	char carry[BLOCK_SIZE]; /* the begin of the line that the last block cut */
+	pthread_mutex_t lock;	/* protects everything below */
+	char carry[BLOCK_SIZE]; /* beginning of the line that the last block cut */
 	size_t n_carry;
 	uint32_t next_block;
 	uint64_t n_ops;
-	uint32_t n_blank;     /* blocks of blank lines alone */
-	double taken, target; /* operations held, by the bytes of their lines; and wanted */
-	double line_bytes;    /* of the first block */
+	uint32_t n_blank;     /* consecutive blank blocks */
+	double taken, target; /* operations held, estimated from bytes; and wanted */
+	double line_bytes;    /* in the first block */
 	bool at_end, built;
-	int error; /* of the line that is wrong, the first one */
+	int error; /* of the first bad line */
 	uint32_t error_block, error_line;
 	struct err why;
 };
@@ -94,7 +94,7 @@ static uint32_t count_lines(const char *bytes, size_t length)
 	return n;
 }
 
-/* Fill the buffer behind the carry as far as there is input. */
+/* Fill the buffer after the carry as far as there is input. */
 static int fill(struct trace_reader *reader, char *buffer, size_t *length, struct err *err)
 {
 	size_t n = 1;
@@ -109,7 +109,7 @@ static int fill(struct trace_reader *reader, char *buffer, size_t *length, struc
 	return r;
 }
 
-/* Whole lines; the rest is carried to the next block. */
+/* Cut after the last complete line; the rest is carried to the next block. */
 static int cut(struct trace_reader *reader, char *buffer, size_t length, struct block *block,
 	       struct err *err)
 {
@@ -130,8 +130,8 @@ static int cut(struct trace_reader *reader, char *buffer, size_t length, struct 
 }
 
 /*
- * What a block holds is known once it is read, and by then others are being read:
- * so that windows are the same however fast who was, it is told by its bytes.
+ * How many operations a block has is known only after parsing, when other threads are parsing
+ * later blocks. Estimate it from bytes, so that windows do not depend on timing.
  */
 static void estimate(struct trace_reader *reader, const char *bytes, size_t length)
 {
@@ -140,7 +140,7 @@ static void estimate(struct trace_reader *reader, const char *bytes, size_t leng
 	reader->taken += (double)length / MAX(reader->line_bytes, 1.0);
 }
 
-/* The next block, if there is one and more is wanted. */
+/* Take the next block, if there is one and more operations are wanted. */
 static struct block take_block(struct worker *worker)
 {
 	struct trace_reader *reader = worker->reader;
@@ -179,7 +179,7 @@ static bool is_head(const struct trace_reader *reader, const char *at, const cha
 	       memcmp(at, reader->head, length) == 0;
 }
 
-/* How many operations into `ret_n`; 1: no line says anything. */
+/* Parse a block. `ret_n` is its number of operations; 1: all lines are blank. */
 static int read_lines(struct worker *worker, struct block *block, uint64_t *ret_n, struct err *err)
 {
 	const char *at = worker->buffer, *end = at + block->length;
@@ -210,7 +210,7 @@ static int read_lines(struct worker *worker, struct block *block, uint64_t *ret_
 	return blank && n == 0;
 }
 
-/* One block more without anything. How many there are does not depend on who read which. */
+/* Count a blank block. The total does not depend on which thread parsed which block. */
 static int lock_blank(struct trace_reader *reader, struct err *err)
 {
 	if (++reader->n_blank <= BLANK_MAX)
@@ -241,7 +241,7 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* All threads until they find nothing more to do; one that cannot be had is not missed. */
+/* Run all threads until there is no more work; failure to start one does not matter. */
 static void work_together(struct trace_reader *reader)
 {
 	pthread_t threads[THREADS_MAX];
@@ -301,7 +301,7 @@ const char *trace_reader_name(const struct trace_reader *reader)
 	return input_name(reader->input);
 }
 
-/* The first line, without its end, is for the caller; what is behind it is carried. */
+/* Return the first line without its newline; carry the rest. */
 static int read_first_line(struct trace_reader *reader, struct strbuf *line, struct err *err)
 {
 	const char *end = NULL;
@@ -327,7 +327,7 @@ static int read_first_line(struct trace_reader *reader, struct strbuf *line, str
 	return 0;
 }
 
-/* The job and the style of the lines, from the first line and the file beside it. */
+/* Get the job and the line style from the first line and the file with it. */
 static int read_head(struct trace_reader *reader, const struct strbuf *line, const char *meta,
 		     struct trace_job *job, struct err *err)
 {
@@ -363,7 +363,7 @@ static size_t threads_wanted(void)
 	return (size_t)MIN(MAX(CPU_COUNT(&cpus), 1), (int)THREADS_MAX);
 }
 
-/* The job moves into the builder. The first line is a block of its own. */
+/* Moves the job into the builder. The first line is a block of its own. */
 static void begin(struct trace_reader *reader, struct trace_job *job)
 {
 	size_t i;

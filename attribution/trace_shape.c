@@ -88,7 +88,7 @@ static void map_steps(const struct trace_builder *builder, struct shape *shape)
 	}
 }
 
-/* Sebastiano Vigna's splitmix64: sums of it tell sets apart. */
+/* Sebastiano Vigna's splitmix64: sums of its values distinguish sets. */
 static inline uint64_t mix(uint64_t x)
 {
 	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -96,7 +96,7 @@ static inline uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* What must be the same in all lanes: the operation, its micro-batch and its chunk. */
+/* What must be equal in all lanes: the operation, its micro-batch and its chunk. */
 static inline uint64_t identity_sum(const struct held_op *op)
 {
 	uint64_t x = held_identity(op);
@@ -145,7 +145,7 @@ static int by_lane(const void *a, const void *b)
 	return (left->sum > right->sum) - (left->sum < right->sum);
 }
 
-/* What most lanes have; of two that are as frequent the larger. */
+/* What most lanes have; if two are equally frequent, the larger. */
 static void find_common(struct shape *shape, size_t n_lanes)
 {
 	CLEANUP(freep) struct shape_lane *sorted = xcalloc(n_lanes, sizeof(*sorted));
@@ -222,7 +222,7 @@ void shape_release(struct shape *shape)
 	*shape = (struct shape){ 0 };
 }
 
-/* --- what stays in a builder when the steps of a window are built --- */
+/* --- what a builder keeps after a window is built --- */
 
 struct left_op {
 	struct held_op op;
@@ -245,7 +245,7 @@ static size_t gather_left(const struct trace_part *part, const uint32_t *place, 
 	return n;
 }
 
-/* Take the part apart and put back what is left. */
+/* Remove all operations and put back those that are left for later. */
 static int keep_left(struct trace_part *part, const uint32_t *place, int64_t step, struct err *err)
 {
 	CLEANUP(freep) struct left_op *ops = NULL;
@@ -290,7 +290,7 @@ int held_keep(struct trace_builder *builder, const struct shape *shape, struct e
 	return 0;
 }
 
-/* --- an operation that is there twice: looked for where a step was dropped --- */
+/* --- duplicate operations: searched where a step was dropped --- */
 
 struct entry {
 	uint64_t lane, identity;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From operations in any order to what they have in common: the steps, the set
- * of operations that most lanes have, and the steps that differ.
+ * Finds what unordered operations have in common: the steps, the set of operations of most lanes,
+ * and the steps that differ.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #define SHAPE_NONE UINT32_MAX
 
-/* What the operations of a lane add up to, whatever their order. */
+/* Order-independent checksum of a lane's operations. */
 struct shape_lane {
 	uint64_t sum;
 	uint32_t n;
@@ -17,43 +17,43 @@ struct shape_lane {
 
 struct shape {
 	size_t n_parts;
-	uint32_t **place; /* [part][step of the part]: place in `steps`, or SHAPE_NONE */
+	uint32_t **place; /* [part][step of the part]: index in `steps`, or SHAPE_NONE */
 	int64_t *steps;	  /* ascending */
 	size_t n_steps, n_ops;
-	int64_t left; /* the step that is left for later; only when `leaves` */
+	int64_t left; /* step left for later; only if `leaves` */
 	bool leaves;
 	struct shape_lane *lanes; /* [step][dp] */
-	struct shape_lane common; /* what most lanes have */
-	uint32_t *kept;		  /* [step]: place among those that are whole, or SHAPE_NONE */
+	struct shape_lane common; /* of most lanes */
+	uint32_t *kept;		  /* [step]: index among the complete ones, or SHAPE_NONE */
 	size_t n_kept;
 	struct trace_dropped *dropped;
 	size_t n_dropped;
 };
 
 /*
- * Find the shape of all steps, or of all but that of the last line. -EINVAL,
- * -EAGAIN (`all_but_last` and there is one step), -ENOMEM.
+ * Find the shape of all steps, or of all except that of the last line. -EINVAL, -EAGAIN
+ * (`all_but_last` and there is only one step), -ENOMEM.
  */
 int shape_find(const struct trace_builder *builder, bool all_but_last, struct shape *shape,
 	       struct err *err);
 void shape_release(struct shape *shape);
 
-/* Which operation it is within a lane: stage, type and seq, in this order. */
+/* Identifies an operation within a lane, ordered by stage, type and seq. */
 static inline uint64_t held_identity(const struct held_op *op)
 {
 	return (uint64_t)op->stage << 32 | (uint64_t)op->type << 24 | op->seq;
 }
 
-/* Fails with -EINVAL when a step that was dropped has an operation twice. */
+/* -EINVAL if a dropped step has a duplicate operation. */
 int shape_check_twice(const struct trace_builder *builder, const struct shape *shape,
 		      struct err *err);
 
-/* "line 9: forward-compute 3 of stage 0, ... is there twice (line 7 too)"; -EINVAL. */
+/* Set "line 9: forward-compute 3 of stage 0, ... is there twice (line 7 too)"; returns -EINVAL. */
 int shape_twice(const struct trace_builder *builder, const struct trace_part *part, size_t i,
 		uint64_t other_line, struct err *err);
 
 /*
- * The steps of the shape are built: forget their operations, and remember the
- * steps when there will be another window. -ENOMEM.
+ * After building: drop the operations of the shape's steps, and remember the steps if there will
+ * be another window. -ENOMEM.
  */
 int held_keep(struct trace_builder *builder, const struct shape *shape, struct err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A packing as a stream: bytes in, bytes out, piece by piece. Which there are is
- * a matter of the files built: unpack_gzip.c or unpack_gzip_none.c, and so on.
+ * Streaming decompression, piece by piece. The build selects the formats: unpack_gzip.c or
+ * unpack_gzip_none.c, and so on.
  */
 #pragma once
 
@@ -10,20 +10,20 @@
 struct err;
 
 struct unpack_piece {
-	const unsigned char *in; /* not yet unpacked; moved on */
+	const unsigned char *in; /* remaining input; advanced */
 	size_t n_in;
-	unsigned char *out; /* free; moved on */
+	unsigned char *out; /* free output space; advanced */
 	size_t n_out;
-	bool ended; /* what was unpacked so far is whole: the input may end here */
+	bool ended; /* the data so far is complete: the input may end here */
 };
 
 struct unpack {
-	/* Unpack what is there. -EINVAL when it is broken, -ENOMEM. */
+	/* Decompress as much as possible. -EINVAL if the data is corrupt, -ENOMEM. */
 	int (*step)(void *state, struct unpack_piece *piece, struct err *err);
 	void (*free)(void *state);
 	void *state;
 };
 
-/* -EOPNOTSUPP with its sentence when it is not built in, -ENOMEM. */
+/* -EOPNOTSUPP, with a message, if not built in; -ENOMEM. */
 int unpack_gzip(struct unpack *ret_unpack, struct err *err);
 int unpack_zstd(struct unpack *ret_unpack, struct err *err);

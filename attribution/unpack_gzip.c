@@ -12,7 +12,7 @@ enum { WINDOW_GZIP_ONLY = 15 + 16 }; /* zlib: the largest window, a gzip header 
 
 struct gzip {
 	z_stream z;
-	bool ended; /* a member is whole; another may follow */
+	bool ended; /* a member is complete; another may follow */
 };
 
 static int gzip_step(void *state, struct unpack_piece *piece, struct err *err)
@@ -23,7 +23,7 @@ static int gzip_step(void *state, struct unpack_piece *piece, struct err *err)
 
 	if (gzip->ended && inflateReset(z) != Z_OK)
 		return -ENOMEM;
-	/* zlib reads only, though its type does not say so. */
+	/* zlib only reads it, though the type is not const. */
 	memcpy(&z->next_in, &piece->in, sizeof(z->next_in));
 	z->avail_in = (uInt)MIN(piece->n_in, (size_t)UINT_MAX);
 	z->next_out = piece->out;

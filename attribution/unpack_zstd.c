@@ -5,7 +5,7 @@
 #include "attribution/unpack.h"
 #include "lib/base/err.h"
 
-enum { WINDOW_LOG_MAX = 27 }; /* 128 MiB, what zstd -19 and --ultra -22 need at most */
+enum { WINDOW_LOG_MAX = 27 }; /* 128 MiB, the most that zstd -19 and --ultra -22 need */
 
 static int zstd_step(void *state, struct unpack_piece *piece, struct err *err)
 {

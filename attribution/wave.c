@@ -99,7 +99,7 @@ struct whatif *wave_newest(struct wave *wave)
 	return &wave->list[wave->n - 1];
 }
 
-/* All simulations over one block of steps: their costs are read from memory once. */
+/* Run all simulations over one block of steps: its costs are read from memory once. */
 static void run_block(void *context, size_t block, size_t thread)
 {
 	const struct wave *wave = context;
@@ -117,7 +117,7 @@ void wave_run(struct wave *wave)
 	wave->n = 0;
 }
 
-/* A wave of mended sets while it runs. */
+/* A running wave of sets to fix. */
 struct mending {
 	const struct wave *wave;
 	const struct whatif_pairs *pairs;

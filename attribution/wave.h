@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Simulations that go over a trace together:
+ * A batch of simulations that share passes over a trace:
  *
  *	wave_open(&wave, trace, graph, cost, n_threads, &err);
- *	times = wave_add(&wave, rule, context);         what each would be
+ *	times = wave_add(&wave, rule, context);         add simulations
  *	wave_run(&wave);                                now times[step] are known
- *	wave_release(&wave);                            and the times are gone
+ *	wave_release(&wave);                            also frees the times
  *
- * Pure: no clock, no I/O; the threads are those of crew.h.
+ * Pure: no clock, no I/O; threads are from crew.h.
  */
 #pragma once
 
@@ -30,13 +30,13 @@ struct wave {
 	struct pool pool;
 };
 
-/* All is borrowed for as long as the wave is open. -ENOMEM. */
+/* Borrows everything while the wave is open. -ENOMEM. */
 int wave_open(struct wave *wave, const struct trace *trace, const struct graph *graph,
 	      const struct cost *cost, size_t n_threads, struct err *err);
 void wave_release(struct wave *wave);
 
 /*
- * What is as it was in a simulation, and what costs what it should. The context of
+ * Chooses which keys keep their recorded cost and which get the ideal one. The context for
  * wave_add_set() is the struct wave_stages below.
  */
 typedef enum whatif_choice wave_rule(const struct trace_key *key, const void *context);
@@ -46,27 +46,26 @@ struct wave_stages {
 	uint32_t last; /* stage */
 };
 
-/* One more simulation, run by wave_run(); its times are those of the steps. Borrowed. */
+/* Add a simulation for wave_run(); returns its step times. Borrowed. */
 const double *wave_add(struct wave *wave, wave_rule *rule, const void *context);
 
-/* The same for each DP rank alone: its times are [step * dp + d]. */
+/* The same for each DP rank alone: the times are [step * dp + d]. */
 const double *wave_add_alone(struct wave *wave, wave_rule *rule, const void *context);
 
 /*
- * Like wave_add(), for a rule with WHATIF_MENDED, WHATIF_KEPT or WHATIF_PACED: of these
- * workers, [d * pp + stage].
+ * Like wave_add(), for a rule with WHATIF_MENDED, WHATIF_KEPT or WHATIF_PACED, for these workers,
+ * [d * pp + stage].
  */
 const double *wave_add_set(struct wave *wave, wave_rule *rule, const uint32_t *workers, size_t n);
 
-/* The newest simulation, to change before it runs. */
+/* The simulation added last, to modify before it runs. */
 struct whatif *wave_newest(struct wave *wave);
 
-/* Run all that were added. Their times stay until the wave is released. */
+/* Run all added simulations. Their times stay valid until the wave is released. */
 void wave_run(struct wave *wave);
 
 /*
- * The same for sets that are mended, whose DP ranks are the pairs: in less time where DP
- * ranks meet late in a step.
+ * The same for sets to fix, whose DP ranks are the pairs: faster if DP ranks meet late in a step.
  */
 void wave_run_mended(struct wave *wave, const struct whatif_pairs *pairs);
 

@@ -12,11 +12,11 @@
 
 enum { NAMED_MAX = 4 };
 
-/* A worker that alone costs this share of what is lost is to be named. */
+/* Workers that alone cause this share of the loss are named. */
 #define NAMED_SHARE 0.5
-/* A host that is late by less than this share of a step is not worth a word. */
+/* Hosts that are late by less than this share of a step are not mentioned. */
 #define LATE_SHARE 0.01
-/* A drift over the whole trace is told from this share of a step on. */
+/* A drift over the whole trace is mentioned from this share of a step on. */
 #define DRIFT_SHARE 0.05
 
 static const struct trace_worker *worker_of(const struct attribution *a, uint32_t w)
@@ -67,7 +67,7 @@ static void name_workers(const struct attribution *a, const uint32_t *workers, s
 		(void)strbuf_printf(text, " and %zu more", n - NAMED_MAX);
 }
 
-/* The nodes of workers, each once. */
+/* The nodes of workers, without duplicates. */
 static void name_nodes(const struct attribution *a, const uint32_t *workers, size_t n,
 		       struct strbuf *text)
 {
@@ -97,7 +97,7 @@ static void tell_loss(const struct attribution *a, struct strbuf *text)
 		percent(1 - 1 / s->value));
 }
 
-/* In percent, to a tenth; never "-0.0". */
+/* Percent, rounded to a tenth; never "-0.0". */
 static double tenths(double share)
 {
 	return round(10 * percent(share)) / 10 + 0.0;
@@ -151,7 +151,7 @@ static void tell_too_few(const struct attribution *a, struct strbuf *text)
 		a->trace->n_steps, a->suspects.steps_needed);
 }
 
-/* What replacing them gives, and what to do; or why nothing is to be done. */
+/* The gain of replacing them and the advice, or why nothing should be done. */
 static void tell_replacing(const struct attribution *a, struct strbuf *text)
 {
 	const struct suspects *s = &a->suspects;
@@ -314,7 +314,7 @@ static void tell_gc(const struct attribution *a, const uint32_t *culprits UNUSED
 			  "Collect garbage in the same step on all workers; no host is at fault. ");
 }
 
-/* The type of communication that costs most by itself. */
+/* The type of communication with the largest cost. */
 static const char *worst_transfer(const struct slowdown *s)
 {
 	enum optype type, worst = OPTYPE_N;
@@ -369,7 +369,7 @@ static const struct {
 	[CAUSE_UNKNOWN] = { ACTOR_OWNER, tell_unknown },
 };
 
-/* The primary label; but that communication is slow says less than whose. */
+/* The primary label, but link rather than comm: which transfers are slow says more. */
 static enum cause_label told_label(const struct attribution *a)
 {
 	if (a->cause.primary == CAUSE_COMM && cause_has(&a->cause, CAUSE_LINK))
@@ -404,13 +404,13 @@ static void tell_quality(const struct attribution *a, struct strbuf *text)
 			trace->n_dropped, trace->n_dropped + trace->n_steps);
 }
 
-/* Does the label itself say which hosts are slow? */
+/* Does the label itself name slow hosts? */
 static bool names_hosts(enum cause_label label)
 {
 	return label == CAUSE_WORKER || label == CAUSE_NODE || label == CAUSE_LINK;
 }
 
-/* Suspects whom no label names: below the cut of labels, or beside another cause. */
+/* Suspects that no label names: below the labels' threshold, or besides another cause. */
 static void tell_suspects(const struct attribution *a, enum cause_label label, struct strbuf *text)
 {
 	if (names_hosts(label) || !a->suspects.counts)
@@ -460,7 +460,7 @@ const char *words_acts(const struct attribution *a)
 	return actors[actor_of(a, told_label(a))];
 }
 
-/* One host alone: what it does here, and what it did when it was tested. */
+/* For a single host: its speed here, and in its own tests. */
 static void say_speed(const struct suspects *s, struct strbuf *text)
 {
 	if (s->n != 1 || s->transfers || isnan(s->list[0].now) || isnan(s->list[0].tested))
@@ -485,7 +485,7 @@ static void say_suspects(const struct attribution *a, struct strbuf *text)
 	say_speed(s, text);
 }
 
-/* A label that names hosts without a suspect that counts. */
+/* For a label that names hosts, without a suspect that counts. */
 static void say_unclear(const struct attribution *a, struct strbuf *text)
 {
 	const struct suspects *s = &a->suspects;

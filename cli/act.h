@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What orders to the controller have in common. */
+/* Common code of commands that change something through the controller. */
 #pragma once
 
 #include <jansson.h>
@@ -10,21 +10,21 @@ struct link_pending;
 struct page;
 struct request;
 
-/* Who asks, by the word of this host: for the records, where the token names nobody. NULL: nobody. */
+/* User name on this host, for the records if the token names nobody. NULL if unknown. */
 const char *act_login_name(void);
 
 /*
- * Send the order of the request's command for `argument` (NULL: it has none) beside others that are
- * under way. Errors as link_start().
+ * Send the request's action for `argument` (NULL: none), in parallel with pending ones. Errors as
+ * link_start().
  */
 int act_start(struct link *link, const struct request *request, const char *argument,
 	      struct link_pending **ret, struct err *err);
 
-/* Say in the answer to it, as "undo", how to take it back, where there is a way. */
+/* Add the command that reverts the action to its answer, as "undo", if there is one. */
 void act_put_undo(const struct request *request, const char *argument, json_t *answer);
 
-/* The command that takes it back for `argument`. New memory; NULL: there is none. */
+/* The command that reverts the action for `argument`. The caller frees it; NULL: there is none. */
 char *act_undo(const struct request *request, const char *argument);
 
-/* "to undo: ...", dim. */
+/* Print "to undo: ...", dimmed. */
 void act_show_undo(const char *undo, const struct page *page);

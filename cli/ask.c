@@ -39,7 +39,7 @@ static int run_once(struct link *link, const struct request *request, struct err
 		       : err_errno(err, errno, "standard output");
 }
 
-/* Told on standard error, unless it went well. */
+/* Errors are printed on stderr. */
 static int run_told(struct link *link, const struct request *request)
 {
 	struct err err = ERR_INIT;

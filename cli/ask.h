@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the controller is asked for: a view, of each argument, once or with --watch. */
+/* Shows a view of the controller's data, for each argument, once or with --watch. */
 #pragma once
 
 struct request;
 
-/* Print the view of the request's command. enum status. */
+/* Print the view of the request's command. Returns enum status. */
 int ask_run(const struct request *request);

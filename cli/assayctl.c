@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl: the command line of an operator. */
+/* assayctl: the operator's command line. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 #include "lib/base/log.h"
 #include "lib/sys/term.h"
 
-/* Nothing on standard output is lost without a word, but what its reader does not want. */
+/* Write errors on stdout are reported, unless its reader closed it. */
 static int written(int status)
 {
 	if ((fflush(stdout) == 0 && !ferror(stdout)) || term_unread(stdout))

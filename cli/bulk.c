@@ -24,12 +24,12 @@
 #include "lib/sys/term.h"
 
 enum {
-	NAMED_MOST = 24,  /* hosts that a question names */
-	UNDONE_MOST = 16, /* hosts that the way back names */
-	NEAR_MOST = 8,	  /* hosts of an order that gets the names that are near to a wrong one */
+	NAMED_MOST = 24,  /* hosts named in a question */
+	UNDONE_MOST = 16, /* hosts named in the undo command */
+	NEAR_MOST = 8,	  /* with more hosts, no similar names are suggested */
 };
 
-/* What refuses one host refuses each of those after it. */
+/* Rules whose refusal of one host applies to all the following. */
 static const char *const rules_for_all[] = {
 	"breaker", "budget.total", "budget.rate", "budget.rate.manual", "stopped", "stale",
 };
@@ -40,11 +40,11 @@ struct bulk {
 	const struct targets *targets;
 	struct page page;
 	size_t n_done, n_already, n_refused, n_unknown, n_failed;
-	json_t *done; /* names; not those that were so already, which are not to be undone */
-	bool over;    /* a refusal holds for those that are left */
+	json_t *done; /* names; without unchanged hosts, which must not be reverted */
+	bool over;    /* a refusal applies to the remaining hosts */
 };
 
-/* What becomes of the hosts, in words: a span of 0 is what another command calls the end. */
+/* What happened to the hosts, in words; a span of 0 ends what another command started. */
 static const char *done_words(const struct request *request)
 {
 	const struct command *c = commands;
@@ -56,9 +56,9 @@ static const char *done_words(const struct request *request)
 	return c->words[0] ? c->done : request->command->done;
 }
 
-/* --- the question --- */
+/* --- confirmation --- */
 
-/* "gpu-1, gpu-2 and 38 more", clean. New memory. */
+/* "gpu-1, gpu-2 and 38 more", clean. The caller frees it. */
 static char *names_of(const struct targets *targets, size_t most)
 {
 	char *text = xstrdup("");
@@ -78,7 +78,7 @@ static char *names_of(const struct targets *targets, size_t most)
 	return text;
 }
 
-/* Only a person at a terminal is asked; a list on standard input leaves the terminal for that. */
+/* Only asks on a terminal; if stdin is a list of hosts, it asks on the terminal itself. */
 static bool may_go_on(const struct request *request, const struct targets *targets)
 {
 	const bool piped = streq(request->settings.file, "-");
@@ -117,7 +117,7 @@ static bool holds_for_all(const char *rule)
 	return i < ARRAY_SIZE(rules_for_all);
 }
 
-/* It took no action: the host is as was asked for. */
+/* Did it take no action, because the host was already in that state? */
 static bool was_already(const struct bulk *b, const json_t *answer)
 {
 	return !b->request->settings.dry_run && json_is_null(json_object_get(answer, "action"));
@@ -157,7 +157,7 @@ static void count(char **text, size_t n, const char *words)
 	*text = n ? xasprintf("%s, %zu %s", before, n, words) : xstrdup(before);
 }
 
-/* "gpu-1 gpu-2" of those that were done, or NULL: too many, or none. New memory. */
+/* "gpu-1 gpu-2": the hosts done, or NULL if too many or none. The caller frees it. */
 static char *done_names(const struct bulk *b)
 {
 	char *text = NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One order for many hosts: a line a host and one that sums up. How many
- * requests are under way at once fanout.h says. On a terminal a question comes first, unless --yes.
+ * One action on many hosts: prints a line per host and a summary. fanout.h defines how many
+ * requests run in parallel. On a terminal it asks for confirmation first, unless --yes.
  *
- * It goes on past a host that is unknown or refused by itself, and ends at a refusal that holds for
- * all (a budget that is used up, the breaker) and at what is so for all of them: a token that may
- * not, no controller.
+ * It continues past a host that is unknown or refused individually, and stops at a refusal that
+ * applies to all (an exhausted budget, the breaker) or a general failure: a token without
+ * permission, no controller.
  */
 #pragma once
 
@@ -13,7 +13,7 @@ struct link;
 struct request;
 
 /*
- * enum status: good when it was done for each; no when not for some, or nothing matched, or the
- * answer to the question was no; usage and unknown as for one.
+ * Returns enum status: good if it was done for every host; no if it failed for some, nothing
+ * matched, or the user declined; usage and unknown as for a single host.
  */
 int bulk_run(struct link *link, const struct request *request);

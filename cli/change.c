@@ -9,7 +9,7 @@
 
 static const char *const unsteady[] = { "age_s", "seen", "time", "seq", "last", "profile" };
 
-/* Without what goes on by itself, at any depth; depth is bounded by json_parse(). */
+/* Remove members that change by themselves, at any depth; json_parse() bounds the depth. */
 static void strip(json_t *value)
 {
 	const char *key;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What changed from one picture to the next. Ages, stamps and counts of reports
- * go on while nothing happens: they are no change. Pure.
+ * Detects changes between two pictures. Ages, timestamps and report counts advance by themselves
+ * and do not count as changes. Pure.
  */
 #pragma once
 
@@ -11,11 +11,11 @@
 
 struct view;
 
-/* What of a picture stays the same while nothing happens: an object of texts by key. */
+/* The parts of a picture that are constant while nothing happens: an object of strings by key. */
 json_t *change_steady(const struct view *view, const json_t *document);
 
 /*
- * The keys that are new or differ, as an object; NULL when nothing does and
- * nothing is gone. New reference.
+ * The keys that are new or differ, as an object; NULL if nothing differs or is gone. New
+ * reference.
  */
 json_t *change_find(const json_t *before, json_t *after);

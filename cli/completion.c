@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assayctl completion SHELL: a script from the tables of commands and options.
+ * assayctl completion SHELL: a script made from the tables of commands and options.
  *
- * Names of hosts and jobs come from the controller at the time of completion, so they
- * are a stranger's: only those of letters, digits, '.', '_' and '-' are offered (of jobs
- * also with '/', ':', '@' and '+'), and none is ever expanded by the shell.
+ * Names of hosts and jobs come from the controller at completion time, so they are untrusted:
+ * only those of letters, digits, '.', '_' and '-' are offered (for jobs also '/', ':', '@' and
+ * '+'), and the shell never expands them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +15,14 @@
 
 static const char *const shells[] = { "bash", "zsh", "fish", NULL };
 
-/* How the scripts ask for names: of `list`, each at `key`. */
+/* How scripts get names: member `key` of the items of `list`. */
 #define NAMES(list, key, characters)                                 \
 	"assayctl " list " -o kv --timeout 2s 2>/dev/null | sed -n " \
 	"'s,^items\\.[0-9]*\\." key "=\\([" characters "]*\\)$,\\1,p'"
 #define NAMES_OF_NODES NAMES("nodes", "node", "A-Za-z0-9._-")
 #define NAMES_OF_JOBS NAMES("jobs", "job", "A-Za-z0-9._/:@+-")
 
-/* What may follow an option or stand as an argument. */
+/* Completions of an option's value or an argument. */
 enum values { VALUES_NONE, VALUES_WORDS, VALUES_FILES, VALUES_NODES, VALUES_JOBS };
 
 static enum values values_of_option(const struct option_row *row)
@@ -67,7 +67,7 @@ static bool is_first_word(const struct command *command)
 	return !command->hidden;
 }
 
-/* Single quotes for any of the shells; fish and the others escape a quote alike: '\''. */
+/* Single-quote for any shell; fish and the others both escape a quote as '\''. */
 static void put_quoted(const char *text, FILE *out)
 {
 	(void)fputc('\'', out);
@@ -76,9 +76,9 @@ static void put_quoted(const char *text, FILE *out)
 	(void)fputc('\'', out);
 }
 
-/* --- bash and zsh: one core, which sets `words`, `kind` and `from` --- */
+/* --- bash and zsh: common core, which sets `words`, `kind` and `from` --- */
 
-/* Patterns of the options that take the next word: "--output|-o|--cacert". */
+/* Patterns of options that take the next word as value: "--output|-o|--cacert". */
 static void put_taking(FILE *out)
 {
 	const char *bar = "";
@@ -141,7 +141,7 @@ static void put_case_words(FILE *out)
 	(void)fputs("\tesac\n", out);
 }
 
-/* The options of a command that stands there alone, or, with " '*", before its argument. */
+/* The options of a command that was typed without or, with " '*", with an argument. */
 static void put_case_options(const struct command *c, const char *name, const char *more, FILE *out)
 {
 	(void)fprintf(out, "\t' %s%s) options='", name, *more ? more : "'");
@@ -181,9 +181,9 @@ static void put_case_commands(FILE *out)
 }
 
 /*
- * _assayctl_ask OPTION COMMAND: what may stand after the option (or "") and
- * the words so far, in `kind`, `list` and `options`; _assayctl_command WORD...:
- * the words of the command among those typed.
+ * _assayctl_ask OPTION COMMAND: sets `kind`, `list` and `options` to what may follow the option
+ * (or "") and the words so far; _assayctl_command WORD...: the words of the command among those
+ * typed.
  */
 static void put_core(FILE *out)
 {
@@ -259,7 +259,7 @@ static void put_zsh(FILE *out)
 
 /* --- fish --- */
 
-/* The condition under which the command is the one being typed. */
+/* The condition that this command is being typed. */
 static void put_fish_condition(const struct command *command, FILE *out)
 {
 	(void)fprintf(out, "-n '__fish_seen_subcommand_from %s", command->words[0]);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <strings.h>
 
-enum { ANSWER_MAX = 16 }; /* bytes of a line that says yes */
+enum { ANSWER_MAX = 16 }; /* bytes of an answer */
 
 bool confirm(const char *question, bool terminal)
 {

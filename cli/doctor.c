@@ -17,7 +17,7 @@
 #include "lib/net/url.h"
 #include "lib/sys/file.h"
 
-enum { FILE_MOST = 4 * 1024 * 1024 }; /* bytes of authorities: those of a system have 250 KiB */
+enum { FILE_MOST = 4 * 1024 * 1024 }; /* bytes of CA certificates: a system's have 250 KiB */
 
 static void check_controller(struct doctor_visit *d)
 {
@@ -37,7 +37,7 @@ static void check_controller(struct doctor_visit *d)
 		checklist_say(&d->list, CHECK_OK, "controller", "%s (%s)", d->base, source);
 }
 
-/* The text of a file that is named, or it is told; new memory, or NULL. */
+/* Read a file given by option; reports failure. The caller frees the text; NULL on failure. */
 static char *read_named(struct doctor_visit *d, const char *item, const char *path,
 			const char *source)
 {

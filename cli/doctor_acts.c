@@ -13,7 +13,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-enum { ACTIONS_LOOKED_AT = 100 }; /* the newest */
+enum { ACTIONS_LOOKED_AT = 100 }; /* the newest ones */
 
 /* --- mode and policy --- */
 
@@ -52,7 +52,7 @@ static void say_policy(struct doctor_visit *d)
 			streq(mode, rules) ? "policy" : "settings");
 }
 
-/* --- what keeps it from acting --- */
+/* --- what prevents it from acting --- */
 
 static bool say_blocked(struct doctor_visit *d, const json_t *breaker)
 {
@@ -120,7 +120,7 @@ static void say_breaker(struct doctor_visit *d)
 
 /* --- hosts --- */
 
-/* So many, and the first of them. */
+/* A count, and the first ones. */
 struct some {
 	unsigned n;
 	char *first;
@@ -155,7 +155,7 @@ static void look(struct hosts *h, const json_t *node)
 		count(&h->outside, node);
 }
 
-/* The whole list, a new reference; NULL: it could not be read, and that is said. */
+/* The complete list, a new reference; NULL if it cannot be read, which is reported. */
 static json_t *list(struct doctor_visit *d, const char *path)
 {
 	CLEANUP(link_freep) struct link *link = NULL;
@@ -214,7 +214,10 @@ static void say_hosts(struct doctor_visit *d)
 
 /* --- the cluster --- */
 
-/* What the API server refused lately, by an action that failed for it; borrowed, or NULL. */
+/*
+ * A recent refusal of the API server, from an action that failed because of it; borrowed, or
+ * NULL.
+ */
 static const char *refused_of(const json_t *actions)
 {
 	const json_t *action;
@@ -226,7 +229,7 @@ static const char *refused_of(const json_t *actions)
 
 		if (streq(raw_at(action, "state"), "done") &&
 		    streq(raw_at(action, "action"), "cordon"))
-			return NULL;	     /* since then it could */
+			return NULL;	     /* it has succeeded since */
 		if (strstr(result, ": 403")) /* "PATCH /api/v1/nodes/gpu-1: 403: ..." */
 			return result;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stands in for doctor_reach.c in a build without libcurl or libsystemd. */
+/* Replaces doctor_reach.c in builds without libcurl or libsystemd. */
 #include "cli/doctor_reach.h"
 
 #include "cli/doctor_visit.h"

@@ -19,9 +19,9 @@
 enum { ANSWER_MAX = 8 * 1024 * 1024 }; /* bytes: a page of 1,000 hosts has 1 MiB */
 
 #define ASK_US (10 * USEC_PER_SEC)
-#define CERTIFICATE_SOON_US (14 * USEC_PER_DAY) /* time to find out why nobody renewed it */
+#define CERTIFICATE_SOON_US (14 * USEC_PER_DAY) /* enough time to find out why it was not renewed */
 
-/* `trusting`: whoever answers is only looked at, and told nothing. */
+/* `trusting`: do not verify the server; only look at it, and send it no secrets. */
 static int ask(const struct doctor_visit *d, const char *path, bool trusting, struct http_once *q,
 	       struct err *err)
 {
@@ -97,7 +97,7 @@ static void day_of(uint64_t at_us, char ret[static CLOCK_STAMP_SIZE])
 	ret[strcspn(ret, "T")] = '\0';
 }
 
-/* Its certificate is not trusted: what is it that it shows? */
+/* Its certificate is not trusted: describe it. */
 static void say_untrusted(struct doctor_visit *d, const char *why)
 {
 	struct http_once q = { 0 };
@@ -154,7 +154,7 @@ static void say_certificate(struct doctor_visit *d, const struct http_once *q)
 		checklist_say(&d->list, CHECK_OK, "certificate", "until %s, for %s", day, c->names);
 }
 
-/* What the roles may do. */
+/* What each role may do. */
 static const struct {
 	const char *role, *may;
 } roles[] = {

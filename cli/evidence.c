@@ -12,7 +12,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* --- what is read out of samples --- */
+/* --- from samples --- */
 
 static void add_part(json_t *parts, const char *part, const char *id, const char *what)
 {
@@ -56,12 +56,12 @@ static void add_neighbors(json_t *parts, const json_t *topology)
 		CLEANUP(freep)
 		char *what = xasprintf("%s port %s", raw_at(one, "switch"), raw_at(one, "port"));
 
-		if (!streq(raw_at(one, "switch"), "-")) /* it heard of none */
+		if (!streq(raw_at(one, "switch"), "-")) /* no neighbor was seen */
 			add_part(parts, "switch port", raw_at(one, "rnic"), what);
 	}
 }
 
-/* A probe that read a serial number says so in the note. */
+/* Probes that read a serial number put it into the note. */
 static void add_notes(json_t *parts, const json_t *samples)
 {
 	size_t i;
@@ -75,7 +75,7 @@ static void add_notes(json_t *parts, const json_t *samples)
 	}
 }
 
-/* "GPU-..." of "gpu:GPU-..." or of one end of "mlx5_0:1>gpu:GPU-...". */
+/* "GPU-..." from "gpu:GPU-..." or from one end of "mlx5_0:1>gpu:GPU-...". */
 static void add_gpus(json_t *parts, const json_t *samples)
 {
 	size_t i;
@@ -90,7 +90,7 @@ static void add_gpus(json_t *parts, const json_t *samples)
 	}
 }
 
-/* What people call them, and what is written on them; false when the host never said. */
+/* Names that people use, and labels; false if the host never reported them. */
 static bool add_named(json_t *parts, const json_t *named)
 {
 	size_t i;
@@ -140,9 +140,9 @@ json_t *evidence_kernel_log(const json_t *samples)
 	return log;
 }
 
-/* --- what is asked for --- */
+/* --- requests --- */
 
-/* Put `value`, which it takes, into the document. */
+/* Set a member of the document; takes over `value`. */
 static void put(json_t *document, const char *key, json_t *value)
 {
 	(void)json_object_set_new(document, key, value ? value : json_null());
@@ -169,7 +169,7 @@ static int put_verdicts(struct link *link, json_t *document, const char *path, s
 	return r;
 }
 
-/* One that nobody has sent, or that is gone, is no error. */
+/* A topology that was not uploaded, or is gone, is not an error. */
 static int put_topology(struct link *link, json_t *document, const char *digest, struct err *err)
 {
 	CLEANUP(freep) char *segment = link_segment(digest);
@@ -181,7 +181,7 @@ static int put_topology(struct link *link, json_t *document, const char *digest,
 	return r == -ENOENT ? 0 : r;
 }
 
-/* Incidents of all hosts are asked for: only those of this one are evidence. */
+/* Incidents of all hosts were fetched: keep only this host's. */
 static void keep_own(json_t *document, const char *node)
 {
 	json_t *all = json_object_get(document, "incidents"), *own = json_array();

@@ -16,8 +16,8 @@ enum slot_state { SLOT_UNUSED, SLOT_SENT, SLOT_BUSY, SLOT_ANSWERED };
 struct slot {
 	enum slot_state state;
 	struct link_pending *pending; /* SLOT_SENT */
-	uint64_t until_us;	      /* monotonic: no answer after that */
-	uint64_t again_us;	      /* SLOT_BUSY: when to ask again; monotonic */
+	uint64_t until_us;	      /* monotonic deadline for the answer */
+	uint64_t again_us;	      /* SLOT_BUSY: monotonic time of the retry */
 	struct fanout_answer answer;  /* SLOT_ANSWERED */
 };
 
@@ -26,7 +26,7 @@ struct fanout {
 	const struct request *request;
 	const struct targets *targets;
 	struct slot slots[LINK_AT_ONCE]; /* host i in slot i % LINK_AT_ONCE */
-	size_t sent, taken;		 /* hosts */
+	size_t sent, taken;		 /* number of hosts */
 	size_t at_once;
 	bool stopped;
 };
@@ -77,7 +77,7 @@ static void send_slot(struct fanout *f, struct slot *slot)
 		answered(slot, r);
 }
 
-/* A controller that cannot answer now is asked again, while there is time. */
+/* Retry while the controller is busy and there is time. */
 static void finish_slot(struct fanout *f, struct slot *slot)
 {
 	struct fanout_answer *answer = &slot->answer;
@@ -110,7 +110,7 @@ static void send_more(struct fanout *f)
 	}
 }
 
-/* Take what was answered, ask again where it is time; when to look at the latest. */
+/* Handle answers and retries that are due. Returns when to look next. */
 static uint64_t look(struct fanout *f)
 {
 	const uint64_t now_us = clock_mono_us();
@@ -130,7 +130,7 @@ static uint64_t look(struct fanout *f)
 	return next_us;
 }
 
-/* The loop does not run any more: nothing that is under way will be answered. */
+/* The loop has ended: pending requests will not be answered. */
 static void give_up(struct fanout *f, int r, const struct err *err)
 {
 	size_t i;

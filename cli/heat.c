@@ -15,9 +15,9 @@
 enum { CELL_SIZE = 16, LABEL_SIZE = 32, NAME_MAX_COLUMNS = 12, CELL_LEAST = 4 };
 
 /*
- * Shades from good to bad, the last whose `from` is reached. 1.03 is the least that a host is
- * suspected for (jobs.min_gain), 1.1 where assay-attribute names a cause. The last one is open:
- * every value has its place.
+ * Shades from good to bad: the last whose `from` is reached. 1.03 is the least for which a host
+ * is suspected (jobs.min_gain), 1.1 where assay-attribute names a cause. The last shade has no
+ * upper limit.
  */
 static const struct shade {
 	double from;
@@ -34,7 +34,7 @@ static const struct shade {
 
 struct map {
 	const json_t *values, *suspects;
-	char *row, *column;   /* clean, owned: what rows and columns count */
+	char *row, *column;   /* clean, owned: names of rows and columns */
 	size_t rows, columns; /* of the values */
 	size_t lines, cells;  /* that are shown */
 	size_t label_width, cell_width;
@@ -52,19 +52,19 @@ static double value_at(const struct map *map, size_t row, size_t column)
 	return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-/* The first of `n` things that place i of `places` stands for. */
+/* The first of `n` items at place i of `places`. */
 static size_t first_of(size_t i, size_t n, size_t places)
 {
 	return i * n / places;
 }
 
-/* The most of `n` things that one of the places stands for. */
+/* Most items at any of the places. */
 static size_t most_in(size_t n, size_t places)
 {
 	return places ? (n + places - 1) / places : 0;
 }
 
-/* NAN when none of them is known. */
+/* NAN if none is known. */
 static double worst_in(const struct map *map, size_t line, size_t cell)
 {
 	size_t end_row = first_of(line + 1, map->rows, map->lines);
@@ -81,7 +81,7 @@ static double worst_in(const struct map *map, size_t line, size_t cell)
 
 static const struct shade *shade_of(double value)
 {
-	/* What is shown as 1.10 is shaded as 1.10. */
+	/* A value displayed as 1.10 is shaded as 1.10. */
 	double shown = round(value * 100) / 100;
 	size_t i = ARRAY_SIZE(shades) - 1;
 
@@ -164,7 +164,7 @@ static void see(struct map *map)
 	}
 }
 
-/* Cells that have room, each with its mark and a space before it. */
+/* Number of cells that fit, each with a space and its mark. */
 static size_t room_for(const struct map *map)
 {
 	size_t width = map->page->width > map->label_width ? map->page->width - map->label_width
@@ -173,7 +173,7 @@ static size_t room_for(const struct map *map)
 	return MAX(width / (map->cell_width + 2), (size_t)1);
 }
 
-/* As many cells as fit; what stands above several columns, as "29-31", takes more room. */
+/* Use as many cells as fit; headings of several columns, like "29-31", are wider. */
 static void fit(struct map *map)
 {
 	char text[LABEL_SIZE];
@@ -197,7 +197,7 @@ static void fit(struct map *map)
 
 /* --- beside the cells --- */
 
-/* The suspects within the rows of a line, as " stage 1: gpu-17". */
+/* Print the suspects in the rows of a line, like " stage 1: gpu-17". */
 static void print_suspects(const struct map *map, size_t line)
 {
 	size_t from = first_of(line, map->rows, map->lines);
@@ -291,7 +291,7 @@ static void print_legend(const struct map *map)
 	(void)fprintf(map->page->out, "%s\n\n", map->unknown ? "  . not known" : "");
 }
 
-/* What a row or a column is, clean and short. New memory. */
+/* Name of a row or column, clean and short. The caller frees it. */
 static char *name_of(const json_t *heat, const char *key, const char *otherwise)
 {
 	CLEANUP(freep) char *clean = utf8_clean(raw_at(heat, key));

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The slowdown of each worker of a job as a heat map in a terminal, in the manner of `assay
- * explain`: each cell its number on a background, and a mark that says the same without
- * colours. A map larger than what is read at a glance has the slowest of several workers in a
- * cell.
+ * A job's slowdown per worker as a heat map in a terminal, like `assay explain`: each cell has
+ * its number on a background, and a mark that shows the same without colours. In a map too large
+ * to read at a glance, a cell shows the slowest of several workers.
  */
 #pragma once
 
@@ -12,13 +11,13 @@
 struct page;
 
 enum {
-	HEAT_ROWS_MAX = 32,    /* lines of a map */
-	HEAT_COLUMNS_MAX = 64, /* cells of a line, if the terminal is as wide */
+	HEAT_ROWS_MAX = 32,    /* lines per map */
+	HEAT_COLUMNS_MAX = 64, /* cells per line, if the terminal is wide enough */
 };
 
 /*
- * Title, cells, legend and an empty line. `heat` is {rows, columns, row, column, values}, whose
- * values are rows of numbers or null; `suspects` are those of a job, told beside their row.
- * Nothing when no value is known. Both are a stranger's.
+ * Print title, cells, legend and an empty line. `heat` is {rows, columns, row, column, values},
+ * where values are rows of numbers or null; `suspects` are the job's, shown beside their row.
+ * Prints nothing if no value is known. Both are untrusted.
  */
 void heat_show(const json_t *heat, const json_t *suspects, const struct page *page);

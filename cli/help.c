@@ -22,7 +22,7 @@ char *help_option(const struct option_row *row)
 	return xasprintf("%s--%s=%s", letter, row->name, row->value);
 }
 
-/* "  NAME   text", the text beside the name on as many lines as it takes. */
+/* "  NAME   text", with the text wrapped beside the name. */
 static void print_pair(const char *name, unsigned columns, const char *text, FILE *out,
 		       unsigned width)
 {

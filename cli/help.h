@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --help, from the tables of command.h and option.h. */
+/* Generates --help from the tables in command.h and option.h. */
 #pragma once
 
 #include <stdio.h>
@@ -10,6 +10,6 @@ struct command;
 void help_all(FILE *out, unsigned width);
 void help_command(const struct command *command, FILE *out, unsigned width);
 
-/* "-o FORMAT, --output=FORMAT", "--watch[=INTERVAL]". New memory. */
+/* "-o FORMAT, --output=FORMAT", "--watch[=INTERVAL]". The caller frees it. */
 struct option_row;
 char *help_option(const struct option_row *row);

@@ -68,7 +68,7 @@ void host_head(const json_t *host, const struct page *page)
 
 /* --- drift --- */
 
-/* The value that host `name` has by this item of the drift list, or NULL. */
+/* Host `name`'s value in this item of the drift list, or NULL. */
 static const char *value_in(const json_t *item, const char *name)
 {
 	const json_t *nodes = json_object_get(item, "nodes");

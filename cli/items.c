@@ -16,7 +16,7 @@ struct place {
 	size_t at;
 };
 
-/* Equal ones stay in the order they came in. */
+/* A stable sort. */
 static int compare_places(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;

@@ -17,7 +17,7 @@ static const char *name_at(const json_t *names, size_t i)
 	return json_string_value(json_array_get(names, i));
 }
 
-/* In order, each once. */
+/* Insert sorted, without duplicates. */
 static int add(json_t *all, const json_t *names, struct err *err)
 {
 	size_t i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hosts that a job is to be started without, as whoever starts it takes them. */
+/* The hosts to exclude when a job is restarted, in the syntax of its launcher. */
 #pragma once
 
 #include <jansson.h>
@@ -9,15 +9,15 @@
 
 struct err;
 
-/* The forms, up to NULL: "kube" (a node affinity), "slurm" (--exclude=a,b), "file" (one a line). */
+/* NULL-terminated: "kube" (a node affinity), "slurm" (--exclude=a,b), "file" (one per line). */
 extern const char *const job_exclude_forms[];
 
 /*
- * Of what GET /v1/jobs/ID says: those that the last advice excludes and those that are to be taken
- * out of service, each once, ascending: {"job", "id", "as", "exclude"}. -EPROTO: one of them cannot
- * be the name of a host.
+ * From the answer of GET /v1/jobs/ID: the hosts that the last advice excludes and those to be
+ * taken out of service, sorted, without duplicates: {"job", "id", "as", "exclude"}. -EPROTO: one
+ * of them is not a valid host name.
  */
 int job_exclude_of(const json_t *job, const char *form, json_t **ret, struct err *err);
 
-/* That in its form; nothing when nobody is excluded. */
+/* Print it in its syntax; nothing if no host is excluded. */
 void job_exclude_print(const json_t *exclude, FILE *out);

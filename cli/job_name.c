@@ -13,7 +13,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-enum { SHOWN_MAX = 6 }; /* jobs of one name that are told */
+enum { SHOWN_MAX = 6 }; /* jobs of the same name that are listed */
 
 int job_name_explain(int r, struct err *err)
 {
@@ -27,7 +27,7 @@ static bool is_id(const char *text)
 	return text[0] == 'j' && text[1] && text[1 + strspn(text + 1, "0123456789")] == '\0';
 }
 
-/* "j12 (16 hosts, run 1), j19 (8 hosts, run 3)". New memory. */
+/* "j12 (16 hosts, run 1), j19 (8 hosts, run 3)". The caller frees it. */
 static char *several(const json_t *items)
 {
 	size_t n = json_array_size(items), i;

@@ -9,7 +9,7 @@
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
 
-/* "8.31", or "-". New memory. */
+/* "8.31", or "-". The caller frees it. */
 static char *seconds(const json_t *object, const char *key)
 {
 	const double value = number_at(object, key);
@@ -17,7 +17,7 @@ static char *seconds(const json_t *object, const char *key)
 	return isnan(value) ? xstrdup("-") : xasprintf("%.3g", value);
 }
 
-/* What of it is not as it should be, or "". */
+/* What is unusual about its state, or "". */
 static const char *state_words(const char *state)
 {
 	if (streq(state, "shown"))
@@ -48,7 +48,7 @@ char *job_outlook_prediction(const json_t *job)
 		state_words(raw_at(p, "state")));
 }
 
-/* ", gpu-31 for gpu-17", as far as it is known. New memory. */
+/* ", gpu-31 for gpu-17", as far as known. The caller frees it. */
 static char *instead_words(const json_t *p)
 {
 	const json_t *instead = json_object_get(p, "instead");
@@ -80,7 +80,7 @@ char *job_outlook_verified(const json_t *job)
 							     : "");
 }
 
-/* Whether anybody has answered. New memory. */
+/* Whether anybody has answered. The caller frees it. */
 static char *answer_words(const json_t *advice, uint64_t now_us)
 {
 	const char *state = raw_at(advice, "state");

@@ -18,13 +18,13 @@
 #include "lib/sys/term.h"
 
 enum {
-	RANKS_MAX = 16384, /* of a job */
-	WORDS_MAX = 4096,  /* bytes of a cell */
+	RANKS_MAX = 16384, /* per job */
+	WORDS_MAX = 4096,  /* bytes per cell */
 	SPANS_SHOWN = 8,   /* "0-7, 16-23 and 3 more" */
 	EVIDENCE_SHOWN = 3,
 };
 
-/* --- what is fetched --- */
+/* --- fetching --- */
 
 static int fetch_page(struct link *link, const char *id, const char *cursor, json_t **ret,
 		      struct err *err)
@@ -70,9 +70,9 @@ bool job_ranks_is(const json_t *document)
 	       json_is_array(json_object_get(document, "groups"));
 }
 
-/* --- numbers in words --- */
+/* --- formatting --- */
 
-/* Ascending numbers as spans: "0-7, 16-23 and 3 more". */
+/* Ascending numbers as ranges: "0-7, 16-23 and 3 more". */
 static void put_spans(struct strbuf *text, const uint32_t *ranks, size_t n)
 {
 	size_t i = 0, k, spans = 0;
@@ -89,7 +89,7 @@ static void put_spans(struct strbuf *text, const uint32_t *ranks, size_t n)
 		(void)strbuf_printf(text, " and %zu more", n - i);
 }
 
-/* "9", "9, 14 and 3 more", or "". New memory. */
+/* "9", "9, 14 and 3 more", or "". The caller frees it. */
 static char *waits_of(const json_t *row)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(WORDS_MAX);
@@ -105,7 +105,7 @@ static char *waits_of(const json_t *row)
 	return xstrdup(strbuf_text(&text));
 }
 
-/* "all_reduce 411", "411" or "-". New memory. */
+/* "all_reduce 411", "411" or "-". The caller frees it. */
 static char *collective_of(const json_t *row)
 {
 	CLEANUP(freep) char *op = text_at(row, "op");
@@ -116,13 +116,13 @@ static char *collective_of(const json_t *row)
 	return *raw_at(row, "op") ? xasprintf("%s %.0f", op, seq) : xasprintf("%.0f", seq);
 }
 
-/* What people call it, else its name. New memory. */
+/* Its name for people if there is one. The caller frees it. */
 static char *group_of(const json_t *row)
 {
 	return text_at(row, *raw_at(row, "group_desc") ? "group_desc" : "group");
 }
 
-/* "stopped 300s", "waits", "does not wait", "not heard of". New memory. */
+/* "stopped 300s", "waits", "does not wait", "not heard of". The caller frees it. */
 static char *state_of(const json_t *row)
 {
 	const char *process = raw_at(row, "process");
@@ -163,7 +163,7 @@ static bool has_rank(const json_t *list, double rank)
 	return false;
 }
 
-/* 0: it has stopped; 1: it is suspected; 2: any other. */
+/* Sort key. 0: stopped; 1: suspected; 2: others. */
 static int place_of(const json_t *row, const json_t *verdict)
 {
 	const double rank = number_at(row, "rank");
@@ -196,9 +196,9 @@ static void add_row(struct table *t, const json_t *row, int place)
 		r->note = text_at(row, "where");
 }
 
-/* --- many ranks: those that do the same --- */
+/* --- many ranks: groups in the same state --- */
 
-/* By what they have in common, which is its name. */
+/* Ranks in the same state, with the state as name. */
 struct alike {
 	char *name;
 	const json_t *first;
@@ -242,7 +242,7 @@ static void list_alike(void *context, void *item)
 	l->items[l->n++] = item;
 }
 
-/* The most first. */
+/* Largest group first. */
 static int compare_alike(const void *a, const void *b)
 {
 	const struct alike *x = *(struct alike *const *)a, *y = *(struct alike *const *)b;
@@ -266,7 +266,7 @@ static void add_alike(struct table *t, const struct alike *a)
 	r->cells[COL_WAITS] = waits_of(a->first);
 }
 
-/* The rest of the ranks. How many rows were left out. */
+/* Add the rest of the ranks. Returns how many rows were left out. */
 static size_t add_together(struct table *t, const json_t *ranks, const json_t *verdict)
 {
 	struct map all = { .n = 0 };
@@ -288,7 +288,7 @@ static size_t add_together(struct table *t, const json_t *ranks, const json_t *v
 	return left;
 }
 
-/* --- the screen --- */
+/* --- output --- */
 
 static void add_places(struct table *t, const json_t *ranks, const json_t *verdict, int last)
 {

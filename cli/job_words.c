@@ -12,7 +12,7 @@
 
 enum { HOSTS_SHOWN = 8, LABEL_COLUMNS = 12 };
 
-/* The first that wants somebody first. */
+/* In the order of attention needed. */
 static const struct {
 	const char *name;
 	enum paint paint;
@@ -110,7 +110,7 @@ void job_words_put(const struct page *page, const char *label, const char *text,
 		      lines + LABEL_COLUMNS);
 }
 
-/* Of all of the host it is said how far that goes. Borrowed of the test. */
+/* What was tested; for the whole host, how much that covers. Borrowed from the test. */
 static const char *what_of(const json_t *test)
 {
 	const char *check = raw_at(test, "check"), *profile = raw_at(test, "profile");

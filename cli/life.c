@@ -8,10 +8,10 @@
 #include "cli/view_actions.h"
 #include "lib/base/xalloc.h"
 
-/* What was done lately that is told with it. */
+/* Recent actions that are shown with it. */
 enum { DEEDS_TOLD = 5 };
 
-/* Whether it joined by itself and nothing has shown yet that it is good. */
+/* Did it join by itself, and has it not passed yet? */
 static bool is_unverified(const json_t *host)
 {
 	return json_is_true(json_object_get(host, "unverified"));
@@ -71,7 +71,7 @@ static void lines_until(const json_t *life, const struct page *page)
 	line_until(page, "hold", raw_at(life, "hold_until"), "kept free of jobs for a test");
 }
 
-/* What a person can type. */
+/* What an operator can type. */
 static void line_by_hand(const json_t *host, const json_t *life, const struct page *page)
 {
 	CLEANUP(freep)
@@ -81,7 +81,7 @@ static void line_by_hand(const json_t *host, const json_t *life, const struct pa
 		ticket_line(page, "by hand", text);
 }
 
-/* A host that serves and never was anything else. */
+/* A host that is in service and always was. */
 static bool is_plain(const json_t *host, const json_t *life, const json_t *actions)
 {
 	return streq(raw_at(life, "state"), "healthy") && json_array_size(actions) == 0 &&

@@ -20,21 +20,21 @@
 #include "lib/net/url.h"
 #include "lib/sys/file.h"
 
-enum { PEM_MAX = 4 * 1024 * 1024 }; /* bytes: that of all CAs of a system has 250 KiB */
+enum { PEM_MAX = 4 * 1024 * 1024 }; /* bytes: all CA certificates of a system have 250 KiB */
 
 #define TICK_US (200 * USEC_PER_MSEC)
 
 struct link {
 	sd_event *event;
 	struct http *http;
-	char *base; /* the URL without a slash at its end */
+	char *base; /* the URL without a trailing slash */
 	uint64_t timeout_us, deadline_us;
-	const char *token_of_environment; /* its file, when ASSAY_TOKEN_FILE named it; or NULL */
+	const char *token_of_environment; /* token file named by ASSAY_TOKEN_FILE, or NULL */
 	bool stopped, woken;
 	const struct link_pause *pause;
 };
 
-/* One request under way. */
+/* A pending request. */
 struct asking {
 	struct link *link;
 	bool done;
@@ -43,7 +43,7 @@ struct asking {
 	struct err err;
 };
 
-/* --- one answer --- */
+/* --- single requests --- */
 
 static void on_answer(void *context, const struct http_answer *answer)
 {
@@ -65,7 +65,7 @@ static void on_answer(void *context, const struct http_answer *answer)
 		link_words_rule(answer, a->sent.rule);
 }
 
-/* Without bytes it is only asked. */
+/* A GET request if there is no body. */
 static int send_request(struct link *link, const struct link_sending *sending, const char *url,
 			struct asking *a, struct http_request **ret_request, struct err *err)
 {
@@ -89,7 +89,7 @@ static int send_request(struct link *link, const struct link_sending *sending, c
 	for (i = 0; sending->headers && sending->headers[i] && i < LINK_HEADERS_MAX; i++)
 		headers[i + 2] = sending->headers[i];
 	r = http_send(link->http, &what, ret_request, err);
-	return r < 0 ? -EINVAL : 0; /* the token file or the URL: `err` says it */
+	return r < 0 ? -EINVAL : 0; /* bad token file or URL, described in `err` */
 }
 
 int link_turn(struct link *link, uint64_t until_us, struct err *err)
@@ -159,12 +159,12 @@ int link_post(struct link *link, const char *path, const json_t *body, json_t **
 	return r;
 }
 
-/* --- several at once --- */
+/* --- parallel requests --- */
 
 struct link_pending {
 	struct asking asking;
-	struct http_request *request; /* until it is done */
-	char *text;		      /* what is sent */
+	struct http_request *request; /* NULL once it is done */
+	char *text;		      /* the body */
 };
 
 void link_pending_free(struct link_pending *pending)
@@ -217,7 +217,7 @@ int link_finish(struct link_pending *pending, struct link_sent *ret, struct err 
 
 /* --- lists --- */
 
-/* Add the page's items to `items`; `cursor` becomes that of the next page, or NULL. */
+/* Add the page's items to `items`; `cursor` becomes the next page's, or NULL. */
 static int take_page(json_t *page, json_t *items, char **cursor, struct err *err)
 {
 	json_t *more = json_object_get(page, "items"), *item;
@@ -247,7 +247,7 @@ static char *page_path(const char *path, unsigned limit, const char *cursor)
 			 cursor ? "&cursor=" : "", encoded);
 }
 
-/* A page that is too large is asked for again in smaller parts. */
+/* If a page is too large, retry with a smaller limit. */
 static int get_page(struct link *link, const char *path, unsigned *limit, const char *cursor,
 		    json_t **ret, struct err *err)
 {
@@ -303,7 +303,7 @@ static int on_wake(sd_event_source *source UNUSED, const struct signalfd_siginfo
 	return 0;
 }
 
-/* Ctrl-Z: give the terminal back, stop, and take it again when the shell says so. */
+/* Ctrl-Z: restore the terminal, stop, and redraw when continued. */
 static int on_pause(sd_event_source *source UNUSED, const struct signalfd_siginfo *info UNUSED,
 		    void *context)
 {
@@ -314,7 +314,7 @@ static int on_pause(sd_event_source *source UNUSED, const struct signalfd_siginf
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGTSTP);
 	(void)raise(SIGTSTP);
-	(void)sigprocmask(SIG_UNBLOCK, &set, NULL); /* stops here */
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL); /* the process stops here */
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	link->pause->back(link->pause->context);
 	link->woken = true;
@@ -352,7 +352,7 @@ int link_catch_ends(struct link *link, const struct link_pause *pause, struct er
 	for (i = 0; r >= 0 && i < ARRAY_SIZE(signals); i++)
 		r = sd_event_add_signal(link->event, NULL, signals[i].number, signals[i].handler,
 					link);
-	/* A file cannot be watched, and is always there. */
+	/* A regular file cannot be polled, and is always writable. */
 	if (r >= 0)
 		(void)sd_event_add_io(link->event, NULL, STDOUT_FILENO, 0, on_unread, link);
 	return r < 0 ? err_errno(err, -r, "signals") : 0;
@@ -399,7 +399,7 @@ void link_free(struct link *link)
 	free(link);
 }
 
-/* Before anything is asked: with a controller that does not answer, a slip would be hidden. */
+/* Check before any request: with an unreachable controller mistakes would be hidden. */
 static int check_files(const struct settings *settings, struct err *err)
 {
 	const char *const files[] = { settings->ca_file, settings->cert_file, settings->key_file };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asking the controller. Each call waits for its answer, at most until the
- * deadline that link_begin() set; signals that the loop handles may end it.
+ * Requests to the controller. Each call blocks until its answer, at most until the deadline set
+ * by link_begin(); signals handled by the loop may interrupt it.
  *
- * Only link.c knows the event loop; link_none.c stands in where there is none.
+ * Only link.c uses the event loop; link_none.c replaces it in builds without one.
  */
 #pragma once
 
@@ -17,115 +17,113 @@ struct link;
 struct settings;
 
 enum {
-	LINK_ANSWER_MAX = 64 * 1024 * 1024, /* bytes of one answer */
-	LINK_PAGE = 1000,		    /* items asked for at once */
-	LINK_PAGES_MAX = 2000,		    /* pages of one list */
-	LINK_ITEMS_MAX = 1000000,	    /* items of one list */
-	LINK_HEADERS_MAX = 6,		    /* of a sender */
-	LINK_RULE_SIZE = 48,		    /* of the name of a rule, and its NUL */
-	LINK_AT_ONCE = 16, /* requests under way at once: connections that are kept */
+	LINK_ANSWER_MAX = 64 * 1024 * 1024, /* bytes per answer */
+	LINK_PAGE = 1000,		    /* items per request */
+	LINK_PAGES_MAX = 2000,		    /* pages per list */
+	LINK_ITEMS_MAX = 1000000,	    /* items per list */
+	LINK_HEADERS_MAX = 6,		    /* given by the caller */
+	LINK_RULE_SIZE = 48,		    /* of a rule's name, including NUL */
+	LINK_AT_ONCE = 16,		    /* parallel requests: connections that are kept */
 };
 
-/* Before the program stops (Ctrl-Z), and when it goes on. */
+/* Called before the program is suspended (Ctrl-Z), and when it resumes. */
 struct link_pause {
 	void (*leave)(void *context);
 	void (*back)(void *context);
 	void *context;
 };
 
-/* -EINVAL for a URL or files that cannot be used, with a sentence. */
+/* -EINVAL, with a message, for an unusable URL or files. */
 int link_new(const struct settings *settings, struct link **ret, struct err *err);
 void link_free(struct link *link);
 DEFINE_CLEANUP(struct link *, link_free, link_freep);
 
-/* All that is asked from now on is to be answered within the timeout of the settings. */
+/* Start the timeout of the settings for all following requests. */
 void link_begin(struct link *link);
 
-/* The same, by the monotonic `deadline_us`. */
+/* The same, with the monotonic deadline `deadline_us`. */
 void link_begin_until(struct link *link, uint64_t deadline_us);
 
 /*
- * The object at `path` ("/v1/..."). New reference. One line says what to do:
- * -ENOENT (404), -EACCES (401, 403: the token), -EINVAL (our files, or what was sent),
- * -EKEYREJECTED (its certificate), -EBADMSG (no answer of a controller),
- * -EAGAIN (429, 503), -EINTR (a signal), else what lib/net/http.h says.
+ * GET the object at `path` ("/v1/..."). New reference. The error message is one line that says
+ * what to do: -ENOENT (404), -EACCES (401, 403: the token), -EINVAL (our files, or the request),
+ * -EKEYREJECTED (its certificate), -EBADMSG (not the answer of a controller), -EAGAIN (429, 503),
+ * -EINTR (a signal), or an error of lib/net/http.h.
  */
 int link_get(struct link *link, const char *path, json_t **ret, struct err *err);
 
 /*
- * Send `body` to `path`, and what is answered. Errors as link_get(); -EPERM when it
- * is refused (409), with the sentence that says by what and what would allow it.
+ * POST `body` to `path` and return the answer. Errors as link_get(); -EPERM if it is refused
+ * (409), with a message that says by what, and what would allow it.
  */
 int link_post(struct link *link, const char *path, const json_t *body, json_t **ret,
 	      struct err *err);
 
-/* Bytes to be sent. All is borrowed. */
+/* Data to send. Everything is borrowed. */
 struct link_sending {
 	const char *path;
 	const char *type;	    /* "application/octet-stream" */
-	const char *const *headers; /* more of them, "Name: value", at most LINK_HEADERS_MAX;
-				       NULL-terminated */
+	const char *const *headers; /* "Name: value", at most LINK_HEADERS_MAX, NULL-terminated */
 	const char *bytes;
 	size_t len;
-	void (*tick)(void *context); /* told now and then while it is under way; NULL: nobody */
+	void (*tick)(void *context); /* called from time to time meanwhile; NULL: none */
 	void *context;
 };
 
 struct link_sent {
-	json_t *value;		   /* what was answered; new reference */
-	unsigned status;	   /* of HTTP, of a whole answer; else 0 */
-	uint64_t retry_after_us;   /* of -EAGAIN: how long the controller asks to be left alone */
-	char rule[LINK_RULE_SIZE]; /* of -EPERM: what refused it, "budget.total"; "" not said */
+	json_t *value;		   /* the answer; new reference */
+	unsigned status;	   /* of HTTP, for a complete answer; else 0 */
+	uint64_t retry_after_us;   /* with -EAGAIN: the delay that the controller asks for */
+	char rule[LINK_RULE_SIZE]; /* with -EPERM: the rule, "budget.total", or "" */
 };
 
-/* Send them. Errors as link_post(); then `ret` has no value. -EINVAL for 413 too. */
+/* Send data. Errors as link_post(), and then `ret` has no value; also -EINVAL for 413. */
 int link_send(struct link *link, const struct link_sending *what, struct link_sent *ret,
 	      struct err *err);
 
-/* Send `body` as link_post() does, and what is answered, as link_send() says it. */
+/* POST `body` as link_post() does; the answer is as in link_send(). */
 int link_order(struct link *link, const char *path, const json_t *body, struct link_sent *ret,
 	       struct err *err);
 
 /*
- * A request under way beside others: link_start() sends it, link_turn() waits until something
- * happens to any, and link_finish() takes the answer once link_is_done() is true.
+ * An asynchronous request: link_start() sends it, link_turn() waits for events of any request,
+ * and link_finish() takes the answer once link_is_done() is true.
  */
 struct link_pending;
 
-/* Send `body` as link_order() does, to be answered by the deadline that link_begin*() set. Errors:
- * -EINVAL. */
+/* Send `body` as link_order() does, with the deadline set by link_begin*(). Errors: -EINVAL. */
 int link_start(struct link *link, const char *path, const json_t *body, struct link_pending **ret,
 	       struct err *err);
 
 bool link_is_done(const struct link_pending *pending);
 
-/* What link_order() would have returned; `pending` is freed. */
+/* Returns what link_order() would have; frees `pending`. */
 int link_finish(struct link_pending *pending, struct link_sent *ret, struct err *err);
 
-/* Forget it; the controller may have got it. NULL is fine. */
+/* Cancel it; the controller may have received it. NULL is allowed. */
 void link_pending_free(struct link_pending *pending);
 
-/* Wait for anything, until the monotonic `until_us` (UINT64_MAX: no limit). -EINTR for a signal. */
+/* Wait for any event until the monotonic `until_us` (UINT64_MAX: forever). -EINTR for a signal. */
 int link_turn(struct link *link, uint64_t until_us, struct err *err);
 
 /*
- * The items of all pages of the list at `path`, which has no "limit" or
- * "cursor" yet. New reference. Errors as link_get(); -E2BIG past the limits.
+ * GET the items of all pages of the list at `path`, which has no "limit" or "cursor" yet. New
+ * reference. Errors as link_get(); -E2BIG beyond the limits.
  */
 int link_list(struct link *link, const char *path, json_t **ret_items, struct err *err);
 
 /*
- * From now on handle in the loop: SIGINT, SIGTERM and a standard output that
- * nobody reads any more (they end any wait), SIGWINCH (it ends link_wait()), and
- * SIGTSTP, around whose stop `pause` (borrowed) is called.
+ * Handle signals in the loop from now on: SIGINT, SIGTERM and a closed stdout end any wait,
+ * SIGWINCH ends link_wait(), and SIGTSTP suspends the program between the calls of `pause`
+ * (borrowed).
  */
 int link_catch_ends(struct link *link, const struct link_pause *pause, struct err *err);
 
-/* True once one of them came. */
+/* Has one of SIGINT, SIGTERM or a closed stdout occurred? */
 bool link_stopped(const struct link *link);
 
-/* Wait until the monotonic `deadline_us`. True when the window changed before. */
+/* Wait until the monotonic `deadline_us`. True if the window size changed before. */
 bool link_wait(struct link *link, uint64_t deadline_us);
 
-/* `text` for a segment of a path: all but unreserved characters as %XX. New memory. */
+/* Percent-encode `text` as a path segment: all but unreserved characters. The caller frees it. */
 char *link_segment(const char *text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stands in for link.c in a build without libcurl or libsystemd. */
+/* Replaces link.c in builds without libcurl or libsystemd. */
 #include "cli/link.h"
 
 #include <errno.h>

@@ -43,7 +43,7 @@ static int not_answered(const struct http_answer *answer, struct err *err)
 	return err_set(err, -answer->r, "%s; %s", answer->why, advices[i].advice);
 }
 
-/* The `detail` of a problem, or what stands there instead. New memory. */
+/* The `detail` of a problem, or a substitute. The caller frees it. */
 static char *detail_of(const struct http_answer *answer)
 {
 	CLEANUP(json_freep) json_t *problem = NULL;

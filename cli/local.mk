@@ -35,7 +35,7 @@ bin_PROGRAMS += assayctl
 assayctl_SOURCES = cli/assayctl.c
 assayctl_LDADD = $(CTL_LIBS) $(BASE_LIBS)
 if RUNS_HERE
-# The manual page and the completions come from the program's own tables: where it can run.
+# The program generates the manual page and the completions, if it can run on the build host.
 CTL_MADE = cli/assayctl.1 cli/assayctl cli/_assayctl cli/assayctl.fish
 nodist_man1_MANS = cli/assayctl.1
 bashcompdir = $(datadir)/bash-completion/completions

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl man: the manual page assayctl(1), in man(7), from the tables. */
+/* assayctl man: generates the manual page assayctl(1), in man(7), from the tables. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,12 +7,12 @@
 #include "cli/help.h"
 #include "lib/base/xalloc.h"
 
-/* Of the last change that a reader would notice. */
+/* Date of the last change that matters to readers. */
 #define MANUAL_DATE "2026-11-26"
 
 enum { LINE_COLUMNS = 72 };
 
-/* Text as it is: no character means anything to roff. */
+/* Literal text: escapes characters that are special in roff. */
 static void put(const char *text, FILE *out)
 {
 	for (; *text; text++) {
@@ -27,7 +27,7 @@ static void put(const char *text, FILE *out)
 	}
 }
 
-/* The same, broken at blanks. */
+/* The same, wrapped at spaces. */
 static void fill(const char *text, FILE *out)
 {
 	size_t column = 0;
@@ -48,7 +48,7 @@ static void fill(const char *text, FILE *out)
 	}
 }
 
-/* A paragraph or more; an empty line ends one. */
+/* Paragraphs, separated by empty lines. */
 static void paragraphs(const char *text, FILE *out)
 {
 	while (*text) {

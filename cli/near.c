@@ -9,7 +9,7 @@
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
 
-/* The nearest item further than what was `taken`: by distance, then by place. */
+/* Index of the nearest item after `*taken`: by distance, then by index. */
 static size_t next_nearest(const json_t *items, const char *key, const char *name, uint64_t *taken)
 {
 	uint64_t best = UINT64_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* "Did you mean": names that differ from a mistyped one by little. Pure. */
+/* "Did you mean": names similar to a mistyped one. Pure. */
 #pragma once
 
 #include <jansson.h>
@@ -7,7 +7,7 @@
 enum { NEAR_SHOWN = 3 };
 
 /*
- * "gpu-17, gpu-07": the member `key` of the items that is nearest to `name`, at
- * most NEAR_SHOWN, clean; "" when none is near. New memory.
+ * "gpu-17, gpu-07": the values of member `key` of the items nearest to `name`, at most
+ * NEAR_SHOWN, clean; "" if none is similar. The caller frees it.
  */
 char *near_names(const json_t *items, const char *key, const char *name);

@@ -56,7 +56,7 @@ static bool has_id(const json_t *list, const char *id)
 	return false;
 }
 
-/* Those of `key` whose subject names the part. */
+/* Keep only the items of `key` whose subject names the part. */
 static void keep_only(json_t *why, const char *key, const struct host_parts *parts, const char *id)
 {
 	const json_t *all = json_object_get(why, key);
@@ -91,7 +91,7 @@ int parts_only(json_t *why, const char *words, struct err *err)
 	return 0;
 }
 
-/* Is a part of `then` called, or plugged in, otherwise now? */
+/* Has a part of `then` another name or slot now? */
 static bool is_moved(const json_t *then, const json_t *now)
 {
 	static const char *const keys[] = { "name", "pci" };
@@ -107,7 +107,7 @@ static bool is_moved(const json_t *then, const json_t *now)
 	return false;
 }
 
-/* What became of it since it was opened; NULL when its parts are where they were. New memory. */
+/* Changes since it was opened; NULL if its parts have not moved. The caller frees it. */
 static char *moved(const json_t *incident, const struct host_parts *parts)
 {
 	const json_t *then = json_object_get(incident, "parts");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A line on standard error for what takes longer than two seconds: only on a terminal, and gone
- * afterwards. */
+/*
+ * A progress line on stderr for operations that take longer than two seconds: only on a terminal,
+ * erased at the end.
+ */
 #pragma once
 
 #include <stdint.h>
@@ -8,16 +10,16 @@
 #include "lib/base/macro.h"
 
 struct patience {
-	const char *words; /* borrowed, clean: "sending 12 MiB"; may change on the way */
+	const char *words; /* borrowed, clean: "sending 12 MiB"; may change */
 	uint64_t since_us, next_us;
 	bool wanted, shown;
 };
 
-/* The clock starts. */
+/* Start the clock. */
 struct patience patience_start(const char *words);
 
-/* Draws when it is time; for link_sending.tick. */
+/* Redraw if due; for link_sending.tick. */
 void patience_tick(void *patience);
 
-/* Clear the line, if anything was drawn. */
+/* Erase the line, if it was drawn. */
 void patience_end(struct patience *patience);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl policy check FILE: is this a policy, and what does it say? */
+/* assayctl policy check FILE: validates a policy and summarises it. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -21,7 +21,7 @@ static void summarise_jobs(const struct policy_jobs *jobs, int mode)
 		     jobs->windows_n, apart, jobs->min_gain * 100);
 }
 
-/* What it comes to, in words: a policy that reads well can still surprise. */
+/* The policy in words: a valid policy can still be surprising. */
 static void summarise(const char *file, const struct policy *p)
 {
 	char rate[CLOCK_DURATION_SIZE], manual[CLOCK_DURATION_SIZE], delay[CLOCK_DURATION_SIZE];

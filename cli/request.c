@@ -13,14 +13,14 @@ enum { PLAIN_MAX = WORDS_MAX + ARGUMENTS_MAX + 1 };
 struct reading {
 	int argc, at;
 	char *const *argv;
-	const char *plain[PLAIN_MAX]; /* what is no option, in order */
+	const char *plain[PLAIN_MAX]; /* non-option words, in order */
 	size_t n_plain;
 	uint64_t given; /* bits of enum option_id */
-	bool ended;	/* "--" was there */
+	bool ended;	/* "--" was seen */
 	struct settings settings;
 };
 
-/* A value that may be left out is the next word only when it reads as one. */
+/* An optional value is the next word only if it looks like one. */
 static bool is_value(const struct option_row *row, const char *word)
 {
 	uint64_t us;
@@ -45,7 +45,7 @@ static int take(struct reading *r, enum option_id id, const char *value, struct 
 	return option_set(&r->settings, id, value, err);
 }
 
-/* `name` may be what was meant by `word`, rather than `*near` (NULL: nothing yet). */
+/* Make `name` the suggestion for `word` if it is more similar than `*near` (NULL: none yet). */
 static void choose(const char *word, const char *name, const char **near)
 {
 	if (distance_is_near(word, name) &&
@@ -78,7 +78,7 @@ static int take_long(struct reading *r, const char *word, struct err *err)
 	return take(r, id, equals ? equals + 1 : NULL, err);
 }
 
-/* "-o json", "-ojson", "-ah": a letter that takes a value takes the rest. */
+/* "-o json", "-ojson", "-ah": a letter with a value takes the rest. */
 static int take_letters(struct reading *r, const char *letters, struct err *err)
 {
 	int e = 0;
@@ -131,7 +131,7 @@ static bool has_words(const struct command *command, const struct reading *r)
 	return true;
 }
 
-/* "investigation 41 cancel" is "investigation cancel 41". */
+/* "investigation 41 cancel" means "investigation cancel 41". */
 static void put_word_first(const struct command *command, struct reading *r)
 {
 	const char *argument = r->n_plain == 3 ? r->plain[1] : NULL;
@@ -167,7 +167,7 @@ static int refuse(const struct reading *r, struct err *err)
 	return err_set(err, EINVAL, "unknown command '%.64s'; see assayctl --help", word);
 }
 
-/* Options of another command are refused: they would be ignored. */
+/* Options of other commands are errors, as they would have no effect. */
 static int check_options(const struct reading *r, const struct command *command, struct err *err)
 {
 	uint64_t over = r->given & ~(command->options | OPTIONS_ALWAYS | OPTIONS_WHERE);
@@ -218,7 +218,7 @@ static int check_one_of(const struct reading *r, const struct command *command, 
 	return err_set(err, EINVAL, "%s requires %s%s", name, all, given ? ", not both" : "");
 }
 
-/* Which hosts: just one way to say it. */
+/* Hosts must be selected in exactly one way. */
 static int check_which(const struct reading *r, const struct command *command, size_t n,
 		       struct err *err)
 {
@@ -251,7 +251,10 @@ static int finish(const struct reading *r, const struct command *command, struct
 
 	if (e < 0)
 		return e;
-	/* An unset variable of a script: neither a host, nor as if nothing had been named. */
+	/*
+	 * An empty argument, from an unset variable in a script, is neither a host nor "no
+	 * argument".
+	 */
 	for (i = 0; command->argument.many && i < n; i++) {
 		if (!*arguments[i])
 			return err_set(err, EINVAL, "%s: argument %zu is empty", name, i + 1);

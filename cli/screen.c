@@ -6,7 +6,7 @@
 
 #include "lib/sys/term.h"
 
-/* xterm control sequences, which every terminal in use knows. */
+/* xterm control sequences, supported by every terminal in use. */
 #define TAKE_SCREEN "\033[?1049h\033[?25l"
 #define GIVE_SCREEN "\033[?25h\033[?1049l"
 #define GO_HOME "\033[H"
@@ -39,7 +39,7 @@ static size_t count_lines(const char *text)
 void screen_draw(struct screen *s, const char *text)
 {
 	size_t room = term_height(s->out), lines = count_lines(text), i;
-	/* The last row stays free of a newline, which would scroll. */
+	/* No newline after the last row: it would scroll. */
 	size_t shown = lines < room ? lines : room - 2;
 
 	(void)fputs(GO_HOME, s->out);

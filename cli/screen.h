@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A terminal redrawn in place: the other screen of the terminal, so that what
- * was there before is there again afterwards.
+ * In-place display on the terminal's alternate screen, so that the previous contents are restored
+ * afterwards.
  */
 #pragma once
 
@@ -14,16 +14,13 @@ struct screen {
 	bool on;
 };
 
-/* True when `out` is a terminal that can be redrawn. */
+/* Is `out` a terminal that can be redrawn? */
 bool screen_is_possible(FILE *out);
 
 void screen_begin(struct screen *s);
 
-/*
- * Show `text` from the top left. Lines that the terminal has no room for are
- * counted in the last row.
- */
+/* Show `text` from the top left. The last row gives the number of lines that do not fit. */
 void screen_draw(struct screen *s, const char *text);
 
-/* Give the terminal back as it was; nothing when it was not taken. */
+/* Restore the terminal; does nothing if not begun. */
 void screen_end(struct screen *s);

@@ -7,7 +7,7 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
-/* What stands in keys and values of labels; a key has a slash behind its prefix. */
+/* Characters of label keys and values; a key may have a prefix and a slash. */
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
 static const char letters_of_key[] =
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./";
@@ -19,7 +19,7 @@ static int refuse(const char *term, struct err *err)
 		       (int)MIN(strcspn(term, ","), (size_t)80), term);
 }
 
-/* One term; `*ret_after` becomes what follows it: a comma or the end. */
+/* Parse a term; `*ret_after` is then at the comma after it or the end. */
 static int read_term(const char *text, struct selector_term *ret, const char **ret_after,
 		     struct err *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Selectors of labels as kubectl has them: terms with commas between, all of which must hold:
- * key=value (or ==), key!=value (which a host without the label meets too), key (it has the
- * label), !key (it has not). Pure.
+ * Label selectors as in kubectl: comma-separated terms that must all match: key=value (or ==),
+ * key!=value (also matches a host without the label), key (the label exists), !key (it does not).
+ * Pure.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ enum { SELECTOR_TERMS_MAX = 16 };
 
 enum selector_kind { SELECTOR_EQUAL, SELECTOR_DIFFERS, SELECTOR_HAS, SELECTOR_LACKS };
 
-/* Borrowed, without a NUL at their ends. */
+/* Borrowed, not NUL-terminated. */
 struct selector_term {
 	enum selector_kind kind;
 	const char *key, *value;
@@ -26,11 +26,11 @@ struct selector_term {
 
 struct selector {
 	struct selector_term terms[SELECTOR_TERMS_MAX];
-	size_t n; /* 0: it selects all */
+	size_t n; /* 0: selects everything */
 };
 
-/* Read `text`, which `ret` borrows. -EINVAL with the term that is none. */
+/* Parse `text`, which `ret` borrows. -EINVAL with the invalid term. */
 int selector_parse(const char *text, struct selector *ret, struct err *err);
 
-/* Do labels (an object of texts, or NULL) meet all of its terms? */
+/* Do the labels (an object of strings, or NULL) match all terms? */
 bool selector_matches(const struct selector *selector, const json_t *labels);

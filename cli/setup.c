@@ -24,9 +24,9 @@
 
 enum { PEM_MAX = 64 * 1024 };
 
-#define GROUP "assay-controller" /* of the unit's user: it reads the key */
+#define GROUP "assay-controller" /* of the unit's user, which reads the key */
 
-/* What is written, in this order. */
+/* The files, in the order in which they are written. */
 enum file {
 	FILE_CA_KEY,
 	FILE_CA,
@@ -41,7 +41,7 @@ enum file {
 static const struct {
 	const char *name;
 	mode_t mode;
-	bool of_group; /* the controller reads it */
+	bool of_group; /* readable by the controller */
 } files[N_FILES] = {
 	[FILE_CA_KEY] = { "ca.key", 0600, false },
 	[FILE_CA] = { "ca.pem", 0644, false },
@@ -57,7 +57,7 @@ static char *path_of(const char *dir, enum file which)
 	return xasprintf("%s/%s", dir, files[which].name);
 }
 
-/* Are none of them there, and can they be? */
+/* Check that none of the files exists and all can be created. */
 static int check_free(const char *dir, struct err *err)
 {
 	int i, r = file_mkdirs(dir, err);
@@ -78,7 +78,7 @@ static int put(const char *dir, enum file which, const char *text, struct err *e
 {
 	CLEANUP(freep) char *path = path_of(dir, which);
 	const struct group *group = files[which].of_group ? getgrnam(GROUP) : NULL;
-	/* Without the group its file is root's alone. */
+	/* Without the group its files are readable by root only. */
 	const mode_t nobodys = files[which].of_group && !group ? 0070U : 0;
 	const mode_t before = umask(0777 & ~(files[which].mode & ~nobodys));
 	int r = file_replace(AT_FDCWD, path, text, strlen(text), err);
@@ -93,7 +93,7 @@ static int put(const char *dir, enum file which, const char *text, struct err *e
 /* --- names --- */
 
 struct names {
-	char *text; /* owned; the names are in it */
+	char *text; /* owned; the names point into it */
 	const char *of[SETUP_NAMES_MAX];
 	size_t n;
 };
@@ -103,7 +103,7 @@ static void names_release(struct names *n)
 	free(n->text);
 }
 
-/* Those of --names, or this host's and what is always asked on it. */
+/* Parse --names; by default this host's names and the usual local ones. */
 static int read_names(const struct settings *s, struct names *ret, struct err *err)
 {
 	CLEANUP(freep) char *host = host_name();
@@ -118,7 +118,7 @@ static int read_names(const struct settings *s, struct names *ret, struct err *e
 	return ret->n > 0 ? 0 : err_set(err, EINVAL, "--names: expected NAME,NAME");
 }
 
-/* --- texts --- */
+/* --- file contents --- */
 
 static char *tokens_text(const char *token)
 {

@@ -17,7 +17,7 @@
 
 enum { SERIAL_SIZE = 16, KEY_ID_MAX = 64, DAY_S = 24 * 3600 };
 
-/* Clocks of hosts that are behind ours by so much take it. */
+/* Backdated, for hosts whose clocks are behind. */
 #define EARLIER_S 3600
 
 void setup_cert_release(struct setup_cert_pair *p)
@@ -27,7 +27,7 @@ void setup_cert_release(struct setup_cert_pair *p)
 	*p = (struct setup_cert_pair){ 0 };
 }
 
-/* A certificate in the making, with its key. */
+/* A certificate under construction, with its key. */
 struct making {
 	gnutls_x509_crt_t cert;
 	gnutls_x509_privkey_t key;
@@ -41,7 +41,7 @@ static void making_release(struct making *m)
 		gnutls_x509_privkey_deinit(m->key);
 }
 
-/* `code` of GnuTLS as an errno, with its words. */
+/* Convert a GnuTLS `code` to an errno with a message. */
 static int check(int code, const char *what, struct err *err)
 {
 	return code < 0 ? err_set(err, EINVAL, "%s: %s", what, gnutls_strerror(code)) : 0;
@@ -80,7 +80,7 @@ static int begin(struct making *m, const char *name, unsigned days, struct err *
 	return check(code, "a certificate cannot be created", err);
 }
 
-/* The identifier of its key in it, and of who signs it. */
+/* Set the key identifiers of subject and issuer. */
 static int identify(struct making *m, const struct making *by)
 {
 	unsigned char id[KEY_ID_MAX];
@@ -131,7 +131,7 @@ int setup_cert_authority(const char *name, struct setup_cert_pair *ret, struct e
 	return r < 0 ? r : end(&m, &m, ret, err);
 }
 
-/* One more name by which the server may be asked. */
+/* Add a subject alternative name. */
 static int add_name(struct making *m, const char *name, struct err *err)
 {
 	unsigned char address[sizeof(struct in6_addr)];

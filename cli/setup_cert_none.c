@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stands in for setup_cert.c in a build without GnuTLS. */
+/* Replaces setup_cert.c in builds without GnuTLS. */
 #include "cli/setup_cert.h"
 
 #include <errno.h>

@@ -33,7 +33,7 @@ bool targets_are_many(const struct request *request)
 	       (request->n_arguments > 1 || s->file || s->sku || s->rack || s->selector.n > 0);
 }
 
-/* --- those that match --- */
+/* --- matching --- */
 
 const char *targets_path(const struct settings *settings)
 {
@@ -62,10 +62,10 @@ int targets_check(const json_t *nodes, const struct settings *s, struct err *err
 	return 0;
 }
 
-/* --- gathering --- */
+/* --- collecting names --- */
 
 struct gathering {
-	json_t *seen; /* an object whose keys are the names */
+	json_t *seen; /* object with the names as keys */
 	struct targets targets;
 	size_t room;
 };
@@ -130,7 +130,7 @@ static int read_stdin(char **ret_text, struct err *err)
 	return 0;
 }
 
-/* Up to white space: the first word of a line; behind "#" stands what is for people. */
+/* The first word of a line; "#" begins a comment. */
 static int add_line(struct gathering *g, const char *line, size_t length, struct err *err)
 {
 	const char *at = line + strspn(line, " \t");

@@ -51,7 +51,9 @@ void ticket_parts(const struct page *page, const char *label, const json_t *list
 
 /* --- one finding --- */
 
-/* "; 39.8 GFLOP/s to 40.2 GFLOP/s in 8 parts of 4 s" of the sample, or "". New memory. */
+/*
+ * "; 39.8 GFLOP/s to 40.2 GFLOP/s in 8 parts of 4 s" from the sample, or "". The caller frees it.
+ */
 static char *spread(const json_t *sample, const char *unit)
 {
 	const json_t *w = json_object_get(sample, "w");
@@ -99,7 +101,7 @@ static void line_seen(const struct page *page, const json_t *item)
 	ticket_line(page, "seen", text);
 }
 
-/* What an expectation rests on. New memory. */
+/* The basis of an expectation. The caller frees it. */
 static char *source_of(const json_t *item)
 {
 	static const struct {
@@ -162,7 +164,7 @@ static void line_often(const struct page *page, const json_t *windows)
 	ticket_line(page, "clears", clears);
 }
 
-/* What was called otherwise when the incident was opened: a GPU that was moved since. */
+/* Parts whose names have changed since the incident was opened: a GPU that was moved. */
 static void line_moved(const struct page *page, const json_t *incident)
 {
 	const char *moved = raw_at(incident, "moved");
@@ -191,7 +193,7 @@ static void line_incident(const struct page *page, const json_t *item, const jso
 	}
 }
 
-/* The reports that say so: what a doubter looks up. */
+/* The reports with the evidence. */
 static void lines_proof(const struct page *page, const json_t *item)
 {
 	const json_t *reports = json_object_get(item, "reports");

@@ -11,7 +11,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/sys/file.h"
 
-enum { PIECE = 64 * 1024, LOOK = 4096 }; /* bytes: read at once; looked at */
+enum { PIECE = 64 * 1024, LOOK = 4096 }; /* bytes: read at once; examined */
 
 static bool begins(const char *bytes, size_t len, const char *with, size_t n)
 {

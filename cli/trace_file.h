@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace as it lies in a file: read whole, and looked at only to refuse what is none. */
+/* Reads a trace file as it is, and checks only that it may be a trace. */
 #pragma once
 
 #include <stddef.h>
 
 struct err;
 
-enum {
-	TRACE_FILE_MAX = 32 * 1024 * 1024
-}; /* bytes that are sent at once: what the controller takes */
+enum { TRACE_FILE_MAX = 32 * 1024 * 1024 }; /* bytes per upload: the controller's limit */
 
 /*
- * The bytes of `path` (of standard input: "-"), new memory, at least one. Pipes are read to
- * their end. -EINVAL with one sentence that names the file: not there, empty, larger than
- * TRACE_FILE_MAX, or no trace by its first bytes.
+ * Read all of `path` ("-": stdin), at least one byte; the caller frees it. Pipes are read to
+ * their end. -EINVAL, with a message that names the file: missing, empty, larger than
+ * TRACE_FILE_MAX, or not a trace by its first bytes.
  */
 int trace_file_read(const char *path, char **ret_bytes, size_t *ret_len, struct err *err);
 
 /*
- * Why these bytes can be no trace, and what to do; NULL when they can. What is in a compressed
- * file, and whether each line is good, is for who analyses it. Static; pure.
+ * Why these bytes cannot be a trace, and what to do; NULL if they can. The contents of compressed
+ * files and the lines are left to the analysis. Static; pure.
  */
 const char *trace_file_doubt(const char *bytes, size_t len);

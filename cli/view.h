@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A view: what is fetched from the controller and how it is shown. A picture is
- * fetched whole, so that a table, JSON and key=value lines say the same.
+ * A view: what to fetch from the controller and how to show it. A picture is fetched completely
+ * first, so that a table, JSON and key=value lines have the same contents.
  *
- * What comes from the controller is a stranger's: every text passes
- * lib/sys/table.h or lib/base/utf8.h on its way to a terminal, and members that are
- * absent or of another type are shown as "-".
+ * The controller's data is untrusted: every string passes lib/sys/table.h or lib/base/utf8.h on
+ * its way to a terminal, and members that are missing or of the wrong type are shown as "-".
  */
 #pragma once
 
@@ -20,29 +19,29 @@ struct link;
 struct request;
 
 struct picture {
-	json_t *document; /* owned; what -o json prints */
-	size_t total;	  /* items before filters and --limit */
+	json_t *document; /* owned; printed by -o json */
+	size_t total;	  /* items before filtering and --limit */
 };
 
-/* Where it is shown. */
+/* How to print. */
 struct page {
 	FILE *out;
 	bool colour;
 	unsigned width;	       /* UINT_MAX: no limit */
-	uint64_t now_us;       /* of the real clock, for ages */
-	const json_t *changed; /* object whose keys are those of changed items; NULL: none */
-	bool wide;	       /* -o wide: with what is not needed every day */
-	bool cut;	       /* out: something did not fit */
+	uint64_t now_us;       /* real time, for ages */
+	const json_t *changed; /* object whose keys are the changed items; NULL: none */
+	bool wide;	       /* -o wide: include rarely needed columns */
+	bool cut;	       /* output: something did not fit */
 };
 
 struct view {
 	int (*fetch)(struct link *link, const struct request *request, struct picture *ret,
 		     struct err *err);
-	/* All of it in one sentence, clean. New memory. */
+	/* One-sentence summary, clean. The caller frees it. */
 	char *(*summary)(const struct picture *picture, const struct page *page);
-	/* The rest. */
+	/* Print the rest. */
 	void (*show)(const struct picture *picture, struct page *page);
-	/* What names an item of a list for as long as it is there. New memory; NULL: no list. */
+	/* Stable identity of a list item. The caller frees it; NULL: not a list. */
 	char *(*key)(const json_t *item);
 };
 
@@ -54,46 +53,46 @@ extern const struct view view_nodes, view_node, view_why, view_incidents, view_b
 
 void picture_release(struct picture *picture);
 
-/* Print it as the request's -o says; for a table the summary comes last, or first. */
+/* Print it in the format of -o; for a table the summary comes last, or first. */
 void view_print(const struct request *request, const struct picture *picture, struct page *page,
 		bool summary_first);
 
 /* --- words for views ------------------------------------------------------ */
 
-/* Text at `key` without what could drive a terminal, "-" when there is none. New memory. */
+/* String at `key`, safe for a terminal, "-" if there is none. The caller frees it. */
 char *text_at(const json_t *object, const char *key);
 
-/* The same as it is: for comparing. "" when there is none. Borrowed. */
+/* The same unmodified, for comparisons. "" if there is none. Borrowed. */
 const char *raw_at(const json_t *object, const char *key);
 
-/* NAN when there is none. */
+/* NAN if there is none. */
 double number_at(const json_t *object, const char *key);
 
-/* "40.1 GB/s"; "-" without a value. New memory. */
+/* "40.1 GB/s"; "-" without a value. The caller frees it. */
 char *quantity(double value, const char *unit);
 
-/* "57 %", or "-". New memory. */
+/* "57 %", or "-". The caller frees it. */
 char *ratio(double value, double expected);
 
-/* "3m ago", of a stamp or of seconds; "-" when there is none. New memory. */
+/* "3m ago", from a timestamp or seconds; "-" if there is none. The caller frees it. */
 char *age_of_stamp(const char *stamp, uint64_t now_us);
 char *age_of_seconds(double seconds);
 
-/* "06:23Z", or with its date where that is not within a day; "-" when there is none. New memory. */
+/* "06:23Z", with the date if more than a day away; "-" if there is none. The caller frees it. */
 char *view_moment(const char *stamp, uint64_t now_us);
 
 /* enum paint of "pass", "warn", "fail", "inconclusive". */
 int paint_of_level(const char *level);
 
-/* 0 for the worst: how levels are sorted. */
+/* Sort key of levels: 0 is the worst. */
 int rank_of_level(const char *level);
 
-/* A sentence without the "fail: " that repeats `level`. Borrowed. */
+/* The sentence without a leading "fail: " that repeats `level`. Borrowed. */
 const char *sentence_of(const json_t *object, const char *level);
 
-/* The cell of a first column: with a mark when `key` changed. New memory. */
+/* Text of a first column, marked if `key` has changed. The caller frees it. */
 char *marked(const struct page *page, const char *text, const char *key);
 
-/* JSON with all that could drive a terminal as \uXXXX: the same value. */
+/* Print JSON with control characters as \uXXXX: the same value, safe for a terminal. */
 void print_json(const json_t *value, FILE *out, bool pretty);
 void print_kv(const json_t *value, FILE *out);

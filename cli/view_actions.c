@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl actions: what was done, by whom, what was refused and by what; newest first. */
+/* assayctl actions: what was done, by whom, what was refused and why; newest first. */
 #include "cli/view_actions.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static const struct table_column columns[N_COLS] = {
 	[COL_ACTION] = { "ACTION" }, [COL_BY] = { "BY", .min = 8, .leave = 2 },
 };
 
-/* Those that want somebody first. */
+/* In the order of attention needed. */
 static const struct {
 	const char *name, *shown;
 	enum paint paint;
@@ -31,7 +31,7 @@ static const struct {
 	{ "dropped", "dropped", PAINT_DIM },	  { "done", "done", PAINT_GOOD },
 };
 
-/* ARRAY_SIZE(states) for one of tomorrow. */
+/* ARRAY_SIZE(states) for an unknown state of a newer controller. */
 static size_t state_of(const json_t *action)
 {
 	const char *name = raw_at(action, "state");
@@ -58,7 +58,7 @@ static int fetch(struct link *link, const struct request *request, struct pictur
 	return items_fetch(link, &query, &request->settings, ret, err);
 }
 
-/* "2 done, 1 refused", without those of which there are none. New memory. */
+/* "2 done, 1 refused", without zero counts. The caller frees it. */
 static char *counts(const json_t *items)
 {
 	char *text = xstrdup("");
@@ -97,7 +97,7 @@ static char *action_sentence(const json_t *action)
 	bool glass = json_is_true(json_object_get(action, "break_glass"));
 	const size_t named = strlen(rule);
 
-	/* A refusal begins with the rule, which has just been named. */
+	/* A refusal begins with the rule, which was just printed. */
 	if (*rule && starts_with(result, rule) && starts_with(result + named, ": "))
 		result += named + 2;
 	return xasprintf("%s%s%s%s%s%s%s%s", glass ? "BREAK-GLASS: " : "", raw_at(action, "reason"),
@@ -105,7 +105,7 @@ static char *action_sentence(const json_t *action)
 			 *result ? ": " : "", result);
 }
 
-/* Static for what is known. */
+/* Static for known states. */
 static const char *shown_state(const json_t *action)
 {
 	size_t state = state_of(action);

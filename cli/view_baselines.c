@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl baselines: what hosts of a SKU reach, which others are judged by. */
+/* assayctl baselines: the values that hosts of a SKU reach and are judged by. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -28,7 +28,7 @@ static bool wanted(const json_t *baseline, const struct settings *s)
 	return !s->sku || streq(s->sku, raw_at(baseline, "sku"));
 }
 
-/* New memory. */
+/* The caller frees it. */
 static char *line_of(const json_t *value)
 {
 	return value ? json_line(value) : xstrdup("");
@@ -71,7 +71,7 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 	return xasprintf("%zu baseline%s; SPREAD is the median deviation", n, n == 1 ? "" : "s");
 }
 
-/* "512 of f64, 4 threads": the members in a line. New memory. */
+/* "512 of f64, 4 threads": the members on one line. The caller frees it. */
 static char *params_of(const json_t *baseline)
 {
 	json_t *params = json_object_get(baseline, "params"), *value;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl job beat: which step of a job was its last, to the controller. */
+/* assayctl job beat: reports the last step of a job to the controller. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -12,9 +12,9 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-enum { SECONDS_MAX = 64 }; /* what the controller takes */
+enum { SECONDS_MAX = 64 }; /* the controller's limit */
 
-/* "8.3,8.2": an array, new reference. */
+/* Parse "8.3,8.2" into an array, new reference. */
 static int read_seconds(const char *text, json_t **ret, struct err *err)
 {
 	CLEANUP(json_freep) json_t *all = json_array();

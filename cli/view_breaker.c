@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl breaker: may anything be taken out of service now, and how much more? */
+/* assayctl breaker: can hosts be taken out of service now, and how many more? */
 #include <math.h>
 #include <stdlib.h>
 
@@ -46,7 +46,7 @@ static char *count_at(const json_t *budget, const char *key)
 	return isnan(n) ? xstrdup("-") : xasprintf("%.0f", n);
 }
 
-/* "budget.domain rack-3" is of "budget.domain". */
+/* "budget.domain rack-3" belongs to "budget.domain". */
 static const char *words_of(const char *rule)
 {
 	size_t i;
@@ -73,7 +73,7 @@ static void add(struct table *t, const json_t *budget, const struct page *page U
 			 : xstrdup(words_of(raw_at(budget, "rule")));
 }
 
-/* Whether and why it is open. New memory, as it came. */
+/* Whether and why it is open; not clean. The caller frees it. */
 static char *state_words(const json_t *breaker, const struct page *page)
 {
 	CLEANUP(freep) char *age = age_of_stamp(raw_at(breaker, "opened"), page->now_us);

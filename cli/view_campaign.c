@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl campaign show: the rounds of one campaign, and who is named. */
+/* assayctl campaign show: the rounds of a campaign, and the hosts blamed. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ enum { COL_ROUND, COL_STATE, COL_VALUE, COL_PART, COL_HOSTS, N_COLS };
 
 enum { NAMES_MAX = 64 * 1024 };
 
-/* Below so much of the best group it is painted: what the judge takes as low of pairs. */
+/* Values below this share of the best group are coloured: the judge's threshold for pairs. */
 #define PART_LOW 0.93
 
 static const struct table_column columns[N_COLS] = {
@@ -38,7 +38,7 @@ static int fetch(struct link *link, const struct request *request, struct pictur
 	return r;
 }
 
-/* The culprit, or how far it is. */
+/* The host blamed, or the progress. */
 static char *summary(const struct picture *picture, const struct page *page UNUSED)
 {
 	const json_t *c = picture->document;
@@ -53,7 +53,7 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 			 number_at(c, "rounds_made"), number_at(c, "rounds_max"));
 }
 
-/* It took longer, and groups may have run twice: who reads the rounds wants to know why. */
+/* Restarts explain why it took longer and why groups may have run twice. */
 static void show_resumed(const json_t *campaign, const struct page *page)
 {
 	const double n = number_at(campaign, "resumed");
@@ -139,7 +139,7 @@ static void show_rounds(const json_t *rounds, struct page *page)
 	table_release(&t);
 }
 
-/* --- who --- */
+/* --- hosts --- */
 
 static void show_gone(const json_t *nodes, const struct page *page)
 {

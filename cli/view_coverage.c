@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl coverage: whose last thorough test is older than the policy allows, the oldest first. */
+/* assayctl coverage: hosts whose last full test is older than the policy allows, oldest first. */
 #include <stdlib.h>
 
 #include "cli/command.h"

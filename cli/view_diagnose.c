@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * assayctl diagnose: what would be done is asked for first, and a person who is asked says yes
- * before anything is.
- */
+/* assayctl diagnose: fetches what would be done, and asks for confirmation before doing it. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -68,7 +65,7 @@ static int fetch(struct link *link, const struct request *request, struct pictur
 	}
 	if (r == 0 && !request->settings.yes && !says_yes(plan))
 		return err_set(err, EPERM, "nothing was started: answer y, or give --yes");
-	link_begin(link); /* whoever was asked had all the time that he took */
+	link_begin(link); /* the confirmation may have taken any time */
 	return r == 0 ? order(link, path, request, false, &ret->document, err) : r;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl drift: who is not set up as most hosts of the SKU. */
+/* assayctl drift: hosts that are set up differently from most of their SKU. */
 #include <stdlib.h>
 
 #include "cli/command.h"
@@ -10,7 +10,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/sys/table.h"
 
-/* Of one setting, named; the rest is counted. */
+/* Hosts listed per setting; the rest is only counted. */
 enum { NAMES_SHOWN = 20 };
 
 enum { COL_KEY, COL_SKU, COL_AGREE, COL_MAJORITY, N_COLS };
@@ -49,7 +49,7 @@ static int fetch(struct link *link, const struct request *request, struct pictur
 	return items_fetch(link, &query, &request->settings, ret, err);
 }
 
-/* In how many of the items it differs from a majority. */
+/* Number of items in which it differs from the majority. */
 static size_t count_of(const json_t *items, const char *name)
 {
 	size_t n = 0, i;
@@ -59,7 +59,7 @@ static size_t count_of(const json_t *items, const char *name)
 	return n;
 }
 
-/* The first host of each item is tried: who differs most is among the first of one. */
+/* The host that differs in most items, among the first NAMES_SHOWN of each. The caller frees it. */
 static char *worst(const json_t *items)
 {
 	const char *name = NULL;
@@ -94,7 +94,7 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 			 clean);
 }
 
-/* "5.15.0: gpu-07, gpu-09; 6.2.0: gpu-11 and 3 more". New memory. */
+/* "5.15.0: gpu-07, gpu-09; 6.2.0: gpu-11 and 3 more". The caller frees it. */
 static char *names_of(const json_t *item)
 {
 	const json_t *nodes = json_object_get(item, "nodes");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl evidence NODE: one text, or one JSON document, to attach to a vendor's ticket. */
+/* assayctl evidence NODE: a text or JSON document to attach to a vendor's ticket. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static int fetch(struct link *link, const struct request *request, struct pictur
 	return evidence_fetch(link, request->argument, &ret->document, err);
 }
 
-/* --- sections: times are absolute, for whoever reads it next month --- */
+/* --- sections: times are absolute, since they may be read much later --- */
 
 enum { PART_KIND, PART_ID, PART_WHAT, PART_COLS };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl incidents: what has been bad often enough, newest first. */
+/* assayctl incidents: repeated failures, newest first. */
 #include <stdlib.h>
 
 #include "cli/command.h"
@@ -82,7 +82,7 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 			 words);
 }
 
-/* The sentence, and with -o wide which parts it is about, as they were called when it was opened. */
+/* The sentence, and with -o wide its parts by the names they had when it was opened. */
 static char *note_of(const json_t *incident, const struct page *page)
 {
 	CLEANUP(freep) char *sentence = text_at(incident, "sentence");

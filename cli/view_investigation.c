@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl investigation ID: its hosts, what was tested, what was decided. */
+/* assayctl investigation ID: its hosts, tests and decisions. */
 #include <stdlib.h>
 
 #include "cli/command.h"
@@ -12,9 +12,9 @@
 #include "lib/json/json.h"
 #include "lib/sys/table.h"
 
-enum { HOSTS_MAX = 4096 }; /* bytes of their names */
+enum { HOSTS_MAX = 4096 }; /* bytes of the names */
 
-/* "gpu-17,gpu-18". New memory. */
+/* "gpu-17,gpu-18". The caller frees it. */
 static char *hosts_of(const json_t *inv)
 {
 	const json_t *hosts = json_object_get(inv, "hosts");
@@ -27,7 +27,7 @@ static char *hosts_of(const json_t *inv)
 	return xstrdup(strbuf_text(&text));
 }
 
-/* What would help its job, while it goes on: a line of the page, and nothing without it. */
+/* Add a line on what would help its job, while the job runs; nothing if that is unavailable. */
 static void add_plan(struct link *link, json_t *inv)
 {
 	CLEANUP(freep) char *job = link_segment(raw_at(inv, "job_id"));
@@ -121,7 +121,7 @@ static void put_timeline(const json_t *inv, const struct page *page)
 	}
 }
 
-/* Each run of the pairs of a link, and what is under way or came of it last. */
+/* Each run of the pairs of a link, with its progress or result. */
 static void put_pairs(const json_t *inv, const struct page *page)
 {
 	const json_t *pairs = json_object_get(inv, "pairs");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl job NAME: who slows one job, and how sure that is; with --windows, what it sent;
- * with --ranks, where each rank stands. */
+/*
+ * assayctl job NAME: what slows a job, and how certain that is; with --windows, the traces it
+ * sent; with --ranks, where each rank stands.
+ */
 #include "cli/view_job.h"
 
 #include <errno.h>
@@ -26,7 +28,7 @@
 
 enum { SUSPECTS_SHOWN = 3, TESTS_SHOWN = 5 };
 
-/* --- what is fetched --- */
+/* --- fetching --- */
 
 int view_job_fetch(struct link *link, const char *id, json_t **ret, struct err *err)
 {
@@ -56,7 +58,7 @@ static int fetch_windows(struct link *link, const char *id, const struct request
 	return 0;
 }
 
-/* In place of the job. */
+/* Replace the job by its excluded hosts. */
 static int keep_excluded(const char *form, struct picture *ret, struct err *err)
 {
 	json_t *exclude = NULL;
@@ -95,7 +97,7 @@ static int fetch(struct link *link, const struct request *request, struct pictur
 		       : keep_excluded(request->settings.exclude_as, ret, err);
 }
 
-/* --- lines with a label --- */
+/* --- labelled lines --- */
 
 static double number_at_place(const json_t *array, size_t i)
 {
@@ -104,7 +106,7 @@ static double number_at_place(const json_t *array, size_t i)
 	return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-/* "ranks 56-63", or "". New memory. */
+/* "ranks 56-63", or "". The caller frees it. */
 static char *ranks_of(const json_t *suspect)
 {
 	const json_t *ranks = json_object_get(suspect, "ranks");
@@ -116,7 +118,7 @@ static char *ranks_of(const json_t *suspect)
 			    : xasprintf("rank %.0f", first);
 }
 
-/* "dp 3 stage 1, ranks 56-63", as much as is known. New memory. */
+/* "dp 3 stage 1, ranks 56-63", as far as known. The caller frees it. */
 static char *place_of(const json_t *suspect)
 {
 	double dp = number_at(suspect, "dp"), stage = number_at(suspect, "stage");
@@ -130,7 +132,7 @@ static char *place_of(const json_t *suspect)
 	return xasprintf(" (%s%s%s)", both, *both && *r ? ", " : "", r);
 }
 
-/* In how many windows, if that is known. New memory. */
+/* Number of windows, if known. The caller frees it. */
 static char *hits_of(const json_t *suspect)
 {
 	double hits = number_at(suspect, "hits"), of = number_at(suspect, "of");
@@ -140,7 +142,7 @@ static char *hits_of(const json_t *suspect)
 	return xasprintf(", %.0f of %.0f window%s", hits, of, of > 1 ? "s" : "");
 }
 
-/* Why it is not to be taken as more than it is, or "". */
+/* A reservation about the suspect, or "". */
 static const char *doubt_of(const json_t *suspect)
 {
 	if (json_is_false(json_object_get(suspect, "identifiable")))
@@ -172,7 +174,7 @@ static void put_suspect(const json_t *suspect, const struct page *page)
 		      text, suspected && !lapsed ? (int)PAINT_BAD : (int)PAINT_DIM);
 }
 
-/* What was tested of the suspects since they are suspects, the last ones. */
+/* The last tests of the suspects since they became suspects. */
 static void put_tests(const json_t *suspects, const struct page *page)
 {
 	size_t n, i, j;
@@ -190,7 +192,7 @@ static void put_tests(const json_t *suspects, const struct page *page)
 	}
 }
 
-/* Whom its tests acquitted, also of those that it suspects no more. */
+/* Hosts acquitted by its tests, including former suspects. */
 static void put_acquitted(const json_t *accused, const struct page *page)
 {
 	size_t n = json_array_size(accused), i, shown = 0;
@@ -209,7 +211,7 @@ static void put_acquitted(const json_t *accused, const struct page *page)
 	}
 }
 
-/* What a person is told, of the first suspects. */
+/* Incidents of the first suspects. */
 static void put_incidents(const json_t *suspects, const struct page *page)
 {
 	size_t i;
@@ -229,7 +231,7 @@ static void put_incidents(const json_t *suspects, const struct page *page)
 	}
 }
 
-/* ... and is so still. */
+/* Is it still a suspect? */
 static bool is_suspect(const json_t *suspect)
 {
 	return job_words_is_suspected(suspect) && !json_is_true(json_object_get(suspect, "lapsed"));
@@ -258,7 +260,7 @@ static void put_cause(const json_t *job, const struct page *page)
 	job_words_put(page, "cause", text, TABLE_NONE);
 }
 
-/* Who comes late, which links are slow, who stood still: evidence, and no verdict. */
+/* Late ranks, slow links and stalls: evidence, not a verdict. */
 static void put_lateness(const json_t *job, const struct page *page)
 {
 	const json_t *lateness = json_object_get(job, "lateness");
@@ -290,7 +292,7 @@ static void put_investigation(const json_t *job, const struct page *page)
 		job_words_put(page, "looked into", text, TABLE_NONE);
 }
 
-/* "stands still: no step for 14m; its steps took 8.3 s: step 1204", heard of when. */
+/* "stands still: no step for 14m; its steps took 8.3 s: step 1204", and when it was reported. */
 static void put_beats(const json_t *job, const struct page *page)
 {
 	const json_t *beats = json_object_get(job, "beats");
@@ -395,7 +397,7 @@ static void show_windows(const json_t *items, struct page *page)
 	items_show(items, &t, add_window, page);
 }
 
-/* --- the screen --- */
+/* --- output --- */
 
 char *view_job_head(const json_t *job)
 {
@@ -430,13 +432,13 @@ void view_job_show(const json_t *job, struct page *page)
 	show_windows(json_object_get(job, "latest"), page);
 }
 
-/* Only the windows have items. */
+/* Only the list of windows has items. */
 static const json_t *windows_of(const struct picture *picture)
 {
 	return json_object_get(picture->document, "items");
 }
 
-/* What --exclude-as asked for. */
+/* The result for --exclude-as. */
 static bool is_excluded(const struct picture *picture)
 {
 	return json_is_array(json_object_get(picture->document, "exclude"));
@@ -452,7 +454,7 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 	CLEANUP(freep) char *state = text_at(picture->document, "state");
 
 	if (is_excluded(picture))
-		return NULL; /* for a program */
+		return NULL; /* output is for a program */
 	if (job_ranks_is(picture->document))
 		return job_ranks_summary(picture->document);
 	if (windows && n < picture->total)

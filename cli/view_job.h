@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One job on a screen: for `assayctl job`, and for what ends with it. */
+/* One job as text: for `assayctl job`, and for commands that end with it. */
 #pragma once
 
 #include <jansson.h>
@@ -8,11 +8,14 @@ struct err;
 struct link;
 struct page;
 
-/* The job of that id ("j12"). New reference. Errors as link_get(). */
+/* GET the job with that id ("j12"). New reference. Errors as link_get(). */
 int view_job_fetch(struct link *link, const char *id, json_t **ret, struct err *err);
 
-/* Heat map, suspects, cause, decision and windows of what view_job_fetch() got. */
+/* Print heat map, suspects, cause, decision and windows of a job from view_job_fetch(). */
 void view_job_show(const json_t *job, struct page *page);
 
-/* "research/llm-7 (j12), run 1: 16 hosts, 8.99 s a step, slowdown 1.09 [1.07, 1.11]". New memory. */
+/*
+ * "research/llm-7 (j12), run 1: 16 hosts, 8.99 s a step, slowdown 1.09 [1.07, 1.11]". The caller
+ * frees it.
+ */
 char *view_job_head(const json_t *job);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl jobs: every job that sent a trace, and who is thought to slow it. */
+/* assayctl jobs: all jobs that sent a trace, and the suspects. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -42,7 +42,7 @@ static bool wanted(const json_t *job UNUSED, const struct settings *s UNUSED)
 	return true;
 }
 
-/* What wants somebody first, and of such the slowest. */
+/* By attention needed, then by slowdown. */
 static int compare(const json_t *a, const json_t *b)
 {
 	int x = job_words_rank(raw_at(a, "state")), y = job_words_rank(raw_at(b, "state"));
@@ -63,7 +63,7 @@ static int fetch(struct link *link, const struct request *request, struct pictur
 	return job_name_explain(items_fetch(link, &query, &request->settings, ret, err), err);
 }
 
-/* "1 suspected, 2 healthy", in the order in which they are listed. New memory. */
+/* "1 suspected, 2 healthy", in the order of the list. The caller frees it. */
 static char *counts(const json_t *items)
 {
 	size_t n = json_array_size(items), i, j;
@@ -81,7 +81,7 @@ static char *counts(const json_t *items)
 	return text;
 }
 
-/* Who is suspected of slowing the first of them; "" when nobody is. New memory. */
+/* The suspects of the first job; "" if none. The caller frees it. */
 static char *worst(const json_t *items)
 {
 	const json_t *first = json_array_get(items, 0);

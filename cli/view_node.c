@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl node NODE: what is known of one host. */
+/* assayctl node NODE: everything about a host. */
 #include <stdlib.h>
 
 #include "cli/command.h"

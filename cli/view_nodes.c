@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl nodes: every host, the worst first. */
+/* assayctl nodes: all hosts, worst first. */
 #include <limits.h>
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ static const json_t *service_of(const json_t *node)
 	return json_object_get(node, "service");
 }
 
-/* It has not passed since it joined, or its start-up taint keeps jobs away until it has. */
+/* It has not passed since it joined, or its startup taint keeps jobs away until then. */
 static bool is_unverified(const json_t *node)
 {
 	return *raw_at(service_of(node), "unverified") ||
@@ -44,7 +44,7 @@ static bool is_out(const json_t *node)
 	return (*state && !streq(state, "in-service")) || is_unverified(node);
 }
 
-/* Who cordoned it, for a column: "Assay", "ann", "an operator". Borrowed until `by` goes. */
+/* Who cordoned it, for a column: "Assay", "ann", "an operator". The caller frees it. */
 static char *who(const char *by)
 {
 	static const char person[] = "operator ";
@@ -59,7 +59,7 @@ static char *who(const char *by)
 	return *by == '(' ? xstrdup("an operator") : xstrndup(by, strcspn(by, ","));
 }
 
-/* How a state of service reads, and the member that says until when. */
+/* Text of a service state, and the member that tells its end. */
 static const struct {
 	const char *state, *words, *until;
 } states[] = {
@@ -71,7 +71,7 @@ static const struct {
 	{ "in-service", "in service", NULL },
 };
 
-/* When it ends, for a column: beyond a day the date alone. New memory. */
+/* When it ends, for a column: only the date if beyond a day. The caller frees it. */
 static char *end_of(const char *stamp, const struct page *page)
 {
 	CLEANUP(freep) char *moment = view_moment(stamp, page->now_us);
@@ -79,7 +79,7 @@ static char *end_of(const char *stamp, const struct page *page)
 	return xstrndup(moment, strcspn(moment, " "));
 }
 
-/* "cordoned by Assay"; "-" for what is no node of the cluster. New memory, as it came. */
+/* "cordoned by Assay"; "-" if not a node of the cluster; not clean. The caller frees it. */
 static char *service_words(const json_t *node, const struct page *page)
 {
 	const json_t *service = service_of(node);
@@ -132,7 +132,7 @@ static int fetch(struct link *link, const struct request *request, struct pictur
 	return items_fetch(link, &query, &request->settings, ret, err);
 }
 
-/* "14 pass, 1 warn, 1 fail"; levels that nobody has are left out. New memory. */
+/* "14 pass, 1 warn, 1 fail", without zero counts. The caller frees it. */
 static char *counts(const json_t *items)
 {
 	static const char *const levels[] = { "pass", "warn", "fail", "inconclusive" };
@@ -151,7 +151,7 @@ static char *counts(const json_t *items)
 	return text;
 }
 
-/* The words of the worst, which comes first; "" when it is good. New memory. */
+/* The sentence of the worst host, which is first; "" if it is good. The caller frees it. */
 static char *worst(const json_t *items)
 {
 	const json_t *first = json_array_get(items, 0);
@@ -182,10 +182,10 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 	return xasprintf("%zu host%s: %s%s", n, n == 1 ? "" : "s", levels, culprit);
 }
 
-/* "GPU-1cd89253" for a whole UUID: enough to tell those of a host apart. In place. */
+/* Shorten a UUID to "GPU-1cd89253", which is enough to tell a host's GPUs apart. In place. */
 static char *shorten(char *text)
 {
-	enum { SHOWN = 12, WHOLE = 40 }; /* bytes of "GPU-1cd89253", and with all that follows */
+	enum { SHOWN = 12, WHOLE = 40 }; /* bytes of "GPU-1cd89253" and of the full UUID */
 	static const char digits[] = "0123456789abcdef-";
 	char *at = text;
 
@@ -210,7 +210,7 @@ static char *words_of(const json_t *node)
 	return xasprintf("%sstopped reporting; was %s: %s", stranger, level, words);
 }
 
-/* Columns from which the words stand beside the rest; where there are fewer, below. */
+/* With at least this many columns the sentences are beside the rest, else below. */
 enum { ROOMY = 140 };
 
 static bool is_bad(const char *level)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl silence list, override list: which orders of people hold now, the first to end first. */
+/* assayctl silence list, override list: the orders in effect, in order of expiry. */
 #include <stdlib.h>
 
 #include "cli/command.h"

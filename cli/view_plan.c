@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl plan JOB: what would help it, what each way out costs and gains, and what becomes of it
- * without some hosts. */
+/*
+ * assayctl plan JOB: what would help it, cost and gain of each remedy, and the job without some
+ * hosts.
+ */
 #include <math.h>
 #include <stdlib.h>
 
@@ -26,7 +28,7 @@ static const struct table_column columns[N_COLS] = {
 	[COL_NEEDS] = { "NEEDS", .leave = 1 },
 };
 
-/* --- what is fetched --- */
+/* --- fetching --- */
 
 static char *path_of(const char *id, const struct settings *s)
 {
@@ -55,7 +57,7 @@ static int fetch(struct link *link, const struct request *request, struct pictur
 	return job_name_explain(link_get(link, path, &ret->document, err), err);
 }
 
-/* --- words --- */
+/* --- formatting --- */
 
 static char *seconds(double value)
 {
@@ -123,7 +125,7 @@ static char *name_of(const json_t *remedy)
 	return json_array_size(hosts) == 0 ? xstrdup(kind) : xasprintf("%s %s", kind, names);
 }
 
-/* --- the page --- */
+/* --- output --- */
 
 static char *summary(const struct picture *picture, const struct page *page UNUSED)
 {
@@ -152,7 +154,7 @@ static void add(struct table *t, const json_t *remedy, bool advised)
 	row->note = *note ? xstrdup(note) : NULL;
 }
 
-/* What a remedy of the run before came to, a line each. */
+/* The results of remedies in the previous run, a line each. */
 static void show_checked(const json_t *checked, struct page *page)
 {
 	static const char *const words[][2] = { { "held", "as promised" },

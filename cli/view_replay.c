@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl policy replay FILE: what this policy would have done to the history that the controller has. */
+/* assayctl policy replay FILE: what this policy would have done with the controller's history. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

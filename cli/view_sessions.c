@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl session list: sessions of browsers, the newest first. */
+/* assayctl session list: browser sessions, newest first. */
 #include <stdlib.h>
 
 #include "cli/command.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assayctl job submit TRACE: a trace to the controller, as often as it asks for patience while
- * there is time, and with --wait what it says of the job.
+ * assayctl job submit TRACE: uploads a trace, retrying while the controller is busy and there is
+ * time; with --wait, also shows the result.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,9 +26,9 @@
 #include "lib/sys/term.h"
 
 enum {
-	META_MAX = 2048, /* bytes: what the controller takes */
+	META_MAX = 2048, /* bytes: the controller's limit */
 	PATH_MOST = 3000,
-	WINDOWS_LOOKED_AT = 100, /* the newest: more than wait for their analysis at once */
+	WINDOWS_LOOKED_AT = 100, /* the newest: more than can wait for analysis */
 };
 
 #define LOOK_EVERY_US (500 * USEC_PER_MSEC)
@@ -50,15 +50,17 @@ static void submit_release(struct submit *s)
 	free(s->path);
 }
 
-/* --- what is sent --- */
+/* --- request --- */
 
-/* "&KEY=N", or "" for 0. New memory. */
+/* "&KEY=N", or "" for 0. The caller frees it. */
 static char *number_part(const char *key, uint64_t n)
 {
 	return n ? xasprintf("&%s=%llu", key, (unsigned long long)n) : xstrdup("");
 }
 
-/* "&meta=..." of the file, once it is known to be YAML; "" without one. New memory. */
+/*
+ * "&meta=..." from the file, after checking that it is YAML; "" without one. The caller frees it.
+ */
 static int meta_part(const char *file, char **ret, struct err *err)
 {
 	CLEANUP(json_freep) json_t *value = NULL;
@@ -103,7 +105,7 @@ static int make_path(struct submit *s, struct err *err)
 
 /* --- sending --- */
 
-/* Ages go on while we wait. */
+/* Computed for each attempt, since ages grow while we wait. */
 static void put_ages(const struct submit *s, char **ret_first, char **ret_last)
 {
 	const struct submit_ages *ages = &s->request->settings.ages;
@@ -146,7 +148,7 @@ static void wait_until(struct submit *s, uint64_t until_us)
 	}
 }
 
-/* As often as the controller has no time and says when it will, within the deadline. */
+/* Retry while the controller is busy and says when to come back, until the deadline. */
 static int send_patiently(struct submit *s, json_t **ret, struct err *err)
 {
 	for (;;) {
@@ -172,10 +174,9 @@ static int send_patiently(struct submit *s, json_t **ret, struct err *err)
 	}
 }
 
-/* --- waiting for what it says --- */
+/* --- waiting for the result --- */
 
-/* The window in the answer to the submission, as the controller knows it now; NULL: not among the
- * newest. */
+/* The submitted window in its present state; NULL: not among the newest. */
 static int look_at(struct submit *s, const char *id, json_int_t number, json_t **ret,
 		   struct err *err)
 {
@@ -219,7 +220,7 @@ static int verdict_of(const json_t *window, json_int_t number, struct err *err)
 	return 0;
 }
 
-/* Is it the window that it was at the first look? Numbers are those of a controller's own store. */
+/* Is it still the same window? Numbers are only unique within a controller's store. */
 static int check_same(const json_t *window, json_int_t number, char **received, struct err *err)
 {
 	CLEANUP(freep) char *now = text_at(window, "received");
@@ -312,14 +313,14 @@ static int fetch(struct link *link, const struct request *request, struct pictur
 	return run_steps(&s, &ret->document, err);
 }
 
-/* --- what is shown --- */
+/* --- output --- */
 
 static bool is_answer(const json_t *document)
 {
 	return json_is_integer(json_object_get(document, "window"));
 }
 
-/* "; 3 of 8 parts are there", or "". New memory. */
+/* "; 3 of 8 parts are there", or "". The caller frees it. */
 static char *parts_of(const json_t *answer)
 {
 	double parts = number_at(answer, "parts"), of = number_at(answer, "of");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl token create, join-command: a join token, and the line by which a host joins. */
+/* assayctl token create, join-command: a join token, and the command line to join a host. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -35,7 +35,7 @@ static json_t *body_of(const struct settings *s)
 	return body;
 }
 
-/* It is pasted into the shell of root: letters, digits, '-' and '_' only. */
+/* It will be pasted into a root shell: letters, digits, '-' and '_' only. */
 static bool is_word(const char *text)
 {
 	static const char plain[] =
@@ -44,7 +44,7 @@ static bool is_word(const char *text)
 	return strspn(text, plain) == strlen(text);
 }
 
-/* Whole, with a `printf` that is the shell's own: no process has the token among its arguments. */
+/* Uses the shell's builtin `printf`, so that the token is never in a process's arguments. */
 static char *command_of(const char *base, const json_t *answer)
 {
 	const char *sum = raw_at(answer, "ca_sha256");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl token list: join tokens, the newest first. */
+/* assayctl token list: join tokens, newest first. */
 #include <stdlib.h>
 
 #include "cli/command.h"

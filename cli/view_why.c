@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl why NODE: the text that goes into a ticket. */
+/* assayctl why NODE: the text for a ticket. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -15,10 +15,10 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* Cells of a slow link that are listed. */
+/* Cells listed per slow link. */
 enum { CELLS_TOLD = 6 };
 
-/* --- what is asked for --- */
+/* --- fetching --- */
 
 static bool same_part(const json_t *a, const json_t *b)
 {
@@ -26,7 +26,7 @@ static bool same_part(const json_t *a, const json_t *b)
 	       streq(raw_at(a, "subject"), raw_at(b, "subject"));
 }
 
-/* Give each item the sample behind it, for its sub-windows. */
+/* Add the sample of each item, for its sub-windows. */
 static void add_samples(json_t *items, const json_t *samples)
 {
 	size_t i, j;
@@ -74,7 +74,7 @@ static int fetch(struct link *link, const struct request *request, struct pictur
 	return r;
 }
 
-/* --- how it is told --- */
+/* --- output --- */
 
 /* Does the finding at `item` name the link that makes `cell` slow? */
 static bool explains(const json_t *item, const json_t *cell)
@@ -84,7 +84,7 @@ static bool explains(const json_t *item, const json_t *cell)
 	return link && item != cell && streq(raw_at(item, "subject"), link);
 }
 
-/* Cells that a link explains are told with it, not beside it. */
+/* Cells that a link explains are listed with it, not separately. */
 static bool is_explained(const json_t *items, const json_t *cell)
 {
 	size_t i;
@@ -101,7 +101,7 @@ static bool is_told(const json_t *items, const json_t *item)
 	return !streq(raw_at(item, "verdict"), "inconclusive") && !is_explained(items, item);
 }
 
-/* "write_bw" of "loopback.write_bw". */
+/* "write_bw" from "loopback.write_bw". */
 static const char *short_check(const json_t *item)
 {
 	const char *check = raw_at(item, "check");
@@ -124,7 +124,7 @@ static void show_cells(const json_t *why, const json_t *item, const struct page 
 		CLEANUP(freep) char *value = NULL;
 		CLEANUP(freep) char *subject = parts_subject(cell);
 
-		/* What is said of the host as a whole is no cell. */
+		/* Findings about the host as a whole are not cells. */
 		if (!explains(item, cell) || streq(raw_at(cell, "subject"), raw_at(why, "node")) ||
 		    n++ >= CELLS_TOLD)
 			continue;
@@ -156,7 +156,7 @@ static size_t show_findings(const json_t *why, const struct page *page)
 	return n;
 }
 
-/* What could not be told is neither good nor bad. */
+/* Inconclusive items: neither good nor bad. */
 static void show_untold(const json_t *why, const struct page *page)
 {
 	const json_t *items = json_object_get(why, "items");
@@ -196,7 +196,7 @@ static char *job_line(const json_t *job)
 			 speed);
 }
 
-/* Window, suspect, and what would be done. */
+/* Windows, suspects, and what would be done. */
 static void show_jobs(const json_t *why, const struct page *page)
 {
 	const json_t *jobs = json_object_get(why, "jobs");
@@ -227,7 +227,7 @@ static void show_jobs(const json_t *why, const struct page *page)
 	}
 }
 
-/* Jobs that hang, and of which a rank here is said to have stopped. */
+/* Hung jobs in which a rank of this host is said to have stopped. */
 static void show_hangs(const json_t *why, const struct page *page)
 {
 	const json_t *hangs = json_object_get(why, "hangs");
@@ -247,7 +247,7 @@ static void show_hangs(const json_t *why, const struct page *page)
 	}
 }
 
-/* By the tests of jobs that accused it, whether they do so still or not. */
+/* Acquittals by tests of jobs that accused it, even if they no longer do. */
 static void show_acquitted(const json_t *why, const struct page *page)
 {
 	const json_t *all = json_object_get(why, "acquitted");
@@ -266,7 +266,7 @@ static void show_acquitted(const json_t *why, const struct page *page)
 	}
 }
 
-/* Jobs that ran well died when it joined them. */
+/* Restarts of jobs that ran well until this host joined them. */
 static void show_restarts(const json_t *why, const struct page *page)
 {
 	const json_t *restarts = json_object_get(why, "restarts");

@@ -29,10 +29,10 @@ struct watch {
 	const struct request *request;
 	struct screen screen;
 	bool in_place;
-	struct picture picture;		 /* the last that came whole */
-	bool any;			 /* there is one */
-	json_t *steady;			 /* of it, owned */
-	json_t *changed;		 /* by the last change, owned; NULL: none yet */
+	struct picture picture;		 /* the last complete one */
+	bool any;			 /* `picture` is valid */
+	json_t *steady;			 /* of `picture`, owned */
+	json_t *changed;		 /* in the last change, owned; NULL: none yet */
 	uint64_t picture_us, changed_us; /* real clock */
 	struct err away;		 /* why there is no newer one; code 0: there is */
 	struct backoff backoff;
@@ -46,9 +46,9 @@ static void watch_release(struct watch *w)
 	json_decref(w->changed);
 }
 
-/* --- what came --- */
+/* --- input --- */
 
-/* True when there is something new to show. */
+/* True if there is something new to show. */
 static bool take(struct watch *w, struct picture *picture)
 {
 	json_t *steady = change_steady(w->request->command->view, picture->document);
@@ -150,7 +150,7 @@ static void append(struct watch *w)
 
 /* --- the loop --- */
 
-/* What the person who asks must mend; later the controller may only be restarting. */
+/* Errors that the user must fix, at first; later the controller may just be restarting. */
 static bool is_hopeless(const struct watch *w, int r)
 {
 	return !w->any && (r == -EINVAL || r == -EACCES || r == -ENOENT);
@@ -171,7 +171,7 @@ static void note_back(struct watch *w)
 	backoff_reset(&w->backoff);
 }
 
-/* Ask once and show it. Negative: nothing to wait for. */
+/* Fetch and show once. Negative: retrying is pointless. */
 static int turn(struct watch *w, uint64_t *ret_wait_us, struct err *err)
 {
 	CLEANUP(picture_release) struct picture picture = { 0 };

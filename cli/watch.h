@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * --watch: a view asked for again and again. On a terminal it is redrawn in
- * place, rows that changed marked; elsewhere each change is printed below the
- * one before. A controller that is away is asked again, ever less often, and
- * the last picture says since when it is old.
+ * --watch: repeats a view. On a terminal it is redrawn in place, with changed rows marked;
+ * elsewhere each change is printed below the previous one. If the controller is unreachable it is
+ * retried with growing intervals, and the last picture says how old it is.
  */
 #pragma once
 
@@ -11,5 +10,5 @@ struct err;
 struct link;
 struct request;
 
-/* Until SIGINT or SIGTERM, which are success, or an error that waiting does not mend. */
+/* Runs until SIGINT or SIGTERM, which are success, or an error that retrying cannot fix. */
 int watch_run(struct link *link, const struct request *request, struct err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of a stranger's JSON in words. */
+/* Formats values of untrusted JSON as text. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -57,7 +57,7 @@ char *age_of_seconds(double seconds)
 
 	if (isnan(seconds))
 		return xstrdup("-");
-	/* Two of a unit before it is used: "90s" says more than "1m". */
+	/* A unit is used from two on: "90s" says more than "1m". */
 	for (i = 0; i < ARRAY_SIZE(units); i++) {
 		if (seconds >= 2 * units[i].size)
 			return xasprintf("%.0f%c ago", floor(seconds / units[i].size),
@@ -131,7 +131,7 @@ char *marked(const struct page *page, const char *text, const char *key)
 
 /* --- for programs --- */
 
-/* Print `text`, which is JSON or a line of it, with what is unsafe as \uXXXX. */
+/* Print `text`, JSON or a line of it, with unsafe characters as \uXXXX. */
 static void print_escaped(const char *text, FILE *out)
 {
 	while (*text) {

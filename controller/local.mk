@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# controller: what is wired to what: the program and its library. Included by Makefile.am.
+# controller: the program, which connects the parts, and its library. Included by Makefile.am.
 libcontroller_a_SOURCES = controller/controller.c controller/controller.h
 nodist_libcontroller_a_SOURCES =
 if HAVE_SYSTEMD
 if HAVE_SQLITE
 if HAVE_MICROHTTPD
-# Needs the event loop, the store and the HTTP server; the packings are files.
+# Needs the event loop, the store and the HTTP server; the build selects the files for compression formats.
 sbin_PROGRAMS += assay-controller
 noinst_LIBRARIES += libcontroller.a
 libcontroller_a_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS) $(SQLITE_CFLAGS) $(MICROHTTPD_CFLAGS)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# deploy: Kubernetes, Helm, Prometheus, Grafana, images: data, and the scripts beside it. Included by Makefile.am.
+# deploy: Kubernetes, Helm, Prometheus, Grafana, images: data and scripts. Included by Makefile.am.
 EXTRA_DIST += deploy/docker/Dockerfile deploy/helm/render
 
-# Installed as they lie here, below $(pkgdatadir)/deploy. Add a file: to one of the two lists, and a folder to the packages.
+# Installed with the same paths below $(pkgdatadir)/deploy. Add a new file to one of the two lists, and a new folder to the packages.
 nobase_dist_pkgdata_SCRIPTS = deploy/kubernetes/make-certificate deploy/kubernetes/remove-marks deploy/npd/assay-npd \
 	deploy/slurm/assay-slurm
 nobase_dist_pkgdata_DATA = deploy/ansible/hosts.yaml deploy/ansible/roles/assay/defaults/main.yaml \

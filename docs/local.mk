@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# docs: tutorials, concepts and the index beside the pages that Makefile.am lists. Included by Makefile.am.
+# docs: tutorials, concepts and the index; Makefile.am lists the other pages. Included by Makefile.am.
 tutorialsdir = $(docdir)/tutorials
 dist_tutorials_DATA = docs/tutorials/bare-metal.md docs/tutorials/kubernetes.md docs/tutorials/laptop.md
 conceptsdir = $(docdir)/concepts
@@ -12,7 +12,7 @@ dist_doc_DATA += docs/commands.md docs/glossary.md docs/host-state.md docs/limit
 dist_man_MANS += docs/man/assayd.yaml.5 docs/man/assay-controller.yaml.5 docs/man/assay-tokens.yaml.5 docs/man/assay-policy.5 docs/man/assay-data.5
 EXTRA_DIST += docs/README.md docs/installed.sed
 
-# Two files are a README.md: the one of docs is index.md where all lie in one folder. Of install-data-hook, when the others are there.
+# There are two README.md: that of docs is installed as index.md, since all pages share a folder. Called by install-data-hook, after the others.
 install-docs:
 	$(INSTALL_DATA) $(srcdir)/docs/README.md "$(DESTDIR)$(docdir)/index.md"
 	@for f in "$(DESTDIR)$(docdir)"/*.md "$(DESTDIR)$(docdir)"/tutorials/*.md "$(DESTDIR)$(docdir)"/concepts/*.md; do \

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# lib: libraries that have files in several rooms of lib/. Included by Makefile.am.
+# lib: libraries with files in several directories of lib/. Included by Makefile.am.
 noinst_LIBRARIES += libassay.a
 libassay_a_SOURCES =
 
-# YAML is a library of its own: a daemon that reads none links none.
+# YAML is a library of its own, so that daemons that do not read it do not link it.
 noinst_LIBRARIES += libyamlread.a
 libyamlread_a_SOURCES =
 
-# What programs link, after their own libraries: CORE_LIBS without YAML.
+# Linked by programs, after their own libraries: CORE_LIBS has no YAML.
 CORE_LIBS = libassay.a $(JANSSON_LIBS) -lm
 BASE_LIBS = libyamlread.a $(YAML_LIBS) $(CORE_LIBS)
 noinst_LIBRARIES += libtopology.a

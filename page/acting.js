@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Acting on one host: it is rehearsed first, so that a refusal and what would allow it stand before the form; budgets are
- * shown as now and then; a reason is required; the button names the deed. Then it is followed until it is done.
+ * Acting on a host: the request is first rehearsed, so that a refusal and what would allow it are shown above the form; budgets
+ * are shown before and after; a reason is required; the button names the action, which is then followed until it is done.
  *
- * What is sent says which life of the host was seen, so that nobody acts on what another has changed meanwhile, and has a key, so that
- * what is sent twice is done once. Past budgets and breaker goes an admin who types the host's name and shows the token again.
+ * The request says which life-cycle state was seen, so that nobody acts on what somebody else has changed meanwhile, and has a
+ * key, so that a repeated request acts only once. To bypass budgets and breaker an admin types the host's name and enters the
+ * token again.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
@@ -14,17 +15,17 @@ import { live } from './live.js';
 import { clock, refusal, sentence, text } from './text.js';
 import { Command, Glyph, Said } from './ui.js';
 
-/** Longest reason that the controller takes. */
+/** Longest reason that the controller accepts. */
 const REASON_MAX = 500;
-/** How often, and how many times, what was ordered is asked after. */
+/** Interval and number of polls for the progress of an action. */
 const ASK_MS = 1000, ASKS = 60;
-/** Stands for the reason while it is rehearsed. */
+/** Placeholder reason of a rehearsal. */
 const REHEARSED = 'rehearsal';
 
-/** Since when its life is as it was seen; '' where it has none. */
+/** Time of the life-cycle state that was seen; '' if unknown. */
 const sinceOf = (why) => why.life?.since || '';
 
-/** Tells what is sent twice from what is meant twice. */
+/** Distinguishes a repeated request from a new one. */
 const newKey = () => crypto.randomUUID();
 
 export const mayAct = (self) => Boolean(self) && (self.role === 'operate' || self.role === 'admin');
@@ -37,11 +38,11 @@ const DEEDS = {
 
 const LENGTHS = { '1h': '1 hour', '8h': '8 hours', '24h': '1 day', '168h': '7 days' };
 
-/** What refuses a broken glass too: the host or the controller is not so that it could be done. */
+/** Refusals that also apply to breaking the glass: the state of the host or controller does not permit the action. */
 const ANYWAY = ['already', 'not-ours', 'busy', 'changed', 'key', 'fenced', 'starting', 'stopped', 'unknown'];
 const passes = (rule) => Boolean(rule) && !ANYWAY.includes(rule);
 
-/** Past budgets and breaker: who breaks the glass types whom it is about, and shows the token again. */
+/** Bypass of budgets and breaker: the operator types the host's name and enters the token again. */
 function Glass({ node, open, typed, onTyped, token, onToken }) {
 	return html`<div class="glass-form"><h3><label for="glass-host">The host’s name, typed</label></h3><input id="glass-host" type="text" required autocomplete="off" autocapitalize="off" spellcheck=${false} value=${typed} aria-describedby="glass-say" onInput=${(e) => onTyped(e.target.value)} />
 		${!open && html`<h3><label for="glass-token">Your token, again</label></h3><input id="glass-token" type="password" required autocomplete="off" value=${token} onInput=${(e) => onToken(e.target.value)} />`}
@@ -53,7 +54,7 @@ function Refused({ problem }) {
 	return html`<div class="refused" role="alert"><p>${by}<${Said}>${sentence(refusal(problem))}<//></p>${problem.allows && html`<p><strong>What would allow it:</strong> <${Said}>${sentence(problem.allows)}<//></p>`}</div>`;
 }
 
-/** Budgets after it. */
+/** Budgets afterwards. */
 function After({ budget, deed, refused }) {
 	const rows = budget.filter((b) => b.limit !== null);
 	return html`<div><h3>Budgets after this</h3>${rows.map((b) => {
@@ -63,7 +64,7 @@ function After({ budget, deed, refused }) {
 	})}</div>`;
 }
 
-/** Until it is done, what has become of it. */
+/** Progress of an action until it is done. */
 function useFollow(node, id) {
 	const [action, set] = useState(null);
 	useEffect(() => {
@@ -111,7 +112,7 @@ export function Acting({ what, why, onClose }) {
 		rehearse(now);
 		budgets();
 	};
-	/* Another deed than the one that may have come there without an answer. */
+	/* A different action from the one that may have succeeded without an answer. */
 	const breakGlass = () => {
 		setGlass(true);
 		setKey(newKey());

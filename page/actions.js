@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Actions: what was done, refused or would be done, by whom and why, and what takes it back. */
+/** Actions: what was done, refused or would be done, by whom and why, and how to undo it. */
 import { useState } from 'preact/hooks';
 import { html } from './html.js';
 import { all } from './api.js';
@@ -8,7 +8,7 @@ import { ActionTable } from './records.js';
 import { clock, count, many, sentence } from './text.js';
 import { Choice, Command, Lead, Said, Section, Trouble } from './ui.js';
 
-/** Pages that are asked for: a ledger is long. */
+/** Pages fetched: the ledger is long. */
 const PAGES = 3;
 const some = (path, options) => all(path, { ...options, pages: PAGES });
 const STATES = ['all', 'done', 'refused', 'dry-run', 'failed'];

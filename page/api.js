@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Calls of the controller. A session is a cookie that scripts cannot read; a change carries `Assay-Request: 1`, which no
- * other site can send without being asked first. Whoever hears 401 tells `onSignedOut`.
+ * Requests to the controller. A session is a cookie that scripts cannot read; changes carry `Assay-Request: 1`, which other
+ * sites cannot send without a CORS preflight. A 401 is reported to `onSignedOut`.
  */
 
-/** Longest wait for an answer that is not held, milliseconds. */
+/** Timeout of requests that are not held, milliseconds. */
 export const ANSWER_MS = 10000;
 
-/** How often a question is asked again that the controller has put off, and seconds of a pause at most. */
+/** How often to retry when the controller is busy, and the longest delay in seconds. */
 const AGAIN = 4, PAUSE_S = 10;
 
-/** An answer that is a problem (problem+json), or none at all: `status` 0. `after`: seconds after which to ask again, or 0. */
+/** An answer that is a problem (problem+json), or no answer: `status` 0. `after`: delay for a retry in seconds, or 0. */
 export class Problem extends Error {
 	/** @param {number} status @param {{title?: string, detail?: string, rule?: string, allows?: string}} body @param {number} [after] */
 	constructor(status, body, after = 0) {
@@ -24,7 +24,7 @@ export class Problem extends Error {
 
 let signedOut = () => {};
 
-/** @param {() => void} f called each time that an answer says that there is no session (any more) */
+/** @param {() => void} f called for each answer that says that there is no session (any more) */
 export function onSignedOut(f) {
 	signedOut = f;
 }
@@ -37,7 +37,7 @@ async function body(answer) {
 }
 
 /**
- * One call. Answers the JSON, null for 204; throws Problem.
+ * Send a request. Returns the JSON, null for 204; throws Problem.
  * @param {string} path from /v1 on; options.text is a body of YAML
  * @param {{method?: string, body?: object, text?: string, token?: string, timeout?: number, signal?: AbortSignal}} [options]
  */
@@ -72,7 +72,7 @@ export async function call(path, options = {}) {
 	throw new Problem(answer.status, said || {}, Number(answer.headers.get('Retry-After')) || 0);
 }
 
-/** What `ask()` answers; asked again when the controller says that it has too much to do just now. Throws what ask() does. */
+/** The result of `ask()`, retried while the controller is busy. Throws what `ask()` throws. */
 export async function patient(ask, signal) {
 	for (let left = AGAIN; ; left--) {
 		try {
@@ -88,7 +88,7 @@ export async function patient(ask, signal) {
 	}
 }
 
-/** Calls of that function of which no more than `most` are under way: the others wait for their turn. */
+/** Limits concurrent calls of a function to `most`: the others are queued. */
 export function fewAtOnce(most, f) {
 	const waiting = [];
 	let under = 0;
@@ -111,13 +111,16 @@ export function fewAtOnce(most, f) {
 export const get = (path, options) => call(path, options);
 export const post = (path, body, options) => call(path, { ...options, method: 'POST', body });
 
-/** A name as a segment of a path. */
+/** Escape a name as a path segment. */
 export const segment = (name) => encodeURIComponent(name);
 
-/** Most pages that all() asks for. */
+/** Default limit of pages fetched by all(). */
 const PAGES_MAX = 20;
 
-/** All items of a list, page by page: its last page with {items, more}; `more`: there are others still. `options`: pages at most; list: what the list is called. */
+/**
+ * All items of a list, page by page: the last page with {items, more}; `more`: there are further items. `options`: limit of
+ * pages; list: the member with the list.
+ */
 export async function all(path, options = {}) {
 	const items = [], name = options.list || 'items';
 	let cursor = null, page = null;

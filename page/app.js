@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The page: who is signed in, which view is shown, and the frame around it. Views are addressed by what stands after "#":
- * each can be linked to. All but the fleet are loaded when they are asked for.
+ * The page: sign-in, the current view, and the frame around it. Views are addressed by what follows "#", so each can be linked
+ * to. All except the fleet are loaded on demand.
  */
 import { render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -17,8 +17,8 @@ import { hostLink, Lead, Said } from './ui.js';
 import { FleetView } from './fleet.js';
 
 /**
- * Views by the first word of the address: what loads them, and their place in the bar. A module has its view as default
- * export, which gets {id, query, rest}. "job/hang" is #/job/ID/hang.
+ * Views by the first word of the address: how to load them, and their place in the bar. A module's default export is its view,
+ * which gets {id, query, rest}. "job/hang" is #/job/ID/hang.
  */
 const VIEWS = {
 	fleet: { word: 'Fleet', view: FleetView },
@@ -57,7 +57,10 @@ function useRoute() {
 	return route;
 }
 
-/** The focus goes with who signs in or goes to another view: what had it is gone. Not on a load, where it begins at the top. */
+/**
+ * Move the focus on sign-in and on a change of view, since the focused element is gone. Not on page load, where focus starts at
+ * the top.
+ */
 let moved = false;
 
 function useArrival({ view, id }) {
@@ -68,7 +71,7 @@ function useArrival({ view, id }) {
 	}, [view, id]);
 }
 
-/** A view that is loaded when it is asked for; loaded ones are kept. */
+/** A view loaded on demand; loaded ones are cached. */
 const loaded = {};
 
 function Loaded({ name, route }) {
@@ -85,7 +88,7 @@ function Loaded({ name, route }) {
 	return state.broken ? html`<p class="problem" role="alert">This view did not come from the controller. Reload the page.</p>` : html`<${state.View} key=${route.id} ...${route} />`;
 }
 
-/** The field that finds hosts, and says what else it takes. "/" comes here. */
+/** The search field for hosts, which also shows what else it accepts. "/" focuses it. */
 function Find() {
 	const [words, set] = useState(''), [at, setAt] = useState(0), field = useRef(null), { fleet } = useLive();
 	const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
@@ -126,7 +129,7 @@ function Bar({ route }) {
 	</header>`;
 }
 
-/** What stands over every view while the controller does not answer. */
+/** Shown above every view while the controller does not answer. */
 function Silence() {
 	const { stale, fleet, heard, problem } = useLive();
 	if (!stale && (fleet.said || !problem))

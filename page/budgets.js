@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What may still be taken out of service, whether the breaker lets it, and what people have ordered that still holds. */
+/** What may still be taken out of service, the state of the breaker, and the operators' orders in effect. */
 import { html } from './html.js';
 import { all } from './api.js';
 import { Acts, shareOf, Track } from './fleet_side.js';

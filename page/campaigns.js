@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Campaigns: hosts tested with each other, round by round, and whom that blames. */
+/** Campaigns: hosts tested with each other, round by round, and the hosts blamed. */
 import { html } from './html.js';
 import { all, segment } from './api.js';
 import { useCall, useLive } from './live.js';
@@ -12,7 +12,7 @@ const LIST = [
 	{ head: 'why', cell: (c) => html`<${Said}>${c.reason}<//>` }, { head: 'began', cell: (c) => clock(c.started), className: 'nowrap' },
 ];
 
-/** What came of a campaign, or how far it is. */
+/** The result of a campaign, or its progress. */
 const told = (c) => sentence(c.sentence || `Campaign ${c.id} is under way: ${c.rounds_made} of ${c.rounds_max} rounds`);
 
 const BLAME = [

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Colours for canvases: the tokens of page.css as they count now (light, dark, forced colours, print), and the scale of
- * ratios. YlOrRd in six stops; the end that matters is furthest from the ground, so dark mode turns it round in the CSS.
+ * Colours for canvases: the present tokens of page.css (light, dark, forced colours, print), and the scale of ratios: YlOrRd in
+ * six stops. The bad end contrasts most with the background, so dark mode reverses it in the CSS.
  */
 
 const STOPS = 6;
-/** The scale of a share of what is expected ends at half of it; below, the colour says no more. */
+/** The colour scale of shares of the expected value ends here; lower shares look the same. */
 const SHARE_END = 0.5;
 
 const tokens = new Map();
@@ -19,7 +19,7 @@ export function token(name) {
 	return tokens.get(name);
 }
 
-/** Any CSS colour as [r, g, b]; a canvas reads it. */
+/** Parse any CSS colour into [r, g, b], with the help of a canvas. */
 function rgb(colour) {
 	if (!probe) {
 		const canvas = document.createElement('canvas');
@@ -37,17 +37,17 @@ function stops() {
 	return tokens.get('*stops');
 }
 
-/** A place on the scale of ratios, 0 (the ground) to 1 (the far end): {fill, ink}. */
+/** A position on the scale of ratios, 0 (background) to 1 (bad end): {fill, ink}. */
 export function ramp(at) {
 	const t = Math.min(Math.max(at, 0), 1) * (STOPS - 1), i = Math.min(Math.floor(t), STOPS - 2), f = t - i;
 	const [a, b] = [stops()[i], stops()[i + 1]];
 	return { fill: `rgb(${a.map((x, k) => Math.round(x + (b[k] - x) * f)).join(' ')})`, ink: token(`i${Math.round(t)}`) };
 }
 
-/** The colour of a share of what is expected: 1 and above is the ground, SHARE_END the far end. */
+/** The colour of a share of the expected value: background from 1 up, the bad end at SHARE_END. */
 export const shade = (share) => ramp((1 - share) / (1 - SHARE_END));
 
-/** Call `f` whenever colours are other ones; returns what ends that. */
+/** Call `f` whenever the colours change; returns a function that stops that. */
 export function onColours(f) {
 	watchers.add(f);
 	return () => watchers.delete(f);

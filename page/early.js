@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the first view waits for, asked before anything else of the page is there: this file needs no other, and runs when it has come.
- * A failure is no news: whoever wants the answer then asks in the usual way.
+ * Starts the requests of the first view before the rest of the page is loaded: this file has no imports and runs as soon as it
+ * has arrived. Failures are ignored: whoever needs the answer then asks in the usual way.
  */
 
-/** As ANSWER_MS of api.js. */
+/** As in api.js. */
 const ANSWER_MS = 10000;
 
 function ask(path) {
@@ -14,7 +14,7 @@ function ask(path) {
 
 const asked = { '/v1/self': ask('/v1/self'), '/v1/fleet': ask('/v1/fleet') };
 
-/** The answer of /v1/self or /v1/fleet, to the first who asks for it; false to who is signed out, null when there is none. Nothing is kept here. */
+/** The answer of /v1/self or /v1/fleet for the first caller; false if signed out, null if there is none. Nothing is cached. */
 export function early(path) {
 	const answer = asked[path];
 	delete asked[path];

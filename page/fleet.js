@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The fleet: one sentence that names the worst host still in service, a map with a cell a host, and beside it what is
- * worst, what may still be taken out, and whether Assay acts.
+ * The fleet: a sentence that names the worst host in service, a map with a cell per host, and beside it the worst hosts, what
+ * may still be taken out of service, and whether Assay acts.
  */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { html } from './html.js';
@@ -14,16 +14,16 @@ import { agentWord, brief, clock, count, many, plain, sentence } from './text.js
 import { Choice, Command, Glyph, hostLink, HostLink, Lead, Mark, Said, Table, WORDS } from './ui.js';
 
 const CELL = { w: 23, h: 18, gap: 2, group: 8, groupGap: 6, left: 46, top: 24, right: 176 };
-/** The cells of a fleet so small that there is room for larger ones, and how small that is. */
+/** Cell size for small fleets, and the limit of what counts as small. */
 const LARGE = { w: 42, h: 26 }, FEW = { columns: 16, rows: 20 };
-/** Hosts in a row on a phone, and the room for what is said after it. */
+/** Hosts per row on a phone, and the space for the note after it. */
 const PHONE = { row: 8, right: 96 };
-/** Names after a row at most; more are a number. */
+/** Names shown after a row; more are counted. */
 const NAMED = 3;
-/** How many hosts of one rack without an answer make the rack the culprit, and what part of all that are silent. */
+/** How many silent hosts of a rack, and what share of all silent hosts, make the rack the suspect. */
 const TOGETHER = 4, TOGETHER_SHARE = 0.5;
 
-/** What can be shown alone: the class of its sign, its word, which hosts are meant, and their number among counts(). */
+/** Filters: class of the glyph, label, predicate of hosts, and key in counts(). */
 const KINDS = [
 	['fail', 'fail', (h) => h.kind === 'fail', 'fail'], ['warn', 'warn', (h) => h.kind === 'warn', 'warn'], ['unsure', 'cannot tell', (h) => h.kind === 'unsure', 'unsure'],
 	['none', 'no answer', (h) => h.kind === 'none', 'none'], ['pass', 'pass', (h) => h.kind === 'pass', 'pass'], ['out', 'out of service', (h) => h.out, 'out'],
@@ -32,7 +32,7 @@ const KINDS = [
 
 const FILLS = { pass: 'pass-cell', fail: 'fail', warn: 'warn', unsure: 'unsure', none: 'ground' };
 
-/** A host as people hear it. */
+/** Spoken name of a host. */
 function spoken(h, said) {
 	return [h.name, WORDS[h.kind], h.out ? (h.life && h.life !== 'healthy' ? h.life : 'out of service') : h.suspected ? h.life : '', h.gone ? 'agent gone' : '', said ? brief(said.sentence, h.name) : '', h.domain ? `rack ${h.domain}` : ''].filter(Boolean).join(', ');
 }
@@ -46,7 +46,7 @@ function cellOf(h, said, shown) {
 	};
 }
 
-/** What is said after a row: who fails there, and what many of it share. */
+/** Note after a row: failing hosts, and what many of them share. */
 function noteOf(row) {
 	const bad = row.hosts.filter((h) => h.kind === 'fail').map((h) => h.name), silent = row.hosts.filter((h) => h.kind === 'none').length;
 	const warn = row.hosts.filter((h) => h.kind === 'warn').length, parts = [];
@@ -59,7 +59,7 @@ function noteOf(row) {
 	return parts.join('; ');
 }
 
-/** A rack that holds most of those that do not answer, as a sentence, or ''. */
+/** A sentence on a rack with most of the silent hosts, or ''. */
 function silentTogether(hosts, label) {
 	const silent = hosts.filter((h) => h.kind === 'none'), by = new Map();
 	for (const h of silent)
@@ -140,7 +140,7 @@ function saidOf(fleet) {
 	return new Map(fleet.said.worst.map((w) => [w.node, w]));
 }
 
-/** Whether the first map of this tab was shown: what stands beside it comes after it. */
+/** Was the first map of this tab drawn? The side panel waits for that. */
 let mapShown = false;
 
 function useMapShown(known) {

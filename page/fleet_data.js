@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What /v1/fleet said, kept up by what /v1/changes says: columns by name, and what the rows of the map are.
- * Pure: no clock, no calls.
+ * The data of /v1/fleet, kept up to date by /v1/changes: columns by name, and the grouping into rows of the map. Pure: no
+ * clock, no requests.
  */
 import { byName, nameKey } from './text.js';
 
-/** Hosts a row of the map at most: a rack is rarely more; other groups are folded. */
+/** Hosts per row of the map: racks are rarely larger; other groups wrap. */
 export const ROW_MAX = 32;
 
 const OUT = new Set(['cordoned', 'drained', 'in-repair', 'verifying', 'sticky']);
-/** Word `i` of a table; below 0 there is none. */
+/** Word `i` of a table; null for negative indexes. */
 const word = (table, i) => (i < 0 ? null : table[i]);
 /** Worst first. */
 const RANK = { fail: 0, warn: 1, unsure: 2, none: 3, pass: 4 };
 
 /** @typedef {{name: string, key: string, verdict: string, kind: 'fail'|'warn'|'unsure'|'none'|'pass', stale: boolean, life: string|null, service: string|null, connection: string, domain: string|null, sku: string|null, incidents: number, out: boolean, suspected: boolean, gone: boolean}} Host */
 
-/** Each host is one object for as long as it is known: what changes is written into it, so that a change of 500 costs 500 and not all. */
+/** A host keeps its object while it is known, and changes are written into it, so that a change of 500 hosts costs 500 and not all. */
 export class Fleet {
 	constructor() {
 		/** @type {Map<string, Host>} */
@@ -24,9 +24,9 @@ export class Fleet {
 		/** @type {Host[]} by name */
 		this.hosts = [];
 		this.tables = { verdicts: [], lives: [], services: [], connections: [], domains: [], skus: [] };
-		/** All but the columns, of the last answer. */
+		/** The last answer, without the columns. */
 		this.said = null;
-		/** Another object whenever rows of the map may be others: who there is, and of which rack, SKU, life. */
+		/** Replaced whenever rows of the map may change: on new hosts, racks, SKUs and life-cycle states. */
 		this.shape = {};
 		this.counted = null;
 	}
@@ -35,7 +35,7 @@ export class Fleet {
 		return this.said && this.said.version;
 	}
 
-	/** Take an answer of either route; false when it says that nothing of this is known any more. */
+	/** Merge an answer of either route; false if it says that our state is no longer valid. */
 	take(answer) {
 		if (answer.reset)
 			return false;
@@ -92,7 +92,7 @@ export class Fleet {
 		return this.named.get(name) || null;
 	}
 
-	/** How many of each, counted once a change: {fail, warn, unsure, none, pass, out, suspected, gone, incidents} */
+	/** Counts, computed once per change: {fail, warn, unsure, none, pass, out, suspected, gone, incidents} */
 	counts() {
 		if (!this.counted) {
 			const n = { fail: 0, warn: 0, unsure: 0, none: 0, pass: 0, out: 0, suspected: 0, gone: 0, incidents: 0 };
@@ -109,7 +109,7 @@ export class Fleet {
 	}
 }
 
-/** By what the rows of the map may be: key -> what a host has of it. */
+/** Groupings for the rows of the map: key -> value of a host. */
 export const GROUPS = {
 	rack: { word: 'rack', of: (h) => h.domain },
 	SKU: { word: 'SKU', of: (h) => h.sku },
@@ -117,8 +117,8 @@ export const GROUPS = {
 };
 
 /**
- * Rows of the map: hosts of a group side by side in the order of their names, folded where they are more than a row takes.
- * @param {Host[]} hosts @param {keyof GROUPS} by @param {number} [most] in a row
+ * Rows of the map: the hosts of a group, sorted by name, wrapped if they do not fit a row.
+ * @param {Host[]} hosts @param {keyof GROUPS} by @param {number} [most] per row
  * @returns {{label: string, group: string|null, hosts: Host[]}[]}
  */
 export function rowsOf(hosts, by, most = ROW_MAX) {
@@ -139,12 +139,12 @@ export function rowsOf(hosts, by, most = ROW_MAX) {
 	return rows;
 }
 
-/** Worst first: failing before warning before unknown, in service before out of it. */
+/** Worst first: failing, warning, unknown; in service before out of it. */
 export function byWorst(a, b) {
 	return RANK[a.kind] - RANK[b.kind] || a.out - b.out || (a.key < b.key ? -1 : 1);
 }
 
-/** Does a host match what was typed: its name, rack, SKU, life? Words are joined by "and". */
+/** Does a host match the search: its name, rack, SKU or life? All words must match. */
 export function matches(host, words) {
 	const has = `${host.name} ${host.domain || ''} ${host.sku || ''} ${host.life || ''} ${host.kind}`.toLowerCase();
 	return words.every((word) => has.includes(word));

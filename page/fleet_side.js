@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What stands beside the map: the worst hosts, what may still be taken out, and whether Assay acts. */
+/** The panel beside the map: the worst hosts, what may still be taken out of service, and whether Assay acts. */
 import { html } from './html.js';
 import { brief, clock, count, text } from './text.js';
 import { Glyph, hostLink, kindOf, Said } from './ui.js';
 
-/** Hosts of each of the two lists at most. */
+/** Length of each of the two lists. */
 const LISTED = 6;
-/** Marks of a budget at most; a larger one is a share of as many. */
+/** Marks in the track of a budget; a larger budget is scaled down to these. */
 const MARKS = 12;
 
-/** What keeps Assay from acting, as a sentence, or ''. */
+/** A sentence on what prevents Assay from acting, or ''. */
 export function problemsOf(fleet) {
 	const b = fleet.said.breaker;
 	if (b.fenced)
@@ -21,7 +21,7 @@ export function problemsOf(fleet) {
 	return b.stale ? `The state of the cluster may be out of date: ${text(b.stale)}.` : '';
 }
 
-/** Marks of a budget: those that are used, those that `next` would use, and the rest. */
+/** Marks of a budget: used, to be used by `next`, and free. */
 export function Track({ used, limit, next = 0 }) {
 	const most = Math.max(limit, used + next), by = most > MARKS ? MARKS / most : 1, marks = [];
 	const full = used >= limit, n = Math.min(most, MARKS);
@@ -30,7 +30,7 @@ export function Track({ used, limit, next = 0 }) {
 	return html`<span class="track" aria-hidden="true">${marks.map((m, k) => html`<i key=${k} class=${m}></i>`)}</span>`;
 }
 
-/** A budget's share in words: "6 of 12"; null is no limit. */
+/** Use of a budget as text: "6 of 12"; a null limit means none. */
 export function shareOf(b) {
 	return b.limit === null ? `${count(b.used)}, no limit` : `${count(b.used)} of ${count(b.limit)}`;
 }
@@ -58,7 +58,7 @@ export function Acts({ said }) {
 		<dt>cluster</dt><dd class=${b.stale || b.stopped || b.fenced ? 't-fail' : ''}>${b.fenced ? 'another controller acts' : b.stale ? html`<${Said}>${b.stale}<//>` : 'known'}, ${b.stopped ? html`kill switch: <${Said}>${b.stopped}<//>` : 'no kill switch'}</dd></dl>`;
 }
 
-/** Empty until `shown`: its place is kept meanwhile. */
+/** Empty until `shown`, but keeps its space. */
 export function FleetSide({ live, shown }) {
 	const { said } = live.fleet;
 	return html`<aside class="side" aria-label="The worst hosts, and what may be done">${shown && html`<${WorstFirst} fleet=${live.fleet} />

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A map of cells that can be looked at, pointed at, walked through and heard. The picture is canvases; over them lies the
- * row that has the focus as elements of role gridcell, one of them with tabindex 0, so that a screen reader speaks each
- * move and nothing else of ten thousand hosts is in the document. Whoever wants all of it as text has the table form.
+ * An accessible map of cells, for mouse, keyboard and screen readers. The picture is drawn on canvases; above them the row with
+ * the focus exists as elements of role gridcell, one of them with tabindex 0, so that a screen reader speaks each move without
+ * ten thousand hosts in the document. The table form has everything as text.
  *
  * Keys: arrows, Home and End of the row, with Ctrl of the grid, PageUp and PageDown, Enter or Space opens.
  */
@@ -11,10 +11,10 @@ import { html } from './html.js';
 import { onColours } from './colour.js';
 import { Picture, Places } from './grid_paint.js';
 
-/** Rows that PageUp and PageDown go. */
+/** Rows moved by PageUp and PageDown. */
 const PAGE_ROWS = 10;
 
-/** The next cell from (r, c) by (dr, dc) that is there; where it was when there is none. */
+/** The next existing cell from (r, c) in direction (dr, dc); the same cell if there is none. */
 function step(spec, r, c, dr, dc) {
 	for (let y = r + dr, x = c + dc; y >= 0 && y < spec.rows && x >= 0 && x < spec.columns; y += dr, x += dc)
 		if (spec.cell(y, x))
@@ -22,7 +22,7 @@ function step(spec, r, c, dr, dc) {
 	return [r, c];
 }
 
-/** The last cell of row r at or before column c, or of the nearest row that has any. */
+/** The last cell of row r at or before column c, or of the nearest row that has cells. */
 function nearest(spec, r, c, dr) {
 	for (let y = Math.max(0, Math.min(r, spec.rows - 1)); y >= 0 && y < spec.rows; y += dr) {
 		for (let x = Math.min(c, spec.columns - 1); x >= 0; x--)
@@ -49,7 +49,7 @@ function move(spec, key, ctrl, [r, c]) {
 	}
 }
 
-/** Put the elements of the row that has the focus where the picture has its cells. */
+/** Position the elements of the focused row over their cells in the picture. */
 function place(row, places) {
 	for (const cell of row ? row.children : []) {
 		const r = Number(cell.dataset.r), c = Number(cell.dataset.c);
@@ -61,7 +61,7 @@ function place(row, places) {
 	}
 }
 
-/** Keep the picture as it should be: when the spec is another, the reader scrolls, colours or the size change. */
+/** Redraw the picture when the spec, the scroll position, the colours or the size change. */
 function usePicture(box, layer, latest) {
 	const frame = useRef(0), tick = useRef(null), picture = useRef(null), printing = useRef(false);
 	picture.current = picture.current || new Picture();
@@ -118,12 +118,12 @@ function usePicture(box, layer, latest) {
 
 /**
  * @param {object} spec
- *   label: spoken name of the grid. rows, columns. size: as Places has it.
- *   cell(r, c): Cell of grid_paint.js, or null where there is none.
+ *   label: spoken name of the grid. rows, columns. size: as in Places.
+ *   cell(r, c): Cell of grid_paint.js, or null if there is none.
  *   rowHead(r): {text, strong}. headAlign: 'right'. columnHead(c): {text, small, strong, left}. corner, noteHead: texts. note(r): text after the row.
- *   outlines: [{r0, c0, r1, c1}]. start: [r, c] that has the tab stop first. stale: draw no colour.
- *   over: elements over the picture, at the same places, that no pointer meets.
- *   onOpen(r, c). onKey(event, r, c): true when it was taken. tip(r, c): what floats beside the cell, or null.
+ *   outlines: [{r0, c0, r1, c1}]. start: [r, c] of the initial tab stop. stale: draw no colours.
+ *   over: elements over the picture, at the same positions, that ignore the pointer.
+ *   onOpen(r, c). onKey(event, r, c): true if it was handled. tip(r, c): contents of the tooltip, or null.
  */
 export function Grid(spec) {
 	const box = useRef(null), layer = useRef(null), row = useRef(null), latest = useRef(null), grab = useRef(false);
@@ -173,7 +173,7 @@ export function Grid(spec) {
 	</div></div>${tip && html`<${Tip} places=${places} at=${shown} box=${box}>${tip}</${Tip}>`}</div>`;
 }
 
-/** The row that has the focus, as elements. */
+/** The focused row as elements. */
 function Row({ spec, r, c, refer }) {
 	const cells = [];
 	for (let x = 0; x < spec.columns; x++) {
@@ -185,7 +185,7 @@ function Row({ spec, r, c, refer }) {
 	return html`<div class="row" role="row" aria-rowindex=${r + 1} ref=${refer}>${head && html`<span class="vh" role="rowheader">${head.text}</span>`}${cells}</div>`;
 }
 
-/** What floats beside a cell: below it, or above where there is no room. */
+/** A tooltip: below its cell, or above it if there is no room. */
 function Tip({ places, at, box, children }) {
 	const pop = useRef(null);
 	useLayoutEffect(() => {

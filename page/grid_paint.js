@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Where the cells of a grid lie, and their drawing. Canvases lie over what is seen of the grid, and move with the reader,
- * so that ten thousand hosts cost what is seen of them.
+ * Geometry and drawing of a grid's cells. Canvases cover the visible part of the grid and follow scrolling, so the cost depends
+ * on what is visible, not on ten thousand hosts.
  */
 import { token } from './colour.js';
 
 /** @typedef {{name: string | (() => string), fill: string, ink?: string, text?: string, glyph?: 'fail'|'warn'|'unsure', ring?: 'solid'|'dashed', corner?: boolean, hatch?: boolean, dim?: boolean}} Cell
- *  fill and ink: a token of page.css, or a colour; name: what is spoken, a function where many cells are drawn and few spoken */
+ *  fill and ink: a token of page.css, or a colour; name: the spoken name, or a function, as few of many cells are spoken */
 
-/** Rows of a canvas, and canvases that are kept above and below what is seen. */
+/** Rows per canvas, and canvases kept above and below the visible part. */
 const BAND_ROWS = 16, AHEAD = 2;
 const GLYPHS = {
 	fail: 'M2.5 2.5l7 7M9.5 2.5l-7 7',
@@ -21,15 +21,15 @@ function glyphPath(name) {
 	return paths[name] || (paths[name] = new Path2D(GLYPHS[name]));
 }
 
-/** A token's name or a colour, as a colour. */
+/** Resolve a token name or a colour to a colour. */
 function colour(name) {
 	return /^[a-z][a-z0-9-]*$/.test(name) ? token(name) || name : name;
 }
 
-/** Places of cells, in pixels of CSS. */
+/** Positions of cells, in CSS pixels. */
 export class Places {
 	/** @param {{w: number, h: number, gap?: number, group?: number, groupGap?: number, rowGroup?: number, left?: number, top?: number, right?: number, extra?: (c: number) => number}} size
-	 *  group: a wider gap after so many columns; rowGroup: likewise rows */
+	 *  group: a wider gap after every so many columns; rowGroup: the same for rows */
 	constructor(rows, columns, size) {
 		Object.assign(this, { rows, columns, gap: 2, group: 0, groupGap: 6, rowGroup: 0, left: 0, top: 0, right: 0, extra: () => 0 }, size);
 	}
@@ -90,7 +90,7 @@ function hatch(g, x, y, w, h, ink) {
 
 function drawGlyph(g, name, x, y, w, h, ink) {
 	const [dx, dy] = [x + w / 2 - 6, y + h / 2 - 6];
-	g.translate(dx, dy); /* and back: cheaper than to save and restore all that a canvas has */
+	g.translate(dx, dy); /* cheaper than saving and restoring the whole canvas state */
 	g.strokeStyle = ink;
 	g.lineWidth = 2.2;
 	g.lineCap = 'round';
@@ -117,7 +117,7 @@ function drawCorner(g, x, y, w) {
 	g.fill();
 }
 
-/** One cell; `stale`: nothing is known of it now, so it has no colour. */
+/** Draw a cell; `stale`: its state is unknown now, so it has no colour. */
 function drawCell(g, x, y, w, h, cell, stale) {
 	const ink = colour(cell.ink || 'ink');
 	g.globalAlpha = cell.dim ? 0.18 : 1;
@@ -129,7 +129,7 @@ function drawCell(g, x, y, w, h, cell, stale) {
 			rounded(g, x, y, w, h, 2);
 			g.fill();
 		} else
-			g.fillRect(x, y, w, h); /* most cells are so, and a rectangle costs a tenth */
+			g.fillRect(x, y, w, h); /* most cells are plain, and a rectangle costs a tenth */
 	}
 	if (cell.glyph)
 		drawGlyph(g, cell.glyph, x, y, w, h, stale ? token('ink') : ink);
@@ -157,7 +157,7 @@ function drawNote(g, places, y, note) {
 		drawText(g, places.x(places.columns - 1) + places.w + 12, y + places.h / 2 + 0.5, note, 'left', false, 'ink-2');
 }
 
-/** A row as `sign` has it: {cells, head, note}. */
+/** Draw a row as made by `sign`: {cells, head, note}. */
 function drawRow(g, spec, places, y, { cells, head, note }) {
 	if (head)
 		drawText(g, spec.headAlign === 'right' ? places.left - 8 : 0, y + places.h / 2 + 0.5, head.text, spec.headAlign || 'left', head.strong, head.strong ? 'ink' : 'ink-3');
@@ -194,12 +194,12 @@ function drawOutlines(g, spec, places) {
 	}
 }
 
-/** Is the same seen of both? Neither need be there. */
+/** Do both look the same? Either may be missing. */
 function looksAs(a, b) {
 	return a && b ? a.fill === b.fill && a.ink === b.ink && a.glyph === b.glyph && a.text === b.text && a.ring === b.ring && a.corner === b.corner && a.hatch === b.hatch && a.dim === b.dim : a === b;
 }
 
-/** Row r as it is to be. */
+/** Row r as it should look now. */
 function rowNow(spec, r) {
 	const cells = [];
 	for (let c = 0; c < spec.columns; c++)
@@ -207,7 +207,7 @@ function rowNow(spec, r) {
 	return { cells, head: (spec.rowHead && spec.rowHead(r)) || null, note: (spec.note && spec.note(r)) || '' };
 }
 
-/** All that makes a picture another one, but its rows. */
+/** Everything that affects the picture except its rows. */
 function frameOf(spec, places, ratio) {
 	const xs = [], heads = [];
 	for (let c = 0; c < places.columns; c++) {
@@ -218,16 +218,16 @@ function frameOf(spec, places, ratio) {
 	return JSON.stringify([ratio, xs, heads, places.w, places.h, places.y(0), places.height, places.width, places.rows, spec.stale, spec.corner, spec.noteHead, spec.headAlign, spec.outlines]);
 }
 
-/** The band that has the pixel `y` of the grid. */
+/** The band at pixel `y` of the grid. */
 const bandAt = (places, y) => Math.floor(places.rowAt(y + 1) / BAND_ROWS);
 
 /**
- * The picture of a grid: canvases of BAND_ROWS rows each, for what is seen and a little above and below. So a frame draws at most
- * what has come into sight, or of what changed only the cells that look different now; the rest follows, a band a frame.
+ * The picture of a grid: canvases of BAND_ROWS rows each, for the visible part and a little above and below. A frame only draws
+ * what has scrolled into view or cells that look different now; the rest follows, one band per frame.
  */
 export class Picture {
 	constructor() {
-		/** @type {Map<number, {canvas: HTMLCanvasElement, rows: object[]|null, due: boolean}>} rows: what is drawn; null: nothing that counts */
+		/** @type {Map<number, {canvas: HTMLCanvasElement, rows: object[]|null, due: boolean}>} rows: as drawn; null: not valid */
 		this.bands = new Map();
 		this.spare = [];
 		this.spec = this.places = this.frame = null;
@@ -235,7 +235,7 @@ export class Picture {
 		this.settled = false;
 	}
 
-	/** Nothing that was drawn counts any more: colours or fonts are others. */
+	/** Invalidate everything drawn: colours or fonts have changed. */
 	forget() {
 		for (const band of this.bands.values()) {
 			band.rows = null;
@@ -256,9 +256,9 @@ export class Picture {
 	}
 
 	/**
-	 * Draw what is seen, and one band of what may be soon.
-	 * @param {HTMLElement} layer that the canvases are in @param {{from: number, to: number}} seen pixels of the grid
-	 * @returns {boolean} there is more to draw, in the next frame
+	 * Draw the visible part, and one band outside it.
+	 * @param {HTMLElement} layer contains the canvases @param {{from: number, to: number}} seen visible pixels of the grid
+	 * @returns {boolean} is there more to draw in the next frame?
 	 */
 	show(layer, spec, places, seen) {
 		this.take(spec, places);
@@ -277,7 +277,7 @@ export class Picture {
 				this.band(layer, b);
 			else if (due(b))
 				later.push(b);
-		/* What was drawn just now is to be seen first. */
+		/* Show what was just drawn first. */
 		if (later.length && this.settled)
 			this.band(layer, later.shift());
 		this.settled = true;
@@ -295,7 +295,7 @@ export class Picture {
 		const g = band.canvas.getContext('2d'), now = [];
 		for (let r = r0; r < r1; r++)
 			now.push(rowNow(spec, r));
-		/* Cells are cleared one by one only where their edges are those of pixels, and nothing lies over them. */
+		/* Cells are cleared individually only if their edges are on pixel boundaries and nothing overlaps them. */
 		const before = Number.isInteger(ratio) && places.gap >= 2 && !(spec.outlines || []).length && band.rows;
 		if (!before)
 			begin(band.canvas, g, spec, places, { top, height, ratio });
@@ -308,7 +308,7 @@ export class Picture {
 	}
 }
 
-/** An empty canvas for a band, and the heads of the columns. */
+/** Prepare an empty canvas for a band, with the column heads. */
 function begin(canvas, g, spec, places, { top, height, ratio }) {
 	const w = Math.ceil(places.width * ratio), h = Math.ceil(height * ratio);
 	if (canvas.width !== w || canvas.height !== h) {
@@ -325,7 +325,7 @@ function begin(canvas, g, spec, places, { top, height, ratio }) {
 		drawHeads(g, spec, places);
 }
 
-/** A row over what it was `before`; nothing is there when that is null. */
+/** Draw a row over its state `before`; null: the canvas is empty there. */
 function drawAnew(g, spec, places, y, now, before) {
 	const head = (row) => (row.head ? `${row.head.strong} ${row.head.text}` : '');
 	if (!before)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A job that stands still: who has stopped, how that is known, and what to do; its ranks as a map with arrows to whom they wait for;
- * what hosts were asked, and what came back. The address has the id of a job, or its name.
+ * A hung job: which rank stopped, the evidence, and what to do; its ranks as a map with arrows to those they wait for; what
+ * hosts were asked and have answered. The address has the job's id or its name.
  */
 import { useState } from 'preact/hooks';
 import { html } from './html.js';
@@ -15,24 +15,24 @@ import { clock, count, many, sentence, text } from './text.js';
 import { Choice, Command, Glyph, HostLink, jobLink, Lead, Mark, Said, Section, Table, Trouble } from './ui.js';
 import { usePhone } from './width.js';
 
-/** Hosts say every 15 s what they see: so often it is asked whether something new was found, milliseconds. */
+/** Polling interval in milliseconds: hosts report every 15 s. */
 const AGAIN_MS = 5000;
-/** Pages of ranks that are asked for: the largest job has 16,384. */
+/** Limit of pages of ranks: the largest job has 16,384. */
 const PAGES_MAX = 17;
-/** Cells are that wide where their rank fits; the head of a row is cut. */
+/** Cell sizes: wide enough for the rank number if possible; row heads are truncated. */
 const CELL = { w: 36, h: 20, gap: 3, top: 2, right: 2 }, LARGE = { w: 44, h: 28, gap: 14 }, PHONE = { w: 30 }, SMALL = 12, WIDE = 24, HEAD = 18, LETTER = 7;
-/** Ranks that wait alike, and lines of a list, that are shown. */
+/** Limit of groups of waiting ranks, and of lines of lists, shown. */
 const WAITS = 12;
 
 const ranks = (path, options) => all(path, { ...options, pages: PAGES_MAX, list: 'ranks' });
 
-/** Of a name the id; of an id itself. */
+/** Resolve a job name to its id; ids are returned unchanged. */
 function useJob(id) {
 	const named = id !== '' && !/^j\d+$/.test(id), found = useCall(named ? `/v1/jobs?name=${segment(id)}` : null), job = found.value && found.value.items[0];
 	return named || !id ? { id: job && job.id, problem: found.problem || (!id || found.value && !job) && { message: `There is no job ${text(id)}.` } } : { id };
 }
 
-/** Arrows over the map, from who waits to whom it waits for. */
+/** Arrows on the map, from each waiting rank to the one it waits for. */
 function Arrows({ map, places, pairs, of }) {
 	const middle = ([r, c]) => [places.x(c) + places.w / 2, places.y(r) + places.h / 2], drawn = pairs.map(([a, b]) => [a, b, map.find(a), map.find(b)]).filter(([, , a, b]) => a && b);
 	return html`<svg class="arrows" aria-hidden="true" width=${places.width} height=${places.height}>
@@ -61,14 +61,14 @@ function RankMap({ rows, stale, at, onOpen }) {
 	<ul class="key" aria-label="Ranks by what they do">${model.tally(rows).map(([s, n]) => html`<li key=${s} title=${model.STATES[s].say}><span class=${`sw ${model.STATES[s].swatch}`}>${model.STATES[s].mark && html`<${Mark} name=${model.STATES[s].mark} />`}</span> ${model.STATES[s].word} <b>${count(n)}</b></li>`)}</ul>`;
 }
 
-/** The job's shape, by its last window that was analysed. */
+/** The job's shape, from its last analysed window. */
 function useShape(id, world) {
 	const { value: job } = useCall(id && world ? `/v1/jobs/${segment(id)}` : null), newest = job && (job.latest || []).find((w) => w.state === 'analysed');
 	const { value: analysis } = useCall(newest ? `/v1/jobs/${segment(id)}/windows/${segment(newest.id)}` : null);
 	return model.shapeOf(analysis, world);
 }
 
-/** One rank: all that is known of it. */
+/** One rank with everything known about it. */
 function Rank({ row, rows, place }) {
 	const behind = model.waits(rows).filter((w) => w.behind.includes(row.rank)).flatMap((w) => w.ranks), facts = [
 		['host', row.node ? html`<${HostLink} name=${row.node} />${row.gpu && html`, <${Said}>${row.gpu}<//>`}` : 'not known'], ['does', model.doing(row) && html`<${Said}>${model.doing(row)}<//>`],
@@ -86,7 +86,7 @@ const RANKS = [
 	{ head: 'waits for', cell: (r) => (r.waits && r.waits_for.length ? `${model.spans(r.waits_for)}${r.waits_for_more ? ` and ${count(r.waits_for_more)} more` : ''}` : '') },
 ];
 
-/** Who waits for whom, in words: what the arrows draw. */
+/** Who waits for whom, as text: the same as the arrows. */
 function Waits({ rows }) {
 	const all = model.waits(rows), by = new Map(rows.map((r) => [r.rank, r])), where = (w) => (w.behind.length === 1 && model.place(by.get(w.behind[0])) ? ` (${model.place(by.get(w.behind[0]))})` : '');
 	return html`<${Section} title="Who waits for whom" say=${all.length > WAITS ? `the first ${WAITS} of ${count(all.length)}` : ''}>${all.length ? html`<ul class="lines">${all.slice(0, WAITS).map((w) => html`<li key=${w.key}><b>${many(w.ranks.length, 'rank')}</b>
@@ -102,7 +102,7 @@ const CAME = [
 	{ head: 'answers', cell: (h) => h.sources.map((s) => text(s).replaceAll('-', ' ')).join(', ') || 'nothing' }, { head: 'without a record', num: true, cell: (h) => (h.silent ? count(h.silent) : '') },
 ];
 
-/** Those of the verdict, where nothing is known of where their ranks stand. */
+/** Ranks named by the verdict, if the positions of ranks are unknown. */
 function Named({ verdict }) {
 	const of = (all, nodes, word) => (all || []).map((rank, i) => ({ rank, node: (nodes || [])[i], word })), rows = [...of(verdict.ranks, verdict.nodes, 'stopped'), ...of(verdict.suspects, verdict.suspect_nodes, 'may have stopped')];
 	return html`<${Section} title="Who" say="where the other ranks are is not known now"><${Table} label="Who has stopped" columns=${[{ head: 'rank', num: true, cell: (r) => r.rank }, { head: 'state', cell: (r) => r.word },

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What is to be seen of a job that stands still: what each rank does, who waits for whom, where ranks lie in the map. Pure: answers
- * of GET /v1/jobs/{id}/ranks (docs/openapi.yaml) in, words and places out; no DOM, no clock. Anything in an answer may be missing.
+ * View model of a hung job: what each rank does, who waits for whom, and the layout of the map. Pure: answers of GET
+ * /v1/jobs/{id}/ranks (docs/openapi.yaml) in, text and positions out; no DOM, no clock. Any part of an answer may be missing.
  */
 import { age, clock, count, many, sentence, text } from './text.js';
 
-/** Ranks that lie beside each other at most, of one host and of several. */
+/** Limit of ranks side by side, of one host and of several. */
 const HOST_COLUMNS = 16, COLUMNS = 56;
-/** Hosts that have a row of their own; of more, several share one. */
+/** Limit of hosts with a row of their own; beyond it several share a row. */
 const HOST_ROWS = 48;
-/** Longest side of a plane of a job's shape that is drawn. */
+/** Limit of the side of a plane of a job's shape. */
 const SLICE_MAX = 128;
-/** Arrows that can be followed; of more, one is drawn of all that wait alike. */
+/** As many arrows as can be followed; beyond it one is drawn per group of ranks that wait alike. */
 export const ARROWS_MAX = 64;
 
-/** What a rank does, who wants somebody first; `fill` and `ink` are tokens of page.css, `mark` a glyph on the cell. */
+/** States of ranks, in the order of attention needed; `fill` and `ink` are tokens of page.css, `mark` a glyph on the cell. */
 export const STATES = {
 	stopped: { word: 'stopped', fill: 'fail', ink: 'on-fail', mark: 'fail', glyph: 'fail', swatch: 'fail', say: 'found to hold up the others' },
 	suspect: { word: 'may have stopped', fill: 'unsure', ink: 'on-unsure', mark: 'unsure', glyph: 'unsure', swatch: 'unsure', say: 'suspected, not proven' },
@@ -29,7 +29,7 @@ const CLASSES = {
 	'host-stalled': 'its process launches nothing more', 'own-gpu-stopped': 'its own GPU does not finish what the others have finished', fabric: 'all have begun, but the network moves no data',
 	mismatch: 'members call operations that do not match', 'equal-count': 'all launched the same, and nothing shows who holds it up', 'cannot say': 'nothing proves who it is',
 };
-/** A class of docs/hangs.md with what it means. */
+/** A class of docs/hangs.md with its meaning. */
 export const classWords = (name) => (CLASSES[name] ? `${name}: ${CLASSES[name]}` : text(name));
 
 const list = (value) => (Array.isArray(value) ? value : []);
@@ -52,10 +52,10 @@ export function spans(ranks, most = 8) {
 /** "rank 6", "ranks 0 to 5, 7" */
 export const rankWords = (ranks) => `rank${ranks.length === 1 ? '' : 's'} ${spans(ranks)}`;
 
-/** "gpu-2, gpu 1"; '' where neither is known. */
+/** "gpu-2, gpu 1"; '' if unknown. */
 export const place = (row) => [row && row.node, row && row.gpu].map(text).filter(Boolean).join(', ');
 
-/** Ranks with what they do: [{...row, state}], by rank. */
+/** Ranks with their states: [{...row, state}], by rank. */
 export function rowsOf(answer) {
 	const verdict = answer && answer.verdict || {}, named = new Set(list(verdict.ranks)), suspects = new Set(list(verdict.suspects));
 	const state = (r) => {
@@ -70,18 +70,18 @@ export function rowsOf(answer) {
 	return list(answer && answer.ranks).filter((r) => r && number(r.rank)).map((r) => ({ ...r, waits_for: list(r.waits_for), state: state(r) }));
 }
 
-/** How many do what: [[state, n]], in the order of STATES, without those that nobody is in. */
+/** Counts per state: [[state, n]], in the order of STATES, without zeros. */
 export function tally(rows) {
 	return Object.keys(STATES).map((s) => [s, rows.filter((r) => r.state === s).length]).filter(([, n]) => n > 0);
 }
 
-/** "all_reduce 411 of default_pg"; what is not known is left out. */
+/** "all_reduce 411 of default_pg"; unknown parts are left out. */
 export function operation(row) {
 	const group = text(row.group_desc) || text(row.group), what = [text(row.op), number(row.seq) ? String(row.seq) : ''].filter(Boolean).join(' ');
 	return what || group ? `${what || 'an operation'}${group ? ` of ${group}` : ''}` : '';
 }
 
-/** Ranks that wait alike, most first: [{ranks, what, behind, more, first}]; `behind`: whom they wait for. */
+/** Ranks that wait alike, largest group first: [{ranks, what, behind, more, first}]; `behind`: the ranks they wait for. */
 export function waits(rows) {
 	const alike = new Map();
 	for (const row of rows.filter((r) => r.waits && (r.state === 'waiting' || r.waits_for.length))) {
@@ -93,12 +93,12 @@ export function waits(rows) {
 	return [...alike.values()].sort((a, b) => b.ranks.length - a.ranks.length || a.ranks[0] - b.ranks[0]);
 }
 
-/** Whom they wait for, in words. */
+/** The ranks they wait for, as text. */
 export function behindWords(wait) {
 	return wait.behind.length ? `for ${rankWords(wait.behind)}${wait.more ? ` and ${count(wait.more)} more` : ''}` : 'and nobody is known to be behind';
 }
 
-/** Arrows from who waits to whom it waits for: [[rank, rank]], of many one of those that wait alike, at either end. */
+/** Arrows from waiting ranks to those they wait for: [[rank, rank]], if there are many only one per group, at either end. */
 export function arrows(rows) {
 	const of = (row) => row.waits_for.filter(number).map((to) => [row.rank, to]), every = rows.filter((r) => r.waits).flatMap(of);
 	if (every.length <= ARROWS_MAX)
@@ -111,7 +111,7 @@ export function arrows(rows) {
 	}).slice(0, ARROWS_MAX);
 }
 
-/** Hosts with their ranks, by the first of them; whose host is not known comes last. */
+/** Hosts with their ranks, by first rank; ranks of unknown hosts come last. */
 export function hostsOf(rows) {
 	const hosts = new Map();
 	for (const row of rows) {
@@ -127,7 +127,7 @@ export function hostsOf(rows) {
 }
 
 /**
- * Where ranks lie: a row a host, of many hosts some beside each other.
+ * Layout of the map: a row per host; if there are many, several hosts share a row.
  * @returns {{rows: number, columns: number, wide: number, head: (r: number) => string, at: (r: number, c: number) => object|null, find: (rank: number) => [number, number]|null}}
  */
 export function layout(rows, columns = COLUMNS) {
@@ -147,8 +147,8 @@ export function layout(rows, columns = COLUMNS) {
 }
 
 /**
- * Where ranks are in the job's tensor, pipeline and data parallel groups, by its last window that was analysed; null where that names no
- * tensor parallel ranks, or was of a job of another shape.
+ * The ranks' places in the job's tensor, pipeline and data parallel groups, from its last analysed window; null if that has no tensor
+ * parallel ranks, or is of a job of another shape.
  * @returns {null | {dp: number, pp: number, tp: number, rank: (d: number, p: number, t: number) => number, find: (rank: number) => {d: number, p: number, t: number}|null}}
  */
 export function shapeOf(analysis, world) {
@@ -164,26 +164,26 @@ export function shapeOf(analysis, world) {
 	return whole ? { dp, pp, tp, rank: (d, p, t) => first[d * pp + p] + t, find: (rank) => places.get(rank) || null } : null;
 }
 
-/** What the process of a rank does: "futex for 300 s, at next (loader.py:31)". */
+/** What a rank's process does: "futex for 300 s, at next (loader.py:31)". */
 export function doing(row) {
 	const known = row.process && row.process !== 'unknown' ? row.process : '';
 	return [known && number(row.for_s) ? `${known} for ${age(row.for_s)}` : known, text(row.where) && `at ${text(row.where)}`].filter(Boolean).join(', ');
 }
 
-/** What is spoken of a rank. */
+/** Spoken name of a rank's cell. */
 export function cellName(row) {
 	const what = row.waits ? operation(row) : '', behind = row.waits && row.waits_for.length ? ` for ${rankWords(row.waits_for)}${row.waits_for_more ? ` and ${count(row.waits_for_more)} more` : ''}` : '';
 	const own = row.state === 'waiting' ? '' : doing(row);
 	return `rank ${row.rank}${place(row) ? `, ${place(row)}` : ', its host is not known'}: ${STATES[row.state].word}${what || behind ? `${row.state === 'waiting' ? '' : '; waits'}${what ? ` in ${what}` : ''}${behind}` : ''}${own ? `; ${own}` : ''}`;
 }
 
-/** Who wants somebody first, then by rank. */
+/** By attention needed, then by rank. */
 export function ranked(rows) {
 	const order = Object.keys(STATES);
 	return [...rows].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state) || a.rank - b.rank);
 }
 
-/** What came back of hosts: [{name, ranks, sources, silent}], who said nothing first. */
+/** Answers of hosts: [{name, ranks, sources, silent}], silent ones first. */
 export function came(rows) {
 	return hostsOf(rows).map((h) => ({
 		name: h.name, ranks: h.rows.map((r) => r.rank), sources: [...new Set(h.rows.flatMap((r) => list(r.sources)))], silent: h.rows.filter((r) => !list(r.sources).length).length,
@@ -197,10 +197,10 @@ export function askedWords(hang) {
 	return `${many(hang.asked, 'host')} ${hang.asked === 1 ? 'was' : 'were'} asked to look, and ${hang.answered === hang.asked ? 'all' : count(hang.answered)} ${hang.answered === 1 && hang.asked > 1 ? 'has' : 'have'} answered.`;
 }
 
-/** Of a sentence that begins with a rank or a class. */
+/** Capitalize a sentence that begins with a rank or a class. */
 const upper = (words) => words.replace(/^(rank\b|[a-z-]+:)/, (word) => word[0].toUpperCase() + word.slice(1));
 
-/** The one sentence: who has stopped. */
+/** The headline: which ranks stopped. */
 export function headline(answer) {
 	const hang = answer.hang, name = text(answer.job) || 'The job';
 	if (!hang)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A host: what is wrong with it in one sentence, how that is known, what clears it; its paths, parts, checks, life. */
+/** A host: a sentence on what is wrong with it, the evidence, what clears it; its paths, parts, checks, life cycle. */
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { segment } from './api.js';
@@ -14,7 +14,7 @@ import { live, useCall, useLive, useTurn } from './live.js';
 import { age, agentWord, brief, clock, count, many, ofExpected, SEEN, sentence, text } from './text.js';
 import { Command, Glyph, hangLink, jobLink, kindOf, Lead, Said, Section, Table, Trouble, WORDS } from './ui.js';
 
-/** Reports of a host come without a change of its verdict: ask again after so long, milliseconds. */
+/** Polling interval in milliseconds: reports may come without a change of the verdict. */
 const AGAIN_MS = 15000;
 
 function headline(why, stale) {
@@ -26,7 +26,7 @@ function headline(why, stale) {
 	return { glyph: kind, title: sentence(brief((worst || why).sentence, why.node)) };
 }
 
-/** How it is known, and what clears it. */
+/** The evidence, and what clears it. */
 function how(why) {
 	const worst = why.items[0], said = [];
 	if (!worst)
@@ -60,7 +60,7 @@ function facts(why) {
 	];
 }
 
-/** Of a link what its sentence calls it: its number is made of two addresses. */
+/** A link's name from its sentence: its id is made of two addresses. */
 const partName = (i) => i.name || (i.check.endsWith('.link') && text(i.sentence).split(': ')[0]) || i.subject;
 
 const FOUND = [
@@ -72,7 +72,7 @@ const FOUND = [
 	{ head: 'clears', cell: (i) => (i.link ? html`with <${Said}>${i.link}<//>` : i.windows ? html`<${Said}>${i.windows.clears.replace(/^clears /, '')}<//>` : '') },
 ];
 
-/** What is not as it should be; what a link explains is one line, unless all of it is wanted. */
+/** Problems found; what a link explains is folded into one line unless expanded. */
 function Found({ items }) {
 	const [all, setAll] = useState(false), links = new Set(items.filter((i) => !i.link).map((i) => i.subject));
 	const own = items.filter((i) => !i.link || !links.has(i.link)), rest = items.length - own.length;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Checks over a day as small charts of one scale, the share of what is expected from 40 to 110 %, so that a dip is as deep
- * as it looks. What is not as it should be comes first. A chart has its figures as text, and all checks are a table.
+ * A day of checks as small charts on one scale, 40 to 110 % of the expected value, so that dips compare. Problems come first.
+ * Charts have their figures as text, and all checks are in a table.
  */
 import { useState } from 'preact/hooks';
 import { html } from './html.js';
@@ -11,14 +11,14 @@ import { amount, clock, count, figure, ofExpected, scale, text, when } from './t
 import { Said, Section, Table, Trouble } from './ui.js';
 
 const W = 210, H = 64, LOW = 0.4, HIGH = 1.1;
-/** Charts at most, and of those that are not as they should be. */
+/** Number of charts, and of those with problems. */
 const CHARTS = 12, BAD = 6;
-/** A controller works out few of them at once, for all who ask (BACKGROUND_JOB_MAX of controller/routes/background_job.h). */
+/** The controller computes only a few at once, for all clients (BACKGROUND_JOB_MAX in controller/routes/background_job.h). */
 const getSeries = fewAtOnce(2, get);
-/** What is looked at first of what is in order. */
+/** Checks without problems to show first. */
 const USUAL = ['gemm.rate', 'memory.device_bw', 'memory.p2p_bw', 'memory.h2d_bw', 'memory.d2h_bw', 'loopback.write_bw', 'loopback.read_bw', 'memory.copy_bw', 'memory.read_bw', 'memory.triad_bw', 'memory.write_bw', 'all_reduce.bus_bw'];
 
-/** The charts of a host: {check, subject, name, bad}. */
+/** The charts to show for a host: {check, subject, name, bad}. */
 export function chosen(items) {
 	const seen = new Set(), list = [];
 	for (const i of items) {
@@ -48,8 +48,8 @@ function shares(series) {
 const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
 
 /**
- * Parts that are far from each other by nature (memory here and there) are no band: its ends are held against where they
- * usually are. Not where it is bad: there the worst part is where it was.
+ * Parts that differ by nature (near and far memory) are no band: its ends are taken relative to their usual distance. Except in
+ * bad points, whose worst part is shown where it was.
  */
 function asUsual(list) {
 	const good = list.filter((p) => !p.bad && p.share > 0), low = median(good.map((p) => p.low / p.share)), high = median(good.map((p) => p.high / p.share));
@@ -83,7 +83,7 @@ const ALL = [
 	{ head: 'run', cell: (s) => `${s.profile} ${clock(s.time)}`, className: 'nowrap' },
 ];
 
-/** All samples of the newest runs. */
+/** All samples of the last runs. */
 function Samples({ path, again }) {
 	const { value, problem } = useCall(`${path}/samples`, again, all);
 	if (!value)

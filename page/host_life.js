@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The life of a host as a time line: in what state it was, who did what, and what takes it back. The same as a list below. */
+/** A host's life cycle as a time line: its states, the actions, and how to undo them. The same as a list below. */
 import { html } from './html.js';
 import { useCall } from './live.js';
 import { age, clock, text, undo, when } from './text.js';
 import { Said, Section } from './ui.js';
 
 const W = 1392, DAY_MS = 86400e3;
-/** Ticks of hours, and what is told below the line at most. */
+/** Number of hour ticks, and of events listed below. */
 const TICKS = 8, TOLD = 8;
 const FILLS = { healthy: 'pass-cell', released: 'pass-cell', suspected: 'warn', retesting: 'warn', cordoned: 'fail', drained: 'fail', 'in-repair': 'unsure', verifying: 'unsure', sticky: 'fail' };
 
-/** Stretches of one state, oldest first: {from, to, state}. */
+/** Periods of one state, oldest first: {from, to, state}. */
 export function stretches(transitions, life, from, to) {
 	const steps = [...transitions].filter((t) => t.to).sort((a, b) => when(a.at) - when(b.at)), list = [];
 	let state = null, since = from;
@@ -26,7 +26,7 @@ export function stretches(transitions, life, from, to) {
 	return list.filter((s) => s.state && s.to > s.from);
 }
 
-/** What happened, newest first: {at, what, by, why, undo}. */
+/** Events, newest first: {at, what, by, why, undo}. */
 function events(evidence, node) {
 	const moves = evidence.transitions.map((t) => ({ at: t.at, what: `${text(t.from)} to ${text(t.to)}`, by: t.by, why: t.why, undo: undo(t.undo, node) }));
 	const acts = evidence.actions.map((a) => ({ at: a.at, what: `${a.action} ${a.state === 'dry-run' ? 'would be done' : a.state}`, by: a.by, why: a.reason, undo: undo(a.undo, node) }));

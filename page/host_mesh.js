@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The paths of a host as a map: from where, down; to where, across. The figure is the unit, the colour its share of what is
- * expected, so that a path that is slow by nature stays pale. Paths that a slow link explains are outlined together.
+ * A host's paths as a map: from down, to across. The text is the value, the colour its share of the expected value, so that
+ * paths that are slow by nature stay pale. Paths explained by a slow link are outlined together.
  */
 import { useState } from 'preact/hooks';
 import { html } from './html.js';
@@ -13,7 +13,7 @@ import { Choice, Glyph, kindOf, Pick, Said, Section, Table, WORDS } from './ui.j
 
 const CELL = { w: 49, h: 25, gap: 1, left: 72, top: 40, right: 4, group: 0, groupGap: 4 };
 
-/** "loopback.write_bw" -> "write" when all are of one probe, so that the choice is short. */
+/** "loopback.write_bw" -> "write" if all are of one probe, to keep the menu short. */
 function shortNames(checks) {
 	const probes = new Set(checks.map((c) => c.split('.')[0]));
 	return new Map(checks.map((c) => [(probes.size === 1 ? c.split('.').slice(1).join('.') : c).replace(/_bw$/, ''), c]));
@@ -27,7 +27,7 @@ function index(matrix) {
 	return cells;
 }
 
-/** Rectangles around the cells that `link` explains: runs of a row, joined where rows below have the same. */
+/** Rectangles around the cells that `link` explains: runs in a row, merged with equal ones in the rows below. */
 export function outlinesOf(cells, link) {
 	const done = [];
 	cells.forEach((row, r) => {
@@ -55,7 +55,7 @@ function cellOf(cell, matrix) {
 	return { name: `${name}: ${ofExpected(cell.value, cell.expected, matrix.unit)}, ${WORDS[kindOf(cell.verdict)] === 'no answer' ? 'not judged' : WORDS[kindOf(cell.verdict)]}`, fill: colour.fill, ink: colour.ink, text: figure(cell.value / s.by, s.by !== 1) };
 }
 
-/** Lower-case names as labels: "gpu 3" is "GPU 3"; the port is left out where it is the only one. */
+/** Lower-case names as labels: "gpu 3" becomes "GPU 3"; the port is left out if it is the only one. */
 const label = (end) => text(end.name).replace(/^gpu /, 'GPU ').replace(/^numa[ :]/, 'NUMA ').replace(/ port 1$/, '').replace(/:1$/, '');
 
 function PathTip({ cell, matrix, links }) {
@@ -72,7 +72,7 @@ const TABLE = (matrix) => [
 	{ head: 'verdict', cell: (c) => (c.verdict ? WORDS[kindOf(c.verdict)] : 'not judged') }, { head: 'crosses', cell: (c) => html`<${Said}>${c.link || ''}<//>` },
 ];
 
-/** The scale, and what is outlined. */
+/** The colour scale, and the outlines. */
 function Scale({ lines, outlined, what }) {
 	return html`<div class="mesh-key"><span class="scale"><span>100 %</span><span class="ramp" role="img" aria-label="Colours from 100 % of what is expected, the ground, to 50 %"></span><span>50 % of expected</span></span>
 		${lines.map((l) => html`<span key=${l.subject}><span class="outline" aria-hidden="true"></span> crosses <${Said}>${what(l)}<//>, ${many(outlined(l), 'cell')}</span>`)}</div>`;
@@ -83,7 +83,7 @@ function units(matrix) {
 	return first ? scale(first.expected || first.value || 0, matrix.unit).unit : text(matrix.unit);
 }
 
-/** "PCIe switch 0000:46:00.0 uplink" of a link's sentence: what stands before its figures. */
+/** "PCIe switch 0000:46:00.0 uplink" from a link's sentence: the part before the figures. */
 const linkName = (l) => text(l.sentence || l.subject).split(': ')[0];
 
 export function Mesh({ path, again, stale }) {

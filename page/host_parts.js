@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Parts of a host as people find them: index, address, serial, and the width of the link that each has. */
+/** A host's parts, to identify them: index, address, serial number, and link width. */
 import { html } from './html.js';
 import { useCall } from './live.js';
 import { text } from './text.js';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * How a host is wired: below each NUMA node its root ports, switches, GPUs and NICs, each with the link above it. A link that is
- * slow, or has lost lanes, is marked; a link at less than its speed is not, as GPUs lower that when idle.
+ * A host's wiring: below each NUMA node its root ports, switches, GPUs and NICs, each with its upstream link. Slow links, and
+ * links that lost lanes, are marked; links at reduced speed are not, because GPUs lower it when idle.
  */
 import { html } from './html.js';
 import { segment } from './api.js';
@@ -11,7 +11,7 @@ import { ofExpected, text } from './text.js';
 import { Glyph, kindOf, Said, Section } from './ui.js';
 import { DEEPEST, wiring } from './wiring.js';
 
-/** "0000:16:00.0" -> "16:00.0": all of a host are in one segment, nearly always. */
+/** "0000:16:00.0" -> "16:00.0": a host nearly always has a single segment. */
 const address = (pci) => text(pci).replace(/^0000:/, '');
 
 function nameOf(node, parts) {
@@ -27,7 +27,7 @@ function Branch({ node, wires, bad, parts, ports, depth }) {
 		${below.length > 0 && html`<ul>${below.map((n) => html`<${Branch} key=${n.id} node=${n} wires=${wires} bad=${bad} parts=${parts} ports=${ports} depth=${depth + 1} />`)}</ul>`}</li>`;
 }
 
-/** Nothing where the host has told of no wiring. */
+/** Empty if the host has not reported its wiring. */
 export function Tree({ why }) {
 	const { value } = useCall(why.topology ? `/v1/topologies/${segment(why.topology)}` : null);
 	if (!value || value.nodes.every((n) => n.type === 'numa'))

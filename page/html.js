@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Templates without a build: htm makes of them what preact renders. Text is escaped, always: there is no way round it. */
+/** Templates without a build step: htm turns them into what preact renders. Text is always escaped, without exception. */
 import { h } from 'preact';
 import htm from 'htm';
 

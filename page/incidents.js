@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Incidents: those that are open, worst first; or all that are kept. */
+/** Incidents: the open ones, worst first, or all. */
 import { useState } from 'preact/hooks';
 import { html } from './html.js';
 import { all } from './api.js';
@@ -10,7 +10,7 @@ import { Choice, Command, kindOf, Lead, Said, Section, Trouble } from './ui.js';
 
 const RANK = { fail: 0, warn: 1, unsure: 2, pass: 3 };
 
-/** Fatal before failing before warning, and what hosts share before what one has; then the newest. */
+/** Fatal, failing, warning; shared by hosts before single hosts; then newest first. */
 function worstFirst(a, b) {
 	return (b.fatal === true) - (a.fatal === true) || RANK[kindOf(a.verdict)] - RANK[kindOf(b.verdict)] || b.node.startsWith('domain:') - a.node.startsWith('domain:') || when(b.opened) - when(a.opened);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A job: who slows it and by how much, its workers as a map, its steps, what mending would give, and what was done. The
- * newest window that was analysed, or the one of the address (?window=N).
+ * A job: what slows it and by how much, its workers as a map, its steps, the gain of fixing parts, and what was done. Shows the
+ * last analysed window, or the one in the address (?window=N).
  */
 import { useState } from 'preact/hooks';
 import { html } from './html.js';
@@ -15,7 +15,7 @@ import { clock } from './text.js';
 import { Choice, Command, Glyph, hangLink, HostLink, Lead, Said, Section, Table, Trouble } from './ui.js';
 import { usePhone } from './width.js';
 
-/** Cells are that wide where their figure fits. */
+/** Cell sizes: wide enough for the figure if possible. */
 const CELL = { w: 44, h: 20, gap: 1, left: 56, top: 24, right: 128 }, SMALL = 12, WIDE = 24, LARGE = { w: 72, h: 44 };
 
 function sizeOf(map, phone) {
@@ -40,7 +40,7 @@ function WorkerMap({ analysis, map, seen, stale, onOpen }) {
 	<p class="scale" aria-hidden="true"><span>1.0</span><i class="ramp"></i><span>1.5 and more</span><span class="dim">the same for every job</span></p>`;
 }
 
-/** Who the chosen cell is. */
+/** Details of the selected cell. */
 function Worker({ analysis, map, at }) {
 	const who = model.worker(analysis, at.d, at.p), s = map.at(at.d, at.p);
 	return html`<div class="worker" role="status"><h3>${map.across} ${map.d(at.d)}, ${map.down} ${map.p(at.p)}: ${s === null ? 'not known' : s.toFixed(3)}</h3>
@@ -94,7 +94,7 @@ function Steps({ analysis, seen }) {
 			{ name: name('replayed', last('simulated')), values: steps.map((s) => s.simulated), kind: 'bad' }, { name: name('ideal', detail.T_ideal), values: flat(detail.T_ideal), kind: 'ideal' }]} /><//></div>`;
 }
 
-/** What is kept of a window whose analysis is gone: the map of the last one is with the job. */
+/** Substitute for a lost analysis: the last map is stored with the job. */
 const brief = (job) => ({ heat: job.heat, class: null, cause: job.cause, suspects: [], kept: false });
 
 function Picture({ job, analysis, form, stale }) {

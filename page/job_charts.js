@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Drawings of a job: a small map for each step, times over steps, which operations are slow. Text stands beside each. */
+/** Charts of a job: a small map per step, times over steps, slow operations. Each has its data as text. */
 import { useEffect, useRef } from 'preact/hooks';
 import { html } from './html.js';
 import { onColours, ramp, token } from './colour.js';
 import { SCALE } from './job_model.js';
 import { Said } from './ui.js';
 
-/** Pixels of a small map at most, and of the gap after it. */
+/** Largest size of a small map in pixels, and the gap after it. */
 const SMALL = { w: 56, h: 56, gap: 8, words: 16 };
 const CHART = { w: 452, h: 168, left: 40, right: 104, foot: 20 };
 
@@ -34,7 +34,7 @@ function paintStep(g, step, x, y, size, outline) {
 	g.fillText(String(step.step), x, y + map.rows * size.h + 12, SMALL.w + SMALL.gap - 2);
 }
 
-/** A small map for each step, as many beside each other as there is room for. */
+/** A small map per step, as many per row as fit. */
 export function Strip({ steps, outline, label }) {
 	const canvas = useRef(null);
 	useEffect(() => {
@@ -61,7 +61,7 @@ export function Strip({ steps, outline, label }) {
 	return html`<canvas ref=${canvas} class="strip" role="img" aria-label=${label}></canvas>`;
 }
 
-/** A few numbers between `low` and `high` that people count in. */
+/** Round tick values between `low` and `high`. */
 function ticks(low, high) {
 	const raw = (high - low) / 3, base = 10 ** Math.floor(Math.log10(raw)), by = [1, 2, 5, 10].map((k) => k * base).find((k) => k >= raw), list = [];
 	for (let t = Math.ceil(low / by) * by; t <= high + by / 1e6; t += by)
@@ -86,13 +86,13 @@ export function Lines({ label, steps, lines }) {
 		<text class="q" x=${CHART.left} y=${CHART.h + 16}>step ${steps[0].step}</text><text class="q" x=${CHART.w - CHART.right} y=${CHART.h + 16} text-anchor="end">${steps.at(-1).step}</text></svg>`;
 }
 
-/** Now to then on one scale: from the ideal to what a step takes now. */
+/** The gain on one scale: from the ideal to the present step time. */
 export function Gain({ now, then, ideal, first }) {
 	const x = (v) => 4 + Math.min(Math.max((v - ideal) / (now - ideal || 1), 0), 1) * 208;
 	return html`<svg class=${`gain ${first ? 'first' : ''}`} width="216" height="20" viewBox="0 0 216 20" aria-hidden="true"><path class="tick" d="M4 10H212M4 5V15M212 5V15" /><path class="now" d=${`M${x(now)} 10H${x(then)}`} /><circle cx=${x(then)} cy="10" r=${first ? 4.5 : 3.5} /></svg>`;
 }
 
-/** Operations with what each alone costs. */
+/** Operations with the slowdown that each causes alone. */
 export function Operations({ rows }) {
 	const top = Math.max(...rows.map((r) => r.s), 1.0001) - 1;
 	return html`<table class="ops"><caption class="vh">Slowdown by operation</caption><thead class="vh"><tr><th scope="col">operation</th><th scope="col">drawn</th><th scope="col">slowdown</th></tr></thead>

@@ -1,57 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What is to be seen of a job: cells, the pattern in words, what mending would give. Pure: answers of
- * the controller (docs/openapi.yaml, assay-attribution-summary/1 of docs/formats.md) in, words and
- * numbers out; no DOM, no clock. Everything in an answer may be missing or of a stranger.
+ * View model of a job: cells, the pattern as text, the gain of fixing parts. Pure: answers of the controller
+ * (docs/openapi.yaml, assay-attribution-summary/1 in docs/formats.md) in, text and numbers out; no DOM, no clock. Any part of
+ * an answer may be missing or untrusted.
  *
- * A host is named only where the controller names one that counts, and never for a cause that is the
- * job's own.
+ * A host is named only if the controller names one that counts, and never for a cause that is the job's own.
  */
 
-/** The same for every job, so that two jobs compare: as attribution/form_heatmap.c has it. */
+/** The same for every job, so that jobs compare, and as in attribution/form_heatmap.c. */
 export const SCALE = {low: 1.0, high: 1.5, stops: 6};
-/** Below it a worker keeps pace: the least that a host is suspected for (policy jobs.min_gain). */
+/** Below this a worker is not slow: the least for which a host is suspected (policy jobs.min_gain). */
 export const PACE = 1.03;
-/** A cell stands out that is at least as far above 1 as this part of the worst one. */
+/** A cell stands out if its excess over 1 is at least this share of the worst one's. */
 export const BESIDE_WORST = 0.5;
-/** This part of a row or a column stands out together: it is the row, or the column. */
+/** If this share of a row or column stands out, it is the row or column as a whole. */
 const WHOLE = 0.75;
-/** Cells that are named one by one. */
+/** Number of cells named individually. */
 const NAMED = 4;
-/** Cells that stand out are places of their own up to this part of all; above it is diffuse. */
+/** Up to this share of all cells, those that stand out are separate places; above it the pattern is diffuse. */
 const FEW = 0.25;
 
-/** Causes that are the job's own, in words; the classes and labels of docs/formats.md. */
+/** Causes that are the job's own, as text, by the classes and labels in docs/formats.md. */
 const OWN = {
 	stage: "one stage has more to do than the others",
 	seqlen: "its micro-batches have sequences of very different lengths",
 	gc: "garbage collection pauses its workers",
 	job: "the job itself",
 };
-/** The others, as they end a sentence. */
+/** The others, as ends of sentences. */
 const OTHER = {
 	compute: "computes", link: "transfers between two hosts", fabric: "communication", launch: "late launches",
 	unclear: "unclear", rejected: "the trace does not add up", none: "none",
 };
 
-/** A number of an answer, or null. */
+/** A number in an answer, or null. */
 export function number(value) {
 	return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
 
-/** A text of an answer, or "". */
+/** A string in an answer, or "". */
 export function text(value) {
 	return typeof value === "string" ? value : "";
 }
 
-/** A list of an answer. */
+/** A list in an answer. */
 export function list(value) {
 	return Array.isArray(value) ? value : [];
 }
 
 const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 
-/** Seconds as a person reads them: 8.99 s, 46.3 s, 120 s, 35 ms. */
+/** Readable seconds: 8.99 s, 46.3 s, 120 s, 35 ms. */
 export function seconds(value) {
 	const s = number(value);
 	if (s === null) return "-";
@@ -59,7 +58,7 @@ export function seconds(value) {
 	return `${s < 10 ? s.toFixed(2) : s < 100 ? s.toFixed(1) : s.toFixed(0)} s`;
 }
 
-/** How long something takes: 40 min, 2.0 h. */
+/** A duration: 40 min, 2.0 h. */
 export function duration(value) {
 	const s = number(value);
 	if (s === null) return "-";
@@ -67,28 +66,28 @@ export function duration(value) {
 	return s < 5400 ? `${Math.round(s / 60)} min` : s < 172800 ? `${(s / 3600).toFixed(1)} h` : `${(s / 86400).toFixed(1)} d`;
 }
 
-/** "8.31 [8.27, 8.36]"; the ends only where they are known. */
+/** "8.31 [8.27, 8.36]"; without the interval if unknown. */
 export function interval(value, low, high, digits = 2) {
 	if (number(value) === null) return "-";
 	const ends = number(low) !== null && number(high) !== null;
 	return value.toFixed(digits) + (ends ? ` [${low.toFixed(digits)}, ${high.toFixed(digits)}]` : "");
 }
 
-/** Where a slowdown is on the scale: 0 to SCALE.stops - 1; null is not known. */
+/** Position of a slowdown on the scale: 0 to SCALE.stops - 1; null if unknown. */
 export function level(slowdown) {
 	const s = number(slowdown);
 	return s === null ? null : Math.min(Math.max((s - SCALE.low) / (SCALE.high - SCALE.low), 0), 1) * (SCALE.stops - 1);
 }
 
-/** What cell `i` of `cells` stands for in a job with so many places: "7", or of a map that is pooled "10 to 11"; as attribution/summary.c pools. */
+/** What cell `i` of `cells` covers in a job with `places`: "7", or "10 to 11" in a pooled map; pooling as in attribution/summary.c. */
 function placeWords(i, cells, places) {
 	const first = Math.floor(i * places / cells), last = Math.floor((i + 1) * places / cells) - 1;
 	return last > first ? `${first} to ${last}` : String(first);
 }
 
 /**
- * The heat map of an answer as columns of data-parallel ranks and rows of stages. A job has `dp` and `pp` of them, of which a cell may
- * stand for several: `d` and `p` say for which, `cell` is where a worker lies.
+ * The heat map of an answer: columns are data-parallel ranks, rows are stages. The job has `dp` and `pp` of them, and a cell may cover
+ * several: `d` and `p` name them, `cell` finds the cell of a worker.
  * @returns {null | {across: string, down: string, columns: number, rows: number, at: (d: number, p: number) => number | null,
  *                   d: (d: number) => string, p: (p: number) => string, cell: (dp: number, stage: number) => {d: number, p: number}}}
  */
@@ -109,7 +108,7 @@ export function mapOf(analysis) {
 	return heatOf(analysis?.heat, analysis?.dp, analysis?.pp);
 }
 
-/** The worst cell of a map; null where none is known. */
+/** The worst cell of a map; null if none is known. */
 export function worstOf(map) {
 	let worst = null;
 	for (let p = 0; p < map.rows; p++) {
@@ -132,7 +131,7 @@ function standOut(map, worst) {
 	return out;
 }
 
-/** The kind of a pattern by the cells that stand out; where one row or column is all there is, it says nothing. */
+/** The kind of pattern, from the cells that stand out; a single row or column says nothing. */
 function kindOf(map, out) {
 	const {columns, rows} = map, sameRow = out.every(c => c.p === out[0].p), sameColumn = out.every(c => c.d === out[0].d);
 	if (out.length === 1) return "cell";
@@ -141,7 +140,7 @@ function kindOf(map, out) {
 	return out.length <= Math.max(FEW * columns * rows, 2) && out.length < columns * rows ? "cells" : "diffuse";
 }
 
-/** Of the row and the column of a cell, how the others do. */
+/** How the other cells of a cell's row and column are doing. */
 function besideWords(map, cell) {
 	let next = null;
 	for (let i = 0; i < Math.max(map.columns, map.rows); i++) {
@@ -156,7 +155,7 @@ const NONE_STANDS_OUT = "; none stands out";
 const nameOf = (map, c) => `${map.across} ${map.d(c.d)}, ${map.down} ${map.p(c.p)}`;
 
 /**
- * The pattern of a map in words. `out` are the cells that are about as slow as the worst, `cells` those of them that stand out.
+ * The pattern of a map, as text. `out` are the cells about as slow as the worst one, `cells` those of them that stand out.
  * @returns {{kind: "none" | "even" | "cell" | "row" | "column" | "cells" | "diffuse", name: string, cells: {d: number, p: number, s: number}[], out: {d: number, p: number, s: number}[], words: string}}
  */
 export function pattern(map) {
@@ -178,22 +177,22 @@ export function pattern(map) {
 	return {kind, name: said[0], cells, out, words: said[1]};
 }
 
-/** Is what slows a job its own doing? Its class, and the label of its cause. */
+/** Is the cause the job's own? From its class and the label of its cause. */
 export function isOwn(analysis) {
 	return text(analysis?.class) === "job" || text(analysis?.cause) in OWN;
 }
 
-/** The suspects that count, as the controller has placed them; none for a cause that is the job's own. */
+/** The suspects that count, as located by the controller; none if the cause is the job's own. */
 export function blamed(analysis) {
 	return isOwn(analysis) ? [] : list(analysis?.suspects).filter(s => s?.counts === true);
 }
 
-/** Suspects that counted, whose hosts nobody knows for sure: the class stays that of hosts only where they counted. */
+/** Suspects that count but have no certain host: the class is still that of hosts only if they counted. */
 export function unplaced(analysis) {
 	return isOwn(analysis) || !["compute", "link"].includes(text(analysis?.class)) ? [] : list(analysis?.suspects).filter(s => s?.placed?.sure === false);
 }
 
-/** Who a suspect is: its hosts, or its worker where nobody knows a host. */
+/** A suspect's name: its hosts, or its worker if no host is known. */
 export function suspectName(suspect) {
 	const hosts = list(suspect?.hosts).map(text).filter(Boolean);
 	if (hosts.length) return hosts.join(", ");
@@ -203,12 +202,12 @@ export function suspectName(suspect) {
 
 const same = (a, b) => a.d === b.d && a.p === b.p;
 
-/** Suspects by name, each once: two workers of one host are one host. */
+/** Names of suspects, without duplicates: two workers of one host are one host. */
 function namesOf(suspects) {
 	return [...new Set(suspects.map(suspectName))];
 }
 
-/** Is it the transfers between two ends that are slow? */
+/** Are the transfers between two ends slow? */
 const isLink = who => who.length > 1 && who.every(s => text(s.class) === "link");
 
 /** "the transfers between n002 and n003". */
@@ -217,7 +216,7 @@ function linkWords(who) {
 	return `the transfers ${names.length > 1 ? `between ${names.join(" and ")}` : `within ${names[0]}`}`;
 }
 
-/** Where the workers of a suspect lie in the map: those of all its ranks, or where nobody says which they are its slowest. */
+/** The cells of a suspect's workers: of all its ranks, or if these are unknown of its slowest. */
 function cellsOf(analysis, map, suspect) {
 	const ranks = list(analysis?.detail?.ranks), spans = list(suspect?.rank_spans).filter(Array.isArray);
 	if (ranks.length === map.columns * map.rows && spans.length) {
@@ -227,25 +226,28 @@ function cellsOf(analysis, map, suspect) {
 	return slowestOf(map, suspect);
 }
 
-/** Where its slowest worker lies: [] or one cell. */
+/** The cell of its slowest worker: [] or one cell. */
 function slowestOf(map, suspect) {
 	return number(suspect?.dp) === null || number(suspect?.stage) === null ? [] : [map.cell(suspect.dp, suspect.stage)];
 }
 
 /**
- * Does each of the others lie in the row of one who is guilty and the column of another? Then it only looks as slow as they are: a cell is
+ * Is each of the other cells in the row of one guilty cell and the column of another? Then it only appears slow: a cell shows
  * the lower of its row's and its column's slowdown.
  */
 const isCrossing = (others, cells) => others.every(c => cells.some(g => g.d === c.d) && cells.some(g => g.p === c.p));
 
-/** Of the cells that are as slow as the worst those of some suspects: their slowest worker, and what of the others is no crossing of `all` the slowest. */
+/**
+ * The cells, among the slow ones, of some suspects: their slowest worker, and the slowest of the others that are not crossings
+ * of `all`.
+ */
 function guiltyOf(analysis, map, out, suspects, all) {
 	const slowest = all.flatMap(s => slowestOf(map, s)), mine = suspects.flatMap(s => slowestOf(map, s));
 	const more = suspects.flatMap(s => cellsOf(analysis, map, s)).filter(c => !isCrossing([c], slowest));
 	return out.filter(c => [...mine, ...more].some(g => same(g, c)));
 }
 
-/** "n003 (dp 1, stage 3) and n000 (2 workers)"; who has no host is called by its place already. */
+/** "n003 (dp 1, stage 3) and n000 (2 workers)"; suspects without a host are already named by their place. */
 function placedWords(analysis, map, out, who) {
 	return namesOf(who).map(name => {
 		const mine = who.filter(s => suspectName(s) === name), found = guiltyOf(analysis, map, out, mine, who);
@@ -255,7 +257,7 @@ function placedWords(analysis, map, out, who) {
 	}).join(" and ");
 }
 
-/** Who it is, of those who are blamed. */
+/** Names of those who are blamed. */
 function guiltyWords(analysis, map, seen, who) {
 	if (!map) return `It is ${namesOf(who).join(" and ")}.`;
 	if (isLink(who)) return `It is ${linkWords(who)} (${who.flatMap(s => slowestOf(map, s)).map(c => nameOf(map, c)).join("; ")}).`;
@@ -267,7 +269,7 @@ function guiltyWords(analysis, map, seen, who) {
 	return `${names} ${one ? "costs" : "cost"} most of it nevertheless.`;
 }
 
-/** Why nobody is blamed; "" where nothing is wrong. */
+/** Why nobody is blamed; "" if nothing is wrong. */
 function nobodyWords(analysis, seen) {
 	const [lost] = unplaced(analysis), [first] = list(analysis?.suspects);
 	if (text(analysis?.cause) === "rejected") return "The trace does not add up: nobody is blamed.";
@@ -279,7 +281,7 @@ function nobodyWords(analysis, seen) {
 	return text(analysis?.class) === "unclear" || ["cell", "cells"].includes(seen.kind) ? "That is not sure enough to blame a host." : "";
 }
 
-/** Is the stage that has more to do all on one host? Then a slow host would look the same. */
+/** Is the stage with more work entirely on one host? Then a slow host would look the same. */
 function isOneHost(analysis) {
 	const map = mapOf(analysis), nodes = list(analysis?.detail?.nodes), seen = pattern(map);
 	if (text(analysis?.cause) !== "stage" || seen.kind !== "row" || nodes.length !== map.columns * map.rows) return false;
@@ -287,7 +289,7 @@ function isOneHost(analysis) {
 	return on[0] >= 0 && on.every(node => node === on[0]);
 }
 
-/** The pattern, and what it means: who, or why nobody. */
+/** The pattern and its meaning: who is blamed, or why nobody is. */
 export function patternWords(analysis) {
 	const map = mapOf(analysis), seen = pattern(map), who = blamed(analysis);
 	if (isOneHost(analysis)) return `${seen.words} All of that stage is on one host, so it cannot be told whether it has more to do or the host is slow. No host is blamed.`;
@@ -297,7 +299,7 @@ export function patternWords(analysis) {
 	return `${words.endsWith("nevertheless.") ? seen.words : seen.words.replace(NONE_STANDS_OUT, "")} ${words}`;
 }
 
-/** The cells that are outlined: those that stand out, without the ones that only cross those of who is blamed. */
+/** The cells to outline: those that stand out, except crossings of the blamed ones. */
 export function outlined(analysis) {
 	const map = mapOf(analysis), {cells, out} = pattern(map), who = blamed(analysis), own = map ? guiltyOf(analysis, map, out, who, who) : [];
 	return own.length ? own : cells;
@@ -307,12 +309,12 @@ function ownWords(analysis) {
 	return OWN[text(analysis?.cause)] ?? OWN[text(analysis?.label)] ?? "no host is at fault";
 }
 
-/** The cause of a list or a job in words. */
+/** The cause of a list or a job, as text. */
 export function causeWords(cause) {
 	return OWN[text(cause)] ? `the job itself: ${OWN[cause]}` : OTHER[text(cause)] ?? (text(cause) || "none");
 }
 
-/** What a step would take with a share of the loss mended, as M is defined. */
+/** Step time if a share of the loss were fixed, by the definition of M. */
 const mended = (detail, share) => detail.T - share * (detail.T - detail.T_ideal);
 
 const REMEDIES = [
@@ -337,7 +339,7 @@ function replaced(analysis, detail, prediction) {
 }
 
 /**
- * What mending each part alone would give, what gives most first; a host only where one is blamed.
+ * The gain of fixing each part alone, largest first; includes a host only if one is blamed.
  * @returns {{key: string, what: string, then: number, low: number | null, high: number | null, share: number | null, cost: string, first: boolean}[]}
  */
 export function remedies(analysis, prediction) {
@@ -350,14 +352,14 @@ export function remedies(analysis, prediction) {
 	return [...replaced(analysis, detail, prediction), ...rows.sort((a, b) => b.share - a.share)];
 }
 
-/** Kinds of operations with what each alone costs, the slowest first. */
+/** Kinds of operations with the slowdown that each causes alone, slowest first. */
 export function operations(analysis) {
 	return Object.entries(analysis?.detail?.S_t ?? {}).filter(([, s]) => number(s) !== null)
 		.map(([name, s]) => ({name, s})).sort((a, b) => b.s - a.s);
 }
 
 /**
- * The steps of a window: their number, time, slowdown, and a small map of each.
+ * The steps of a window: number, time, slowdown, and a small map each.
  * @returns {{step: number, act: number | null, simulated: number | null, s: number | null, map: ReturnType<typeof heatOf>}[]}
  */
 export function steps(analysis) {
@@ -372,7 +374,7 @@ export function steps(analysis) {
 	});
 }
 
-/** Is it the same cell each time? Then it is neither the data nor chance. */
+/** Is it the same cell in each step? Then it is neither the data nor chance. */
 export function stepWords(analysis) {
 	const all = steps(analysis), map = mapOf(analysis), seen = pattern(map);
 	if (!all.length) return "No data is kept for single steps.";
@@ -391,7 +393,7 @@ function rankWords(rank, beside) {
 }
 
 /**
- * Who a cell is: its worker's ranks, its host, and whom it sends to and receives from; null where several share a cell.
+ * The worker of a cell: its ranks, its host, and its neighbours in the pipeline; null if several workers share the cell.
  * @returns {null | {rank: number, ranks: string, host: string, peers: {what: string, d: number, p: number, ranks: string, host: string}[]}}
  */
 export function worker(analysis, d, p) {
@@ -408,21 +410,21 @@ export function worker(analysis, d, p) {
 	return {...me, peers};
 }
 
-/** The name of a cell as it is spoken. */
+/** Spoken name of a cell. */
 export function cellName(analysis, map, d, p) {
 	const s = map.at(d, p), who = worker(analysis, d, p);
 	const host = who?.host ? `, ${who.host}` : "";
 	return `${nameOf(map, {d, p})}${who ? `, ${who.ranks}` : ""}${host}: ${s === null ? "not known" : `slowdown ${s.toFixed(3)}`}`;
 }
 
-/** What a cell is called at a glance: the host of one that is blamed, never of another. */
+/** Short label of a cell: the host if it is blamed, never another host. */
 export function cellLabel(analysis, d, p) {
 	const map = mapOf(analysis), suspect = blamed(analysis).find(s => map && cellsOf(analysis, map, s).some(c => same(c, {d, p})));
 	const hosts = list(suspect?.hosts).map(text).filter(Boolean);
 	return hosts.length === 1 ? hosts[0] : hosts.length ? `${hosts[0]} and ${hosts.length - 1} more` : "";
 }
 
-/** The one sentence of a job: who, which part, how much of what. `v` is the glyph: fail, warn, unsure, pass. */
+/** The headline of a job: who, which part, how much. `v` is the glyph: fail, warn, unsure, pass. */
 export function headline(job, analysis) {
 	const name = text(job?.job) || "The job", step = seconds(job?.step_s), who = blamed(analysis), hang = job?.hang;
 	if (hang && ["hung", "stands still"].includes(text(job.state))) return {v: "fail", words: text(hang.sentence) || `${name} stands still.`};
@@ -451,7 +453,7 @@ function quietHeadline(job, analysis, name, step) {
 	return {v: "unsure", words: `${name} takes ${step} a step${times}; no host stands out enough to blame.`};
 }
 
-/** States, the first that wants somebody first, each with its glyph. */
+/** States in the order of attention needed, each with its glyph. */
 const STATES = [
 	["hung", "fail"], ["stands still", "fail"], ["suspected", "fail"], ["watched", "warn"], ["slow", "warn"], ["owner informed", "warn"],
 	["lapsed", "unsure"], ["rejected", "unsure"], ["acquitted", "pass"], ["waiting", "none"], ["healthy", "pass"],
@@ -462,7 +464,7 @@ export function stateGlyph(state) {
 	return STATES.find(([name]) => name === state)?.[1] ?? "none";
 }
 
-/** Jobs, what wants somebody first, then the slowest. */
+/** Jobs by attention needed, then by slowdown. */
 export function ranked(jobs) {
 	const place = job => {
 		const at = STATES.findIndex(([name]) => name === job?.state);
@@ -472,7 +474,7 @@ export function ranked(jobs) {
 		|| text(a?.job).localeCompare(text(b?.job)));
 }
 
-/** The sentence of the list. */
+/** The headline of the list. */
 export function listWords(jobs) {
 	const all = list(jobs), bad = ranked(all).filter(j => ["fail", "warn"].includes(stateGlyph(j?.state)));
 	if (!all.length) return {v: "none", words: "No job has sent a trace yet."};
@@ -484,14 +486,14 @@ export function listWords(jobs) {
 	return {v: stateGlyph(first.state), words: `${text(first.job)} ${what}${bad.length > 1 ? `; ${bad.length - 1} more of ${plural(all.length, "job")} ${bad.length === 2 ? "needs" : "need"} attention` : `; of ${plural(all.length, "job")}`}.`};
 }
 
-/** The command that says the same; quoted where a shell would take the name apart. */
+/** The equivalent command; the name is quoted if the shell needs it. */
 export function command(job) {
 	const name = text(job?.job);
 	return job ? `assayctl job ${/^[A-Za-z0-9._\/:@+=-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`}` : "assayctl jobs";
 }
 
 /**
- * What was done: suspect, tests, decision, prediction, check. What has not happened says what it waits for.
+ * What was done: suspect, tests, decision, prediction, check. Later stages say what they wait for.
  * @returns {{v: string, head: string, what: string, how: string, done: boolean}[]}
  */
 export function chain(job, analysis) {

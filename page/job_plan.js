@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What would help a job, what each way out costs and gains, what to do now; and what becomes of it without some hosts.
- * As `assayctl plan`. Nothing here does anything.
+ * Remedies for a job, with their cost and gain, what to do now, and the job without some hosts. The same as `assayctl plan`.
+ * Read-only.
  */
 import { useState } from 'preact/hooks';
 import { html } from './html.js';
@@ -37,10 +37,10 @@ function Ways({ plan }) {
 	return html`<${Table} label="Remedies" columns=${columns} rows=${list(plan.remedies).map((r, at) => ({ ...r, at }))} keyOf=${(r) => r.at} />`;
 }
 
-/** What a remedy of the run before came to. */
+/** The result of a remedy in the previous run. */
 const Checked = ({ of }) => html`<p class="two"><strong>Checked: </strong><${Said}>${text(of.deed)}<//>: promised ${seconds(of.promised_s)} a step in run ${of.run}; run ${of.by_run} takes ${seconds(of.measured_s)} over ${many(of.steps, 'step')}: ${CHECKED[of.state] || ''}.</p>`;
 
-/** What cordoning some hosts would do to it. */
+/** The effect of cordoning some hosts. */
 function Without({ path, rev }) {
 	const [typed, setTyped] = useState(''), [hosts, setHosts] = useState('');
 	const { value, problem } = useCall(hosts ? `${path}?without=${encodeURIComponent(hosts)}` : null, rev);
@@ -53,7 +53,7 @@ function Without({ path, rev }) {
 	<p role="status" class="two">${hosts && value && value.without && html`<${Said}>${sentence(text(value.without.sentence))}<//>`}</p>${hosts && problem && html`<${Trouble} problem=${problem} />`}`;
 }
 
-/** Nothing where the controller has no plan. */
+/** Empty if the controller has no plan. */
 export function Plan({ job, rev }) {
 	const path = `/v1/jobs/${segment(job.id)}/plan`, { value: plan } = useCall(path, rev);
 	if (!plan)

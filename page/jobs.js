@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The jobs: what wants somebody first, and what slows it. */
+/** The jobs, by attention needed, and what slows them. */
 import { html } from './html.js';
 import { all } from './api.js';
 import * as model from './job_model.js';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What "?" shows. */
+/** The help shown by "?". */
 import { useEffect, useRef } from 'preact/hooks';
 import { html } from './html.js';
 

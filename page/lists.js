@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Lists that are tables and a sentence: what differs from its SKU, what a SKU reaches, whose thorough test is overdue. */
+/** Lists that are a table and a sentence: drift from the SKU, baselines of a SKU, overdue full tests. */
 import { html } from './html.js';
 import { all } from './api.js';
 import { useCall, useLive } from './live.js';
 import { amount, clock, count, many, text } from './text.js';
 import { Command, HostLink, Lead, Said, Section, Table, Trouble } from './ui.js';
 
-/** Hosts of a row that are named. */
+/** Hosts named per row. */
 const NAMED = 12;
 
 function List({ path, rev, words, columns, keyOf, headline, label, empty }) {
@@ -29,7 +29,7 @@ export function Drift() {
 		headline=${(items) => (items.length ? { glyph: 'warn', title: html`${many(differ(items), 'host')} ${differ(items) === 1 ? 'differs' : 'differ'} from most of their SKU, first in <${Said}>${items[0].key}<//>.` } : { glyph: 'pass', title: 'Every host is like the others of its SKU.' })} />`;
 }
 
-/** Parameters of a baseline in one line. */
+/** Parameters of a baseline on one line. */
 const params = (p) => Object.entries(p).map(([k, v]) => `${k} ${text(v)}`).join(', ');
 const BASELINE = [
 	{ head: 'SKU', cell: (b) => html`<${Said}>${b.sku}<//>` }, { head: 'check', cell: (b) => html`<${Said}>${b.check}<//>`, className: 'nowrap' }, { head: 'class', cell: (b) => html`<${Said}>${b.class}<//>` },

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the page knows now, and from when. One tab holds GET /v1/changes (who has the lock), the others hear of its answers:
- * a browser has six connections to one origin. What no answer confirmed for STALE_MS is stale, and no map of it may look healthy.
+ * What the page knows now, and since when. One tab (which holds the lock) makes the held request GET /v1/changes and passes its
+ * answers to the others, because a browser has six connections per origin. State not confirmed for STALE_MS is stale, and no
+ * map of it may look healthy.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { get, patient, Problem } from './api.js';
@@ -9,22 +10,22 @@ import { early } from './early.js';
 import { Fleet } from './fleet_data.js';
 
 /**
- * After so long without an answer nothing is known, milliseconds: ten seconds after the last one no map may look healthy, so
- * that it is looked at every LOOK_MS and said before.
+ * Milliseconds without an answer after which the state is stale. Ten seconds after the last one no map may look healthy, so
+ * this is shorter by the check interval LOOK_MS.
  */
 export const STALE_MS = 9400;
 const LOOK_MS = 250;
-/** How long a call for changes is held, seconds: two of them fit into what makes stale. */
+/** How long a request for changes is held, seconds: STALE_MS is longer than one of them and LATE_MS. */
 const HELD_S = 5;
-/** How long an answer may take beyond that, and the pause after a failure, milliseconds. */
+/** Tolerance for a late answer, and delay after a failure, milliseconds. */
 const LATE_MS = 4000, PAUSE_MS = 1500;
-/** The lock, and the channel. */
+/** Name of the lock and of the channel. */
 const NAME = 'assay-changes';
 
 /** @type {{self: object|null, fleet: Fleet, heard: number, stale: boolean, problem: string|null, rev: Record<string, number>}} */
 export const live = {
 	self: null, fleet: new Fleet(), heard: 0, stale: false, problem: null,
-	/** Grows with each change of the fleet and of the lists, so that views ask anew. */
+	/** Incremented with each change of the fleet and of the lists, so that views fetch again. */
 	rev: { fleet: 0, incidents: 0, actions: 0, campaigns: 0, jobs: 0, investigations: 0 },
 };
 
@@ -35,7 +36,7 @@ export function tell() {
 		f();
 }
 
-/** Render anew whenever what is known changes. */
+/** Rerender whenever the state changes. */
 export function useLive() {
 	const [, set] = useState(0);
 	useEffect(() => {
@@ -64,10 +65,10 @@ async function whole(signal) {
 	take(await get('/v1/fleet', { signal }));
 }
 
-/** What was asked before this was loaded (early.js). */
+/** The request started before this file was loaded (early.js). */
 let first = early('/v1/fleet').then((said) => said && take(said)).finally(() => { first = null; });
 
-/** The whole fleet, asked once for all who have nothing yet. */
+/** Fetch the whole fleet, once for all tabs without data. */
 async function beginning(signal) {
 	await first;
 	if (live.fleet.version)
@@ -83,7 +84,7 @@ function pause(ms, signal) {
 	});
 }
 
-/** Ask again and again; tell the other tabs of what comes. */
+/** Poll for changes, and pass them to the other tabs. */
 async function hold(channel, signal) {
 	while (!signal.aborted) {
 		try {
@@ -108,7 +109,7 @@ async function hold(channel, signal) {
 	}
 }
 
-/** What another tab heard: taken when it goes on from what is known here, else all is asked for. */
+/** A message of another tab: applied if it continues our state, else everything is fetched. */
 async function heard({ data }, signal) {
 	try {
 		if (data.answer.reset || !data.answer.whole && data.since !== live.fleet.version)
@@ -116,11 +117,11 @@ async function heard({ data }, signal) {
 		else
 			take(data.answer);
 	} catch {
-		/* What is not known becomes stale by itself. */
+		/* Unknown state becomes stale by itself. */
 	}
 }
 
-/** Begin to listen; what is returned ends it. */
+/** Start listening; returns a function that stops it. */
 export function listen() {
 	const end = new AbortController(), channel = new BroadcastChannel(NAME);
 	const look = () => {
@@ -131,7 +132,7 @@ export function listen() {
 		}
 	};
 	const watch = setInterval(look, LOOK_MS);
-	document.addEventListener('visibilitychange', look); /* of a tab that nobody sees, timers come late */
+	document.addEventListener('visibilitychange', look); /* timers of hidden tabs are late */
 	channel.onmessage = (message) => heard(message, end.signal);
 	if (!live.fleet.version)
 		beginning(end.signal).catch((error) => { live.problem = error.message; tell(); });
@@ -147,14 +148,14 @@ export function listen() {
 	};
 }
 
-/** Nothing is known any more: somebody else may sign in. */
+/** Drop the state: somebody else may sign in. */
 export function forget() {
 	Object.assign(live, { self: null, fleet: new Fleet(), heard: 0, stale: false, problem: null });
 	tell();
 }
 
 /**
- * What a call answers, asked anew whenever `path` or `rev` is another; the old answer stays until the new one is there.
+ * The answer of a request, repeated whenever `path` or `rev` changes; the old answer stays until the new one arrives.
  * @returns {{value: any, problem: Problem|null, waiting: boolean}}
  */
 export function useCall(path, rev = 0, ask = get) {
@@ -170,7 +171,7 @@ export function useCall(path, rev = 0, ask = get) {
 	return state.path === path ? state : { value: null, problem: null, waiting: true };
 }
 
-/** Grows every `ms` milliseconds while somebody looks: what comes without a change of a verdict is asked for again. */
+/** A counter incremented every `ms` milliseconds while the page is visible, for data that changes without a change of verdict. */
 export function useTurn(ms) {
 	const [turn, set] = useState(0);
 	useEffect(() => {

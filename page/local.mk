@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# page: the web page that assay-controller serves, as it is written: nothing is built. Included by Makefile.am.
-# Each file, those of page/vendor with their licences too, has its name here and nowhere else: it is then in the tarball,
-# installed below $(pkgdatadir)/page, and put beside the programs of the build directory.
+# page: the web page that assay-controller serves; used as it is, without a build step. Included by Makefile.am.
+# Each file, including page/vendor with its licences, is listed only here: this puts it into the tarball, installs it below
+# $(pkgdatadir)/page, and copies it next to the programs of the build directory.
 PAGE_FILES += \
 	page/index.html \
 	page/icon.svg \
@@ -39,7 +39,7 @@ PAGE_FILES += \
 	page/width.js \
 	page/wiring.js
 
-# Libraries, as npm has them (scripts/vendor-page).
+# Libraries as published on npm (scripts/vendor-page).
 PAGE_FILES += \
 	page/vendor/VENDORED \
 	page/vendor/htm/LICENSE \
@@ -48,7 +48,7 @@ PAGE_FILES += \
 	page/vendor/preact/dist/preact.mjs \
 	page/vendor/preact/hooks/dist/hooks.mjs
 
-# What those are made of: in the tarball, and not served.
+# Their sources: in the tarball, but not served.
 EXTRA_DIST += \
 	page/vendor/htm/package.json \
 	page/vendor/htm/src/build.mjs \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Signing in: a token for a session. The token goes into no storage and is forgotten with the field. */
+/** Sign-in: exchanges a token for a session. The token is not stored, and forgotten with the input field. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { call } from './api.js';

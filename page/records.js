@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Incidents and actions as tables, of a host or of the fleet. */
+/** Incidents and actions as tables, for a host or the fleet. */
 import { html } from './html.js';
 import { clock, text, undo, unnamed } from './text.js';
 import { Glyph, HostLink, kindOf, Said, Table, WORDS } from './ui.js';
 
-/** "gpu-11", or what is no host: "domain:r21". */
+/** "gpu-11", or not a host: "domain:r21". */
 const Where = ({ name }) => (/^(domain|sku):/.test(name) ? html`<${Said}>${name.replace(':', ' ')}<//>` : html`<${HostLink} name=${name} />`);
 
 const INCIDENT = [
@@ -17,7 +17,7 @@ const INCIDENT = [
 	{ head: 'closed', cell: (i) => (i.closed ? clock(i.closed) : 'open'), className: 'nowrap' },
 ];
 
-/** What became of an action, as it stands after its name. */
+/** The outcome of an action, as it follows its name. */
 const STATES = { decided: 'under way', done: 'done', failed: 'failed', dropped: 'dropped', 'dry-run': 'would be done', refused: 'refused' };
 
 const ACTION = [

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What would another policy have done? A policy, pasted or a file, through the history that the controller has; beside it what was done. */
+/** Policy replay: what a pasted or uploaded policy would have done with the controller's history, compared with what was done. */
 import { useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { all, call } from './api.js';
 import { clock, count, many, sentence, text } from './text.js';
 import { Command, HostLink, Lead, Pick, Said, Section, Table, Trouble } from './ui.js';
 
-/** Longest wait, milliseconds: the controller gives up after 25 s. */
+/** Timeout in milliseconds: the controller gives up after 25 s. */
 const REPLAY_MS = 30000;
-/** Bytes of a policy, as the controller has it. */
+/** Size limit of a policy in bytes, as in the controller. */
 const POLICY_MAX = 1 << 20;
 const SINCE = ['1d', '7d', '30d'];
 
-/** Of each host, how often it was cordoned since then: {name: times}. */
+/** How often each host has been cordoned since then: {name: times}. */
 function cordoned(actions, from) {
 	const times = new Map();
 	for (const a of actions)
@@ -21,7 +21,7 @@ function cordoned(actions, from) {
 	return times;
 }
 
-/** Hosts that it would have cordoned or was refused, and those that were: who differs most first. */
+/** Hosts that it would have cordoned or was refused, and hosts that were cordoned: largest difference first. */
 export function compared(said, actions) {
 	const was = cordoned(actions, said.from || ''), then = new Map(said.nodes.map((n) => [n.node, n]));
 	const rows = [...new Set([...then.keys(), ...was.keys()])].map((node) => ({ cordons: 0, releases: 0, refused: 0, first: null, out_s: 0, ...then.get(node), node, was: was.get(node) || 0 }));

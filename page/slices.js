@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Ranks in the three directions that a job is split in, as planes that are linked: the row and the column of the chosen rank are outlined
- * in each, and choosing a cell in one moves the others to it. It is read on paper too, which a picture in three dimensions is not.
+ * Ranks in the three dimensions of a job's parallelism, as linked planes: the row and column of the selected rank are outlined
+ * in each, and selecting a cell in one plane moves the others to it. Unlike a 3D picture it can be printed.
  */
 import { html } from './html.js';
 import { Grid } from './grid.js';
 
 const CELL = { w: 30, h: 20, gap: 2, left: 52, top: 24, right: 2 }, SMALL = 12;
-/** Columns that have room for the rank in each cell. */
+/** Up to this many columns, cells show their rank. */
 const WIDE = 16;
 
-/** Planes through the chosen place; one that is a mere line is left out. */
+/** The planes through the selected rank; a plane that is a single line is left out. */
 function planes({ dp, pp, tp }, at) {
 	return [
 		{ name: 'DP x PP', fixed: `TP ${at.t}`, across: 'DP', down: 'PP', columns: dp, rows: pp, r: at.p, c: at.d, to: (r, c) => ({ ...at, p: r, d: c }) },
@@ -21,7 +21,7 @@ function planes({ dp, pp, tp }, at) {
 
 /**
  * @param {{shape: {dp: number, pp: number, tp: number}, at: {d: number, p: number, t: number}, cell: (place: {d: number, p: number, t: number}, small: boolean) => object|null, stale: boolean, onChoose: (place: {d: number, p: number, t: number}) => void}} props
- *   cell: as Grid has it
+ *   cell: as in Grid
  */
 export function Slices({ shape, at, cell, stale, onChoose }) {
 	return html`<div class="slices">${planes(shape, at).map((plane) => {

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * Words and figures: what a host says is cut here before it is shown, and numbers get the figures that people read.
- * Pure.
- */
+/** Text and numbers: strings of hosts are truncated here before display, and numbers are formatted. Pure. */
 
-/** Longest text of a host that is shown, in UTF-16 units (a host may send 64 KiB). */
+/** Longest displayed string of a host, in UTF-16 units (a host may send 64 KiB). */
 export const TEXT_MAX = 4096;
 
-/** A value of the API as text to show: null and undefined are '', what is too long is cut and says so. */
+/** A value of the API as display text: null and undefined are '', long strings are truncated, with a mark. */
 export function text(value) {
 	if (value === null || value === undefined)
 		return '';
@@ -26,10 +23,10 @@ export function many(n, one, more = one + 's') {
 }
 
 const SCALES = [[1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']];
-/** Units that have prefixes; others are shown as they are. */
+/** Units that take prefixes; others are shown as they are. */
 const SCALED = { 'B/s': 'B/s', 'FLOP/s': 'FLOP/s', 'bit/s': 'bit/s', 'b/s': 'bit/s', Hz: 'Hz', B: 'B' };
 
-/** Three significant figures without an exponent: 26.9, 0.004, 1652; whole numbers as they are, unless they were `measured`: 50.0. */
+/** Three significant digits without an exponent: 26.9, 0.004, 1652; integers unchanged, unless `measured`: 50.0. */
 export function figure(x, measured = false) {
 	if (typeof x !== 'number' || !Number.isFinite(x))
 		return '–';
@@ -39,7 +36,7 @@ export function figure(x, measured = false) {
 	return a >= 100 ? x.toFixed(0) : a >= 10 ? x.toFixed(1) : a >= 1 ? x.toFixed(2) : String(Number(x.toPrecision(3)));
 }
 
-/** The prefix that suits `x` of `unit`: {by, unit}. */
+/** The suitable prefix for `x` of `unit`: {by, unit}. */
 export function scale(x, unit) {
 	if (unit === 's' || unit === 'us' || unit === 'ns') {
 		const s = x * { s: 1, us: 1e-6, ns: 1e-9 }[unit], k = { s: 1, us: 1e-6, ns: 1e-9 }[unit];
@@ -75,12 +72,12 @@ export function age(seconds) {
 	return `${Math.round(s / 86400)} d`;
 }
 
-/** A stamp of the API (RFC 3339) as milliseconds; NaN when it is none. */
+/** A timestamp of the API (RFC 3339) in milliseconds; NaN if invalid. */
 export function when(stamp) {
 	return stamp ? Date.parse(stamp) : NaN;
 }
 
-/** "15:12" of today, "Sat 15:12" within a week, else "2026-11-21"; all UTC, as assayctl's. */
+/** "15:12" for today, "Sat 15:12" within a week, else "2026-11-21"; all UTC, as in assayctl. */
 export function clock(stamp, now = Date.now(), seconds = false) {
 	const t = when(stamp);
 	if (Number.isNaN(t))
@@ -93,17 +90,17 @@ export function clock(stamp, now = Date.now(), seconds = false) {
 	return iso.slice(0, 10);
 }
 
-/** Figures that a number in a name is filled up to. */
+/** Zero padding for numbers in names. */
 const FIGURES = '000000000000';
 
-/** What names sort by as people count: gpu-2 before gpu-11. Ten thousand are compared in milliseconds, which Intl.Collator does not. */
+/** Sort key for natural order: gpu-2 before gpu-11. Compares ten thousand names in milliseconds, unlike Intl.Collator. */
 export function nameKey(name) {
 	let key = '', from = 0, digits = 0;
 	for (let i = 0; i <= name.length; i++) {
 		const c = i < name.length ? name.charCodeAt(i) : 0;
 		if (c >= 48 && c <= 57)
 			digits++;
-		else if (digits) { /* no regular expression: the first map waits for ten thousand of these */
+		else if (digits) { /* no regular expression: the first map waits for ten thousand calls */
 			key += name.slice(from, i - digits) + FIGURES.slice(digits);
 			from = i - digits;
 			digits = 0;
@@ -117,40 +114,40 @@ export function byName(a, b) {
 	return x < y ? -1 : x > y ? 1 : a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** How its agent is heard, of a host: "connected", "gone", or that no call of it is held. */
+/** Connection state of a host's agent: "connected", "gone", or that it holds no request. */
 export const agentWord = (connection) => ({ none: 'not connected', suspect: 'gone' }[connection] || text(connection));
 
-/** The command that takes an action back, of this host. */
+/** The command that undoes the action, for this host. */
 export const undo = (said, node) => text(said).replace(/\bNODE\b/, () => node);
 
-/** Why it is refused, of a problem that is shown with its rule before it and what would allow it below: neither is said twice. */
+/** The message of a refusal without the rule and what would allow it, which are shown separately. */
 export function refusal({ message, rule, allows }) {
 	const said = text(message), at = rule ? said.indexOf(`${rule}: `) : -1, own = at < 0 ? said : said.slice(at + rule.length + 2);
 	return allows && own.endsWith(`; to allow it: ${allows}`) ? own.slice(0, -`; to allow it: ${allows}`.length) : own;
 }
 
-/** A sentence of the API as one stands: a capital, one full stop. */
+/** Normalize a sentence of the API: a capital letter, one full stop. */
 export function sentence(s) {
 	const t = text(s).trim();
 	return t && !/[.!?]$/.test(t) ? t + '.' : t;
 }
 
-/** Without the host's name that a sentence of the API may begin with. */
+/** Strip a leading host name from a sentence of the API. */
 export function unnamed(said, name) {
 	const s = text(said);
 	return name && s.startsWith(`${name}: `) ? s.slice(name.length + 2) : s;
 }
 
-/** Without the verdict, or the host's name, that a sentence of the API may begin with. */
+/** Strip a leading verdict or host name from a sentence of the API. */
 export const plain = (said, name) => unnamed(text(said).replace(/^(pass|warn|fail|inconclusive): /, ''), name);
 
-/** What a sentence says of how it was told: that stands below it, or nowhere. */
+/** The part of a sentence on how it was observed, which is shown below it or not at all. */
 export const SEEN = /, (seen (?:on|by) .*)$/;
 
-/** The worst of a host in as few words as it has. */
+/** A host's worst finding, as short as possible. */
 export const brief = (said, name) => plain(said, name).replace(SEEN, '');
 
-/** A word for the shell, quoted when it must be. */
+/** A shell word, quoted if necessary. */
 export function shellWord(word) {
 	const s = String(word);
 	return /^[A-Za-z0-9_@%+=:,./-]+$/.test(s) ? s : `'${s.replace(/'/g, "'\\''")}'`;

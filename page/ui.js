@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What all views are made of: the sentence, sections, tables with pages, glyphs, texts of hosts, commands to copy. */
+/** Common components of all views: headline, sections, paged tables, glyphs, untrusted text, commands to copy. */
 import { useEffect, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { count, shellWord, text } from './text.js';
 
-/** Rows of a table that are shown at once. */
+/** Rows of a table shown at once. */
 const TABLE_ROWS = 100;
-/** How long "copied" stands, milliseconds. */
+/** How long "copied" is shown, milliseconds. */
 const COPIED_MS = 2000;
 
-/** The words of a kind of verdict, for people. */
+/** Display text of verdict kinds. */
 export const WORDS = { fail: 'fail', warn: 'warn', unsure: 'cannot tell', inconclusive: 'cannot tell', none: 'no answer', pass: 'pass' };
-/** The kind of a verdict as the API has it. */
+/** The kind of a verdict of the API. */
 export const kindOf = (verdict) => (verdict === 'inconclusive' ? 'unsure' : verdict || 'none');
 
 /** @param {{name: string, kind?: string, label?: string}} props name: fail, warn, pass, unsure, none, wait, suspect, copy */
@@ -22,7 +22,7 @@ export function Glyph({ name, kind = name, label }) {
 /** A glyph on a cell. */
 export const Mark = ({ name }) => html`<svg class="g" aria-hidden="true"><use href=${`#x-${name}`} /></svg>`;
 
-/** What a host, a job or a person wrote: isolated, so that it cannot turn the text around it, and cut. */
+/** Untrusted text of a host, a job or a person: isolated, so that it cannot change the direction of its surroundings, and truncated. */
 export const Said = ({ children }) => html`<bdi>${text(Array.isArray(children) ? children.join('') : children)}</bdi>`;
 
 export const hostLink = (name) => `#/host/${encodeURIComponent(name)}`;
@@ -30,7 +30,7 @@ export const jobLink = (id) => `#/job/${encodeURIComponent(id)}`;
 export const hangLink = (id) => `${jobLink(id)}/hang`;
 export const HostLink = ({ name }) => html`<a class="link" href=${hostLink(name)}><${Said}>${name}<//></a>`;
 
-/** A button that copies the command which shows the same; `words` are quoted for a shell. */
+/** A button that copies the equivalent command; `words` are quoted for a shell. */
 export function Command({ words }) {
 	const [said, say] = useState(''), line = ['assayctl', ...words].map(shellWord).join(' ');
 	useEffect(() => {
@@ -42,15 +42,15 @@ export function Command({ words }) {
 		<bdi>${said || line.slice(0, 60)}</bdi><span class="vh" role="status">${said}</span></button>`;
 }
 
-/** Of several forms the one that is shown. */
+/** Selector between several forms, as buttons. */
 export function Choice({ label, value, choices, onChoose }) {
 	return html`<span class="seg" role="group" aria-label=${label}>${choices.map((c) => html`<button key=${c} type="button" aria-pressed=${String(c === value)} onClick=${() => onChoose(c)}>${c}</button>`)}</span>`;
 }
 
-/** As many forms as stand beside each other; more are a list. */
+/** Number of buttons side by side; more become a list. */
 const CHOICES = 3;
 
-/** Choice, or a list of what is too much to stand beside each other. */
+/** Choice, or a list if there are too many for buttons. */
 export function Pick({ label, value, choices, onChoose }) {
 	if (choices.length <= CHOICES)
 		return html`<${Choice} label=${label} value=${value} choices=${choices} onChoose=${onChoose} />`;
@@ -58,7 +58,7 @@ export function Pick({ label, value, choices, onChoose }) {
 }
 
 /**
- * The sentence of a view. `title` goes into the tab too, where it is text.
+ * The headline of a view. If `title` is text it is also the title of the tab.
  * @param {{crumb?: any, glyph?: string, title: any, prose?: any, tools?: any, facts?: [string, any][]}} props
  */
 export function Lead({ crumb, glyph, title, name, prose, tools, facts }) {
@@ -77,11 +77,11 @@ export function Section({ title, say, right, children, className = '' }) {
 	return html`<section class=${`sec ${className}`}><header><h2>${title}</h2>${say && html`<p>${say}</p>`}${right && html`<span class="right">${right}</span>`}</header>${children}</section>`;
 }
 
-/** What went wrong, in words of the controller. */
+/** An error, with the controller's message. */
 export const Trouble = ({ problem }) => html`<p class="problem" role="alert"><bdi>${text(problem.message)}</bdi>${problem.allows && html` <bdi>${text(problem.allows)}</bdi>`}</p>`;
 
 /**
- * A table; of many rows a page at a time.
+ * A table, with pages if there are many rows.
  * @param {{label: string, columns: {head: string, cell: (row: any) => any, num?: boolean, className?: string}[], rows: any[], keyOf: (row: any, i: number) => any, empty?: string, shown?: number}} props
  */
 export function Table({ label, columns, rows, keyOf, empty = 'None.', shown = TABLE_ROWS }) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Whether the screen is a phone's: maps fold their rows then, so that nothing has to be moved sideways. */
+/** Is it a phone's screen? Then maps wrap their rows, so that nothing scrolls sideways. */
 import { useEffect, useState } from 'preact/hooks';
 
-/** As page.css has it. */
+/** As in page.css. */
 const PHONE = matchMedia('(max-width: 640px)');
 
 export function usePhone() {

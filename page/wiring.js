@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A host's nodes and links (topology/1) as a tree. */
 
-/** Deeper than that no host is: what says so goes round in circles. */
+/** Deeper than any real host: such a topology has a cycle. */
 export const DEEPEST = 12;
 const TYPES = ['numa', 'root', 'switch', 'gpu', 'rnic'];
 const order = (a, b) => TYPES.indexOf(a.type) - TYPES.indexOf(b.type) || (a.id < b.id ? -1 : 1);
 
 /**
  * @param {{nodes: any[], links: any[]}} topology
- * @returns {{tops: any[], below: (id: string) => any[], above: (id: string) => any}} nodes that nothing is above; the nodes below one; the link above one
+ * @returns {{tops: any[], below: (id: string) => any[], above: (id: string) => any}} root nodes; children of a node; its upstream link
  */
 export function wiring(topology) {
 	const nodes = new Map(topology.nodes.map((n) => [n.id, n])), up = new Map(), down = new Map();

@@ -20,8 +20,8 @@ struct command {
 	const char *name;
 	const char *summary;
 	/*
-	 * NULL: the program assay-NAME beside the probes is it, so that `assay`, which runs before
-	 * each job, needs no libcurl.
+	 * NULL: it is the separate program assay-NAME, installed with the probes, so that
+	 * `assay`, which runs before each job, does not link libcurl.
 	 */
 	int (*run)(int argc, char **argv);
 	bool hidden; /* for our own programs */
@@ -74,7 +74,7 @@ static const struct command *find(const char *name)
 	return NULL;
 }
 
-/* The command that may be meant by `name`, or NULL. */
+/* The command most similar to `name`, or NULL. */
 static const char *near_command(const char *name)
 {
 	const char *near = NULL;
@@ -101,7 +101,7 @@ static int refuse(const char *name)
 	return STATUS_USAGE;
 }
 
-/* Back only when it cannot. */
+/* exec the program. Returns only on failure. */
 static int become(const char *name, char **argv)
 {
 	CLEANUP(freep) char *dir = paths_probes();

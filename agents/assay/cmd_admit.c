@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assay admit: may a job start here? Answered from verdict.json in
- * milliseconds; with a --budget and a stale verdict, after a quick run. A job
- * is about to start, so whoever runs active probes is told to give way first.
+ * assay admit: may a job start on this host? Answers from verdict.json within milliseconds, or
+ * after a quick run if a --budget is given and the verdict is stale. Since a job is about to
+ * start, running active probes are first told to yield.
  */
 #include <argp.h>
 #include <errno.h>
@@ -45,9 +45,9 @@ enum {
 
 enum { STATUS_ADMITTED = 0, STATUS_REFUSED = 1, STATUS_USAGE = 2, JOB_NODES_MAX = 1000000 };
 
-/* A full run a day (assay-full.timer), and an hour for its random delay. */
+/* Daily full run (assay-full.timer), plus an hour for its random delay. */
 #define DEFAULT_MAX_AGE_US (25 * USEC_PER_HOUR)
-/* A child that was killed is reaped within this. */
+/* A killed child is reaped within this time. */
 #define REAP_US (2 * USEC_PER_SEC)
 
 struct options {
@@ -125,14 +125,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* A configuration that assayd cannot read either keeps no job from this host. */
+/* A configuration that assayd cannot read must not block jobs. */
 static char *name_of_host(void)
 {
 	(void)node_name_adopt(NULL);
 	return host_name();
 }
 
-/* Decide from what is on disk now. */
+/* Decide from the present files. */
 static void decide(const struct options *o, struct admit *ret)
 {
 	CLEANUP(verdict_release) struct verdict verdict = { 0 };
@@ -157,8 +157,8 @@ static void decide(const struct options *o, struct admit *ret)
 }
 
 /*
- * In the child: this program again, as `assay run --profile quick`. It ends
- * with us: whoever kills us will not have the devices loaded after that.
+ * In the child: exec this program as `assay run --profile quick`. It dies with its parent, so
+ * that it does not load the devices after the parent was killed.
  */
 static void exec_quick(const char *budget, pid_t parent)
 {
@@ -182,7 +182,7 @@ static void reap(pid_t pid, int pid_fd, uint64_t deadline_us)
 
 	while (poll(&p, 1, clock_left_ms(deadline_us)) < 0 && errno == EINTR)
 		;
-	/* SIGTERM: the run kills its probes and goes; SIGKILL if it does not. */
+	/* On SIGTERM the run kills its probes and ends; SIGKILL if it does not. */
 	if (!(p.revents & POLLIN)) {
 		(void)kill(pid, SIGTERM);
 		(void)poll(&p, 1, (int)(REAP_US / USEC_PER_MSEC));
@@ -191,7 +191,7 @@ static void reap(pid_t pid, int pid_fd, uint64_t deadline_us)
 	(void)waitpid(pid, NULL, 0);
 }
 
-/* Whatever comes of it, the answer is then decided from what is on disk. */
+/* Whatever the result, the answer is then decided from the files. */
 static void run_quick(uint64_t budget_us)
 {
 	char budget[CLOCK_DURATION_SIZE];
@@ -234,8 +234,8 @@ static void show_table(const struct options *o, const struct admit *a)
 	else if (a->profile)
 		(void)printf(", by a %s run %.0f s ago", a->profile, a->age_s);
 	(void)printf("\n");
-	for (i = 0; i < a->n_reasons;
-	     i++) { /* of the controller, and of what hosts name as they like */
+	/* Untrusted: from the controller, with names that hosts choose. */
+	for (i = 0; i < a->n_reasons; i++) {
 		CLEANUP(freep) char *clean = utf8_clean(a->reasons[i]);
 
 		(void)printf("  %s\n", clean);
@@ -286,6 +286,6 @@ int cmd_admit(int argc, char **argv)
 		decide(&o, &a);
 	}
 	show(&o, &a);
-	(void)command_written(); /* said, and no more: the answer is the exit status */
+	(void)command_written(); /* if printing fails, the exit status is still the answer */
 	return a.admit ? STATUS_ADMITTED : STATUS_REFUSED;
 }

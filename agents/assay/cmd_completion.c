@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assay completion SHELL: a script that asks `assay --help` and `assay COMMAND --help` when it
- * completes, so that it knows no command that this build has not.
+ * assay completion SHELL: a script that calls `assay --help` and `assay COMMAND --help` for
+ * completion, so that it only offers commands of this build.
  */
 #include <argp.h>
 #include <errno.h>

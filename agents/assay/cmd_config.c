@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assay config FILE: a YAML file as one line of JSON. assayd reads its
- * configuration through it and so links no YAML parser.
+ * assay config FILE: prints a YAML file as one line of JSON. assayd reads its configuration with
+ * it and so links no YAML parser.
  */
 #include <argp.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ int cmd_config(int argc, char **argv)
 	if (usage_parse(&argp, argc, argv, 0, NULL, &file) != 0)
 		return STATUS_USAGE;
 	if (yaml_read_file(file, &value, &err) < 0) {
-		/* Unadorned: it begins with the file at fault. */
+		/* No prefix: it begins with the name of the bad file. */
 		(void)fprintf(stderr, "%s\n", err.msg);
 		return STATUS_USAGE;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assay explain: which link is slow, shown in the matrix and said in a sentence. */
+/* assay explain: which link is slow, as a matrix and a sentence. */
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
@@ -20,8 +20,8 @@
 enum { STATUS_USAGE = 2, STATUS_UNSURE = 3, OPT_REFERENCE = RUN_OPT_END };
 
 struct explain_options {
-	const char *file, *reference; /* NULL: a run of this host, no reference */
-	bool runs;		      /* an option about the run was given */
+	const char *file, *reference; /* NULL: run on this host, no reference */
+	bool runs;		      /* an option for the run was given */
 	struct run_options run;
 	struct err err;
 };
@@ -120,7 +120,7 @@ static int explain(const struct explain_options *o, const struct explain_input *
 	return command_written() != 0 ? 1 : status;
 }
 
-/* Fails only before anything is done; `ret_status` is that of the command. */
+/* Fails only before the run; `ret_status` is the command's exit status. */
 static int explain_run(struct explain_options *o, const struct sample_list *reference,
 		       int *ret_status)
 {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assay keep FILE: make a report of what assayd has watched, judge it, keep it
- * and hand it to the spool. assayd writes the draft (number, time, samples)
- * into FILE, so that a report that was interrupted is made again under the
- * same number; what the rest takes (topology, SKU, locks) costs the daemon
- * neither memory nor waits.
+ * assay keep FILE: make a report of what assayd observed, judge it, keep it and spool it. assayd
+ * writes the draft (number, time, samples) into FILE, so that an interrupted report is made again
+ * under the same number. The rest (topology, SKU, locks) would cost the daemon memory and time.
  */
 #include <argp.h>
 #include <stdio.h>
@@ -25,7 +23,7 @@
 
 enum { STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
-/* A policy or SKU file that somebody spoilt must not hide that a link is down. */
+/* A broken policy or SKU file must not hide that a link is down. */
 static void read_references(struct references *references, struct report *report)
 {
 	struct err err = ERR_INIT;
@@ -73,7 +71,7 @@ int cmd_keep(int argc, char **argv)
 		return STATUS_USAGE;
 	run_report_start(&report, PROFILE_WATCH, &topology);
 	if (watch_draft_read(file, &report, &err) < 0) {
-		/* Unadorned: it begins with the file at fault. */
+		/* No prefix: it begins with the name of the bad file. */
 		(void)fprintf(stderr, "%s\n", err.msg);
 		return STATUS_USAGE;
 	}

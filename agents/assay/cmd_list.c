@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assay list: the probes of this suite, what each checks, and whether it can
- * run here; with --sensitivity how small a loss it sees.
+ * assay list: the probes of this suite, their checks, and whether they can run here; with
+ * --sensitivity, the smallest loss that each detects.
  */
 #include <argp.h>
 #include <errno.h>
@@ -29,7 +29,7 @@
 #include "lib/sys/term.h"
 #include "lib/sys/usage.h"
 
-/* A description is printed at once; a probe that thinks longer is broken. */
+/* Descriptions are printed immediately; a probe that takes longer is broken. */
 #define DESCRIBE_TIMEOUT_US (5 * USEC_PER_SEC)
 
 enum { STATUS_USAGE = 2, STATUS_CANNOT_TELL = 3 };
@@ -39,7 +39,7 @@ enum { WORDS_MAX = 32 };
 struct list_options {
 	enum output output;
 	bool sensitivity, skus;
-	const char *words[WORDS_MAX]; /* only what has one of these in its name; none: all */
+	const char *words[WORDS_MAX]; /* list only what has one of these in its name; none: all */
 	size_t n_words;
 	const char *policy, *sku; /* files, or NULL */
 	struct err err;
@@ -85,7 +85,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* Why the last run that asked this probe found nothing to measure, or NULL. Borrowed. */
+/* Why the last run of this probe found nothing to measure, or NULL. Borrowed. */
 static const char *not_applicable(json_t *run, const char *probe)
 {
 	json_t *problems = json_object_get(json_object_get(run, "report"), "problems");
@@ -119,10 +119,10 @@ static bool has_measured(json_t *run, const char *probe)
 	return false;
 }
 
-/* What the last runs of the usual profiles say of a probe. */
+/* A probe in the last runs of the usual profiles. */
 struct seen {
 	bool measured;
-	char *not_applicable; /* why, or NULL */
+	char *not_applicable; /* the reason, or NULL */
 };
 
 static struct seen seen_of(const char *probe)
@@ -161,7 +161,7 @@ static json_t *encode_checks(const struct describe *d)
 	return checks;
 }
 
-/* One probe as {probe, here, measured, reason?, ...what it says of itself}. */
+/* One probe as {probe, here, measured, reason?, ...its description}. */
 static json_t *ask(const char *name)
 {
 	CLEANUP(freep) char *path = suite_path(name);
@@ -263,7 +263,7 @@ static void show(const json_t *probes)
 	text_wrap(unknown, stdout, 0, show_width(stdout));
 }
 
-/* A word asks for the probe of that name, and for every check that has it in its name. */
+/* A word selects the probe of that name, and every check with it in its name. */
 static bool is_asked(const struct list_options *o, const char *check)
 {
 	size_t i;
@@ -307,7 +307,7 @@ static void keep_asked_probes(const struct list_options *o, json_t *probes)
 	}
 }
 
-/* Only what was asked for; -EINVAL when there is nothing of the kind. */
+/* Keep only what was asked for; -EINVAL if there is nothing. */
 static int keep_asked(const struct list_options *o, json_t *value, struct err *err)
 {
 	json_t *probes = json_object_get(value, "probes");
@@ -363,7 +363,7 @@ static int make_value(const struct list_options *o, json_t **ret, struct err *er
 		return 0;
 	}
 	probes = ask_all();
-	(void)node_name_adopt(NULL); /* a bad configuration hides nothing of what was run */
+	(void)node_name_adopt(NULL); /* results are listed even with a bad configuration */
 	if (o->sensitivity)
 		return sensitivity_host(probes, o->policy, o->sku, ret, err);
 	*ret = json_pack("{s:i, s:s, s:O}", "v", 1, "kind", "list", "probes", probes);

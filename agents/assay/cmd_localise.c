@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assay localise: which link explains the slow paths of a file of samples. */
+/* assay localise: which link explains the slow paths in a file of samples. */
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 enum { STATUS_USAGE = 2, STATUS_UNSURE = 3, OPT_REFERENCE = 0x100 };
 
 struct localise_options {
-	const char *file, *reference; /* "-": standard input; `reference` may be NULL */
+	const char *file, *reference; /* "-": stdin; `reference` may be NULL */
 	enum output output;
 	struct err err;
 };

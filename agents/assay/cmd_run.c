@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assay run: one run on this host, and what is shown of it. */
+/* assay run: run probes on this host and show the results. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,13 +29,13 @@ static void print_value(const struct run *run)
 	command_print(value, run->options.output);
 }
 
-/* 0, or a negative errno when the result could not be written whole. */
+/* 0, or a negative errno if the output could not be written completely. */
 static int show(const struct run *run)
 {
 	const enum exit_style style = run->options.style;
 	const struct sample_list samples = { run->report.samples, run->report.n_samples };
 
-	/* NHC takes silence for health. */
+	/* NHC takes no output as healthy. */
 	if (style == EXIT_NHC && run->verdict.level != VERDICT_FAIL)
 		return 0;
 	if (run->options.output != OUTPUT_TABLE)
@@ -48,7 +48,7 @@ static int show(const struct run *run)
 		show_burn(&samples, &run->references.parts, stdout, term_wants_colour(stdout),
 			  show_width(stdout));
 	}
-	/* What is larger than the buffer failed before: then there is nothing left to flush. */
+	/* Output larger than the buffer has failed earlier; then nothing is left to flush. */
 	return ferror(stdout) || fflush(stdout) == EOF ? -EIO : 0;
 }
 
@@ -61,7 +61,7 @@ int cmd_run(int argc, char **argv)
 	if (r == 0)
 		r = run_prepare(&run, &err);
 	if (r < 0) {
-		/* Unadorned: it begins with the file or the option at fault. */
+		/* No prefix: it begins with the bad file or option. */
 		command_complain("assay run", &err);
 		return exit_status_usage(exit_style_peek(argc, argv));
 	}

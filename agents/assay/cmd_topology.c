@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assay topology: what this host is made of and how fast its links run. */
+/* assay topology: the components of this host and the speed of its links. */
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* By the order in which the C library would look. */
+/* In the C library's order of precedence. */
 static bool speaks_utf8(void)
 {
 	static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The commands of `assay`, one file each (cmd_<name>.c). argv[0] is
- * "assay <name>"; the result is the exit status: 0 done/yes, 1 no/failed,
- * 2 usage or bad input, 3 could not tell.
+ * The commands of `assay`, one file each (cmd_<name>.c). argv[0] is "assay <name>". The return
+ * value is the exit status: 0 success or yes, 1 failure or no, 2 usage error or bad input, 3
+ * inconclusive.
  */
 #pragma once
 
@@ -21,18 +21,20 @@ int cmd_config(int argc, char **argv);
 int cmd_completion(int argc, char **argv);
 
 /*
- * Wrong use or bad input on standard error, one line. What begins with a file is left as it is;
- * what begins with an option gets the command before it.
+ * Print a usage or input error on stderr, as one line. A message that begins with a file name is
+ * printed as it is; one that begins with an option is prefixed with the command.
  */
 struct err;
 void command_complain(const char *command, const struct err *err);
 
-/* Print a result for programs, as JSON (on a terminal over several lines) or, for OUTPUT_KV, as
- * paths and values. */
+/*
+ * Print a result for programs: as JSON (indented on a terminal) or, for OUTPUT_KV, as paths and
+ * values.
+ */
 void command_print(const json_t *value, enum output output);
 
 /*
- * The exit status of a command that has printed its result: 0, or 1 with a
- * line on stderr when stdout did not take all of it (a full disk).
+ * Exit status of a command that has printed its result: 0, or 1 with a line on stderr if writing
+ * to stdout failed (e.g. the disk is full).
  */
 int command_written(void);

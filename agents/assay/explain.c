@@ -13,7 +13,7 @@
 
 enum { STATUS_GOOD = 0, STATUS_SLOW = 1, STATUS_UNSURE = 3 };
 
-/* Links that the one sentence has room for. */
+/* Links named in the one-sentence summary. */
 enum { LINKS_TOLD = 3 };
 
 void explain_make(const struct explain_input *input, const struct sample_list *reference,

@@ -19,7 +19,7 @@ static const struct host_parts *parts_of(void *context)
 	return context;
 }
 
-/* Samples alone: what they say of each other. */
+/* Only samples: judge them by each other. */
 static void judge_samples(struct explain_input *in)
 {
 	const struct report report = {
@@ -35,7 +35,7 @@ static void judge_samples(struct explain_input *in)
 	verdict_judge(&report, &inputs, &in->verdict);
 }
 
-/* A host's links do not change between a run and the look at it, if the digests agree. */
+/* The links of this host are those of the run if the digests match. */
 static void take_local_topology(const char *digest, struct explain_input *in)
 {
 	struct topology here = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `assay explain` explains: samples, and as much as there is beside them of the host
- * they are of, the verdict on it, and its topology. From a run that just ended, or a file.
+ * The input of `assay explain`: samples and, as far as available, the host they come from, its
+ * verdict and its topology. Taken from a run that just ended, or from a file.
  */
 #pragma once
 
@@ -15,21 +15,21 @@ struct err;
 struct run;
 
 struct explain_input {
-	struct sample_list samples;  /* borrows `file`, or the run */
-	struct verdict verdict;	     /* of the file, else as its samples judge each other */
-	struct topology topology;    /* no nodes: not known */
-	char *node, *time, *profile; /* NULL: not told */
+	struct sample_list samples;  /* borrowed from `file` or the run */
+	struct verdict verdict;	     /* of the file, else from judging the samples */
+	struct topology topology;    /* no nodes: unknown */
+	char *node, *time, *profile; /* NULL: unknown */
 	struct sample_file file;
-	struct host_parts parts; /* what those of the host are called */
+	struct host_parts parts; /* names of the host's parts */
 };
 
 /*
- * Read `path`, or standard input for "-", as sample_file_read() does. The topology is the
- * one in the file, else that of this host when the report says that it is the same.
+ * Read `path`, or stdin for "-", as sample_file_read() does. The topology is the one in the file,
+ * or else this host's if the report's digest matches it.
  */
 int explain_input_read(const char *path, struct explain_input *ret, struct err *err);
 
-/* From a run that run_make() made; borrows its samples, takes its verdict. */
+/* Use a run made by run_make(); borrows its samples and takes over its verdict. */
 void explain_input_take(struct run *run, struct explain_input *ret);
 
 void explain_input_release(struct explain_input *in);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# agents/assay: the commands of assay and what they print. Included by Makefile.am.
+# agents/assay: the commands of assay and their output. Included by Makefile.am.
 
 # `assay topology`.
 noinst_LIBRARIES += libtopologycommand.a
@@ -16,7 +16,7 @@ libcommands_a_SOURCES += agents/assay/cmd_admit.c agents/assay/cmd_completion.c 
 assay_SOURCES = agents/assay/assay.c
 assay_LDADD = $(COMMAND_LIBS) $(BASE_LIBS)
 if RUNS_HERE
-# The completions come from the program: where it can run.
+# The program generates the completions, if it can run on the build host.
 ASSAY_MADE = agents/assay/completion/assay agents/assay/completion/_assay agents/assay/completion/assay.fish
 assaybashcompdir = $(datadir)/bash-completion/completions
 assayzshcompdir = $(datadir)/zsh/site-functions

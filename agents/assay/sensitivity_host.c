@@ -19,13 +19,13 @@
 static const char nothing_yet[] =
 	"nothing has been measured on this host yet: run `assay run --profile full` first";
 
-/* The last runs of this host on their way into rows. */
+/* State while turning the last runs of this host into rows. */
 struct gathering {
 	const char *policy, *sku; /* files, or NULL */
 	char *node;
 	json_t *checks; /* rows, sorted by check and class */
 	json_t *runs;
-	int r; /* the first error, with its words */
+	int r; /* first error, with a message */
 	struct err err;
 };
 
@@ -43,7 +43,7 @@ static int compare_rows(const json_t *a, const json_t *b)
 	return order ? order : strcmp(text_of(a, "class"), text_of(b, "class"));
 }
 
-/* A measured one before one that was not, then the newer. */
+/* Prefer a measured one, then the newer. */
 static bool is_better(const json_t *row, const json_t *than)
 {
 	bool has = json_integer_value(json_object_get(row, "measured")) > 0;
@@ -140,7 +140,7 @@ static bool has_check(const json_t *checks, const char *check)
 	return false;
 }
 
-/* Did any run bring something from this probe? */
+/* Did any run produce samples of this probe? */
 static bool has_probe(const json_t *checks, const char *probe)
 {
 	const json_t *row;
@@ -154,7 +154,7 @@ static bool has_probe(const json_t *checks, const char *probe)
 	return false;
 }
 
-/* What it takes that a check of a probe is measured here; new memory. */
+/* What is needed to measure a probe's check here; the caller frees it. */
 static char *why_not(const json_t *probe, bool was_here)
 {
 	const char *reason = json_string_value(json_object_get(probe, "reason"));
@@ -190,7 +190,7 @@ static void add_unmeasured(json_t *checks, const json_t *probe)
 	}
 }
 
-/* A bad file is told whether there is a run or not. */
+/* Report a bad file whether there is a run or not. */
 static int check_files(const char *policy, const char *sku, struct err *err)
 {
 	CLEANUP(references_release) struct references refs = { 0 };

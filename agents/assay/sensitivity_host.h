@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much each check may lose on this host before it is seen: from the values
- * of the last runs, held against all that the next run will be judged by.
+ * The smallest loss of each check that would be detected on this host: the values of the last
+ * runs against all references that the next run will be judged by.
  */
 #pragma once
 
@@ -13,12 +13,12 @@
 struct err;
 
 /*
- * The object of `assay list --sensitivity` (docs/formats.md): for each (check,
- * class) the newest run that measured it, and each check that one of `probes`
- * (the list of `assay list`) knows and nothing has measured here. `policy` and
- * `sku` are files, or NULL for those of this host. New reference.
- * A negative errno with the place for a bad file; -ENODATA when nothing was
- * run yet.
+ * The object of `assay list --sensitivity` (docs/formats.md): for each (check, class) the newest
+ * run that measured it, and each check that is listed in `probes` (the list of `assay list`) but
+ * was never measured here. `policy` and `sku` are files, or NULL for those of this host. New
+ * reference.
+ *
+ * Returns -ENODATA if nothing was run yet, or a negative errno, with the place, for a bad file.
  */
 int sensitivity_host(const json_t *probes, const char *policy, const char *sku, json_t **ret,
 		     struct err *err);

@@ -12,9 +12,9 @@
 #include "lib/sys/table.h"
 #include "lib/sys/term.h"
 
-enum { NAME_MAX_COLUMNS = 20, EARLY_PARTS = 5 /* the first of so many is its beginning */ };
+enum { NAME_MAX_COLUMNS = 20, EARLY_PARTS = 5 /* the first fifth is the baseline */ };
 
-/* From good to bad: the first whose limit the value keeps. */
+/* From good to bad: the first whose limit the value satisfies. */
 struct band {
 	double from;
 	char mark;
@@ -22,14 +22,14 @@ struct band {
 	const char *words;
 };
 
-/* Of the rate it had at first; 0.95 is where the probe says that it became slower. */
+/* Relative to its initial rate; below 0.95 the probe reports a slowdown. */
 static const struct band rate_bands[] = {
 	{ 0.97, '.', -1, "97 % and more" },
 	{ 0.95, '-', -1, "95 to 97" },
 	{ 0.90, '=', PAINT_WARN, "90 to 95" },
 	{ 0, '#', PAINT_BAD, "below" },
 };
-/* C below 0: the cooler the better. */
+/* Negated degrees C: cooler is better. */
 static const struct band heat_bands[] = {
 	{ -80, '.', -1, "80 C and less" },
 	{ -88, '-', -1, "to 88" },
@@ -53,7 +53,7 @@ static bool is_of(const struct map *map, const struct sample *s)
 	       s->w.n >= SAMPLE_WINDOWS_MIN;
 }
 
-/* What its windows are held against: its best one at first, or nothing. */
+/* Reference of its windows: the best initial one, or none. */
 static double scale_of(const struct map *map, const struct sample *s)
 {
 	double most = s->w.v[0];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a burn (docs/burn.md) saw over time, a line a GPU and a mark a thirtieth of it: how much of
- * its first rate it kept, and how hot its memory was.
+ * A burn (docs/burn.md) over time: a line per GPU with 30 marks, for the share of its initial
+ * rate that it kept and its memory temperature.
  */
 #pragma once
 
@@ -12,6 +12,6 @@
 struct host_parts;
 struct sample_list;
 
-/* Nothing where the samples are of no burn. `parts` are what GPUs are called. */
+/* Prints nothing if the samples are not from a burn. `parts` has the names of the GPUs. */
 void show_burn(const struct sample_list *samples, const struct host_parts *parts, FILE *out,
 	       bool colour, unsigned width);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An explanation for people: the maps, then the links by name, then the rest. */
+/* An explanation as text: the maps, then the links by name, then the rest. */
 #include <stdlib.h>
 
 #include "agents/assay/explain.h"
@@ -31,7 +31,7 @@ static void print_line(FILE *out, unsigned width, const char *label, const char 
 	text_wrap(line, out, INDENT, width);
 }
 
-/* As the map calls the cell. New memory. */
+/* A cell's name in the map. The caller frees it. */
 static char *cell_name(const struct explanation *e, const char *subject)
 {
 	const struct sample_list *samples = &e->input->samples;
@@ -44,7 +44,7 @@ static char *cell_name(const struct explanation *e, const char *subject)
 	return xstrdup(subject);
 }
 
-/* "10 cells: mlx5_2:1>numa:0, ...": all of a few, else how many more. New memory. */
+/* "10 cells: mlx5_2:1>numa:0, ...": a few names, and the number of others. The caller frees it. */
 static char *list(const struct explanation *e, char *const *subjects)
 {
 	size_t n = subjects ? strv_len(subjects) : 0, i;
@@ -147,7 +147,7 @@ void explain_show(const struct explanation *e, FILE *out, bool colour, unsigned 
 	CLEANUP(freep) char *sentence = explain_sentence(e);
 	size_t i;
 
-	/* Those with something slow last: next to what is said of them. */
+	/* Slow maps last: next to their explanation. */
 	show_maps(e, false, out, colour, width);
 	show_maps(e, true, out, colour, width);
 	if (e->heats.n > 0) {

@@ -16,8 +16,8 @@
 enum { CELL_SIZE = 16, ROW_NAME_MAX = 20, COLUMN_NAME_MAX = 12, NUMBER_DIGITS = 3 };
 
 /*
- * Shades from good to bad, the first whose `from` is reached. 0.93 is where the localiser
- * begins to name a link, 0.85 where one reference alone is enough for a fail.
+ * Shades from good to bad: the first whose `from` is reached. At 0.93 the localiser begins to
+ * name links, at 0.85 a single reference suffices for a fail.
  */
 static const struct shade {
 	double from;
@@ -32,7 +32,7 @@ static const struct shade {
 	{ 0, '@', "\033[38;5;231;48;5;124m", "below 30 %" },
 };
 
-/* What stands where nothing was measured, and in the legend. */
+/* Text of cells without a measurement, and in the legend. */
 static const struct {
 	const char *word, *meaning;
 } states[] = {
@@ -60,7 +60,7 @@ static const struct shade *shade_of(double ratio)
 
 /* --- names --- */
 
-/* Characters that all names from `from` to `end` begin with, up to the last separator. */
+/* Length of the common prefix of names `from` to `end`, up to the last separator. */
 static size_t common_start(char *const *names, size_t from, size_t end)
 {
 	size_t n = 0, cut = 0, i;
@@ -89,7 +89,7 @@ static bool all_end_so(char *const *names, size_t from, size_t end, const char *
 	return true;
 }
 
-/* 3 for the "gpu" of "gpu:0000:1b:00.0", 0 for "mlx5_0:1": a port is no kind. */
+/* 3 for the "gpu" of "gpu:0000:1b:00.0", 0 for "mlx5_0:1": a port has no kind. */
 static size_t kind_length(const char *name)
 {
 	static const char *const kinds[] = { "gpu:", "numa:", "rnic:", "cpu:" };
@@ -110,8 +110,8 @@ static bool same_kind(const char *a, const char *b)
 }
 
 /*
- * Names of one kind without what all of them share: "1b" of "gpu:0000:1b:00.0" where only
- * the bus differs. `ret` has room for the names from `from` to `end`.
+ * Names of one kind without their common parts: "1b" for "gpu:0000:1b:00.0" if only the bus
+ * differs. `ret` has room for the names `from` to `end`.
  */
 static void shorten(char *const *names, size_t from, size_t end, char **ret)
 {
@@ -134,7 +134,7 @@ static void shorten(char *const *names, size_t from, size_t end, char **ret)
 	}
 }
 
-/* "3" of "gpu 3": the kind stands above it. False when not all of them have such a name. */
+/* "3" for "gpu 3": the kind is printed above. False unless all of them have such a name. */
 static bool number(char *const *names, size_t from, size_t end, const struct host_parts *parts,
 		   char **ret)
 {
@@ -155,7 +155,7 @@ static bool number(char *const *names, size_t from, size_t end, const struct hos
 	return false;
 }
 
-/* New vector. */
+/* Names of the rows, new vector. */
 static char **row_names(const struct heat *h, const struct host_parts *parts)
 {
 	char **names = xcalloc(h->n_rows + 1, sizeof(*names));
@@ -169,7 +169,7 @@ static char **row_names(const struct heat *h, const struct host_parts *parts)
 	return names;
 }
 
-/* The short names of all columns. New vector. */
+/* Short names of all columns, new vector. */
 static char **short_names(const struct heat *h, const struct host_parts *parts)
 {
 	char **names = xcalloc(h->n_columns + 1, sizeof(*names));
@@ -194,7 +194,7 @@ struct map {
 	bool colour;
 	double scale;
 	int decimals;
-	size_t row_width, cell_width; /* without the mark and the space between */
+	size_t row_width, cell_width; /* without the mark and the space */
 };
 
 static double largest(const struct heat *h)
@@ -211,7 +211,7 @@ static double largest(const struct heat *h)
 	return most;
 }
 
-/* Good or not, rather than a number: that they could connect, that the data were right. */
+/* Boolean rather than numeric: whether they could connect, whether the data was correct. */
 static bool is_answer(const struct sample *s)
 {
 	return s->state == SAMPLE_MEASURED && s->ok != TRI_UNKNOWN && streq(s->unit, "1");
@@ -250,7 +250,9 @@ static void print_cell(const struct map *map, const struct heat_cell *cell)
 		      mark_of(cell, shade), paint_off(map->colour));
 }
 
-/* Digits that tell three of the largest, and as many columns as the widest cell needs. */
+/*
+ * Enough digits for three significant ones in the largest value, and columns for the widest cell.
+ */
 static void measure(struct map *map, char *const *names)
 {
 	const struct heat *h = map->heat;
@@ -275,7 +277,7 @@ static void measure(struct map *map, char *const *names)
 
 /* --- the map --- */
 
-/* The end of a name tells more than its begin. */
+/* The end of a name says more than its beginning. */
 static const char *tail_of(const char *name, size_t max)
 {
 	size_t length = strlen(name);
@@ -283,7 +285,7 @@ static const char *tail_of(const char *name, size_t max)
 	return length > max ? name + length - max : name;
 }
 
-/* The kinds of what follows, each above the first of its columns. */
+/* Print the kinds, each above the first of its columns. */
 static void print_kinds(const struct map *map, size_t from, size_t end)
 {
 	char *const *columns = map->heat->columns;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrices as heat maps in a terminal: each cell its number, in one unit for the
- * whole map, on a background for its ratio to what it should reach; the mark
- * behind the number says the same without colours. What was not measured has a
- * word of its own. A map wider than the terminal goes on in blocks of columns.
+ * Matrices as heat maps in a terminal. Each cell shows its value, in one unit for the whole map,
+ * on a background that stands for its ratio to the expected value; a mark after the number shows
+ * the same without colours. Cells that were not measured have a word of their own. A map wider
+ * than the terminal continues in further blocks of columns.
  */
 #pragma once
 
@@ -15,9 +15,9 @@ struct heat;
 struct heats;
 struct host_parts;
 
-/* `parts` are what the ends are called. */
+/* `parts` has the names of the ends. */
 void show_heat(const struct heat *heat, const struct host_parts *parts, FILE *out, bool colour,
 	       unsigned width);
 
-/* What the marks, colours and words of these maps mean. */
+/* Explain the marks, colours and words of these maps. */
 void show_heat_legend(const struct heats *heats, FILE *out, bool colour, unsigned width);

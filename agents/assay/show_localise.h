@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Localised links for people: a table, then a sentence for each. */
+/* Localised links as text: a table, then a sentence for each. */
 #pragma once
 
 #include <stdbool.h>

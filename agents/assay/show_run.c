@@ -16,7 +16,7 @@
 #include "lib/sys/table.h"
 #include "lib/sys/term.h"
 
-/* From this many passing items of one check on they are one line. */
+/* At least this many passing items of one check share a line. */
 enum { FOLD_FROM = 3 };
 
 enum { COL_VERDICT, COL_CHECK, COL_SUBJECT, COL_VALUE, COL_EXPECTED, COL_FLOOR, COL_FROM, N_COLS };
@@ -39,7 +39,7 @@ static const enum paint paints[] = {
 	[COUNT_FAIL] = PAINT_BAD,
 };
 
-/* In FROM; what was judged by nobody has none. */
+/* For FROM; items that were not judged have none. */
 static const char *const source_words[] = {
 	[SOURCE_FLEET] = "fleet", [SOURCE_SKU] = "sku",	   [SOURCE_HISTORY] = "history",
 	[SOURCE_PEERS] = "peers", [SOURCE_SELF] = "probe",
@@ -49,11 +49,11 @@ unsigned show_width(FILE *out)
 {
 	const char *asked = getenv("COLUMNS");
 
-	/* A pipe takes lines of any length, unless somebody asks for a width. */
+	/* Pipes accept lines of any length, unless a width is requested. */
 	return isatty(fileno(out)) || (asked && *asked) ? term_width(out) : UINT_MAX;
 }
 
-/* As memory is sold: in powers of 1024. */
+/* Like memory sizes: in powers of 1024. */
 static char *bytes(double value)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };
@@ -85,7 +85,7 @@ static char *number(const struct verdict_item *item, double value)
 	return xstrdup(text);
 }
 
-/* "39.1..40.2 GFLOP/s", with both units only when they differ. */
+/* "39.1..40.2 GFLOP/s", with both units only if they differ. */
 static char *range(const struct verdict_item *item, double low, double high)
 {
 	CLEANUP(freep) char *a = number(item, low);
@@ -106,7 +106,7 @@ static bool same_line(const struct verdict_item *a, const struct verdict_item *b
 	       streq(a->unit, b->unit) && streq(a->link, b->link);
 }
 
-/* Items before `i` that would share its line. */
+/* Number of items before `i` on the same line. */
 static size_t count_before(const struct verdict *v, size_t i)
 {
 	size_t n = 0, j;
@@ -156,7 +156,7 @@ static void add_item(struct table *t, const struct verdict_item *item,
 		row->note = xstrdup(item->sentence);
 }
 
-/* One line for all items like the one at `i`: how many, and their range. */
+/* One line for all items like the one at `i`: their number and range. */
 static void add_fold(struct table *t, const struct verdict *v, size_t i)
 {
 	struct table_row *row = table_add(t);
@@ -170,7 +170,7 @@ static void add_fold(struct table *t, const struct verdict *v, size_t i)
 		if (!same_line(item, &whole))
 			continue;
 		n++;
-		low = fmin(low, item->value); /* of a NAN and a number: the number */
+		low = fmin(low, item->value); /* fmin() of NAN and a number is the number */
 		high = fmax(high, item->value);
 		if (item->expected != whole.expected)
 			whole.expected = NAN;
@@ -182,7 +182,7 @@ static void add_fold(struct table *t, const struct verdict *v, size_t i)
 	row->cells[COL_VALUE] = range(&whole, low, high);
 }
 
-/* The cells of one check that a slow link explains: they are no findings beside it. */
+/* Cells of a check that a slow link explains: not findings of their own. */
 static void add_explained(struct table *t, const struct verdict *v, size_t i,
 			  const struct host_parts *parts)
 {
@@ -224,7 +224,7 @@ static void add_items(struct table *t, const struct verdict *v, const struct hos
 	}
 }
 
-/* What the whole run counts as: nothing but measured is no pass. */
+/* What the whole run counts as: if nothing was judged, only measured, it is not a pass. */
 static enum verdict_count count_of(const struct verdict *v)
 {
 	size_t counts[COUNTS];
@@ -253,7 +253,7 @@ static void print_head(const struct report *report, const struct verdict *v, FIL
 	(void)fputs("\n\n", out);
 }
 
-/* The detail often is what the probe wrote last, without its name: once is enough. */
+/* The detail is often the last message of the probe, without its name: print it only once. */
 static bool says_all(const struct problem *p)
 {
 	const char *words = p->err_tail ? p->err_tail : "";
@@ -269,7 +269,7 @@ static bool says_all(const struct problem *p)
 	       (length == 0 || (p->detail && strstr(p->detail, line)));
 }
 
-/* Why a probe brought nothing, or not all. */
+/* Why a probe produced no or too few samples. */
 static const char *const problem_words[] = {
 	[PROBLEM_TIMEOUT] = "took too long",
 	[PROBLEM_CRASHED] = "crashed",
@@ -301,7 +301,7 @@ static void print_problems(const struct report *report, FILE *out, unsigned widt
 	}
 }
 
-/* The sentence of a pass has the count; that of a finding has only the finding. */
+/* The sentence of a pass includes the count; that of a finding does not. */
 static void print_unjudged(const struct verdict *v, FILE *out, unsigned width)
 {
 	CLEANUP(freep) char *line = NULL;

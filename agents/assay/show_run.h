@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run for people: verdict first, worst first, what was expected and where
- * that came from, and at the end the sentence that names the culprit. Passing
- * items of one check are one line.
+ * A run as text: the verdict, then the items, worst first, with the expected value and where it
+ * came from, and finally the sentence that names the faulty part. Passing items of one check
+ * share a line.
  */
 #pragma once
 
@@ -15,25 +15,24 @@ struct host_parts;
 struct report;
 struct verdict;
 
-/* Items of one check and one verdict that are shown one by one when not passing. */
+/* Items that do not pass are listed one by one, up to this many per check and verdict. */
 enum { SHOW_ITEMS_MAX = 10 };
 
 /*
- * Columns to show it in: of the terminal, or no limit where `out` goes into a
- * file or a pipe, so that nothing is cut before it is searched.
+ * Width to print in: that of the terminal, or unlimited if `out` is a file or a pipe, so that
+ * nothing is truncated that somebody may search for.
  */
 unsigned show_width(FILE *out);
 
 /*
- * Print the table in at most `width` columns; escape sequences only with `colour`. `parts` are what
- * the subjects are called.
+ * Print the table in at most `width` columns; escape sequences only with `colour`. `parts` has
+ * the names of the subjects.
  */
 void show_run(const struct report *report, const struct verdict *verdict,
 	      const struct host_parts *parts, FILE *out, bool colour, unsigned width);
 
 /*
- * The one line that callers of the other styles want: "ASSAY CRITICAL - ..."
- * for Nagios, the sentence for NPD, "ERROR: assay: ..." for NHC, which gets
- * nothing unless something fails.
+ * The one line that the other styles expect: "ASSAY CRITICAL - ..." for Nagios, the sentence for
+ * NPD, "ERROR: assay: ..." for NHC, which gets no output unless something fails.
  */
 void show_line(const struct verdict *verdict, enum exit_style style, FILE *out);

@@ -37,7 +37,7 @@ static const struct table_column columns[N_COLS] = {
 	[COL_NEEDS] = { "NEEDS", .min = 24, .wrap = true },
 };
 
-/* What stands in SEES where there is no loss to tell. */
+/* Text in SEES if no loss is given. */
 static const char *const words_of_sense[] = {
 	[SENSE_NOT_MEASURED] = "not measured",
 	[SENSE_RECORDED] = "measured, not judged",
@@ -70,7 +70,7 @@ static long long count_of(const json_t *row, const char *key)
 	return json_integer_value(json_object_get(row, key));
 }
 
-/* "-5.0 %"; three digits are enough, and a loss of nothing is a count short by any. */
+/* "-5.0 %", three digits; a loss of 0 means that a count is short by any amount. */
 static char *percent_of(const json_t *row, const json_t *loss)
 {
 	const bool lower = streq(json_string_value(json_object_get(row, "better")), "lower");
@@ -83,7 +83,7 @@ static char *percent_of(const json_t *row, const json_t *loss)
 	return xasprintf("%s%.*f %%", lower ? "+" : "-", percent < 99.95 ? 1 : 0, percent);
 }
 
-/* With the amount in the unit of the check, where that says more than a count. */
+/* With the amount in the check's unit, if that is more than a count. */
 static char *loss_of(const json_t *row, const json_t *loss)
 {
 	CLEANUP(freep) char *percent = percent_of(row, loss);
@@ -119,7 +119,7 @@ static char *noise_of(const json_t *row)
 	return isnan(percent) ? NULL : xasprintf("%.1f %%", percent);
 }
 
-/* "peers+sku", for those that name the smallest loss. */
+/* "peers+sku": those that detect the smallest loss. */
 static char *sources_of(const json_t *loss)
 {
 	const json_t *by = json_object_get(loss, "by"), *name;
@@ -165,10 +165,10 @@ static void add_row(struct table *t, const json_t *check, const struct host_part
 	row->paint = sees || sense == SENSE_PROBE ? PAINT_BOLD : PAINT_DIM;
 }
 
-/* From this many checks on that one probe has not measured for one reason they are one row. */
+/* At least this many checks that a probe did not measure for the same reason share a row. */
 enum { FOLD_FROM = 3 };
 
-/* The part before the dot: "gpu" of "gpu.xid". */
+/* The part before the dot: "gpu" in "gpu.xid". */
 static bool same_family(const char *a, const char *b)
 {
 	const size_t length = strcspn(a, ".");
@@ -176,7 +176,7 @@ static bool same_family(const char *a, const char *b)
 	return length == strcspn(b, ".") && strncmp(a, b, length) == 0;
 }
 
-/* How many rows from `i` on say the same of checks that nobody has measured here. */
+/* Number of rows from `i` on with the same text about unmeasured checks. */
 static size_t count_unmeasured(const json_t *checks, size_t i)
 {
 	const json_t *first = json_array_get(checks, i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sensitivity for people: one line a check and class, "-5.0 %, 3.9 GFLOP/s"
- * for a loss that is seen, and what would make it see more.
+ * Sensitivity as text: a line per check and class with the smallest loss that is detected
+ * ("-5.0 %, 3.9 GFLOP/s"), and what would make it more sensitive.
  */
 #pragma once
 

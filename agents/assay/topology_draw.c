@@ -10,13 +10,13 @@
 #include "lib/sys/term.h"
 #include "lib/topology/topology.h"
 
-/* 32 levels fit the mask; real hosts have up to 8. */
+/* The mask has 32 levels; real hosts have up to 8. */
 enum { LEVELS_MAX = 32, SPEED_SIZE = 64, SENTENCE_MAX = 2048, NAMED_MAX = 4, LABEL_WIDTH_MAX = 72 };
 
 /* One line of the tree. */
 struct row {
 	const struct topo_node *node;
-	const struct topo_link *link; /* to the node above; NULL at the top */
+	const struct topo_link *link; /* to the parent; NULL at the top */
 	unsigned level;
 	uint32_t more; /* bit l: level l has further rows below this one */
 };
@@ -71,7 +71,7 @@ static size_t index_of(const struct topology *t, const struct topo_node *node)
 	return (size_t)(node - t->nodes);
 }
 
-/* The link by which `node` hangs below `above`, or NULL. */
+/* The link from `above` to its child `node`, or NULL. */
 static const struct topo_link *link_below(const struct topology *t, const struct topo_node *node,
 					  const struct topo_node *above)
 {
@@ -83,7 +83,7 @@ static const struct topo_link *link_below(const struct topology *t, const struct
 	return NULL;
 }
 
-/* The next node below `above` from index `from` on; `ret_link` is set. NULL when none. */
+/* The next child of `above` from index `from` on, with `ret_link`; NULL at the end. */
 static const struct topo_node *next_below(const struct rows *rows, const struct topo_node *above,
 					  size_t from, const struct topo_link **ret_link)
 {
@@ -100,7 +100,7 @@ static const struct topo_node *next_below(const struct rows *rows, const struct 
 	return NULL;
 }
 
-/* Each node once, so rings (JSON may hold any graph) end too. */
+/* Each node only once, so that cycles (JSON may contain any graph) end. */
 static void add_row(struct rows *rows, struct row row)
 {
 	rows->seen[index_of(rows->t, row.node)] = true;
@@ -139,7 +139,7 @@ static void collect(struct rows *rows)
 		add_row(rows, row);
 		add_below(rows, &row);
 	}
-	/* What hangs on nothing, in JSON that people wrote. */
+	/* Nodes without a parent, in hand-written JSON. */
 	for (i = 0; i < t->n_nodes; i++)
 		if (!rows->seen[i])
 			add_row(rows, (struct row){ .node = &t->nodes[i] });

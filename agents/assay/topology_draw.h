@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A topology as a tree for people: NUMA nodes, below them root ports, switches
- * and devices, each with the speed of its link and a word where that is below
- * what both ends can do; then one sentence.
+ * A topology drawn as a tree: NUMA nodes, below them root ports, switches and devices, each with
+ * the speed of its link, marked if that is below what both ends support; then one sentence.
  *
  *	NUMA node 0
  *	`- root port 0000:15:01.0
@@ -19,14 +18,14 @@ struct topology;
 
 struct topology_draw {
 	bool colour;
-	bool utf8; /* lines of the tree by box characters, else ASCII */
+	bool utf8; /* draw the tree with box characters, else ASCII */
 };
 
 /*
- * A GPU's own link at full width and reduced speed is said to be idle, not
- * slow: GPUs lower the speed while nothing moves (lib/topology/topology.h, digest).
+ * A GPU's own link at full width and reduced speed is shown as idle, not slow: GPUs lower the
+ * speed of an idle link (lib/topology/topology.h, digest).
  */
 void topology_draw(const struct topology *t, const struct topology_draw *how, FILE *out);
 
-/* The one sentence that ends the drawing, without a newline. New memory. */
+/* The sentence that ends the drawing, without a newline. The caller frees it. */
 char *topology_sentence(const struct topology *t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayd: options, and a loop around struct daemon. */
+/* assayd: parses options and runs struct daemon in an event loop. */
 #include <argp.h>
 #include <errno.h>
 #include <signal.h>
@@ -20,7 +20,7 @@ enum { OPT_CONFIG = 0x100, OPT_CHECK };
 enum { STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
 struct options {
-	const char *config; /* NULL: $CONF/assayd.yaml, when it is there */
+	const char *config; /* NULL: $CONF/assayd.yaml, if it exists */
 	bool check;
 };
 
@@ -67,7 +67,7 @@ static int on_reload(sd_event_source *source UNUSED, const struct signalfd_sigin
 	return 0;
 }
 
-/* Before anything starts a thread: all threads inherit the mask. */
+/* Call before starting threads: they inherit the mask. */
 static void block_signals(void)
 {
 	sigset_t set;
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
 	if (r == 0 && o.check)
 		r = check(&config, &err);
 	if (r < 0) {
-		/* Unadorned: it begins with the file at fault. */
+		/* No prefix: it begins with the name of the bad file. */
 		(void)fprintf(stderr, "%s\n", err.msg);
 		return STATUS_USAGE;
 	}

@@ -16,7 +16,7 @@
 
 enum { ANSWER_MAX = 64 * 1024 };
 
-/* The sentence of what came, or an error where it is ours to mend. */
+/* The sentence for an answer, or an error if the problem is on our side. */
 static int judge(const struct assayd_config *c, const struct http_once *answer,
 		 struct err *ret_said, struct err *err)
 {
@@ -63,7 +63,7 @@ void assayd_warn(const struct assayd_config *config)
 
 	if (!config->token_file)
 		return;
-	/* A pod's files are in a mount of its own, readable for all in it. */
+	/* A pod's files are in its own mount, and readable by everything in the pod. */
 	if (!in_pod && stat(config->token_file, &st) == 0 && (st.st_mode & S_IROTH))
 		log_warning("%s: readable by everyone on this host: chmod 640", config->token_file);
 	if (url_is_open(config->controller))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `assayd --check`: what the configuration alone does not tell. The controller is asked whether it
- * takes the reports of this host by its name and token. Nothing is changed by that: the call asks
- * for orders with a wait of "none", which gives none away (204); a controller of before refuses
- * it (400), after it has found that this host may ask.
+ * `assayd --check`: checks beyond the configuration itself. Asks the controller whether it
+ * accepts reports from this host under its name and token. That changes nothing: the request is
+ * for orders with a wait of "none", which hands none out (204). Older controllers refuse it
+ * (400), but only after they have authorized this host.
  */
 #pragma once
 
@@ -12,20 +12,20 @@
 struct assayd_config;
 struct err;
 
-/* Tell in the log, one line each, by whom the token may be read: on this host, and on the way. */
+/* Log a line each if others can read the token: on this host, or on the network. */
 void assayd_warn(const struct assayd_config *config);
 
-#define ASSAYD_CHECK_TIMEOUT_US UINT64_C(10000000) /* for the whole question */
+#define ASSAYD_CHECK_TIMEOUT_US UINT64_C(10000000) /* for the whole check */
 
 /*
- * Say on standard error, for --check, which settings come from the environment: a shell of
- * assayctl's has a token and a controller that are a person's.
+ * For --check: print on stderr which settings come from the environment. In a shell set up for
+ * assayctl, the token and the controller may be a person's.
  */
 void assayd_check_environment(const struct assayd_config *config);
 
 /*
- * 0: it takes them, or nobody could tell; `ret_said` (never NULL) is the sentence for people.
- * -EACCES: it refuses who we are or what we are called; -EKEYREJECTED, -EINVAL: our files or the
- * certificate of the controller are not good.
+ * 0: the reports are accepted, or that could not be determined; `ret_said` (never NULL) is the
+ * sentence for the user. -EACCES: our identity or name is refused. -EKEYREJECTED, -EINVAL: our
+ * files or the controller's certificate are bad.
  */
 int assayd_check(const struct assayd_config *config, struct err *ret_said, struct err *err);

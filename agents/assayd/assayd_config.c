@@ -23,7 +23,7 @@ enum {
 	PORTS_TEXT_MAX = 11, /* "65535-65535" */
 	DECIMAL = 10,
 	ADDRESS_MAX = 64,
-	PATHS_MAX = HANG_DUMPS_PREFIXES_MAX, /* of any list of them */
+	PATHS_MAX = HANG_DUMPS_PREFIXES_MAX, /* per list */
 	PATH_TEXT_MAX = 4095,
 	RINGS_MAX = 4096,
 };
@@ -35,7 +35,7 @@ enum {
 
 #define DIGITS "0123456789"
 
-/* From the controller's `collectives.port` on, below those that the kernel gives to who asks for any. */
+/* From the controller's default `collectives.port` on, below the kernel's ephemeral ports. */
 #define PORTS_FIRST 7400
 #define PORTS_LAST 7599
 
@@ -178,7 +178,7 @@ static int decode_ports(const struct jval *v, void *member, struct err *err)
 	return 0;
 }
 
-/* "64MiB"; 0: it is none. */
+/* "64MiB"; 0: invalid. */
 static uint64_t read_size(const struct jval *v, uint64_t max)
 {
 	const char *text = json_string_value(v->value);
@@ -206,13 +206,13 @@ static bool is_path(const char *text)
 	return text[0] == '/' && strlen(text) <= PATH_TEXT_MAX;
 }
 
-/* Up to the rank: "/tmp/nccl_trace_rank_", "~/.cache/torch/comm_lib_trace_rank_". */
+/* Without the rank: "/tmp/nccl_trace_rank_", "~/.cache/torch/comm_lib_trace_rank_". */
 static bool is_dump(const char *text)
 {
 	return is_path(starts_with(text, "~/") ? text + 1 : text);
 }
 
-/* A list of texts each of which is one of those that are wanted. */
+/* A list of strings that all satisfy `is_one`. */
 static int decode_paths(const struct jval *v, bool (*is_one)(const char *text), const char *want,
 			void *member, struct err *err)
 {
@@ -240,7 +240,7 @@ static int decode_dirs(const struct jval *v, void *member, struct err *err)
 	return decode_paths(v, is_path, "absolute path of a directory", member, err);
 }
 
-/* One, or a list of them. */
+/* One, or a list. */
 static int decode_globs(const struct jval *v, void *member, struct err *err)
 {
 	CLEANUP(json_freep) json_t *list = json_is_string(v->value) ? json_array() : NULL;
@@ -305,7 +305,7 @@ static int decode_traces(const struct jval *v, void *member, struct err *err)
 	return r;
 }
 
-/* "127.0.0.1:28028", "[::1]:28028": no name, so that nothing is looked up while a job stands still. */
+/* "127.0.0.1:28028", "[::1]:28028": no host name, so that nothing is resolved while a job hangs. */
 static int decode_address(const struct jval *v, void *member, struct err *err)
 {
 	const char *text = json_string_value(v->value);
@@ -479,7 +479,7 @@ static int read_file(const char *path, struct assayd_config *ret, struct err *er
 	return assayd_config_decode(&root, ret, err);
 }
 
-/* What the environment says of `name` and the file does not; NULL: nothing. */
+/* The environment's value of `name` if the file has none, else NULL. */
 static const char *from_environment(const char *name, const char *file_says)
 {
 	const char *value = secure_getenv(name);
@@ -488,8 +488,8 @@ static const char *from_environment(const char *name, const char *file_says)
 }
 
 /*
- * The file's word counts more: assayctl reads two of these variables, and the shell of a person
- * who uses it says whose that person's token is.
+ * The file takes precedence: assayctl uses two of these variables too, and in the shell of one of
+ * its users they hold that person's token.
  */
 static int read_environment(struct assayd_config *c, struct err *err)
 {

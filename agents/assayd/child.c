@@ -23,13 +23,13 @@ enum { STATUS_NO_PROGRAM = 127 };
 
 struct child {
 	sd_event *event;
-	sd_event_source *source; /* while it is under way */
-	sd_event_source *timer;	 /* of its deadline, then of the grace after it */
+	sd_event_source *source; /* while it is running */
+	sd_event_source *timer;	 /* for its deadline, then for the grace period */
 	const char *name;
 	void (*exited)(void *context, const siginfo_t *info);
 	void *context;
 	pid_t pid;
-	bool told; /* to end */
+	bool told; /* to terminate */
 };
 
 struct child *child_new(struct sd_event *event, const char *name,
@@ -81,7 +81,7 @@ static int on_timer(sd_event_source *source, uint64_t now_us UNUSED, void *conte
 	return 0;
 }
 
-/* In the child: nothing but calls that a signal handler may make. */
+/* In the child: only async-signal-safe calls. */
 static void exec_program(const char *program, char *const *argv, int null, pid_t parent)
 {
 	sigset_t none;
@@ -108,7 +108,7 @@ static int watch(struct child *c, uint64_t deadline_us)
 	return r;
 }
 
-/* "assay" and the arguments, as execv() wants them: in memory of the child's own. */
+/* "assay" and the arguments, as execv() needs them: in the child's own memory. */
 static int spawn(struct child *c, const char *program, const char *const *arguments, int null)
 {
 	const pid_t parent = getpid();

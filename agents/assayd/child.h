@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One program of this suite under the event loop of assayd: started, told to
- * end at a deadline, killed CHILD_GRACE_US later, and gone when assayd is.
+ * Runs one program of this suite under assayd's event loop: SIGTERM at a deadline, SIGKILL
+ * CHILD_GRACE_US later, and it never outlives assayd.
  */
 #pragma once
 
@@ -18,21 +18,21 @@ struct sd_event;
 
 enum { CHILD_ARGUMENTS_MAX = 24 };
 
-/* `name` is for the log; `exited` is called once for each that was started. Both are kept. */
+/* `name` is for the log; `exited` is called once per started program. Both are borrowed. */
 struct child *child_new(struct sd_event *event, const char *name,
 			void (*exited)(void *context, const siginfo_t *info), void *context);
 
-/* One under way is told to end; it dies with this program at the latest. */
+/* Also terminates a running program, which dies with this process at the latest. */
 void child_free(struct child *child);
 
 /*
- * Start `assay` with these arguments (NULL-terminated, without its name).
- * -EBUSY while one is under way; `deadline_us` is monotonic.
+ * Start `assay` with these arguments (NULL-terminated, without argv[0]). -EBUSY while one is
+ * running; `deadline_us` is monotonic.
  */
 int child_start(struct child *child, const char *const *arguments, uint64_t deadline_us,
 		struct err *err);
 
 bool child_runs(const struct child *child);
 
-/* Tell one under way to end. */
+/* Terminate a running program. */
 void child_stop(struct child *child);

@@ -35,11 +35,11 @@
 #include "lib/sys/lock.h"
 #include "lib/sys/paths.h"
 
-/* Looks again at what inotify watches, in case a watch was lost. */
+/* Checks what inotify watches, in case a watch was lost. */
 #define TICK_US (1 * USEC_PER_MIN)
 #define TICK_ACCURACY_US (5 * USEC_PER_SEC)
 
-/* One that is told to end and one that is started in its place meet for so long. */
+/* How long a restarted daemon waits for the previous one to end. */
 #define START_LOCK_WAIT_US (10 * USEC_PER_SEC)
 
 struct daemon {
@@ -54,14 +54,14 @@ struct daemon {
 	struct watch *watch;
 	struct hang_watch *hangs;
 	struct traces *traces;
-	struct job_logs *logs; /* NULL: none is read */
+	struct job_logs *logs; /* NULL: no logs are read */
 	struct rings *rings;
 	struct spool_metrics metrics;
-	int lock_fd; /* of the state directory; -1: not yet */
+	int lock_fd; /* of the state directory; -1: not held yet */
 	bool disabled;
-	bool following; /* the directories of traces, as the configuration says it now */
-	char *named;	/* ASSAY_NODE of the environment that we were started with, "" for none */
-	/* The conversations; NULL while disabled. */
+	bool following; /* the directories of traces, in the present configuration */
+	char *named;	/* ASSAY_NODE in the environment that we were started with, or "" */
+	/* Connections; NULL while disabled. */
 	struct http *http;
 	struct uplink *uplink;
 	struct orders_link *orders;
@@ -69,7 +69,7 @@ struct daemon {
 	struct process_link *processes;
 };
 
-/* For people who ask systemctl status, and for the textfile collector. */
+/* For systemctl status and the textfile collector. */
 static void say_status(void *context)
 {
 	struct daemon *d = context;
@@ -92,8 +92,8 @@ static void say_status(void *context)
 }
 
 /*
- * What is started from here, and what is written here, goes by our name (lib/sys/host.h). Never
- * unset: libcurl's threads may be reading the environment, and a value that is replaced stays.
+ * Set our name for children and for what we write (lib/sys/host.h). Never unset it: libcurl's
+ * threads may be reading the environment, and a replaced value stays in memory.
  */
 static void name_host(const struct daemon *d)
 {
@@ -118,7 +118,7 @@ static void on_refused(void *context, const struct order *order, const char *why
 
 /* --- conversations --------------------------------------------------------------- */
 
-/* Being heard of again is news for reports that wait. */
+/* If the controller is reachable again, waiting reports can be sent. */
 static void on_orders_changed(void *context)
 {
 	struct daemon *d = context;
@@ -135,7 +135,7 @@ static void on_want(void *context, const char *digest)
 	topology_link_want(d->topologies, digest);
 }
 
-/* Parts of traces go after the reports. */
+/* Trace parts are sent after reports. */
 static bool no_report_waits(void *context)
 {
 	const struct daemon *d = context;
@@ -154,7 +154,7 @@ static void close_links(struct daemon *d)
 	http_free(TAKE(d->http));
 }
 
-/* Who runs here is seen once for all that want to know. */
+/* Read the processes once for all users. */
 static void look_at_processes(struct daemon *d)
 {
 	CLEANUP(freep) struct process_entry *entries = NULL;
@@ -228,7 +228,7 @@ static int open_links(struct daemon *d, struct err *err)
 	return 0;
 }
 
-/* One that cannot be read for its patterns costs the logs alone. */
+/* Unreadable patterns only disable the logs. */
 static void set_logs(struct daemon *d, bool on)
 {
 	struct err err = ERR_INIT;
@@ -310,7 +310,7 @@ static int on_conf(sd_event_source *source UNUSED, const struct inotify_event *e
 	return 0;
 }
 
-/* Watch a directory that may come and go: a watch that was lost is made anew. */
+/* Watch a directory that may come and go: re-adds a lost watch. */
 static void watch(struct daemon *d, sd_event_source **watch, const char *dir,
 		  sd_event_inotify_handler_t handler)
 {
@@ -346,8 +346,8 @@ static int on_tick(sd_event_source *source, uint64_t now_us UNUSED, void *contex
 }
 
 /*
- * Open connections go on with the certificates that they began with, and
- * libcurl keeps what it read of the authorities: both begin anew.
+ * Open connections keep the certificates that they started with, and libcurl caches the CA
+ * certificates: restart both.
  */
 static void on_identity(void *context)
 {
@@ -399,8 +399,8 @@ void daemon_reload(struct daemon *d)
 }
 
 /*
- * Two of them would send each report twice, and obey each order twice. A disk that takes no file
- * (full, read-only) keeps none from its work: what is in the spool can still be sent.
+ * Two daemons would send each report and execute each order twice. Failure to create the lock
+ * file (disk full, read-only) is not fatal: spooled reports can still be sent.
  */
 static int lock_state(struct daemon *d, struct err *err)
 {
@@ -437,7 +437,7 @@ int daemon_start(struct daemon *d, struct err *err)
 	return look_at_disabled(d, err);
 }
 
-/* What is started from here reads the same file. */
+/* Children read the same file. */
 static void name_config(const char *given)
 {
 	CLEANUP(freep) char *path = given ? realpath(given, NULL) : NULL;

@@ -9,16 +9,16 @@
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
 
-/* What may be run: the last one measures all. */
+/* What may be run: the last one is complete. */
 static const char *const profiles[] = { "rung-gemm", "rung-chain", "rung-load", "burn", "full" };
 enum { PROFILE_FULL = ARRAY_SIZE(profiles) - 1 };
 
-enum { STATUS_USAGE = 2 }; /* of assay run: among other things, there is no such profile */
+enum { STATUS_USAGE = 2 }; /* of assay run: among other things, no such profile */
 
 struct deep {
 	struct child *child;
-	char *order;	      /* the one that is obeyed; NULL: none was */
-	size_t profile;	      /* of profiles[] */
+	char *order;	      /* the present or last one; NULL: none yet */
+	size_t profile;	      /* index in profiles[] */
 	uint64_t deadline_us; /* monotonic */
 };
 

@@ -9,7 +9,7 @@
 static const struct row {
 	unsigned status;
 	enum delivery delivery;
-	const char *key; /* that the body must count in */
+	const char *key; /* required member of the body */
 	const char *words;
 } rows[] = {
 	{ 202, DELIVERY_DONE, "accepted", "accepted" },
@@ -31,7 +31,7 @@ static enum delivery judge(const struct row *row, const json_t *body)
 	return row->delivery;
 }
 
-/* The sentence of a problem+json, or NULL. */
+/* The detail of a problem+json, or NULL. */
 static const char *detail_of(const json_t *object)
 {
 	const char *detail = json_string_value(json_object_get(object, "detail"));
@@ -73,7 +73,7 @@ enum delivery delivery_judge(unsigned status, const char *body, size_t len, stru
 	return delivery;
 }
 
-/* False when it is none that settles a report. */
+/* False if it does not settle a report. */
 static bool read_result(const json_t *value, struct delivery_result *ret)
 {
 	const json_int_t status = json_integer_value(json_object_get(value, "status"));

@@ -10,7 +10,7 @@
 
 #include "lib/base/xalloc.h"
 
-/* + 16: with a gzip header. Little memory, and JSON still packs well. */
+/* + 16: gzip header. Uses little memory, and JSON still compresses well. */
 enum { WINDOW_BITS = 13 + 16, MEMORY_LEVEL = 6 };
 
 int gzip_pack(const char *bytes, size_t len, char **ret_packed, size_t *ret_len)

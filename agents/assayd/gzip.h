@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports travel packed when zlib is there: one of two files is built. */
+/* Compression of reports. Either this or a stub is built, depending on zlib. */
 #pragma once
 
 #include "lib/base/macro.h"
 
 /*
- * `len` bytes as a gzip stream (RFC 1952) in new memory. -ENOTSUP when this
- * build has no zlib, -ENOMEM: the caller then sends them as they are.
+ * Compress `len` bytes into a gzip stream (RFC 1952); the caller frees it. -ENOTSUP without zlib,
+ * -ENOMEM: the caller then sends the bytes uncompressed.
  */
 int gzip_pack(const char *bytes, size_t len, char **ret_packed, size_t *ret_len);

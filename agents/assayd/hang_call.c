@@ -76,7 +76,7 @@ static const struct {
 	CALL(waitid),
 	CALL(write),
 	CALL(writev),
-#if defined(__x86_64__) /* others have never had these */
+#if defined(__x86_64__) /* others never had these */
 	CALL(epoll_wait),
 	CALL(open),
 	CALL(pause),
@@ -105,7 +105,7 @@ void hang_call_name(int64_t number, char *ret, size_t size)
 
 bool hang_call_is_futex(int64_t number)
 {
-	/* futex_waitv and futex_wait of Linux 5.16 and 6.7, the same on each architecture. */
+	/* futex_waitv and futex_wait, since Linux 5.16 and 6.7, the same on each architecture. */
 	enum { FUTEX_WAITV = 449, FUTEX_WAIT = 455 };
 
 	return number == SYS_futex || number == FUTEX_WAITV || number == FUTEX_WAIT;
@@ -122,7 +122,7 @@ static bool is_among(const char *word, const char *const *words, size_t n)
 
 bool hang_call_is_file_system(const char *wchan)
 {
-	/* fs/fuse/dev.c: it waits so that a signal wakes it, and is in S. */
+	/* fs/fuse/dev.c: it waits interruptibly, so in state S. */
 	static const char *const places[] = { "request_wait_answer", "fuse_" };
 
 	return is_among(wchan, places, ARRAY_SIZE(places));
@@ -130,7 +130,7 @@ bool hang_call_is_file_system(const char *wchan)
 
 bool hang_call_is_frozen(const char *wchan)
 {
-	/* kernel/signal.c of control groups of version 2, kernel/freezer.c of version 1. */
+	/* kernel/signal.c for cgroup v2, kernel/freezer.c for v1. */
 	static const char *const places[] = { "do_freezer_trap", "__refrigerator" };
 
 	return is_among(wchan, places, ARRAY_SIZE(places));

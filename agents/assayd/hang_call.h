@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names of system calls in which processes wait, by the numbers of this machine
- * (<asm/unistd.h>), and of places in the kernel that say more than the call.
+ * Names of the system calls that processes block in, by the numbers of this architecture
+ * (<asm/unistd.h>), and the meaning of some kernel wait channels.
  */
 #pragma once
 
@@ -10,14 +10,14 @@
 
 #include "lib/base/macro.h"
 
-/* "futex", or "call 1234" for one that is not listed; "" for none. */
+/* "futex", or "call 1234" if it is not listed; "" for none. */
 void hang_call_name(int64_t number, char *ret, size_t size);
 
-/* A lock, or another thread. */
+/* Does the call wait for a lock or another thread? */
 bool hang_call_is_futex(int64_t number);
 
-/* Does who sleeps there wait for a file system that is a program (FUSE)? */
+/* Does a thread with this wchan wait for a file system in user space (FUSE)? */
 bool hang_call_is_file_system(const char *wchan);
 
-/* Does who sleeps there wait for its control group to be thawed? */
+/* Does a thread with this wchan wait for its control group to be thawed? */
 bool hang_call_is_frozen(const char *wchan);

@@ -26,7 +26,7 @@ enum { PIECE = 16 * 1024, NICE = 19, STATUS_NO_PROGRAM = 127 };
 
 struct hang_child {
 	sd_event *event;
-	hang_child_done *done; /* NULL while nobody waits for what runs */
+	hang_child_done *done; /* NULL if nobody waits for the child */
 	hang_child_done *wanted;
 	void *context;
 	sd_event_source *child, *timer, *output;
@@ -51,7 +51,7 @@ static void forget(struct hang_child *c)
 	c->text = (struct strbuf)STRBUF_INIT(HANG_CHILD_OUTPUT_MAX);
 }
 
-/* Once for each that was started. */
+/* Called once per child started. */
 static void tell(struct hang_child *c, const char *text, size_t size, const char *why)
 {
 	hang_child_done *done = c->done;
@@ -104,7 +104,7 @@ static int on_exit_of_child(sd_event_source *source UNUSED, const siginfo_t *inf
 
 	if (c->out >= 0)
 		take_output(c);
-	/* Who is told may start the next. */
+	/* The callback may start the next one. */
 	text = c->text;
 	c->text = (struct strbuf)STRBUF_INIT(HANG_CHILD_OUTPUT_MAX);
 	forget(c);
@@ -116,7 +116,7 @@ static int on_exit_of_child(sd_event_source *source UNUSED, const siginfo_t *inf
 	return 0;
 }
 
-/* In the child: nothing but calls that a signal handler may make. */
+/* In the child: only async-signal-safe calls. */
 static _Noreturn void become(const char *program, char *const *argv, int out, pid_t parent)
 {
 	sigset_t none;
@@ -213,7 +213,7 @@ void hang_child_free(struct hang_child *c)
 {
 	if (!c)
 		return;
-	/* One in D would be waited for: it is left to whoever takes orphans. */
+	/* A child in D would block us: leave it to whoever reaps orphans. */
 	if (c->child) {
 		(void)kill(c->pid, SIGKILL);
 		(void)waitpid(c->pid, NULL, WNOHANG);

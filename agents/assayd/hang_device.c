@@ -18,7 +18,7 @@
 enum {
 	WORD_BYTES = 4,
 	LINK_SIZE = 256,
-	FDS_MAX = 65536, /* of a process that are looked at */
+	FDS_MAX = 65536, /* per process */
 	INFORMATION_MAX = 4096,
 	DECIMAL = 10,
 };
@@ -45,7 +45,7 @@ bool hang_device_rdma_bytes(uint64_t *ret_bytes)
 	return found;
 }
 
-/* The N of ".../dev/nvidiaN"; -1: it is another file. */
+/* N of ".../dev/nvidiaN"; -1: another file. */
 static int gpu_of(const char *path)
 {
 	static const char name[] = "/dev/nvidia";

@@ -6,7 +6,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-enum { GROUPS_MAX = 4096 }; /* of a host's document */
+enum { GROUPS_MAX = 4096 }; /* per host's document */
 
 static json_t *find(json_t *ranks, json_int_t rank)
 {
@@ -45,7 +45,7 @@ void hang_document_source(json_t *rank, const char *source)
 	(void)json_array_append_new(sources, json_string(source));
 }
 
-/* The place of an equal one, or that where it now is; -1: there is no room. */
+/* Index of an equal group, or of the one added; -1: no room. */
 static json_int_t add_group(json_t *groups, json_t *group)
 {
 	json_t *one;
@@ -62,7 +62,7 @@ static json_int_t add_group(json_t *groups, json_t *group)
 	return (json_int_t)json_array_size(groups) - 1;
 }
 
-/* "positions" or "ops", their groups by the places where these are now. */
+/* "positions" or "ops", with their groups renumbered by `places`. */
 static void add_items(json_t *to, const json_t *from, const char *key, const json_t *places)
 {
 	const json_t *items = json_object_get(from, key);

@@ -30,7 +30,7 @@
 enum {
 	FD_PATH_SIZE = 32,
 	PIECE = 16 * 1024,
-	ABOVE = 16, /* descriptors of the child's begin here: none is in the way of another */
+	ABOVE = 16, /* lowest descriptor of the child's own, out of the way of dup2() */
 	WORDS_SIZE = 200,
 	PASSWD_LINE_SIZE = 4096,
 	PASSWD_LINES_MAX = 65536,
@@ -45,7 +45,7 @@ static int open_below(int root, const char *path, int flags)
 				  RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 }
 
-/* The home of the user, by the file of who lives there; new memory, NULL: it is not listed. */
+/* The user's home, from the passwd file below `root`. The caller frees it; NULL: not listed. */
 static char *home_of(int root, uid_t uid)
 {
 	const int fd = open_below(root, "/etc/passwd", O_RDONLY | O_NONBLOCK);
@@ -89,14 +89,14 @@ static int judge(const struct hang_dumps_rank *rank, const char *path, const str
 		return err_set(err, EPERM, "%s: %s", path, trace_refusal_words[why]);
 	if (st->st_uid != rank->uid)
 		return err_set(err, EPERM, "%s: it is not owned by the user its rank runs as", path);
-	/* Left by a run before this one. */
+	/* Left by an earlier run. */
 	return (double)st->st_mtim.tv_sec < rank->began_s - 1 ? -ENOENT : 0;
 }
 
 static int open_one(int root, const struct hang_dumps_rank *rank, const char *path,
 		    struct stat *ret_st, struct err *err)
 {
-	/* A look first: to open a device may already do something, and a FIFO waits. */
+	/* Check first: opening a device may have side effects, and a FIFO blocks. */
 	CLEANUP(closep) int look = open_below(root, path, O_PATH);
 	char again[FD_PATH_SIZE];
 	int r;
@@ -140,9 +140,9 @@ int hang_dumps_open(const struct hang_dumps_rank *rank, char *const *prefixes, s
 	return newest;
 }
 
-/* --- reading, shut in --- */
+/* --- reading, in the sandbox --- */
 
-/* What it prints to the end, or until its time is over. */
+/* Read its output to the end, or until the timeout. */
 static int read_words(int fd, struct strbuf *text, struct err *err)
 {
 	int r = file_read_until(fd, clock_mono_us() + CHILD_WALL_US, text);
@@ -170,7 +170,7 @@ static pid_t start(int fd, const struct hang_dumps_rank *rank, int out)
 		.script = script,
 		.uid = uid,
 		.gid = TRACE_SANDBOX_NOBODY,
-		/* This program, wherever it is: the user may not come there. */
+		/* This program by descriptor: the user may have no access to its path. */
 		.program = "/proc/self/fd/3",
 		.argv = argv,
 		.parent = getpid()
@@ -220,7 +220,7 @@ static int run(int fd, const struct hang_dumps_rank *rank, struct strbuf *text, 
 		       text->len ? text->data : "it takes too much memory or time to read");
 }
 
-/* The word of a stranger: of this rank alone. */
+/* Untrusted output: must be about this rank only. */
 static bool speaks_of(const json_t *document, int64_t rank)
 {
 	const json_t *ranks = json_object_get(document, "ranks");
@@ -264,7 +264,7 @@ int hang_dumps_add(struct hang_case *c, int fd, const struct hang_dumps_rank *ra
 
 /* --- in the child --- */
 
-/* All of standard input, new memory. */
+/* All of stdin; the caller frees it. */
 static int read_input(char **ret_bytes, size_t *ret_n, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf bytes = STRBUF_INIT(HANG_DUMPS_FILE_MAX);
@@ -287,7 +287,7 @@ static int convert(const char *rank, json_t **ret_document, struct err *err)
 	CLEANUP(hang_case_release) struct hang_case c = { .ranks = NULL };
 	CLEANUP(hang_fr_freep) struct hang_fr *fr = hang_fr_new();
 	const struct hang_head head = { .run = HANG_UNKNOWN, .age_s = NAN };
-	/* By its name it is known whose it is, where its contents do not tell. */
+	/* The name gives the rank if the contents do not. */
 	CLEANUP(freep) char *name = xasprintf("rank_%s", rank);
 	CLEANUP(freep) char *bytes = NULL;
 	size_t n = 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assay-hang-look: what assayd asks for a job that stands still and what may not answer it, as a
- * file system or a driver that hangs. One object on standard output:
+ * assay-hang-look: queries about a hung job that may block, because a file system or a driver hangs.
+ * Prints one object:
  *
  *	{"rdma_bytes": 123,
  *	 "ranks": [{"rank": 3, "gpu": "gpu 3", "pci": "0000:3b:00.0", "dump": 1795219200.5,
  *	            "nccl": "2.28.9"}],
  *	 "dumps": {"format": "assay-hang/1", ...}, "missing": ["rank 4: ..."]}
  *
- * `dump` is when the rank's was written, in seconds since 1970. --peek: no dump is read.
+ * `dump` is the time when the rank's dump was written, in seconds since 1970. --peek: read no dumps.
  */
 #include <argp.h>
 #include <errno.h>
@@ -46,7 +46,7 @@ struct process {
 
 struct options {
 	bool peek, nccl;
-	const char *read_dump; /* the rank */
+	const char *read_dump; /* rank whose dump to print */
 	char *prefixes[HANG_DUMPS_PREFIXES_MAX + 1];
 	size_t n_prefixes;
 	struct process processes[RANKS_MAX];
@@ -111,7 +111,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* When a process began, in seconds since 1970. */
+/* Start time of a process, in seconds since 1970. */
 static double began(uint64_t start_ticks)
 {
 	const double hz = (double)MAX(sysconf(_SC_CLK_TCK), 1L);
@@ -140,7 +140,7 @@ static void tell_gpu(json_t *rank, int proc_fd)
 		(void)json_object_set_new(rank, "pci", json_string(pci));
 }
 
-/* Of the rank that is the last one of the answer. */
+/* For the last rank in the answer. */
 static void tell_dump(const struct options *o, const struct hang_dumps_rank *of,
 		      struct hang_case *dumps, json_t *answer)
 {

@@ -37,7 +37,7 @@ void hang_ranks_release(struct hang_ranks *r)
 	*r = (struct hang_ranks){ .all = NULL };
 }
 
-/* --- who they are --- */
+/* --- identity --- */
 
 static struct hang_here *find(struct hang_ranks *r, pid_t pid, uint64_t start_ticks)
 {
@@ -50,7 +50,7 @@ static struct hang_here *find(struct hang_ranks *r, pid_t pid, uint64_t start_ti
 	return NULL;
 }
 
-/* The one that ended longest ago gives way. False: all live. */
+/* Drop the rank that ended longest ago. False: all are alive. */
 static bool make_room(struct hang_ranks *r)
 {
 	size_t oldest = r->n, i;
@@ -75,7 +75,7 @@ static void put(struct hang_ranks *r, const struct hang_here *here)
 	r->all[r->n++] = *here;
 }
 
-/* By its name, or as the file that is installed or mounted. */
+/* By name, or by the path of the installed or mounted file. */
 static bool is_ours(const char *profiler)
 {
 	return streq(profiler, "assay") || starts_with(profiler, "libassay-nccl-profiler") ||
@@ -89,7 +89,7 @@ static void add(struct hang_ranks *r, const struct process_entry *entry)
 	struct trace_place place;
 	const enum trace_refusal why = trace_rules_place(&entry->env, &place);
 
-	/* What its shape is does not matter here. */
+	/* Its shape does not matter here. */
 	if ((why != TRACE_TAKEN && why != TRACE_SHAPE) || !make_room(r))
 		return;
 	here.proc_fd = hang_sight_open(entry->pid, entry->start_ticks);
@@ -106,7 +106,7 @@ static void add(struct hang_ranks *r, const struct process_entry *entry)
 	put(r, &here);
 }
 
-/* A rank that was started again, in this run of its job or in a later one. */
+/* Was the rank restarted, in this run of its job or a later one? */
 static bool is_replaced(const struct hang_ranks *r, const struct hang_here *gone)
 {
 	size_t i;
@@ -143,7 +143,7 @@ static int compare(const void *a, const void *b)
 		r = (x->run > y->run) - (x->run < y->run);
 	if (r == 0)
 		r = (x->rank > y->rank) - (x->rank < y->rank);
-	/* Who lives, and of those the one that was first, before others of this rank. */
+	/* Of duplicate ranks the live one first, and of those the older. */
 	if (r == 0)
 		r = (int)has_ended(x) - (int)has_ended(y);
 	return r ? r : (x->start_ticks > y->start_ticks) - (x->start_ticks < y->start_ticks);
@@ -176,9 +176,9 @@ void hang_ranks_add_gone(struct hang_ranks *r, const struct hang_here *gone, uin
 	qsort(r->all, r->n, sizeof(*r->all), compare);
 }
 
-/* --- what they do --- */
+/* --- activity --- */
 
-/* Was it so from the earlier of two sights on, as what only two tell? */
+/* Was it in this state since the earlier of two samples, as states that need two samples are? */
 static bool is_from_before(const struct hang_here *h)
 {
 	return h->before.at_us && h->doing.process != HANG_PROCESS_STOPPED &&
@@ -291,7 +291,7 @@ json_t *hang_ranks_tell(const struct hang_ranks *r, const char *job, int64_t run
 	for (i = 0; i < r->n; i++) {
 		const struct hang_here *h = &r->all[i];
 
-		/* Of two of one rank the one that lives comes first. */
+		/* Of two with the same rank the live one comes first. */
 		if (h->run != run || h->rank == last || !streq(h->job, job))
 			continue;
 		last = h->rank;
@@ -304,7 +304,7 @@ json_t *hang_ranks_tell(const struct hang_ranks *r, const char *job, int64_t run
 	return ranks;
 }
 
-/* Does this process of the run have another profiler? */
+/* Does this process of the run use another profiler? */
 static bool has_other(const struct hang_here *h, const char *job, int64_t run)
 {
 	return h->run == run && !has_ended(h) && h->profiler[0] && streq(h->job, job);

@@ -18,9 +18,9 @@ struct hang_send {
 	struct http *http;
 	struct http_request *request;
 	char *url;
-	char *body, *job; /* of `request` */
+	char *body, *job; /* of the running request */
 	uint64_t not_before_us;
-	struct err told; /* the last complaint: one line is enough */
+	struct err told; /* the last error logged: one line per error is enough */
 };
 
 static void complain(struct hang_send *s, const struct err *why)

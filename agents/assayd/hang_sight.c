@@ -19,14 +19,14 @@
 
 enum {
 	PATH_SIZE = 64,
-	STATUS_MAX = 16 * 1024, /* bytes: lists of processors and nodes are long on large hosts */
+	STATUS_MAX = 16 * 1024, /* bytes: lists of CPUs and nodes are long on large hosts */
 	DECIMAL = 10,
 };
 
 /*
- * Of the time between two sights: who could run for all of it never slept, the rest is what the
- * two looks themselves take; who computed for half of it runs; and a tenth in the kernel is a
- * process that calls it, as one that copies files does. Choices of ours.
+ * Shares of the time between two samples. A thread that was runnable throughout never slept (the
+ * rest is the duration of the sampling). One that computed for half of it is running. A tenth in
+ * the kernel means that it makes system calls, like copying files. Our choices.
  */
 #define SPIN_PART 0.9
 #define RUN_PART 0.5
@@ -198,13 +198,13 @@ void hang_sight_look(int proc_fd, uint64_t now_us, struct hang_sight *ret)
 	*ret = (struct hang_sight){ .at_us = now_us, .gone = pid <= 0 };
 	if (ret->gone)
 		return;
-	/* The main thread first; where it has ended before others, one of these. */
+	/* The main thread first; if it has ended before the others, one of these. */
 	take_thread(proc_fd, pid, ret);
 	take_others(proc_fd, pid, ret);
 	ret->gone = ret->n_threads == 0 && pid_of(proc_fd) <= 0;
 }
 
-/* --- what it does --- */
+/* --- judging --- */
 
 static const struct hang_thread *find(const struct hang_sight *sight, pid_t tid)
 {
@@ -217,7 +217,7 @@ static const struct hang_thread *find(const struct hang_sight *sight, pid_t tid)
 	return NULL;
 }
 
-/* Parts of the time between the sights, 0 to 1. */
+/* Shares of the time between the samples, 0 to 1. */
 struct parts {
 	double user, system, computed, could_run;
 };
@@ -247,8 +247,8 @@ static bool is_still(const struct hang_thread *a, const struct hang_thread *b)
 }
 
 /*
- * A thread that waits for a processor on a busy host spins as well. What it did in the kernel must
- * be little even beside what it could do.
+ * A thread that waits for a CPU on a busy host spins, too. Its kernel time must be small even
+ * relative to the time in which it was runnable.
  */
 static bool is_spinning(const struct hang_thread *a, const struct hang_thread *b, uint64_t apart_us)
 {
@@ -259,7 +259,7 @@ static bool is_spinning(const struct hang_thread *a, const struct hang_thread *b
 	       parts.system <= KERNEL_PART * parts.could_run && parts.user > parts.system;
 }
 
-/* A thread that waited, throughout, for a device or a file system. */
+/* Has the thread waited for a device or file system throughout? */
 static bool is_in_disk(const struct hang_thread *a, const struct hang_thread *b)
 {
 	return is_still(a, b) && (b->state == 'D' || hang_call_is_file_system(b->wchan)) &&
@@ -287,7 +287,7 @@ static bool is_stopped(const struct hang_thread *t)
 	return t->state == 'T' || hang_call_is_frozen(t->wchan);
 }
 
-/* What a single sight tells; HANG_PROCESS_UNKNOWN: it does not. */
+/* From a single sample; HANG_PROCESS_UNKNOWN if that is not enough. */
 static uint8_t judge_one(const struct hang_sight *sight)
 {
 	const struct hang_thread *first = &sight->noted[0];
@@ -309,7 +309,7 @@ static void take_place(const struct hang_thread *t, bool still, struct hang_doin
 	hang_call_name(t->call, ret->call, sizeof(ret->call));
 }
 
-/* Of all threads that were seen twice. */
+/* From all threads in both samples. */
 static void judge_two(const struct hang_sight *before, const struct hang_sight *after,
 		      struct hang_doing *ret)
 {

@@ -33,15 +33,15 @@ struct hang_touch {
 	const struct assayd_config *config;
 	void (*done)(void *context);
 	void *context;
-	struct pyspy *pyspy;	/* it outlives a look: a child may have been left behind */
-	struct ras_client *ras; /* NULL: not asked */
+	struct pyspy *pyspy;	/* outlives a look: a child may have been abandoned */
+	struct ras_client *ras; /* NULL: not used */
 	const struct hang_ranks *ranks;
 	char job[TRACE_JOB_SIZE], nccl[32];
 	int64_t run;
-	size_t next; /* of the ranks, to be looked at */
+	size_t next; /* next rank to examine */
 	uint64_t deadline_us;
 	json_t *stacks;	  /* [{"rank", "where"}] */
-	json_t *answered; /* of RAS: a document, or NULL */
+	json_t *answered; /* by RAS: a document, or NULL */
 	json_t *missing;
 };
 
@@ -65,7 +65,7 @@ static bool is_of(const struct hang_touch *t, const struct hang_here *h)
 	return h->proc_fd >= 0 && h->run == t->run && streq(h->job, t->job);
 }
 
-/* Has it done the same for long, and nothing that moves? */
+/* Has it been in the same motionless state for long? */
 static bool is_still(const struct hang_here *h, uint64_t now_us)
 {
 	return h->doing.process != HANG_PROCESS_UNKNOWN &&
@@ -84,7 +84,7 @@ static uint64_t age_us(const struct hang_here *h)
 	return now_us > began_us ? now_us - began_us : 0;
 }
 
-/* All run, stand still, and are past their start. */
+/* Are all ranks alive, motionless, and past their start-up? */
 static bool may_ask(const struct hang_touch *t)
 {
 	const uint64_t now_us = clock_mono_us();
@@ -102,7 +102,7 @@ static bool may_ask(const struct hang_touch *t)
 	return n > 0;
 }
 
-/* As the process knows itself: the last of NSpid. */
+/* Its PID in its own PID namespace: the last of NSpid. */
 static int64_t pid_inside(const struct hang_here *h)
 {
 	static const char key[] = "\nNSpid:";
@@ -122,7 +122,7 @@ static int64_t pid_inside(const struct hang_here *h)
 	return at ? strtoll(at, NULL, DECIMAL) : h->pid;
 }
 
-/* Addresses of this host, new memory each; how many. */
+/* Addresses of this host, each freed by the caller. Returns how many. */
 static size_t find_hosts(char *ret[static HOSTS_MAX])
 {
 	struct ifaddrs *all = NULL, *one;
@@ -239,7 +239,7 @@ static void look_at_next(struct hang_touch *t)
 		if (!is_of(t, h) || !is_still(h, now_us))
 			continue;
 		if (pyspy_look(t->pyspy, h->pid, &err) == 0)
-			return; /* on_stack() goes on */
+			return; /* on_stack() continues */
 		say_missing(t, "py-spy", err.msg);
 		break;
 	}

@@ -33,22 +33,22 @@
 
 #define NEVER UINT64_MAX
 #define AGAIN_US (HANG_SIGHT_APART_US + 50 * USEC_PER_MSEC)
-/* A first look that tells nothing is not waited for any longer than this. */
+/* An inconclusive first look is not retried for longer than this. */
 #define UNSURE_US (5 * USEC_PER_SEC)
-/* A rate over a longer time says nothing of now. */
+/* A rate over a longer time is not current. */
 #define RATE_US (2 * USEC_PER_MIN)
 #define TIMER_ACCURACY_US (50 * USEC_PER_MSEC)
 
 enum { ARGUMENTS_MAX = PROCESS_MAP_MAX + 2 * HANG_DUMPS_PREFIXES_MAX + 1 };
 
-/* A job with ranks here, or that is asked for. */
+/* A job with ranks here, or with a request pending. */
 struct job {
 	char name[TRACE_JOB_SIZE];
-	uint64_t asked_us;	 /* NEVER: nobody waits for an answer */
+	uint64_t asked_us;	 /* NEVER: no request is pending */
 	uint64_t asked_until_us; /* monotonic */
-	uint64_t sent_us;	 /* 0: not yet */
+	uint64_t sent_us;	 /* 0: never */
 	double dump_s;		 /* when its newest dump was written, since 1970 */
-	uint64_t dump_us;	 /* and seen; 0: none since we look */
+	uint64_t dump_us;	 /* and first seen; 0: none since we started */
 };
 
 struct hang_watch {
@@ -60,18 +60,18 @@ struct hang_watch {
 	struct hang_ranks ranks;
 	struct hang_child *child;
 	struct hang_touch *touch;
-	json_t *found;		/* by assay-hang-look, while the job is touched; or NULL */
+	json_t *found;		/* by assay-hang-look, during intrusive checks; or NULL */
 	char *found_why;	/* why it is NULL */
-	struct hang_send *send; /* NULL: nobody is there to be told */
+	struct hang_send *send; /* NULL: no controller */
 	struct job jobs[HANG_WATCH_JOBS_MAX];
 	size_t n_jobs;
-	/* What the child is asked for. */
+	/* What the child was started for. */
 	bool peeks;
-	char collected[TRACE_JOB_SIZE]; /* the job of a document under way, "" for none */
+	char collected[TRACE_JOB_SIZE]; /* job of the document being made, or "" */
 	int64_t collected_run;
-	char (*asked_of)[TRACE_JOB_SIZE]; /* [PROCESS_MAP_MAX] the jobs of the ranks, in order */
+	char (*asked_of)[TRACE_JOB_SIZE]; /* [PROCESS_MAP_MAX] jobs of the ranks, in order */
 	uint64_t peeked_us;
-	uint64_t rdma_bytes, rdma_us; /* as it was last; 0: not known */
+	uint64_t rdma_bytes, rdma_us; /* last reading; 0: unknown */
 };
 
 /* --- jobs --- */
@@ -87,7 +87,7 @@ static struct job *find_job(struct hang_watch *w, const char *name)
 	return NULL;
 }
 
-/* NULL: there are too many. */
+/* NULL: too many jobs. */
 static struct job *take_job(struct hang_watch *w, const char *name)
 {
 	struct job *job = find_job(w, name);
@@ -112,7 +112,7 @@ static void forget_jobs(struct hang_watch *w)
 	}
 }
 
-/* Those whose rings came back after a restart, in which they ended. */
+/* Ranks that ended during a restart of ours, whose rings came back. */
 static void add_gone(struct hang_watch *w, uint64_t now_us)
 {
 	const struct ring_process *p;
@@ -147,7 +147,7 @@ void hang_watch_look(struct hang_watch *w, const struct process_entry *entries, 
 		(void)sd_event_source_set_enabled(w->timer, SD_EVENT_ONESHOT);
 }
 
-/* Has a ring of the job not moved for long with something in flight? */
+/* Has a ring of the job stood still for long with an operation in flight? */
 static bool rings_stand(const struct hang_watch *w, const char *job)
 {
 	size_t i;
@@ -169,7 +169,7 @@ static bool stands(const struct hang_watch *w, const struct job *job, uint64_t n
 	       (job->dump_us && now_us < job->dump_us + HANG_WATCH_DUMP_US);
 }
 
-/* When its next document is due; NEVER: not as things are. */
+/* When its next document is due; NEVER: not at present. */
 static uint64_t due_us(const struct hang_watch *w, const struct job *job, uint64_t now_us)
 {
 	if (job->asked_us != NEVER || now_us < job->asked_until_us)
@@ -207,7 +207,10 @@ static uint64_t began_us(const struct hang_watch *w, const char *job, int64_t ru
 	return 0;
 }
 
-/* Its GPU, and whether that died since it began: what assay-hang-look and the kernel log say. */
+/*
+ * Its GPU, and whether it failed since the process started: from assay-hang-look and the kernel
+ * log.
+ */
 static void add_device(const struct hang_watch *w, const json_t *found, json_t *ranks)
 {
 	const json_int_t number = json_integer_value(json_object_get(found, "rank"));
@@ -225,7 +228,7 @@ static void add_device(const struct hang_watch *w, const json_t *found, json_t *
 		(void)json_object_set_new(device_of(rank), "xid", json_integer(xid));
 }
 
-/* Of the host, so the same for each of its ranks. */
+/* Per host, so the same for each of its ranks. */
 static void add_rdma(struct hang_watch *w, const json_t *found, uint64_t now_us, json_t *ranks)
 {
 	const json_t *bytes = json_object_get(found, "rdma_bytes");
@@ -247,13 +250,13 @@ static void add_rdma(struct hang_watch *w, const json_t *found, uint64_t now_us,
 	w->rdma_us = now_us;
 }
 
-/* Is it of the run that a document is being made of? */
+/* Does it belong to the run of the document being made? */
 static bool is_collected(const struct hang_watch *w, const struct hang_here *h)
 {
 	return h->run == w->collected_run && streq(h->job, w->collected);
 }
 
-/* Has one before it the same logs, being of its user and its pod? */
+/* Does an earlier rank have the same logs, i.e. the same user and pod? */
 static bool has_known_logs(const struct hang_watch *w, size_t i)
 {
 	const struct hang_here *all = w->ranks.all;
@@ -267,7 +270,7 @@ static bool has_known_logs(const struct hang_watch *w, size_t i)
 	return false;
 }
 
-/* "logs", new reference: what was found in those of the job under way. */
+/* "logs", new reference: findings in the logs of the job of the document. */
 static json_t *tell_logs(const struct hang_watch *w)
 {
 	json_t *all = json_array();
@@ -282,7 +285,7 @@ static json_t *tell_logs(const struct hang_watch *w)
 	return all;
 }
 
-/* `found` NULL: assay-hang-look said nothing, and `why` says why. New reference. */
+/* `found` NULL: assay-hang-look failed, for the reason in `why`. New reference. */
 static json_t *make_document(struct hang_watch *w, const json_t *found, const char *why)
 {
 	const uint64_t now_us = clock_mono_us();
@@ -345,7 +348,7 @@ static void finish(struct hang_watch *w, const json_t *found, const char *why)
 	w->collected[0] = '\0';
 }
 
-/* --- what touches it --- */
+/* --- intrusive checks --- */
 
 static void wake(struct hang_watch *w)
 {
@@ -363,7 +366,7 @@ static void on_touched(void *context)
 	wake(w);
 }
 
-/* The version of NCCL that one of its processes has loaded; NULL: nobody says. */
+/* The NCCL version that one of its processes has loaded; NULL: unknown. */
 static const char *nccl_of(const json_t *found)
 {
 	const json_t *one;
@@ -379,7 +382,7 @@ static const char *nccl_of(const json_t *found)
 	return NULL;
 }
 
-/* `found` is taken. */
+/* Takes over `found`. */
 static void touch(struct hang_watch *w, json_t *found, const char *why)
 {
 	w->found = found;
@@ -427,7 +430,10 @@ static void on_found(void *context, const char *text, size_t size, const char *w
 static const char *const usual_dumps[] = { "/tmp/nccl_trace_rank_",
 					   "~/.cache/torch/comm_lib_trace_rank_", NULL };
 
-/* New memory, NULL-terminated: of all ranks that live, or those of the job under way. */
+/*
+ * Arguments for all live ranks, or those of the document's job. NULL-terminated; the caller frees
+ * them.
+ */
 static char **make_arguments(struct hang_watch *w)
 {
 	const char *const *dumps =
@@ -474,16 +480,16 @@ static void begin(struct hang_watch *w, const struct job *job)
 		touch(w, NULL, err.msg);
 }
 
-/* --- turns --- */
+/* --- scheduling --- */
 
-/* Is its first answer better given after another look? */
+/* Is it better to look again before the first answer? */
 static bool is_unsure(const struct hang_watch *w, const struct job *job, uint64_t now_us)
 {
 	return job->asked_us != NEVER && now_us < job->asked_us + UNSURE_US &&
 	       hang_ranks_unsure(&w->ranks, job->name);
 }
 
-/* When to look next. */
+/* Returns when to look next. */
 static uint64_t serve(struct hang_watch *w, uint64_t now_us)
 {
 	uint64_t next_us = now_us + HANG_WATCH_IDLE_US;
@@ -498,7 +504,7 @@ static uint64_t serve(struct hang_watch *w, uint64_t now_us)
 		else if (is_unsure(w, job, now_us))
 			next_us = MIN(next_us, now_us + AGAIN_US);
 		else if (!w->collected[0] && !hang_child_runs(w->child))
-			begin(w, job); /* which may be over at once */
+			begin(w, job); /* may finish immediately */
 	}
 	if (!hang_child_runs(w->child) && now_us >= w->peeked_us + HANG_WATCH_PEEK_US) {
 		w->peeked_us = now_us;
@@ -517,7 +523,7 @@ static int on_timer(sd_event_source *source, uint64_t at_us UNUSED, void *contex
 	hang_ranks_look(&w->ranks, now_us);
 	forget_jobs(w);
 	if (!w->ranks.n)
-		return 0; /* hang_watch_look() goes on */
+		return 0; /* hang_watch_look() restarts it */
 	(void)sd_event_source_set_time(source, serve(w, now_us));
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }

@@ -16,7 +16,7 @@
 struct identity_file {
 	char *path; /* owned; NULL: not used */
 	struct stat seen;
-	sd_event_source *watch; /* of its directory: what is renamed into place is a new file */
+	sd_event_source *watch; /* of its directory: renaming creates a new file */
 };
 
 struct identity_files {
@@ -27,7 +27,7 @@ struct identity_files {
 	void *context;
 };
 
-/* What is not there is all zero. */
+/* All zero if it does not exist. */
 static struct stat look_at(const char *path)
 {
 	struct stat st;
@@ -79,7 +79,7 @@ static void forget(struct identity_file *file)
 	*file = (struct identity_file){ .path = NULL };
 }
 
-/* Without a watch identity_files_look() still finds what changed. */
+/* Without a watch identity_files_look() still detects changes. */
 static void watch(struct identity_files *f, struct identity_file *file, const char *path)
 {
 	static const uint32_t mask = IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_CLOSE_WRITE |

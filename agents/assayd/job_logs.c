@@ -25,17 +25,17 @@
 #include "lib/sys/paths.h"
 
 #define SAY_US USEC_PER_MIN
-#define WHO_US (15 * USEC_PER_SEC) /* to see who runs here takes a look at each process */
+#define WHO_US (15 * USEC_PER_SEC) /* refresh of the process list: reading /proc takes time */
 
 enum { NSEC_OF_USEC = 1000, PIECE = 64 * 1024, METRICS_MAX = 32 * 1024 };
 
-/* A file that is read on; of the thread. */
+/* A followed file; used by the thread only. */
 struct followed {
 	dev_t device;
 	ino_t inode;
 	off_t offset;
 	bool seen; /* in this look */
-	bool away; /* its owner has no rank here now: it goes on where it was when that is back */
+	bool away; /* its owner has no rank now: resume here when it has */
 	struct job_log_match match;
 };
 
@@ -50,18 +50,18 @@ struct job_logs {
 	char **globs;
 	struct job_log_patterns patterns;
 	uint64_t begin_us; /* CLOCK_REALTIME */
-	/* Of the thread. */
+	/* Used by the thread only. */
 	struct followed *files;
 	size_t n_files;
-	struct process_entry *entries; /* who runs here, as of `who_us` */
+	struct process_entry *entries; /* as of `who_us` */
 	size_t n_entries;
 	uint64_t who_us;
 	pthread_t thread;
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* protects everything below */
 	pthread_cond_t wake;
-	bool wanted, stops; /* a look is; the end is */
-	bool left;	    /* nobody waits for the thread: it frees all */
-	uint64_t began_us;  /* the look that goes on; 0: none does */
+	bool wanted, stops; /* a look is requested; the thread is to end */
+	bool left;	    /* nobody will join the thread: it frees everything */
+	uint64_t began_us;  /* when the present look began; 0: none */
 	bool late_said;
 	struct found found[JOB_LOGS_FOUND_MAX];
 	size_t n_found;
@@ -71,7 +71,7 @@ struct job_logs {
 
 /* --- the thread --- */
 
-/* Was it made since then? A file system that does not say when has none that was. */
+/* Was the file created since then? False if the file system does not record it. */
 static bool is_younger(int fd, uint64_t real_us)
 {
 	struct statx st = { .stx_mask = 0 };
@@ -96,7 +96,7 @@ static struct followed *find(struct job_logs *j, const struct stat *st)
 	return NULL;
 }
 
-/* One that was there before we were begins at its end. NULL: too many. */
+/* Files that existed before us start at their end. NULL: too many. */
 static struct followed *add(struct job_logs *j, int fd, const struct stat *st)
 {
 	size_t i = j->n_files;
@@ -137,7 +137,7 @@ static void note(struct job_logs *j, const struct job_log_owner *owner, size_t p
 	j->found[i] = (struct found){ *owner, pattern, count, clock_mono_us() };
 }
 
-/* Take what was counted in the file since the last time. */
+/* Take the counts since the last time. */
 static void gather(struct job_logs *j, struct followed *f, const struct job_log_owner *owner)
 {
 	size_t i;
@@ -158,7 +158,7 @@ static void read_on(const struct job_logs *j, struct followed *f, int fd, off_t 
 	char bytes[PIECE];
 	ssize_t n = 1;
 
-	/* One that was cut begins anew. */
+	/* A truncated file starts over. */
 	if (size < f->offset || size - f->offset > JOB_LOGS_LOOK_MAX) {
 		f->offset = MAX(size - JOB_LOGS_LOOK_MAX, (off_t)0);
 		f->match.n = 0;
@@ -287,7 +287,7 @@ static void write_metrics(const struct job_logs *j)
 		log_warning("%s", err.msg);
 }
 
-/* Of each pattern one line a minute at most. */
+/* At most one line per pattern and minute. */
 static void say(struct job_logs *j, uint64_t now_us)
 {
 	bool changed = false;
@@ -364,7 +364,7 @@ void job_logs_free(struct job_logs *j)
 	(void)sd_event_source_disable_unref(j->timer);
 	(void)pthread_mutex_lock(&j->lock);
 	j->stops = true;
-	left = j->left = j->began_us != 0; /* in the middle of a read, which may take for ever */
+	left = j->left = j->began_us != 0; /* in the middle of a read, which may block for ever */
 	if (left)
 		(void)pthread_detach(j->thread);
 	(void)pthread_cond_signal(&j->wake);
@@ -375,7 +375,7 @@ void job_logs_free(struct job_logs *j)
 	release(j);
 }
 
-/* --- what is told --- */
+/* --- output --- */
 
 void job_logs_tell(struct job_logs *j, uid_t uid, const char *pod, json_t *list)
 {

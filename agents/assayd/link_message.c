@@ -6,7 +6,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
-/* Everything begins at a multiple of it (NLMSG_ALIGNTO, RTA_ALIGNTO). */
+/* Alignment of everything (NLMSG_ALIGNTO, RTA_ALIGNTO). */
 enum { ALIGN = 4 };
 
 static size_t aligned(size_t n)
@@ -54,7 +54,7 @@ static bool take_link(const struct nlmsghdr *header, const char *bytes, struct l
 	if (header->nlmsg_len < begin)
 		return false;
 	memcpy(&info, bytes + sizeof(*header), sizeof(info));
-	/* Bridges tell of their ports in the same words, under a family of their own. */
+	/* Bridges report their ports in the same messages, with their own family. */
 	if (info.ifi_family != AF_UNSPEC || info.ifi_index <= 0)
 		return false;
 	m.index = info.ifi_index;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel says of network devices (rtnetlink(7), RTM_NEWLINK and
- * RTM_DELLINK) and of devices at all (kobject uevents), as bytes. Pure.
+ * Parses kernel messages about network devices (rtnetlink(7), RTM_NEWLINK and RTM_DELLINK) and
+ * about devices in general (kobject uevents). Pure.
  */
 #pragma once
 
@@ -14,19 +14,19 @@ struct link_message {
 	enum { LINK_MESSAGE_NEW, LINK_MESSAGE_GONE } kind;
 	int index;
 	char name[IF_NAMESIZE];
-	bool wanted;  /* an operator has put it up */
-	bool carrier; /* it has a carrier */
-	bool counted; /* `downs` is known */
+	bool wanted; /* administratively up */
+	bool carrier;
+	bool counted; /* `downs` is valid */
 	uint64_t downs;
 };
 
 /*
- * The first message of `*bytes` that is about a link; `*bytes` and `*len` go
- * on behind it. False when there is none left.
+ * Parse the next message about a link and advance `*bytes` and `*len` past it. False if there is
+ * none left.
  */
 bool link_message_next(const char **bytes, size_t *len, struct link_message *ret);
 
-/* Write the request for all links into `ret` (LINK_REQUEST_SIZE bytes); its length. */
+/* Write a request for all links into `ret` (LINK_REQUEST_SIZE bytes). Returns its length. */
 size_t link_message_request(void *ret);
 enum { LINK_REQUEST_SIZE = 64 };
 

@@ -10,7 +10,7 @@
 #include "lib/report/report.h"
 #include "lib/sys/clock_pair.h"
 
-/* In rising order of weight; those from WORD_GONE on are about the device. */
+/* In increasing order of severity; those from WORD_GONE on are about the device. */
 enum link_word { WORD_GOOD, WORD_OFF, WORD_DOWN, WORD_LONG, WORD_GONE, WORD_LOST };
 
 enum flap_word { FLAPS_NONE, FLAPS_SOME, FLAPS_MANY };
@@ -19,14 +19,14 @@ enum link_word link_word(const struct link_port *port, uint64_t now_us);
 
 enum flap_word link_flap_word(size_t flaps);
 
-/* How many within the window that ends now. */
+/* Number of flaps within the window that ends now. */
 static size_t link_flaps(const struct link_port *port, uint64_t now_us);
 
-/* What agents/assayd/link_watch.h tells, and what of it outlives the program. */
+/* Samples of agents/assayd/link_watch.h, and the state that outlives the program. */
 
 #define TIME_MAX 1e15 /* microseconds: 31 years */
 
-/* How each word is told of a link; those about the device have samples of their own. */
+/* Sample of each state of a link; those about the device have samples of their own. */
 static const struct {
 	int ok, severity;
 	const char *code, *note;
@@ -123,7 +123,7 @@ static void tell_removed(const struct link_port *port, enum link_word word,
 	(void)report_add_sample(report, &s);
 }
 
-/* So many that the link is to be tested, or no longer. */
+/* Sample for too many flaps, which asks for a test of the link, or its end. */
 static void tell_flapping(const struct link_port *port, size_t n, bool many, struct report *report)
 {
 	struct sample s = sample_of("rnic.flapping", port, (double)n, "1");
@@ -183,7 +183,7 @@ void link_watch_tell(struct link_watch *w, const struct clock_pair *now, struct 
 		tell_port(&w->ports[i], now, report);
 }
 
-/* --- from one program to the next ---------------------------------------------- */
+/* --- state across restarts --------------------------------------------------- */
 
 static const char *const state_names[] = { "up", "down", "off", "gone", NULL };
 static const char *const word_names[] = { "good", "off", "down", "long", "gone", "lost", NULL };
@@ -307,7 +307,7 @@ static void add_flap(struct link_port *port, uint64_t now_us)
 	port->flaps_us[port->n_flaps++] = now_us;
 }
 
-/* The first ones are news, more of them a count a minute. */
+/* The first ones are reported at once, further ones as a count per minute. */
 static void add_flaps(struct link_port *port, uint64_t n, uint64_t now_us)
 {
 	uint64_t due_us = now_us, i;
@@ -353,18 +353,18 @@ static void add(struct link_watch *w, const struct link_seen *seen, uint64_t now
 	w->n++;
 }
 
-/* How often the link went down since it was last looked at, as the kernel counted. */
+/* How often the link went down since the last look, by the kernel's count. */
 static uint64_t counted_downs(const struct link_port *port, const struct link_seen *seen)
 {
-	/* A smaller number is a new device. */
+	/* A smaller number means a new device. */
 	return port->counted && seen->counted && seen->downs > port->downs
 		       ? seen->downs - port->downs
 		       : 0;
 }
 
 /*
- * Flaps between two looks: how often it came up again. What an operator or a
- * driver did in between also counts as a down in the kernel's eyes.
+ * Flaps between two looks: how often it came up again. The kernel also counts downs caused by an
+ * operator or a driver.
  */
 static uint64_t flaps_between(const struct link_port *port, const struct link_seen *seen)
 {
@@ -376,7 +376,7 @@ static uint64_t flaps_between(const struct link_port *port, const struct link_se
 		return downs;
 	if (port->state == LINK_UP)
 		return downs > 1 ? downs - 1 : 0;
-	/* It was down: each further down had an up before it. */
+	/* It was down: each further down was preceded by an up. */
 	return seen->state == LINK_UP ? downs + 1 : downs;
 }
 
@@ -425,7 +425,7 @@ void link_watch_forget(struct link_watch *w, const char *name)
 	memmove(port, port + 1, (size_t)(&w->ports[w->n] - port) * sizeof(*port));
 }
 
-/* --- what is to be told --------------------------------------------------------------- */
+/* --- what to report ------------------------------------------------------------------- */
 
 enum link_word link_word(const struct link_port *port, uint64_t now_us)
 {
@@ -446,7 +446,7 @@ enum link_word link_word(const struct link_port *port, uint64_t now_us)
 	return port->settling ? WORD_OFF : WORD_DOWN;
 }
 
-/* When the word that was told last is no longer the right one. */
+/* When the word reported last will no longer be right. */
 static uint64_t word_due(const struct link_port *port)
 {
 	const int first = (int)link_word(port, port->since_us);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The links of this host's RNICs over time. Pure: what is seen of a port and
- * the time come in, samples of rnic.* go out.
+ * The links of this host's RNICs over time. Pure: takes observations of ports and the time,
+ * produces samples of rnic.*.
  *
- *	down			told at once, a warning
+ *	down			reported at once, a warning
  *	down for LINK_LONG_US	fatal
  *	down and up again	a flap, a warning for LINK_WINDOW_US
- *	LINK_FLAPS_MANY flaps	rnic.flapping, for a test with a partner
- *	device gone		told at once, a warning (its driver may be loaded anew)
+ *	LINK_FLAPS_MANY flaps	rnic.flapping, asks for a test with a partner
+ *	device gone		reported at once, a warning (its driver may be being reloaded)
  *	gone for LINK_LOST_US	fatal: the device is lost
- *	taken down by somebody	noted, never a fault
+ *	administratively down	noted, never a fault
  *
- * A port that was never up has no cable: only its removal is told. Each report
- * has every port that was up, so that it can stand in for the one before.
+ * A port that was never up has no cable: only its removal is reported. Each report contains every
+ * port that was ever up, so that it can replace the previous one.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ struct report;
 #define LINK_LONG_US (60 * USEC_PER_SEC)
 #define LINK_LOST_US (30 * USEC_PER_SEC)
 #define LINK_WINDOW_US (10 * USEC_PER_MIN)
-#define LINK_AGAIN_US (1 * USEC_PER_MIN) /* between counts of a port that goes on flapping */
+#define LINK_AGAIN_US (1 * USEC_PER_MIN) /* between counts of a port that keeps flapping */
 
 enum {
 	LINK_PORTS_MAX = 256,
@@ -40,18 +40,18 @@ enum {
 
 enum link_state {
 	LINK_UP,
-	LINK_DOWN, /* wanted up, and no carrier */
-	LINK_OFF,  /* taken down by an operator */
-	LINK_GONE, /* its device was removed */
+	LINK_DOWN, /* administratively up, but no carrier */
+	LINK_OFF,  /* administratively down */
+	LINK_GONE, /* device removed */
 };
 
-/* How a port looks now. */
+/* Present state of a port. */
 struct link_seen {
 	const char *port;   /* "mlx5_0:1" */
 	const char *netdev; /* "eth2", or "" */
 	enum link_state state;
-	bool counted; /* `downs` is known */
-	uint64_t downs; /* how often the kernel saw the link go down: finds what was too short to see */
+	bool counted;	/* `downs` is valid */
+	uint64_t downs; /* carrier_down_count: finds outages too short to see */
 };
 
 struct link_port {
@@ -59,17 +59,17 @@ struct link_port {
 	int state;	   /* enum link_state */
 	uint64_t since_us; /* of that state */
 	bool was_up;
-	bool settling; /* put up by an operator, not up yet */
+	bool settling; /* set up administratively, no carrier yet */
 	bool counted;
 	uint64_t downs;
-	uint64_t outage_us; /* the length of the last one */
+	uint64_t outage_us; /* duration of the last outage */
 	uint64_t flaps_us[LINK_FLAPS_KEPT];
 	size_t n_flaps;
-	/* What was told last. */
+	/* What was reported last. */
 	int word;	       /* enum link_word */
 	int flap_word;	       /* enum flap_word */
-	uint64_t flap_told_us; /* when a count of flaps was told; 0: never */
-	uint64_t flap_due_us;  /* when to tell one; WATCH_NEVER: nothing new */
+	uint64_t flap_told_us; /* when a flap count was reported; 0: never */
+	uint64_t flap_due_us;  /* when to report one; WATCH_NEVER: nothing new */
 };
 
 struct link_watch {
@@ -79,20 +79,20 @@ struct link_watch {
 
 void link_watch_init(struct link_watch *w);
 
-/* Note how a port looks; one that is new is known from now on. */
+/* Record the state of a port; adds it if it is new. */
 void link_watch_see(struct link_watch *w, const struct link_seen *seen, uint64_t now_us);
 
-/* A port that another network namespace has now is none of this host's. */
+/* Drop a port that moved to another network namespace: it is no longer this host's. */
 void link_watch_forget(struct link_watch *w, const char *port);
 
-/* Since when there is something to tell, which may be in the future; WATCH_NEVER: nothing. */
+/* When a report is due, possibly in the future; WATCH_NEVER: nothing to report. */
 uint64_t link_watch_due(const struct link_watch *w);
 
-/* Put the samples of all ports into the report: they are told. */
+/* Add the samples of all ports to the report; they then count as reported. */
 void link_watch_tell(struct link_watch *w, const struct clock_pair *now, struct report *report);
 
-/* What outlives the program, within a boot. New reference. */
+/* State to keep across restarts within a boot. New reference. */
 json_t *link_watch_encode(const struct link_watch *w);
 
-/* Take it into one that is fresh; what is malformed is left out. */
+/* Restore it into an initialized object; malformed parts are skipped. */
 void link_watch_decode(struct link_watch *w, const json_t *value);

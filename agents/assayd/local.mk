@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# agents/assayd: spool, upload, orders, watchers, profiles of jobs: the daemon. Included by Makefile.am.
+# agents/assayd: the daemon: spool, upload, orders, watchers, profiles of jobs. Included by Makefile.am.
 
-# What needs neither the loop nor the network is a library for the tests too.
+# Code that needs neither the event loop nor the network, as a library that tests use too.
 noinst_LIBRARIES += libassaydcore.a
 libassaydcore_a_SOURCES = agents/assayd/assayd_config.c agents/assayd/assayd_config.h agents/assayd/delivery.c \
 	agents/assayd/delivery.h agents/assayd/gzip.h agents/assayd/link_message.c agents/assayd/link_message.h agents/assayd/job_log_match.c agents/assayd/job_log_match.h \
@@ -53,7 +53,7 @@ assayd_LDADD = libassaydcore.a $(HANG_LIBS) $(RING_LIBS) $(KEEP_LIBS) $(HTTP_LIB
 endif
 endif
 
-# What assayd asks for a job that stands still.
+# Helper of assayd for hung jobs.
 probes_PROGRAMS += assay-hang-look
 assay_hang_look_SOURCES = agents/assayd/hang_device.c agents/assayd/hang_device.h agents/assayd/hang_dumps.c \
 	agents/assayd/hang_dumps.h agents/assayd/hang_look_main.c

@@ -67,9 +67,9 @@ void log_watch_forget(struct log_watch *w)
 	w->since_us = 0;
 }
 
-/* --- records in ---------------------------------------------------------------- */
+/* --- input --------------------------------------------------------------------- */
 
-/* Lines are lost, or have no room: told at once, then once a minute. */
+/* Lines were lost, or there is no room: report at once, then once a minute. */
 static void note_trouble(struct log_watch *w, uint64_t now_us)
 {
 	const uint64_t again_us = w->trouble_us ? w->trouble_us + LOG_AGAIN_US : 0;
@@ -77,7 +77,7 @@ static void note_trouble(struct log_watch *w, uint64_t now_us)
 	w->since_us = MIN(w->since_us, MAX(now_us, again_us));
 }
 
-/* The one with the oldest newest line; those that stand until the next boot stay. */
+/* Drop the kind with the oldest last line; those that stay until the next boot are kept. */
 static bool make_room(struct log_watch *w)
 {
 	size_t oldest = w->n, i;
@@ -108,7 +108,7 @@ static struct log_kind *find(struct log_watch *w, const char *pattern, const str
 	return NULL;
 }
 
-/* Room is made for a fatal kind alone: a storm of others hides none. */
+/* Only a fatal kind displaces others, so that a storm of them cannot hide it. */
 static struct log_kind *add(struct log_watch *w, const struct kernel_rules *rules,
 			    const struct kernel_match *m, const char *text, uint64_t at_us)
 {
@@ -145,7 +145,7 @@ static void take(struct log_watch *w, const struct kernel_rules *rules,
 		w->since_us = MIN(w->since_us, now_us);
 }
 
-/* The kernel's clock of records is not quite ours: nothing is from the future. */
+/* The kernel's log clock differs slightly from ours: clamp to the present. */
 static uint64_t time_of(const struct kmsg_record *record, uint64_t now_us)
 {
 	return MIN(record->time_us, now_us);
@@ -159,23 +159,23 @@ void log_watch_record(struct log_watch *w, const struct kernel_rules *rules,
 
 	if (record->sequence < w->next_sequence)
 		return;
-	/* Before the first record of a boot nothing was there to lose. */
+	/* Before the first record of a boot nothing can be lost. */
 	if (w->next_sequence > 0 && record->sequence > w->next_sequence) {
 		w->lost += record->sequence - w->next_sequence;
 		note_trouble(w, now_us);
 	}
 	w->next_sequence = record->sequence + 1;
 	w->lines++;
-	/* User space may write the same words. */
+	/* User space can write the same text. */
 	if (record->facility != 0 || !kernel_match_line(rules, record->text, &m))
 		return;
 	if (m.severity == SEVERITY_FATAL || now_us - at_us < LOG_HOLD_US)
 		take(w, rules, &m, record->text, at_us, now_us);
 }
 
-/* --- samples out ----------------------------------------------------------------- */
+/* --- output ---------------------------------------------------------------------- */
 
-/* When the kind has something to tell by itself. */
+/* When the kind itself needs a report. */
 static uint64_t kind_due(const struct log_kind *kind)
 {
 	if (kind->fresh > 0)
@@ -239,7 +239,7 @@ static struct sample kind_sample(const struct log_kind *kind, bool over,
 	return s;
 }
 
-/* The log as a whole, so that no report is without a sample. */
+/* The log as a whole, so that no report is without samples. */
 static struct sample summary(const struct log_watch *w)
 {
 	CLEANUP(freep) char *lost = NULL;
@@ -284,7 +284,7 @@ void log_watch_tell(struct log_watch *w, const struct clock_pair *now, struct re
 	w->since_us = WATCH_NEVER;
 }
 
-/* --- from one program to the next ---------------------------------------------- */
+/* --- state across restarts --------------------------------------------------- */
 
 #define TIME_MAX 1e15 /* microseconds: 31 years */
 

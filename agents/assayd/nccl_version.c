@@ -15,15 +15,15 @@
 
 #define LIBRARY "/libnccl.so"
 #define DIST_INFO ".dist-info"
-/* What a wheel has above its library: site-packages/nvidia/nccl/lib/libnccl.so.2 */
+/* Path of the library in a wheel: site-packages/nvidia/nccl/lib/libnccl.so.2 */
 #define WHEEL "/nvidia/nccl/lib"
 
 enum {
 	MAPS_LINES_MAX = 65536,
-	ENTRIES_MAX = 65536, /* of site-packages */
+	ENTRIES_MAX = 65536, /* per site-packages */
 };
 
-/* "2.28.9" at `text`, up to what is no part of it. */
+/* The leading "2.28.9" of `text`. */
 static bool take_version(const char *text, char ret[static NCCL_VERSION_SIZE])
 {
 	const size_t n = strspn(text, "0123456789.");
@@ -46,7 +46,7 @@ static bool is_package(const char *name, char ret[static NCCL_VERSION_SIZE])
 	       take_version(dash + 1, ret);
 }
 
-/* Of the package that brought the library, which lies in `dir`. */
+/* From the Python package that contains the library in `dir`. */
 static int from_package(const char *proc, pid_t pid, const char *dir,
 			char ret[static NCCL_VERSION_SIZE])
 {
@@ -72,7 +72,7 @@ static int from_package(const char *proc, pid_t pid, const char *dir,
 	return r;
 }
 
-/* The path in a line of maps, cut at its end; NULL: it is no NCCL. */
+/* Path in a line of maps, NUL-terminated in place; NULL: not NCCL. */
 static char *library_in(char *line)
 {
 	char *path = strchr(line, '/');
@@ -110,7 +110,7 @@ int nccl_version_of(const char *proc, pid_t pid, char ret[static NCCL_VERSION_SI
 
 	if (!maps)
 		return -errno;
-	/* The kernel's lines have a path of PATH_MAX at most. */
+	/* The kernel limits paths in these lines to PATH_MAX. */
 	while (r == -ENOENT && n++ < MAPS_LINES_MAX && getline(&line, &alloc, maps) > 0) {
 		char *path = library_in(line);
 

@@ -23,8 +23,8 @@ struct order_executor {
 	struct deep *deep;
 	struct collective *collective;
 	struct hang_watch *hangs;
-	json_t *opinion;   /* that could not be written yet */
-	bool opinion_told; /* that it cannot be kept */
+	json_t *opinion;   /* not written yet */
+	bool opinion_told; /* the failure to write it was logged */
 };
 
 void order_executor_look(struct order_executor *o)

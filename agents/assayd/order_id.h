@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The name of an order: on the wire, on the command line of a run that answers it. */
+/* The id of an order, in its JSON and on the command line of the run that answers it. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 enum { ORDER_ID_MAX = 64 }; /* bytes */
 
-/* Is this text the id of an order: 1 to ORDER_ID_MAX printable characters, no spaces? */
+/* Is it an order id: 1 to ORDER_ID_MAX printable characters, no spaces? */
 static inline bool order_id_ok(const char *id)
 {
 	size_t i;

@@ -17,7 +17,7 @@
 #include "lib/net/http.h"
 
 #define TIMER_ACCURACY_US (10 * USEC_PER_MSEC)
-/* An answer without an order that came sooner than this was not held. */
+/* An answer without an order that comes sooner was not held. */
 #define HELD_MIN_US (1 * USEC_PER_SEC)
 
 struct orders_link {
@@ -25,7 +25,7 @@ struct orders_link {
 	struct http *http;
 	struct http_request *request;
 	struct orders_link_options options;
-	char *url; /* of the request, up to the seconds */
+	char *url; /* of the request, without the seconds */
 	struct backoff backoff;
 	uint64_t asked_us; /* CLOCK_MONOTONIC */
 	unsigned early;
@@ -65,7 +65,7 @@ static void heard(struct orders_link *l)
 	l->options.changed(l->options.context);
 }
 
-/* An opinion is the newest word each time; anything else is done, or refused, once. */
+/* An opinion always replaces the last one; any other order is executed or refused once. */
 static bool is_repeated(struct orders_link *l, const struct order *head)
 {
 	return head->id[0] && head->kind != ORDER_OPINION && order_seen(&l->seen, head->id);
@@ -109,7 +109,7 @@ static int obey_all(struct orders_link *l, const struct http_answer *answer, str
 	return r;
 }
 
-/* 0 for an answer as it should be. */
+/* Returns 0 for a valid answer. */
 static int take_answer(struct orders_link *l, const struct http_answer *answer, struct err *err)
 {
 	if (answer->r < 0)
@@ -122,7 +122,7 @@ static int take_answer(struct orders_link *l, const struct http_answer *answer, 
 	return -EREMOTEIO;
 }
 
-/* A server that does not hold requests must not be asked in a circle. */
+/* Do not query a server in a tight loop if it does not hold requests. */
 static uint64_t pause_us(struct orders_link *l)
 {
 	const bool early = clock_mono_us() - l->asked_us < HELD_MIN_US;
@@ -154,7 +154,7 @@ static void on_answer(void *context, const struct http_answer *answer)
 
 static int ask(struct orders_link *l, struct err *err)
 {
-	/* After silence, first a short one: its answer says that all is well. */
+	/* After a failure use a short wait first: the answer shows that the controller is back. */
 	const uint64_t wait_us = l->trouble.msg[0] ? ORDERS_LINK_FIRST_US : l->options.wait_us;
 	CLEANUP(freep) char *url = xasprintf("%s%" PRIu64, l->url, wait_us / USEC_PER_SEC);
 	const struct http_call call = {

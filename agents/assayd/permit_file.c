@@ -38,7 +38,7 @@ char *permit_file_path(void)
 	return xasprintf("%s/%s", dir, file_name);
 }
 
-/* Whatever the umask is, and whoever made it with other rights. */
+/* Set the mode regardless of the umask and of whoever created it. */
 static int open_directory(const char *dir, int *ret_fd, struct err *err)
 {
 	CLEANUP(closep) int fd = -1;
@@ -52,7 +52,7 @@ static int open_directory(const char *dir, int *ret_fd, struct err *err)
 	return 0;
 }
 
-/* It is worth nothing after a power loss, so nothing is synced. */
+/* Useless after a power loss, so no fsync. */
 static int write_file(int dir_fd, const struct strbuf *text)
 {
 	CLEANUP(closep) int fd = -1;

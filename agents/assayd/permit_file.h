@@ -3,11 +3,10 @@
  * The token file of a test with other hosts, written from its order:
  *
  *	TOKEN
- *	passed HOST:PORT	one line for each host whose own tests passed
+ *	passed HOST:PORT	a line for each host whose own tests passed
  *
- * as rnic-pair and all-reduce read it (docs/formats.md). It is $RUN/order/permit,
- * for us alone, and there only while the test runs: there is one at a time, so its
- * name has nothing of the order in it.
+ * in the format that rnic-pair and all-reduce read (docs/formats.md). It is $RUN/order/permit, private
+ * to us, and exists only while the test runs. Only one test runs at a time, so the name is fixed.
  */
 #pragma once
 
@@ -16,11 +15,11 @@
 struct err;
 struct order_meeting;
 
-/* Where it is. New memory. */
+/* Its path. The caller frees it. */
 char *permit_file_path(void);
 
-/* Write it whole, mode 0600, in a directory of mode 0700, in place of any other. */
+/* Write the file atomically, mode 0600, in a directory of mode 0700, replacing any other. */
 int permit_file_write(const struct order_meeting *m, struct err *err);
 
-/* Remove it, and what a write that was interrupted left. Nothing there is fine. */
+/* Remove it, and the leftovers of an interrupted write. It need not exist. */
 void permit_file_remove(void);

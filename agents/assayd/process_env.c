@@ -19,7 +19,7 @@ const char *const process_env_keys[PROCESS_ENV_KEYS] = {
 	"ASSAY_RUN",	"ASSAY_SHAPE",	      "NCCL_PROFILER_PLUGIN",
 };
 
-/* Of each: the bytes that its value may have, and how many. A job's name has a team before it. */
+/* Characters and length allowed in each value. A job's name begins with its team. */
 static const struct {
 	const char *bytes;
 	size_t most;
@@ -50,7 +50,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* A whole entry, NUL terminated. */
+/* Process a complete, NUL-terminated entry. */
 static void take(struct process_env_reader *reader)
 {
 	const char *entry = reader->entry;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process of a job says of its place in it: a fixed list of keys of its environment.
+ * What a job's process states of its place in the job: a fixed list of environment variables.
  *
- * An environment holds secrets. So it goes by in small pieces, of which only values of these keys
- * are kept, and of those only numbers and plain names; each piece is wiped before the next is read.
- * It is as it was when the process was started: what a program sets later is not seen. It is a
- * claim of the process, and no more.
+ * Environments contain secrets. So it is read in small pieces, each wiped before the next is
+ * read, and only the values of these keys are kept, if they are numbers or plain names. It is the
+ * environment at exec: variables that the program sets later are not seen. Treat it as a claim of
+ * the process.
  */
 #pragma once
 
@@ -15,17 +15,16 @@
 
 enum {
 	PROCESS_ENV_KEYS = 11,
-	PROCESS_ENV_TOLD = 9,	     /* of these the controller is told */
-	PROCESS_ENV_VALUE_SIZE = 65, /* with its NUL */
-	PROCESS_ENV_ENTRY_MAX =
-		288, /* bytes of a key, '=' and its value, of which NCCL takes 255 */
-	PROCESS_ENV_MAX = 4 * 1024 * 1024, /* bytes of one environment that are looked at */
+	PROCESS_ENV_TOLD = 9,		   /* the first of these go to the controller */
+	PROCESS_ENV_VALUE_SIZE = 65,	   /* including NUL */
+	PROCESS_ENV_ENTRY_MAX = 288,	   /* bytes of "KEY=VALUE"; NCCL reads 255 */
+	PROCESS_ENV_MAX = 4 * 1024 * 1024, /* bytes read of one environment */
 };
 
-/* In the order of the values. */
+/* In the order of `values`. */
 extern const char *const process_env_keys[PROCESS_ENV_KEYS];
 
-/* The places of those that are asked for by name. */
+/* Indexes of keys that are used by name. */
 enum {
 	PROCESS_ENV_RANK = 0,
 	PROCESS_ENV_WORLD = 2,
@@ -36,14 +35,14 @@ enum {
 	PROCESS_ENV_JOB = 7,
 	PROCESS_ENV_RUN = 8,
 	PROCESS_ENV_SHAPE = 9,
-	PROCESS_ENV_PROFILER = 10 /* a path as its last part */
+	PROCESS_ENV_PROFILER = 10 /* basename of a path */
 };
 
 struct process_env {
-	char values[PROCESS_ENV_KEYS][PROCESS_ENV_VALUE_SIZE]; /* "": absent, or not of its form */
+	char values[PROCESS_ENV_KEYS][PROCESS_ENV_VALUE_SIZE]; /* "": absent or malformed */
 };
 
-/* Entries that come in pieces. */
+/* Incremental parser. */
 struct process_env_reader {
 	struct process_env *out;
 	char entry[PROCESS_ENV_ENTRY_MAX];
@@ -51,17 +50,20 @@ struct process_env_reader {
 	bool too_long;
 };
 
-/* Begin with an empty `out`, which is borrowed. */
+/* `out` is borrowed and emptied. */
 void process_env_begin(struct process_env_reader *reader, struct process_env *out);
 
-/* The next `n` bytes: "KEY=VALUE" with a NUL after each. Of a key twice the first counts. */
+/*
+ * Parse the next `n` bytes: "KEY=VALUE", each NUL-terminated. The first value of a repeated key
+ * counts.
+ */
 void process_env_add(struct process_env_reader *reader, const char *bytes, size_t n);
 
-/* No more come, or it is given up: an entry without its NUL is none. Wipes the reader. */
+/* End or abort: drops an entry without its NUL and wipes the reader. */
 void process_env_end(struct process_env_reader *reader);
 
 /*
- * Of the process whose /proc/PID is open at `proc_fd`. -EACCES and the like, with what had been
- * read forgotten.
+ * Read the environment of the process whose /proc/PID is open at `proc_fd`. On failure (-EACCES
+ * etc.) nothing is kept.
  */
 int process_env_read(int proc_fd, struct process_env *ret);

@@ -24,11 +24,11 @@ struct process_link {
 	struct http_request *request;
 	char *url, *node;
 	size_t n;
-	char *body;			/* of `request` */
-	char sending[SHA256_HEX_SIZE];	/* what it says, without ages */
-	char answered[SHA256_HEX_SIZE]; /* what was answered last: that need not be sent again */
+	char *body;			/* of the running request */
+	char sending[SHA256_HEX_SIZE];	/* digest of its contents, without ages */
+	char answered[SHA256_HEX_SIZE]; /* digest last acknowledged: not sent again */
 	uint64_t answered_us;		/* monotonic */
-	struct err told;		/* the last complaint: one line is enough */
+	struct err told;		/* the last error logged: one line per error is enough */
 };
 
 static void complain(struct process_link *l, const struct err *why)
@@ -38,7 +38,7 @@ static void complain(struct process_link *l, const struct err *why)
 	l->told = *why;
 }
 
-/* Refused for what it is, as by an older controller: not before its next turn. */
+/* Refused permanently, as by an older controller: wait for the next regular turn. */
 static bool is_final(unsigned status)
 {
 	return status >= 400 && status < 500 && status != 401 && status != 429;
@@ -116,7 +116,7 @@ void process_link_look(struct process_link *l, const struct process_entry *entri
 
 	if (l->request)
 		return;
-	/* That there are none is told once too: an assayd before this one may have told of some. */
+	/* An empty list is sent once, too: a previous assayd may have reported processes. */
 	digest(entries, n, hex);
 	if (streq(hex, l->answered) &&
 	    (n == 0 || clock_mono_us() < l->answered_us + PROCESS_LINK_AGAIN_US))

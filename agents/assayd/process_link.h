@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which ranks run here, told to the controller: PUT /v1/nodes/NODE/processes with all of them
- * (process_map.h) whenever they change, and again every PROCESS_LINK_AGAIN_US, for what is not
- * heard again is not believed for long. That there are none is told once, at the start and after
- * ranks have gone: an assayd that was stopped meanwhile could not say so.
+ * Reports the ranks on this host to the controller: PUT /v1/nodes/NODE/processes with all of them
+ * (process_map.h) whenever they change, and again every PROCESS_LINK_AGAIN_US, because the
+ * controller lets them expire. An empty list is sent once, at start and after ranks have gone: an
+ * assayd that was stopped at that time could not send it.
  */
 #pragma once
 
@@ -18,9 +18,9 @@ struct process_link;
 
 #define PROCESS_LINK_AGAIN_US (10 * USEC_PER_MIN)
 
-/* `http` is borrowed and outlives the link; `url` of the controller and `node` are copied. */
+/* `http` is borrowed and must outlive the link; `url` (the controller's) and `node` are copied. */
 struct process_link *process_link_new(struct http *http, const char *url, const char *node);
 void process_link_free(struct process_link *link);
 
-/* These processes run here now: send them if there is a reason to. */
+/* The processes that run now: sends them if needed. */
 void process_link_look(struct process_link *link, const struct process_entry *entries, size_t n);

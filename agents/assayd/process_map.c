@@ -19,7 +19,7 @@
 
 enum {
 	PROC_PATH_SIZE = 32,
-	CGROUP_MAX = 16 * 1024, /* bytes: a line for each hierarchy of version 1 */
+	CGROUP_MAX = 16 * 1024, /* bytes: cgroup v1 has a line per hierarchy */
 };
 
 /* --- one process --- */
@@ -67,7 +67,7 @@ void process_map_pod(const char *cgroup, char ret_pod[static PROCESS_POD_SIZE])
 	}
 }
 
-/* A descriptor that becomes readable when the process ends; -1 where the kernel has none. */
+/* A pidfd; -1 if the kernel has none. */
 static int open_pidfd(pid_t pid)
 {
 	return (int)syscall(SYS_pidfd_open, pid, 0);
@@ -153,7 +153,7 @@ static int compare(const void *a, const void *b)
 	return compare_places(a, b);
 }
 
-/* Forks, as those that load data, have the environment of their rank: the first one counts. */
+/* Forks, such as data loaders, have the rank's environment: the oldest process counts. */
 static bool is_fork(struct map *map, const struct process_entry *entry)
 {
 	size_t i;
@@ -181,7 +181,7 @@ static bool add_user(void *context, const struct device_user *user)
 	return map->n < PROCESS_MAP_MAX;
 }
 
-/* GPUs among the devices of the sysroot; all of them are to be freed. */
+/* GPUs among the device nodes of the sysroot; the caller frees all paths. */
 struct nodes {
 	char *all[DEVICE_NODES_MAX], *gpus[DEVICE_NODES_MAX];
 	size_t n_all, n_gpus;

@@ -23,29 +23,29 @@
 #include "lib/sys/file.h"
 
 #define PROGRAM "py-spy"
-#define GRACE_US USEC_PER_SEC /* to end once it was killed */
+#define GRACE_US USEC_PER_SEC /* to exit after SIGKILL */
 
 enum {
 	PIECE = 16 * 1024,
-	WORDS_MAX = 256, /* bytes of its complaint */
+	WORDS_MAX = 256, /* bytes of its error message */
 	PID_SIZE = 24,
-	ABOVE = 16, /* descriptors of the child's begin here: none is in the way of another */
+	ABOVE = 16, /* lowest descriptor of the child's own, out of the way of dup2() */
 	STATUS_NO_PROGRAM = 127,
 	DIRS_MAX = 64, /* of PATH */
 };
 
 struct pyspy {
 	sd_event *event;
-	char *path; /* as configured, or found; NULL: not looked for yet */
+	char *path; /* configured or found; NULL: not searched yet */
 	pyspy_done *done;
 	void *context;
-	/* Of the look under way: */
+	/* State of the running child: */
 	sd_event_source *child, *timer, *output;
 	int out, words;
 	pid_t pid, subject;
 	struct strbuf text;
 	const char *cut; /* why it was killed */
-	bool left;	 /* behind: nobody waits for it any more */
+	bool left;	 /* abandoned: nobody waits for it */
 	uint64_t wall_us;
 };
 
@@ -100,7 +100,7 @@ void pyspy_free(struct pyspy *p)
 {
 	if (!p)
 		return;
-	/* One in D would be waited for: it is left to whoever takes orphans. */
+	/* A child in D would block us: leave it to whoever reaps orphans. */
 	if (p->child) {
 		(void)kill(p->pid, SIGKILL);
 		(void)waitpid(p->pid, NULL, WNOHANG);
@@ -114,7 +114,10 @@ void pyspy_free(struct pyspy *p)
 
 /* --- the program --- */
 
-/* Ours or root's, and writable by nobody else; a directory such as /tmp protects what is in it. */
+/*
+ * Owned by us or root and writable by nobody else; the sticky bit of directories like /tmp
+ * suffices.
+ */
 static bool is_own(const char *path)
 {
 	struct stat st;
@@ -147,7 +150,7 @@ static int check_program(const char *given, char **ret, struct err *err)
 	return -EPERM;
 }
 
-/* The first of the name in PATH; new memory, NULL: there is none. */
+/* The first match in PATH; the caller frees it; NULL: none. */
 static char *find_program(void)
 {
 	const char *at = secure_getenv("PATH");
@@ -185,7 +188,7 @@ static void cut(struct pyspy *p, const char *why)
 	(void)sd_event_source_set_enabled(p->timer, SD_EVENT_ONESHOT);
 }
 
-/* It is not waited for any more. `done` is called last: it may look at another, or free `p`. */
+/* Abandon it. `done` is called last: it may start another, or free `p`. */
 static void leave(struct pyspy *p)
 {
 	struct err why = ERR_INIT;
@@ -219,7 +222,7 @@ static int on_output(sd_event_source *source UNUSED, int fd UNUSED, uint32_t eve
 	return 0;
 }
 
-/* Its complaint, or what is known of its end. */
+/* Its error message, or how it ended. */
 static int complain(const struct pyspy *p, const siginfo_t *info, struct err *why)
 {
 	char words[WORDS_MAX];
@@ -274,7 +277,7 @@ static int on_timer(sd_event_source *source UNUSED, uint64_t now_us UNUSED, void
 
 /* --- its start --- */
 
-/* In the child: nothing but calls that a signal handler may make. */
+/* In the child: only async-signal-safe calls. */
 static void exec_program(const char *program, char *const *argv, const int fds[3], pid_t parent)
 {
 	char locale[] = "LC_ALL=C.UTF-8";

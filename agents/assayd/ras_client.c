@@ -27,10 +27,13 @@ enum {
 	SAID_MAX = 64, /* bytes of an answer that are quoted */
 };
 
-/* What is said, in turn, and how what comes back must begin; NULL: it is the answer, to its end. */
+/*
+ * The requests in turn, and the required prefix of each reply; NULL: the answer, until end of
+ * file.
+ */
 static const struct step {
 	const char *say, *expect;
-	bool json; /* only where the version has it */
+	bool json; /* only if the version supports it */
 } steps[] = {
 	{ "CLIENT PROTOCOL 2\n", "SERVER PROTOCOL ", false },
 	{ "TIMEOUT " STR(RAS_LEG_S) "\n", "OK\n", false },
@@ -40,18 +43,18 @@ static const struct step {
 
 struct ras_client {
 	sd_event *event;
-	const char *addresses[ADDRESSES]; /* the first is `own`, or a constant */
+	const char *addresses[ADDRESSES]; /* the first is `own` or a constant */
 	char *own;
 	ras_client_done *done;
 	void *context;
-	/* Of the question under way: */
+	/* State of the running query: */
 	sd_event_source *io, *timer;
 	int fd;
 	size_t address, step;
 	bool asks, connecting;
 	const struct hang_ras_version *version;
 	struct strbuf in;
-	uint64_t answer_us; /* for all of it */
+	uint64_t answer_us; /* total timeout */
 };
 
 struct ras_client *ras_client_new(struct sd_event *event, const char *address,
@@ -100,7 +103,7 @@ bool ras_client_asks(const struct ras_client *c)
 	return c->asks;
 }
 
-/* The end of a question: with an answer where `why` is empty. Nothing may follow: see ask(). */
+/* End a query, with an answer if `why` is empty. Must be the caller's last action: see ask(). */
 static void finish(struct ras_client *c, const struct err *why)
 {
 	struct strbuf in = c->in;
@@ -123,19 +126,19 @@ static void give_up(struct ras_client *c, const char *what)
 	finish(c, &why);
 }
 
-/* --- the conversation --- */
+/* --- protocol --- */
 
 static void say(struct ras_client *c)
 {
 	const char *line = steps[c->step].say;
 	const size_t n = strlen(line);
 
-	/* A few bytes on a new connection always fit. */
+	/* A few bytes always fit into a new connection. */
 	if (send(c->fd, line, n, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)n)
 		give_up(c, "hung up");
 }
 
-/* To what is said next; what this version does not know is left out. */
+/* Continue with the next request, skipping those that this version does not support. */
 static void go_on(struct ras_client *c)
 {
 	strbuf_release(&c->in);
@@ -156,7 +159,7 @@ static void refuse(struct ras_client *c)
 	finish(c, &why);
 }
 
-/* What came is a line, or not all of one yet. */
+/* Check a reply line, which may be incomplete. */
 static void judge_line(struct ras_client *c)
 {
 	const char *expect = steps[c->step].expect;
@@ -207,7 +210,7 @@ static void take(struct ras_client *c)
 
 static int dial(struct ras_client *c, struct err *err);
 
-/* The next address, or why none of them will do. */
+/* Try the next address; if none is left, fail. */
 static void next_address(struct ras_client *c, int error)
 {
 	struct err why = ERR_INIT;

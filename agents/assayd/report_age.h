@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What goes beside a report so that the controller knows how old it is without
- * having to believe any wall clock (docs/formats.md). Pure.
+ * Headers sent with a report that tell the controller how old it is without relying on any wall
+ * clock (docs/formats.md). Pure.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct clock_pair;
 
 enum { REPORT_AGE_SIZE = 64 };
 
-/* "Assay-Age: 172800.250", or "Assay-Age: unknown", for the report in `text`. */
+/* "Assay-Age: 172800.250" or "Assay-Age: unknown", for the report in `text`. */
 void report_age_header(const char *text, size_t len, const struct clock_pair *now,
 		       char ret_line[static REPORT_AGE_SIZE]);
 

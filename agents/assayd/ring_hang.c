@@ -15,8 +15,8 @@ struct view {
 	const struct ring_hang_ring *ring, *all;
 	size_t n_all;
 	uint64_t now_ns;
-	bool kernels;  /* recorded: without, nobody knows what has started or ended */
-	uint64_t done; /* operations of this number and before have ended, or will not be known */
+	bool kernels;  /* whether recorded: without it start and end are unknown */
+	uint64_t done; /* operations below this number have ended, or are unknown */
 };
 
 /* --- operations --- */
@@ -37,8 +37,8 @@ static bool has_started(const struct ring_op *op)
 }
 
 /*
- * Operations of a communicator end in their order: what precedes one that has ended has ended too,
- * though its stamps were lost. One more than the last number that has; 0: none.
+ * Operations of a communicator end in order: those before one that has ended have ended too, even
+ * if their timestamps were lost. Returns the last such number plus one; 0: none.
  */
 static uint64_t find_done(const struct ring_hang_ring *ring)
 {
@@ -93,7 +93,7 @@ static unsigned group_of(unsigned func)
 	return ring_func_is_p2p(func) ? P2P : func;
 }
 
-/* Its place among the groups; made if it is new. */
+/* Index of its group, added if new. */
 static size_t find_group(const struct view *v, json_t *groups, unsigned func)
 {
 	const struct ring_comm *comm = v->ring->comm;
@@ -115,10 +115,10 @@ static size_t find_group(const struct view *v, json_t *groups, unsigned func)
 	return i;
 }
 
-/* How far the rank is with a function. */
+/* A rank's progress in a function. */
 struct position {
 	bool any, captured;
-	int64_t least, enqueued, started, completed; /* -1: none that was recorded */
+	int64_t least, enqueued, started, completed; /* -1: none was recorded */
 };
 
 static struct position find_position(const struct view *v, unsigned func)
@@ -146,7 +146,7 @@ static struct position find_position(const struct view *v, unsigned func)
 	return p;
 }
 
-/* None recorded is none at all if the first that there can be was recorded. */
+/* If none was recorded, there was none, provided that recording covers the first operation. */
 static void set_number(json_t *position, const char *key, int64_t number, const struct position *p)
 {
 	if (number >= 0 || p->least == 0)
@@ -172,9 +172,9 @@ static void add_position(const struct view *v, unsigned func, json_t *groups, js
 	(void)json_array_append_new(positions, position);
 }
 
-/* --- what is told of an operation --- */
+/* --- operations in the document --- */
 
-/* The global rank of a place in the communicator, where it is one of this host. */
+/* The global rank of a place in the communicator, if it is on this host. */
 static json_t *peer_of(const struct view *v, int32_t place)
 {
 	size_t i;

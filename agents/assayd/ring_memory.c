@@ -13,7 +13,7 @@
 #include "lib/sys/file.h"
 
 enum {
-	CLOSING_MAX = 4, /* threads that close, at once */
+	CLOSING_MAX = 4, /* threads that close descriptors at once */
 	STACK_SIZE = 64 * 1024,
 	SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL,
 	OURS_ALONE = 0400,
@@ -31,7 +31,7 @@ enum {
 
 enum ring_refusal ring_memory_map(int fd, const void **ret, struct ring_identity *ret_identity)
 {
-	/* Of anything but memory this fails, and asks no file system. */
+	/* Fails for anything but a memfd, without touching a file system. */
 	const int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
 	void *memory;
@@ -48,15 +48,15 @@ enum ring_refusal ring_memory_map(int fd, const void **ret, struct ring_identity
 	return RING_TAKEN;
 }
 
-/* madvise(2) changes nothing of what lies there; it takes no const. */
+/* madvise(2) does not modify the contents, but takes no const. */
 static void *pages_of(const void *memory)
 {
 	return (void *)(uintptr_t)memory;
 }
 
 /*
- * The writer can still punch holes: a page that is not there is made when it is read, and where
- * there is no memory for it (vm.overcommit_memory = 2) that is a SIGBUS.
+ * The writer can still punch holes: reading a missing page allocates it, and raises SIGBUS if
+ * there is no memory (vm.overcommit_memory = 2).
  */
 bool ring_memory_ready(const void *memory, size_t size)
 {
@@ -74,11 +74,11 @@ void ring_memory_unmap(const void *memory)
 		(void)munmap(pages_of(memory), RING_SIZE);
 }
 
-/* --- the page of ours --- */
+/* --- control pages --- */
 
 /*
- * Mapped by us first: from the seal on nobody can map it to write, nor write(2), by whatever
- * descriptor. The mode keeps others from opening /proc/PID/fd/N of it for more.
+ * We map it first: once sealed, nobody can map it writable or write(2) to it through any
+ * descriptor. The mode prevents reopening /proc/PID/fd/N with more rights.
  */
 int ring_memory_control(struct ring_control **ret, int *ret_fd)
 {
@@ -104,19 +104,19 @@ int ring_memory_control(struct ring_control **ret, int *ret_fd)
 	return 0;
 }
 
-/* --- the words of a ring that are ours --- */
+/* --- our words in a ring --- */
 
 _Static_assert((int)RING_HEAD_SIZE == (int)RING_CONTROL_SIZE, "both are unmapped as one page");
 
-/* Either is at the begin of what was mapped, or within RING_HEAD_SIZE of it. */
+/* Both start at the beginning of a mapping or within RING_HEAD_SIZE of it. */
 static void *mapping_of(struct ring_control *control)
 {
 	return (void *)((uintptr_t)control & ~(uintptr_t)(RING_CONTROL_SIZE - 1));
 }
 
 /*
- * By write(2) the words could not be written: that waits for whoever else writes to the file, and
- * the job may be made to stand in its own write for as long as it likes.
+ * write(2) is not an option: it waits for other writers of the file, and the job can block in its
+ * own write for as long as it likes.
  */
 int ring_memory_wants(int fd, struct ring_control **ret)
 {

@@ -3,7 +3,7 @@
 
 #include "lib/ring/ring_layout.h"
 
-#define TICK_US (USEC_PER_SEC / RING_RATE) /* a connection fills the bucket for so long */
+#define TICK_US (USEC_PER_SEC / RING_RATE) /* a connection fills the bucket by this much */
 
 const char *const ring_refusal_names[RING_REFUSALS] = {
 	[RING_TAKEN] = "taken",
@@ -50,7 +50,7 @@ enum ring_refusal ring_rules_room(const struct ring_limits *limits, const struct
 	return RING_TAKEN;
 }
 
-/* The place of the user; of somebody new, a free one, or that of who asked least. */
+/* Index of the user; for a new user a free one, or that of the least active user. */
 static size_t find(struct ring_pace *pace, uid_t uid)
 {
 	size_t i, least = 0;

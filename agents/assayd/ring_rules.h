@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which rings are taken, how many of whom, and how often somebody may ask. Pure.
+ * Limits on rings: which are accepted, how many from whom, and how often someone may connect.
+ * Pure.
  *
- * Who connects is anybody, and what he sends is anything. So all that he can use up is bounded by
- * what the kernel says of him: his process and his user.
+ * Anybody may connect and send anything. So everything that a client can use up is bounded by
+ * what the kernel says of it: its process and its user.
  */
 #pragma once
 
@@ -15,65 +16,69 @@
 
 enum {
 	RING_CONNECTIONS_MAX = 64,     /* at once */
-	RING_CONNECTIONS_OF_USER = 48, /* so that no user has all of them */
-	RING_USERS_MAX = 256,	       /* whose pace is remembered */
-	RING_BURST = 512,	       /* connections: all ranks of a host that begin together */
-	RING_RATE = 50,		       /* of a user, a second, after that */
-	RING_PROCESSES_MAX = 128,      /* that hold rings: twice the ranks of a host */
+	RING_CONNECTIONS_OF_USER = 48, /* so that no user can take all of them */
+	RING_USERS_MAX = 256,	       /* whose rate is remembered */
+	RING_BURST = 512,	       /* connections: all ranks of a host that start together */
+	RING_RATE = 50,		       /* per user and second, after that */
+	RING_PROCESSES_MAX = 128,      /* with rings: twice the ranks of a host */
 };
 
-#define RING_DEADLINE_US (2 * USEC_PER_SEC) /* of a connection, to say what it wants */
+#define RING_DEADLINE_US (2 * USEC_PER_SEC) /* for a client to send its hello */
 
 enum ring_refusal {
 	RING_TAKEN,
-	RING_RATE_LIMIT, /* the user asks too often, or has too many connections open */
-	RING_LATE,	 /* nothing was said before the deadline, or it was closed before */
-	RING_MESSAGE,	 /* it is no hello of this version */
-	RING_DESCRIPTOR, /* there is none, or several */
-	RING_STRANGER,	 /* the process has no rank of a job that holds a GPU here, or has ended */
-	RING_KIND,	 /* what was handed over can be cut, grown or unsealed */
-	RING_LENGTH,	 /* it is not as long as a ring */
-	RING_HEAD,	 /* its head is none */
-	RING_TWICE,	 /* it is held already */
-	RING_OF_PROCESS, /* the process has as many as it may */
+	RING_RATE_LIMIT, /* the user connects too often, or has too many open connections */
+	RING_LATE,	 /* nothing was sent before the deadline, or it disconnected */
+	RING_MESSAGE,	 /* not a hello of this version */
+	RING_DESCRIPTOR, /* none, or more than one */
+	RING_STRANGER,	 /* not a rank of a job that holds a GPU here, or ended */
+	RING_KIND,	 /* the descriptor is not memory with the required seals */
+	RING_LENGTH,	 /* not the size of a ring */
+	RING_HEAD,	 /* invalid ring head */
+	RING_TWICE,	 /* already held */
+	RING_OF_PROCESS, /* the process is at its limit */
 	RING_OF_USER,
 	RING_OF_HOST,
-	RING_RESOURCES, /* the kernel gave no memory, mapping or descriptor */
+	RING_RESOURCES, /* the kernel had no memory, mapping or descriptor */
 	RING_REFUSALS
 };
 
-/* For metrics, and for people. */
+/* Names for metrics, and sentences for people. */
 extern const char *const ring_refusal_names[RING_REFUSALS];
 extern const char *const ring_refusal_words[RING_REFUSALS];
 
 struct ring_limits {
 	unsigned process, user; /* rings */
-	uint64_t bytes;		/* of all rings of the host together */
+	uint64_t bytes;		/* of all rings of the host */
 };
 
-/* What is held now. */
+/* Number of rings held now. */
 struct ring_held {
 	unsigned process, user, host;
 };
 
-/* May one more be held? RING_TAKEN, RING_OF_PROCESS, RING_OF_USER or RING_OF_HOST. */
+/* May one more be accepted? RING_TAKEN, RING_OF_PROCESS, RING_OF_USER or RING_OF_HOST. */
 enum ring_refusal ring_rules_room(const struct ring_limits *limits, const struct ring_held *held);
 
-/* How often each user may connect: a bucket of RING_BURST, filled by RING_RATE a second. */
+/* Rate limit per user: a token bucket of RING_BURST, refilled with RING_RATE per second. */
 struct ring_pace {
 	struct {
 		uid_t uid;
-		uint64_t full_us; /* when the bucket is full again, monotonic */
+		uint64_t full_us; /* monotonic: when the bucket is full again */
 	} users[RING_USERS_MAX];
 	size_t n;
 };
 
-/* May this user connect now? It counts. Of more users than are remembered who asked least goes. */
+/*
+ * May this user connect now? Takes a token. If there are too many users, the least active one is
+ * dropped.
+ */
 bool ring_rules_pace(struct ring_pace *pace, uid_t uid, uint64_t now_us);
 
 /*
- * What is to be recorded now, of a schedule of `on_us` out of each `every_us` by the clock of the
- * real time, so that all hosts of a job record together. `*ret_change_us`: for how long it is so.
+ * Is recording on now, with a schedule of `on_us` out of every `every_us`? It follows the
+ * real-time clock, so that all hosts of a job record together. `*ret_change_us`: time until that
+ * changes.
  */
 bool ring_rules_sampling(uint64_t every_us, uint64_t on_us, uint64_t real_us,
 			 uint64_t *ret_change_us);

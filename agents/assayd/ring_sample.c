@@ -81,7 +81,7 @@ static void forget(struct ring_set *set)
 	}
 }
 
-/* A rank that does not say its job and shape has no part of a trace. */
+/* Ranks that do not state their job and shape have no trace parts. */
 static bool is_sampled(const struct ring_process *p)
 {
 	return p->placed == TRACE_TAKEN && !p->ended_us;
@@ -109,7 +109,7 @@ static void gather(struct ring_set *set, const struct ring_sample_options *o,
 	}
 }
 
-/* One a look: to find steps takes a while, and others of the loop have their turn between. */
+/* One per look: finding steps takes a while, and the event loop has other work. */
 static void attempt(struct ring_set *set, const struct ring_sample_options *o, struct traces *traces)
 {
 	struct ring_process *found = NULL;

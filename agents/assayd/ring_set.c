@@ -17,9 +17,9 @@
 
 enum { RINGS_AT_FIRST = 16 };
 
-#define UNTIL_NOW 1			       /* CLOCK_MONOTONIC in ns: it has passed */
-#define LEAVE_NS (5 * UINT64_C(1000000000))    /* of one that ends: the next one starts within it */
-#define CONTROL_NS (30 * UINT64_C(1000000000)) /* what a control page says holds for so long */
+#define UNTIL_NOW 1			       /* CLOCK_MONOTONIC in ns: in the past */
+#define LEAVE_NS (5 * UINT64_C(1000000000))    /* shutdown: the next one starts by then */
+#define CONTROL_NS (30 * UINT64_C(1000000000)) /* validity of a control page */
 
 /* --- processes --- */
 
@@ -37,7 +37,7 @@ static struct ring_process *find_process(const struct ring_set *set, const struc
 	for (i = 0; i < set->n_processes; i++) {
 		struct ring_process *p = set->processes[i];
 
-		/* Its number is its own as long as it has not ended. */
+		/* Its PID cannot be reused before it has ended. */
 		if (p->pid == owner->pid && !p->ended_us && !has_ended(p->pidfd))
 			return p;
 	}
@@ -68,7 +68,7 @@ static void forget_process(struct ring_set *set, size_t i)
 	free(p);
 }
 
-/* Those without a ring: theirs was refused, or has been let go. */
+/* Drop processes without rings: theirs were refused or dropped. */
 static void forget_idle(struct ring_set *set)
 {
 	size_t i = set->n_processes;
@@ -81,7 +81,7 @@ static void forget_idle(struct ring_set *set)
 
 /* --- rings --- */
 
-/* Who it is of, and how far it is, as it says now. */
+/* Read the communicator and its progress from the head. */
 static enum ring_refusal read_head(struct ring_entry *ring)
 {
 	struct err err = ERR_INIT;
@@ -94,7 +94,7 @@ static enum ring_refusal read_head(struct ring_entry *ring)
 	return r < 0 ? RING_HEAD : RING_TAKEN;
 }
 
-/* Which processes have ended, and which communicators were given up, since it was seen last. */
+/* Check which processes have ended and which communicators were finalized since the last time. */
 static void see(struct ring_set *set, uint64_t now_us)
 {
 	size_t i;
@@ -113,7 +113,7 @@ static void see(struct ring_set *set, uint64_t now_us)
 	}
 }
 
-/* Say what is wanted of it, and until when. */
+/* Write a request with its expiry. */
 static void say(struct ring_entry *ring, uint32_t mask, uint64_t until_ns)
 {
 	ring->mask = mask;
@@ -143,7 +143,7 @@ static void drop(struct ring_set *set, size_t i)
 	unmap(set, i);
 }
 
-/* Let go of the process that ended longest ago. */
+/* Drop the process that ended longest ago. */
 static bool make_place(struct ring_set *set)
 {
 	const struct ring_process *found = NULL;
@@ -175,7 +175,7 @@ static enum ring_refusal meet(struct ring_set *set, const struct ring_owner *own
 	*ret = has_ended(owner->pidfd) ? NULL : find_process(set, owner);
 	if (*ret)
 		return RING_TAKEN;
-	/* What was read is of who asks, if he has not ended by then. */
+	/* The data belongs to this process only if it has not ended by now. */
 	if (process_map_of(owner->pid, &entry) < 0 || has_ended(owner->pidfd))
 		return RING_STRANGER;
 	if (set->n_processes >= RING_PROCESSES_MAX && !make_place(set))
@@ -202,14 +202,16 @@ static struct ring_held count(const struct ring_set *set, const struct ring_proc
 	return held;
 }
 
-/* Since when nobody needs it as much as a new one; 0: it is of use. */
+/* Since when the ring is less useful than a new one; 0: it is in use. */
 static uint64_t spare_since(const struct ring_entry *ring)
 {
 	return ring->process->ended_us ? ring->process->ended_us : ring->finalized_us;
 }
 
-/* Let go of the ring that is spare for the longest, of those of the same process or user, as it is
- * them who have too many. */
+/*
+ * Drop the ring that has been spare the longest; only of the same process or user if that is the
+ * one with too many.
+ */
 static bool make_room(struct ring_set *set, const struct ring_process *p, enum ring_refusal why)
 {
 	size_t found = set->n_rings, i;
@@ -283,7 +285,7 @@ static enum ring_refusal add(struct ring_set *set, struct ring_process *p, int f
 	return RING_TAKEN;
 }
 
-/* Its process comes first: without what is known of it the ring is nothing. */
+/* The process first: a ring is useless without its data. */
 static void keep(const struct ring_set *set, const struct ring_entry *ring, int fd)
 {
 	if (!ring->process->kept)
@@ -306,7 +308,7 @@ enum ring_refusal ring_set_add(struct ring_set *set, const struct ring_owner *ow
 	return why;
 }
 
-/* --- of before a restart --- */
+/* --- restored after a restart --- */
 
 struct ring_process *ring_set_find(const struct ring_set *set, const struct ring_process *said)
 {
@@ -320,7 +322,10 @@ struct ring_process *ring_set_find(const struct ring_set *set, const struct ring
 	return NULL;
 }
 
-/* Its descriptor, if it still runs. It is had before the start is read, so that both are of one. */
+/*
+ * A pidfd if the process still runs. Opened before reading the start time, so that both are of
+ * the same process.
+ */
 static int find_running(const struct ring_process *said)
 {
 	CLEANUP(closep) int pidfd = (int)syscall(SYS_pidfd_open, said->pid, 0);
@@ -352,7 +357,7 @@ enum ring_refusal ring_set_adopt(struct ring_set *set, const struct ring_process
 	return add(set, p, fd, NULL);
 }
 
-/* --- what is asked of them --- */
+/* --- requests --- */
 
 void ring_set_look(struct ring_set *set, uint64_t now_us, uint64_t hold_us)
 {
@@ -372,15 +377,17 @@ void ring_set_look(struct ring_set *set, uint64_t now_us, uint64_t hold_us)
 
 void ring_set_mask(struct ring_entry *ring, uint32_t mask, uint64_t now_ns)
 {
-	/* A plug-in that does not know the words of the head does not do what they say: one that
-	   does answers by its own mask. */
+	/*
+	 * A plug-in that does not know the words in the head ignores them; one that does responds
+	 * with its own mask.
+	 */
 	const bool kernels = (mask & RING_MASK_KERNELS) && ring->control &&
 			     (!ring->in_head || ring->comm.mask);
 
 	if (!kernels)
 		ring->since_ns = 0;
 	else if (ring->in_head && ring->comm.since_ns)
-		ring->since_ns = MIN(ring->comm.since_ns, now_ns); /* it ran on without us */
+		ring->since_ns = MIN(ring->comm.since_ns, now_ns); /* it went on without us */
 	else if (!ring->since_ns)
 		ring->since_ns = now_ns;
 	say(ring, mask, now_ns + CONTROL_NS);

@@ -24,14 +24,14 @@
 
 enum {
 	BACKLOG = 64,
-	ACCEPTS_MAX = 64, /* in one turn */
-	FDS_MAX = 2,	  /* received at once: one is right, and two are told from one */
+	ACCEPTS_MAX = 64, /* per iteration of the loop */
+	FDS_MAX = 2,	  /* received at once: one is right, and two are enough to detect more */
 	DIR_MODE = 0755,
 	SOCKET_MODE = 0666,
 };
 
-#define TURN_US (20 * USEC_PER_MSEC) /* after so many the others of the loop have theirs */
-#define LOOK_US (USEC_PER_SEC / 2)   /* for those past their deadline */
+#define TURN_US (20 * USEC_PER_MSEC) /* pause, to let other event sources run */
+#define LOOK_US (USEC_PER_SEC / 2)   /* interval of checks for expired deadlines */
 
 #ifndef SO_PEERPIDFD /* Linux 6.5 */
 #define SO_PEERPIDFD 77
@@ -71,7 +71,7 @@ struct received {
 	ssize_t n;
 	int fds[FDS_MAX];
 	size_t n_fds;
-	bool cut; /* there was more than we take */
+	bool cut; /* there was more than we accept */
 };
 
 static void receive(int fd, struct received *ret)
@@ -132,7 +132,7 @@ static int open_peer(const struct connection *c)
 	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &length) == 0)
 		return pidfd;
 	if (errno != ENOPROTOOPT)
-		return -1; /* it has ended, and its number may be another's */
+		return -1; /* it has ended, and its PID may be reused */
 	return (int)syscall(SYS_pidfd_open, c->peer.pid, 0);
 }
 
@@ -142,7 +142,7 @@ static enum ring_refusal judge(struct connection *c, const struct received *got,
 	enum ring_refusal why;
 
 	if (got->n == 0 && got->n_fds == 0)
-		return RING_LATE; /* it has gone */
+		return RING_LATE; /* it has disconnected */
 	if (got->n != sizeof(got->hello) || got->hello.magic != RING_MAGIC ||
 	    got->hello.version != RING_VERSION)
 		return RING_MESSAGE;
@@ -157,7 +157,7 @@ static enum ring_refusal judge(struct connection *c, const struct received *got,
 	return why;
 }
 
-/* Of memory that was taken, closing is nothing; whatever else it is, it is closed elsewhere. */
+/* Closing accepted memory is cheap; anything else is closed in another thread. */
 static void let_go(const struct received *got, enum ring_refusal why)
 {
 	size_t i;
@@ -195,7 +195,7 @@ static int on_hello(sd_event_source *source UNUSED, int fd UNUSED, uint32_t even
 	return 0;
 }
 
-/* --- who comes --- */
+/* --- accepting --- */
 
 static struct connection *find_free(struct ring_socket *s, uid_t uid)
 {
@@ -247,7 +247,7 @@ static bool accept_one(struct ring_socket *s)
 
 	if (fd < 0)
 		return errno == EINTR || errno == ECONNABORTED;
-	/* 0: it is in a name space of processes that we do not see. */
+	/* 0: it is in a PID namespace that we cannot see. */
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) == 0 && who.pid > 0) {
 		peer.pid = who.pid;
 		peer.uid = who.uid;
@@ -268,7 +268,7 @@ static int on_connection(sd_event_source *source, int fd UNUSED, uint32_t events
 		if (!accept_one(s) && errno == EAGAIN)
 			return 0;
 	}
-	/* Many come, or there is no descriptor: those that wait in the kernel's queue may wait. */
+	/* Too many connections, or no descriptors: let them wait in the kernel's queue. */
 	(void)sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	set_timer(s->turn, TURN_US);
 	return 0;
@@ -299,7 +299,7 @@ static int on_deadline(sd_event_source *source UNUSED, uint64_t now_us UNUSED, v
 
 /* --- life cycle --- */
 
-/* Its path may be longer than an address is: it is bound below the directory's descriptor. */
+/* The path may be longer than a socket address: bind relative to the directory's descriptor. */
 static int bind_below(int fd, int dir_fd, const char *name)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };

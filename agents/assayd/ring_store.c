@@ -26,7 +26,7 @@ enum {
 	STATE_MAX = 2 * RING_STORE_NAME_SIZE,
 };
 
-/* --- what is known of a process --- */
+/* --- the data of a process --- */
 
 struct rank {
 	uint64_t v, pid, uid, start, run, rank, dp, pp, tp;
@@ -36,7 +36,7 @@ struct rank {
 
 #define AT(member) offsetof(struct rank, member)
 
-/* The largest of a JSON number that is exact. */
+/* The largest exactly represented JSON integer. */
 #define MOST 9007199254740992.0
 
 static const char *const placed_names[] = { "all", "job", "shape", NULL };
@@ -89,7 +89,7 @@ int ring_store_write_rank(const struct ring_process *p)
 	return r < 0 ? r : TAKE_FD(fd);
 }
 
-/* Whole, or not at all: sealed, it cannot change meanwhile. */
+/* Read all or nothing: it is sealed, so it cannot change meanwhile. */
 static int read_sealed(int fd, char ret[static RING_STORE_RANK_MAX], size_t *ret_n, struct err *err)
 {
 	const int seals = fcntl(fd, F_GET_SEALS);
@@ -141,7 +141,7 @@ int ring_store_read_rank(int fd, struct ring_process *ret, struct err *err)
 	return r < 0 ? -EPROTO : 0;
 }
 
-/* --- what is told to the service manager --- */
+/* --- sent to the service manager --- */
 
 static void name_rank(const struct ring_process *p, char ret[static RING_STORE_NAME_SIZE])
 {
@@ -206,13 +206,15 @@ void ring_store_let_go(const struct ring_process *p, const struct ring_entry *ri
 	forget(name);
 }
 
-/* --- what comes back --- */
+/* --- received back --- */
 
 size_t ring_store_take(struct ring_store_item **ret_items)
 {
 	char **names = NULL;
-	/* The environment stays as it is: what is started from here is not who it is addressed to,
-	   and other threads may be reading it. */
+	/*
+	 * Leave the environment unchanged: children check the PID in it, and other threads may be
+	 * reading it.
+	 */
 	const int n = sd_listen_fds_with_names(false, &names);
 	struct ring_store_item *items;
 	int i;
@@ -227,7 +229,7 @@ size_t ring_store_take(struct ring_store_item **ret_items)
 	items = xcalloc((size_t)n, sizeof(*items));
 	for (i = 0; i < n; i++)
 		items[i] = (struct ring_store_item){ names[i], FIRST_FD + i };
-	free(names); /* each of them is the item's */
+	free(names); /* the items own the strings */
 	*ret_items = items;
 	return (size_t)n;
 }
@@ -239,7 +241,7 @@ void ring_store_free(struct ring_store_item *items, size_t n)
 	free(items);
 }
 
-/* What was known of processes, as it came back. */
+/* The data of processes that came back. */
 struct known {
 	struct ring_process said[RING_PROCESSES_MAX];
 	size_t n;
@@ -255,7 +257,7 @@ static bool is_ring(const struct ring_store_item *item)
 	return strncmp(item->name, "ring.", strlen("ring.")) == 0;
 }
 
-/* A process that has a name other than what it says is none. */
+/* Reject data whose name does not match its contents. */
 static bool learn(struct known *known, const struct ring_store_item *item)
 {
 	struct ring_process *said = &known->said[known->n];
@@ -276,7 +278,7 @@ static bool learn(struct known *known, const struct ring_store_item *item)
 	return true;
 }
 
-/* Whose ring it is; NULL: of nobody who is known, or it goes by the name of another. */
+/* The ring's process; NULL if it is unknown, or the name belongs to another. */
 static const struct ring_process *find(const struct known *known, const struct ring_store_item *item)
 {
 	struct ring_entry ring = { .process = NULL };
@@ -284,7 +286,7 @@ static const struct ring_process *find(const struct known *known, const struct r
 	struct stat st;
 	size_t i;
 
-	/* Of anything but memory this fails, and asks no file system. */
+	/* Fails for anything but a memfd, without touching a file system. */
 	if (fcntl(item->fd, F_GET_SEALS) < 0 || fstat(item->fd, &st) < 0)
 		return NULL;
 	ring.identity.inode = st.st_ino;
@@ -296,7 +298,7 @@ static const struct ring_process *find(const struct known *known, const struct r
 	return NULL;
 }
 
-/* Those whose rings were not taken, or did not come. */
+/* Drop processes whose rings were refused or did not come. */
 static void forget_unused(const struct ring_set *set, const struct known *known)
 {
 	char name[RING_STORE_NAME_SIZE];
@@ -329,7 +331,7 @@ void ring_store_adopt(struct ring_set *set, const struct ring_store_item *items,
 		const enum ring_refusal why = said ? ring_set_adopt(set, said, items[i].fd)
 						   : RING_STRANGER;
 
-		/* One that came twice goes by the name of the one that is held. */
+		/* The name of a duplicate belongs to the one that is held. */
 		if (!is_rank(&items[i]) && why != RING_TAKEN && why != RING_TWICE)
 			forget(items[i].name);
 		if (!is_rank(&items[i]))

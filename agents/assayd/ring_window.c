@@ -54,7 +54,7 @@ void ring_window_turn(struct ring_window *w, uint64_t turn)
 	w->over = false;
 }
 
-/* The place of a ring; n_rings: it is new. */
+/* Index of a ring; n_rings: not found. */
 static size_t find(const struct ring_window *w, uint64_t id)
 {
 	size_t i;
@@ -80,7 +80,7 @@ static void append(struct ring_gathered *g, const struct ring_op *op)
 	g->ops[g->n++] = *op;
 }
 
-/* What is read again takes the place of what it was. */
+/* Rereads replace what was read before. */
 static void take(struct ring_gathered *g, const struct ring_op *ops, size_t n, uint64_t since_ns)
 {
 	bool ended = true;
@@ -145,7 +145,7 @@ int ring_window_make(struct ring_window *w, const struct trace_place *place, uns
 	w->attempted_us = now_us;
 	w->attempted_n_ops = w->n_ops;
 	r = ring_optrace(views, w->n_rings, &shape, &options, ret, err);
-	/* Few operations have no steps yet, and more may have. */
+	/* With too few operations no steps are found yet; more may follow. */
 	if (r == -ENODATA || r == -EAGAIN)
 		return -EAGAIN;
 	end(w);

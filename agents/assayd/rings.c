@@ -23,17 +23,17 @@
 #include "lib/sys/paths.h"
 
 #define LOOK_US USEC_PER_SEC
-#define LOOK_ACCURACY_US USEC_PER_MSEC /* all hosts of a job begin a sample together */
-#define SAY_US USEC_PER_MIN	       /* of each reason one line, and how many more there were */
+#define LOOK_ACCURACY_US USEC_PER_MSEC /* all hosts of a job start a sample together */
+#define SAY_US USEC_PER_MIN	       /* one line per reason, with the number suppressed */
 #define TELL_US USEC_PER_SEC
-#define SAMPLE_MAX_US (5 * USEC_PER_MIN) /* steps may be so long that no sample of them is had */
+#define SAMPLE_MAX_US (5 * USEC_PER_MIN) /* steps may be too long for a sample */
 #define NS_PER_S 1e9
 
 enum { METRICS_MAX = 8 * 1024, ASKS_MAX = 16 };
 
-/* Somebody wants to know more of a job. */
+/* A request for more data on a job. */
 struct ask {
-	char job[TRACE_JOB_SIZE]; /* "": of all */
+	char job[TRACE_JOB_SIZE]; /* "": all jobs */
 	int64_t run;
 	uint64_t until_us;
 };
@@ -49,18 +49,18 @@ struct rings {
 	size_t n_asks;
 	struct ring_read_counts dropped;
 	uint64_t counts[RING_REFUSALS], said_us[RING_REFUSALS], unsaid[RING_REFUSALS];
-	struct ring_store_item *kept; /* over the last restart, and not yet looked at */
+	struct ring_store_item *kept; /* from before the last restart, not yet processed */
 	size_t n_kept;
 	uint64_t returned[RING_REFUSALS];
 };
 
-/* The clock of rings. */
+/* The clock used in rings. */
 static uint64_t mono_ns(void)
 {
 	return clock_mono_us() * 1000;
 }
 
-/* --- what is told --- */
+/* --- output --- */
 
 static size_t n_recording(const struct rings *r)
 {
@@ -176,7 +176,7 @@ static void on_returned(void *context, enum ring_refusal why, const struct ring_
 			    ring_refusal_names[why]);
 }
 
-/* --- what is to be recorded --- */
+/* --- what to record --- */
 
 static bool is_of(const struct ring_process *p, const char *job, int64_t run)
 {
@@ -197,7 +197,7 @@ static bool is_asked(const struct rings *r, const struct ring_process *p, uint64
 }
 
 struct schedule {
-	bool sampling; /* samples are taken now */
+	bool sampling; /* sampling now */
 	uint64_t turn, change_us;
 };
 
@@ -211,7 +211,7 @@ static struct schedule schedule_now(const struct rings *r)
 	return s;
 }
 
-/* What is to be recorded of a process now. */
+/* What to record of a process now. */
 static uint32_t mask_of(const struct rings *r, const struct schedule *s,
 			const struct ring_process *p, uint64_t now_us)
 {
@@ -222,7 +222,7 @@ static uint32_t mask_of(const struct rings *r, const struct schedule *s,
 	return s->sampling && !ring_sample_is_over(p, s->turn) ? RINGS_MASK : 0;
 }
 
-/* Say on each control page what holds now. */
+/* Update each control page. */
 static void set_masks(struct rings *r, const struct schedule *s)
 {
 	const uint64_t now_us = clock_mono_us(), now_ns = mono_ns();
@@ -289,7 +289,7 @@ void rings_ask(struct rings *r, const char *job, int64_t run, uint64_t for_us)
 			break;
 	}
 	if (i == ASKS_MAX)
-		i = 0; /* who asked first has had the most of it */
+		i = 0; /* replace the oldest, which has had the most of its time */
 	if (i == r->n_asks)
 		r->n_asks++;
 	r->asks[i] = ask;
@@ -297,7 +297,7 @@ void rings_ask(struct rings *r, const char *job, int64_t run, uint64_t for_us)
 	set_masks(r, &s);
 }
 
-/* --- what is read --- */
+/* --- reading --- */
 
 static size_t find_all(const struct rings *r, const char *job, int64_t run,
 		       struct ring_hang_ring *ret)
@@ -327,7 +327,7 @@ const struct ring_process *rings_next_gone(const struct rings *r, size_t *i)
 	return NULL;
 }
 
-/* The ring that this is of. */
+/* The ring entry of this data. */
 static struct ring_entry *entry_of(struct rings *r, const struct ring_hang_ring *one)
 {
 	size_t i;
@@ -381,7 +381,7 @@ double rings_standing_s(struct rings *r, const char *job, int64_t run, int64_t r
 	return any && moved_ns ? (double)(now_ns - moved_ns) / NS_PER_S : 0;
 }
 
-/* --- rings come --- */
+/* --- receiving --- */
 
 static enum ring_refusal on_take(void *context, const struct ring_peer *peer, int fd,
 				 int *ret_control_fd)
@@ -406,7 +406,7 @@ static enum ring_refusal on_take(void *context, const struct ring_peer *peer, in
 
 /* --- life cycle --- */
 
-/* What was kept over the restart is held again. */
+/* Take back the rings kept over the restart. */
 static void adopt(struct rings *r)
 {
 	ring_store_adopt(&r->set, r->kept, r->n_kept, on_returned, r);

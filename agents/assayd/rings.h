@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rings of the jobs here (docs/rings.md): what the NCCL plug-in in their processes records.
+ * Rings of the jobs on this host (docs/rings.md): what the NCCL plug-in in their processes
+ * records.
  *
  *	ring_socket -> whose is it? (process_map) -> room? (ring_rules) -> ring_memory -> held here
  *
- * A ring is held until its process has been gone for `rings.hold`, so that its last record can be
- * read. It is mapped and no descriptor of it is kept; what was read is given back at once. Each has
- * a control page of its own, which says what is to be recorded: nothing, or RINGS_MASK by the
- * schedule of the configuration, or what somebody asked for. Counts are in $RUN/rings.prom.
+ * A ring is held until `rings.hold` after its process has ended, so that its last records can be
+ * read. It is mapped, its descriptor is not kept, and pages are given back right after reading.
+ * Each ring has a control page that says what to record: nothing, RINGS_MASK by the configured
+ * schedule, or what was requested. Counts are in $RUN/rings.prom.
  */
 #pragma once
 
@@ -26,34 +27,34 @@ struct sd_event;
 struct traces;
 
 enum {
-	RINGS_MASK = 2 | 4 | RING_MASK_KERNELS, /* Coll, P2p of NCCL's profiler interface */
-	RINGS_MASK_ASKED = RINGS_MASK | 8 | 16, /* and ProxyOp, ProxyStep: who waits for what */
+	RINGS_MASK = 2 | 4 | RING_MASK_KERNELS, /* Coll and P2p of NCCL's profiler interface */
+	RINGS_MASK_ASKED = RINGS_MASK | 8 | 16, /* also ProxyOp, ProxyStep: who waits for what */
 };
 
-#define RINGS_ASK_MAX_US (10 * USEC_PER_MIN) /* nobody is recorded by request for longer */
+#define RINGS_ASK_MAX_US (10 * USEC_PER_MIN) /* limit of recording on request */
 
-/* `config` and `traces`, which takes the samples, are borrowed. */
+/* `config` and `traces`, which receives the samples, are borrowed. */
 struct rings *rings_new(struct sd_event *event, const struct assayd_config *config,
 			struct traces *traces);
 void rings_free(struct rings *rings);
 
-/* Do what the configuration says now, or nothing when `on` is false: then all are let go. */
+/* Apply the configuration; if not `on`, drop all rings. */
 void rings_set(struct rings *rings, bool on);
 
-/* Record all that there is of this job and run (NULL: of all), for so long from now on. */
+/* Record everything for this job and run (NULL: all jobs) for the given time. */
 void rings_ask(struct rings *rings, const char *job, int64_t run, uint64_t for_us);
 
-/* As ring_hang_add() does it, of the rings of this job and run that are held here, and no others. */
+/* As ring_hang_add(), for all held rings of this job and run. */
 void rings_tell(struct rings *rings, const char *job, int64_t run, json_t *groups, json_t *ranks);
 
 /*
- * The next process after `*i`, from 0 on, whose rings are held and that had ended before it was
- * met: it is of a job, and nobody but its rings knows of it. NULL: there is no more.
+ * Iterate, from `*i` = 0, over the processes with rings that had ended before we first saw them:
+ * only their rings show that they were part of a job. NULL at the end.
  */
 const struct ring_process *rings_next_gone(const struct rings *rings, size_t *i);
 
 /*
- * For how long all rings of this rank that are being recorded stand still with something in flight,
- * in seconds; 0: they do not, or nobody knows.
+ * How long all recorded rings of this rank have stood still with an operation in flight, in
+ * seconds; 0: they have not, or it is unknown.
  */
 double rings_standing_s(struct rings *rings, const char *job, int64_t run, int64_t rank);

@@ -15,11 +15,11 @@
 
 #define TIMER_ACCURACY_US USEC_PER_SEC
 
-/* As the units of the same names: waiting, and how long a run may take at most. */
+/* Like the systemd units of the same names: lock wait, and time limit. */
 static const struct {
 	const char *profile, *name, *wait;
 	uint64_t limit_us;
-	int behind; /* not while this one runs: it would only find the devices taken */
+	int behind; /* not while this one runs: the devices would be in use */
 } rows[SCHEDULE_TURNS] = {
 	[SCHEDULE_PASSIVE] = { "passive", "a passive run", "--wait=0s", 90 * USEC_PER_SEC, -1 },
 	[SCHEDULE_QUICK] = { "quick", "a quick run", "--wait=0s", 2 * USEC_PER_MIN, SCHEDULE_FULL },
@@ -31,7 +31,7 @@ struct turn {
 	int row;
 	struct child *child;
 	sd_event_source *timer;
-	uint64_t period_us, offset_us; /* 0: it does not run */
+	uint64_t period_us, offset_us; /* 0: off */
 };
 
 struct schedule {
@@ -39,7 +39,7 @@ struct schedule {
 	struct turn turns[SCHEDULE_TURNS];
 };
 
-/* 0 to 3 without 2 are verdicts, and on their way as a report. */
+/* 0, 1 and 3 are verdicts, and arrive as a report. */
 static void on_exit_of_run(void *context, const siginfo_t *info)
 {
 	const struct turn *t = context;
@@ -79,7 +79,7 @@ static int on_turn(sd_event_source *source UNUSED, uint64_t mono_us UNUSED, void
 	return 0;
 }
 
-/* When the profile ran last since the boot; 0: it did not. */
+/* When the profile last ran since boot; 0: it has not. */
 static uint64_t last_run_us(const char *profile, uint64_t now_us)
 {
 	CLEANUP(freep) char *state = paths_state();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The runs that timers of systemd start elsewhere (systemd/assay-*.timer), where there
- * is no systemd: in a container. `assay run --profile passive|quick|full --report`, each
- * in its period (agents/assayd/schedule_time.h). Reports arrive through the spool.
+ * Starts periodic runs where there is no systemd, i.e. in a container, instead of the timers
+ * (systemd/assay-*.timer): `assay run --profile passive|quick|full --report`, each at its own
+ * period (agents/assayd/schedule_time.h). Reports arrive through the spool.
  */
 #pragma once
 
@@ -17,12 +17,12 @@ enum schedule_turn { SCHEDULE_PASSIVE, SCHEDULE_QUICK, SCHEDULE_FULL, SCHEDULE_T
 
 struct schedule *schedule_new(struct sd_event *event);
 
-/* Runs under way are told to end. */
+/* Terminates running runs. */
 void schedule_free(struct schedule *s);
 
 /*
- * From now on in these periods (0: not at all) at the moments of `node`. What was set
- * already goes on undisturbed; a run of what is no longer wanted is told to end.
+ * Set the periods (0: off), at the time slots of `node`. Unchanged ones continue undisturbed; the
+ * run of a profile that is switched off is terminated.
  */
 void schedule_set(struct schedule *s, const char *node,
 		  const uint64_t periods_us[static SCHEDULE_TURNS]);

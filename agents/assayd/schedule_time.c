@@ -22,7 +22,7 @@ uint64_t schedule_next_us(uint64_t now_us, uint64_t period_us, uint64_t offset_u
 
 uint64_t schedule_first_us(uint64_t now_us, uint64_t last_us, uint64_t period_us, uint64_t offset_us)
 {
-	/* One of the future is of a clock that was set back: not missed. */
+	/* A time in the future comes from a clock that was set back: not missed. */
 	if (last_us > 0 && (last_us > now_us || now_us - last_us < period_us))
 		return schedule_next_us(now_us, period_us, offset_us);
 	return now_us + offset_us % MIN(period_us, SCHEDULE_CATCH_UP_US);

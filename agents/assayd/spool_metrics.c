@@ -44,7 +44,7 @@ static struct spool_now look(bool connected)
 	struct spool_now now = { .aside = spool_aside(),
 				 .lost = spool_lost(),
 				 .connected = connected };
-	struct err ignored = ERR_INIT; /* a spool that cannot be read is the uplink's trouble */
+	struct err ignored = ERR_INIT; /* the uplink reports an unreadable spool */
 	size_t n = 0;
 
 	if (spool_list(&seqs, &n, &ignored) == 0 && n > 0) {
@@ -99,7 +99,7 @@ void spool_metrics_tell(struct spool_metrics *m, bool connected)
 
 void spool_metrics_release(struct spool_metrics *m)
 {
-	/* The file outlives us, and what it says of the controller would too. */
+	/* The file outlives us, so do not leave it saying that we are connected. */
 	if (m->text)
 		spool_metrics_tell(m, false);
 	free(TAKE(m->text));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * $RUN/spool.prom, for the textfile collector of the node exporter: what waits for the controller
- * on this host, since when, and whether the controller is heard of. It is what says so while the
- * controller cannot. docs/metrics.md lists it; a test holds it against the file.
+ * $RUN/spool.prom, for the textfile collector of the node exporter: how many reports wait for the
+ * controller, since when, and whether it is reachable. It works while the controller does not.
+ * docs/metrics.md lists the metrics; a test compares the two.
  */
 #pragma once
 
@@ -12,10 +12,10 @@
 #include "lib/base/macro.h"
 
 struct spool_metrics {
-	char *text;  /* as it was written last; NULL: not yet */
-	bool failed; /* it could not be written, and the log says so */
+	char *text;  /* as last written; NULL: never */
+	bool failed; /* writing failed, which was logged */
 };
 
-/* Write what is so now, if it is not what was written. */
+/* Write the file if its contents have changed. */
 void spool_metrics_tell(struct spool_metrics *m, bool connected);
 void spool_metrics_release(struct spool_metrics *m);

@@ -26,7 +26,7 @@ struct topology_link {
 	char *body;
 	size_t body_len;
 	bool packed;
-	struct err told; /* the last complaint: each answer asks again, one line is enough */
+	struct err told; /* the last error logged: one line is enough, every answer asks again */
 };
 
 static void send_first(struct topology_link *l);

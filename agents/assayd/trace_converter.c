@@ -27,7 +27,7 @@ enum {
 	PIECE = 16 * 1024,
 	ARGUMENTS_MAX = 192,
 	OWN_ARGUMENTS = 4,
-	ABOVE = 16, /* descriptors of the child's begin here: none is in the way of another */
+	ABOVE = 16, /* lowest descriptor of the child's own, out of the way of dup2() */
 	STATUS_UNPACKS = 3,
 	STATUS_RANK = 4,
 	STATUS_PEER = 5,
@@ -35,13 +35,13 @@ enum {
 
 struct trace_converter {
 	sd_event *event;
-	char *dir; /* where its output lies */
+	char *dir; /* directory of its output */
 	void (*done)(void *context, struct trace_converted *converted);
 	void *context;
 	sd_event_source *child, *timer, *output;
 	pid_t pid;
-	int out, words; /* its standard output and error */
-	int fd;		/* what came of it */
+	int out, words; /* its stdout and stderr */
+	int fd;		/* the output file */
 	size_t size;
 	enum trace_refusal cut; /* why it was killed */
 };
@@ -104,7 +104,7 @@ static void cut(struct trace_converter *c, enum trace_refusal why)
 	(void)kill(c->pid, SIGKILL);
 }
 
-/* --- what it prints --- */
+/* --- its output --- */
 
 static void take_output(struct trace_converter *c)
 {
@@ -136,7 +136,7 @@ static int on_output(sd_event_source *source UNUSED, int fd UNUSED, uint32_t eve
 	return 0;
 }
 
-/* Its complaint, one line, without the name of the program. */
+/* Its error message, one line, without the program name. */
 static void read_words(const struct trace_converter *c, char ret[static TRACE_CONVERTER_WORDS_MAX])
 {
 	static const char own[] = "assay-optrace: ";
@@ -167,7 +167,7 @@ static const struct jfield head_fields[] = {
 };
 #undef AT
 
-/* The line before the part. */
+/* Parse the line before the part. */
 static bool read_head(const struct trace_converter *c, struct trace_converted *ret)
 {
 	CLEANUP(json_freep) json_t *value = NULL;
@@ -248,7 +248,7 @@ static int on_timer(sd_event_source *source UNUSED, uint64_t now_us UNUSED, void
 
 /* --- its start --- */
 
-/* A file that goes when nobody has it open any more. */
+/* An unlinked file. */
 static int make_file(const char *dir)
 {
 	CLEANUP(freep) char *path = xasprintf("%s/part-XXXXXX", dir);
@@ -339,7 +339,7 @@ int trace_converter_start(struct trace_converter *c, int fd, const struct stat *
 	struct trace_sandbox s = { .in = in,
 				   .script = script,
 				   .uid = owner->st_uid ? owner->st_uid : TRACE_SANDBOX_NOBODY,
-				   /* A file's group is its directory's where that is setgid. */
+				   /* In a setgid directory a file has the directory's group. */
 				   .gid = TRACE_SANDBOX_NOBODY,
 				   .program = PYTHON,
 				   .parent = getpid() };

@@ -23,7 +23,7 @@ void trace_queue_remove(struct trace_queue *q, size_t i)
 	q->alloc = 0;
 }
 
-/* The window of `like` goes, all of it. */
+/* Drop the whole window of `like`. */
 static void drop_window(struct trace_queue *q, struct trace_queue_part like,
 			void (*drop)(void *context, const struct trace_queue_part *part),
 			void *context)
@@ -40,7 +40,7 @@ static void drop_window(struct trace_queue *q, struct trace_queue_part like,
 	}
 }
 
-/* How many windows its job has beside its own. */
+/* Number of other windows of its job. */
 static size_t other_windows(const struct trace_queue *q, const struct trace_queue_part *part)
 {
 	size_t n = 0, i, k;
@@ -57,7 +57,7 @@ static size_t other_windows(const struct trace_queue *q, const struct trace_queu
 	return n;
 }
 
-/* The part, of another window and of this job or any, that waits longest; q->n: there is none. */
+/* The oldest part of another window, of the same job or any; q->n: none. */
 static size_t oldest_other(const struct trace_queue *q, const struct trace_queue_part *part,
 			   bool any_job)
 {

@@ -68,7 +68,7 @@ enum trace_refusal trace_rules_judge(const struct stat *st)
 	if (st->st_nlink != 1)
 		return st->st_nlink ? TRACE_LINKS : TRACE_GONE;
 	if (st->st_size == 0)
-		return TRACE_GONE; /* made, and not yet written */
+		return TRACE_GONE; /* created, but not written yet */
 	return st->st_size <= TRACE_FILE_MAX ? TRACE_TAKEN : TRACE_LARGE;
 }
 
@@ -78,9 +78,9 @@ bool trace_rules_unchanged(const struct stat *a, const struct stat *b)
 	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* --- whose it is --- */
+/* --- ownership --- */
 
-/* "dp" and a number, then what follows; NULL: it is none. */
+/* "dp" and a number; returns the rest, NULL if it does not match. */
 static const char *read_size(const char *text, const char *key, unsigned *ret)
 {
 	const size_t n = strlen(key), digits = strspn(text + MIN(n, strlen(text)), DIGITS);

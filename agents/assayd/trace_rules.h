@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What of a followed directory is taken, whose it is, and why the rest is not. Pure.
+ * Which files of a followed directory are taken, whose they are, and why others are refused.
+ * Pure.
  *
- * Whoever may write into such a directory may be anybody's job. So a file counts only as that of
- * its owner, and an owner only by the processes with a rank that run here as that user.
+ * Anybody's job may be able to write to such a directory. So a file is attributed only to its
+ * owner, and an owner only to the processes with a rank that run here as that user.
  */
 #pragma once
 
@@ -14,15 +15,15 @@
 #include "lib/base/macro.h"
 
 enum {
-	TRACE_FILE_MAX = 64 * 1024 * 1024, /* bytes, and unpacked: no whole profile is larger */
-	TRACE_PARTS_MAX = 512,		   /* of a window: what the controller takes */
-	TRACE_JOB_SIZE = 160,		   /* of a job's name, with its NUL */
+	TRACE_FILE_MAX = 64 * 1024 * 1024, /* bytes, also unpacked: no complete profile is larger */
+	TRACE_PARTS_MAX = 512,		   /* per window: the controller's limit */
+	TRACE_JOB_SIZE = 160,		   /* of a job's name, including NUL */
 	TRACE_SHAPE_SIZE = 64,
 };
 
 enum trace_refusal {
 	TRACE_TAKEN,
-	TRACE_GONE, /* not there any more, or nothing in it yet: nothing to say */
+	TRACE_GONE, /* vanished, or still empty: not reported */
 	TRACE_LINK,
 	TRACE_KIND,
 	TRACE_LINKS,
@@ -43,20 +44,20 @@ enum trace_refusal {
 	TRACE_REFUSALS
 };
 
-/* For metrics, and for people. */
+/* Names for metrics, and sentences for people. */
 extern const char *const trace_refusal_names[TRACE_REFUSALS];
 extern const char *const trace_refusal_words[TRACE_REFUSALS];
 
-/* Does a profiler name its files so, when they are whole? */
+/* Is it a file name that profilers use for complete files? */
 bool trace_rules_name_ok(const char *name);
 
-/* TRACE_TAKEN, or what is wrong with what was opened. */
+/* Check an opened file: TRACE_TAKEN or the reason for refusing it. */
 enum trace_refusal trace_rules_judge(const struct stat *st);
 
-/* Has nobody touched it between the two looks? A user can set any time but that of the change. */
+/* Is the file unchanged between the two stat calls? Relies on ctime, which users cannot set. */
 bool trace_rules_unchanged(const struct stat *before, const struct stat *after);
 
-/* What is known of a rank: what its part is sent by. */
+/* Identity of a rank, sent with its parts. */
 struct trace_place {
 	char job[TRACE_JOB_SIZE];
 	int64_t run, rank;
@@ -64,15 +65,15 @@ struct trace_place {
 };
 
 /*
- * Of a process: TRACE_TAKEN; TRACE_JOB when it does not say its job by a name; TRACE_SHAPE when
- * its ASSAY_SHAPE is no dpN-ppN-tpN, is not WORLD_SIZE ranks, or has more than TRACE_PARTS_MAX
- * workers. Without a shape all WORLD_SIZE ranks are replicas.
+ * Get it from a process: TRACE_TAKEN; TRACE_JOB if the process states no job name; TRACE_SHAPE if
+ * its ASSAY_SHAPE is not dpN-ppN-tpN, does not multiply to WORLD_SIZE, or has more than
+ * TRACE_PARTS_MAX workers. Without a shape all WORLD_SIZE ranks are replicas.
  */
 enum trace_refusal trace_rules_place(const struct process_env *env, struct trace_place *ret);
 
 /*
- * Whose rank `rank` of user `uid` is: TRACE_TAKEN; TRACE_STRANGER: the user has no rank here;
- * TRACE_RANK: not this one, or it is one of two jobs; TRACE_JOB, TRACE_SHAPE as above.
+ * Find rank `rank` of user `uid`: TRACE_TAKEN; TRACE_STRANGER: the user has no rank here;
+ * TRACE_RANK: not this one, or it belongs to two jobs; TRACE_JOB, TRACE_SHAPE as above.
  */
 enum trace_refusal trace_rules_find(const struct process_entry *entries, size_t n, uid_t uid,
 				    int64_t rank, struct trace_place *ret);

@@ -25,7 +25,7 @@ enum { SCRIPT_FD = 3, NICE = 19, FILES_MAX = 32, PRIVATE = 077 };
 #elif defined(__aarch64__)
 #define ARCH AUDIT_ARCH_AARCH64
 #else
-#define ARCH 0 /* of nobody: no converter starts */
+#define ARCH 0 /* matches nothing: no converter starts */
 #endif
 
 #define FOREIGN 0x40000000 /* calls of the x32 ABI, which have numbers of their own */
@@ -35,7 +35,7 @@ enum { SCRIPT_FD = 3, NICE = 19, FILES_MAX = 32, PRIVATE = 077 };
 #define GIVE(what) BPF_STMT(BPF_RET | BPF_K, (what))
 #define ERROR(code) GIVE(SECCOMP_RET_ERRNO | (code))
 #define DENY(call, code) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), ERROR(code)
-/* Of a call that opens: not to write. Its flags are argument `n`, on little-endian machines. */
+/* Allow an open call only for reading. Its flags are argument `n`, on little-endian machines. */
 #define READ_ONLY(call, n)                                                         \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), OF(args[n]),        \
 		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, WRITES, 0, 1), ERROR(EACCES), \
@@ -48,19 +48,19 @@ static const struct sock_filter filter[] = {
 	OF(nr),
 	BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, FOREIGN, 0, 1),
 	ERROR(ENOSYS),
-	/* No network, and nobody to talk to. */
+	/* No network, no IPC. */
 	DENY(socket, EPERM),
 	DENY(socketpair, EPERM),
 	DENY(connect, EPERM),
 	DENY(bind, EPERM),
 	DENY(listen, EPERM),
 	DENY(io_uring_setup, EPERM),
-	/* No process. glibc makes them by clone() where there is no clone3(). */
+	/* No processes. glibc uses clone() if there is no clone3(). */
 	DENY(clone3, ENOSYS),
 	DENY(clone, EPERM),
 	DENY(unshare, EPERM),
 	DENY(setns, EPERM),
-	/* Other processes of the user are not its business. */
+	/* No access to other processes of the user. */
 	DENY(kill, EPERM),
 	DENY(tkill, EPERM),
 	DENY(tgkill, EPERM),
@@ -74,14 +74,14 @@ static const struct sock_filter filter[] = {
 	DENY(shmget, EPERM),
 	DENY(msgget, EPERM),
 	DENY(mq_open, EPERM),
-	/* Doors of the kernel that a converter has no use for. */
+	/* Kernel interfaces that a converter does not need. */
 	DENY(bpf, EPERM),
 	DENY(perf_event_open, EPERM),
 	DENY(userfaultfd, EPERM),
 	DENY(keyctl, EPERM),
 	DENY(add_key, EPERM),
 	DENY(request_key, EPERM),
-	/* No file is changed. */
+	/* No changes to files. */
 	DENY(openat2, ENOSYS),
 	DENY(mkdirat, EPERM),
 	DENY(mknodat, EPERM),
@@ -127,7 +127,7 @@ static int shut_in(void)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 }
 
-/* --- who it is --- */
+/* --- credentials --- */
 
 static bool limit(int resource, rlim_t most)
 {
@@ -143,7 +143,7 @@ static bool set_limits(void)
 	       limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, FILES_MAX);
 }
 
-/* Who is not root can be nobody but itself, and has nothing to give up. */
+/* Without root we cannot change the user, and have no privileges to drop. */
 static bool become(uid_t uid, gid_t gid)
 {
 	if (geteuid() != 0)
@@ -153,7 +153,7 @@ static bool become(uid_t uid, gid_t gid)
 	       syscall(SYS_setresuid, uid, uid, uid) == 0;
 }
 
-/* Leaving root takes them; this takes what could be inherited beside. */
+/* Leaving root drops them; this drops inheritable ones too. */
 static void drop_capabilities(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -163,7 +163,7 @@ static void drop_capabilities(void)
 	(void)syscall(SYS_capset, &header, none);
 }
 
-/* In their places, where none is over another's: all are above SCRIPT_FD. */
+/* dup2() them to their numbers; none is overwritten, since all are above SCRIPT_FD. */
 static bool place_descriptors(const struct trace_sandbox *s)
 {
 	return dup2(s->in, STDIN_FILENO) >= 0 && dup2(s->out, STDOUT_FILENO) >= 0 &&
@@ -185,7 +185,7 @@ _Noreturn void trace_sandbox_exec(const struct trace_sandbox *s)
 	if (!place_descriptors(s) || chdir("/") < 0 || !set_limits() || !become(s->uid, s->gid))
 		_exit(TRACE_SANDBOX_FAILED);
 	drop_capabilities();
-	/* A change of user forgets it: only now. */
+	/* Last, because a change of user clears it. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != s->parent || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || shut_in() < 0)
 		_exit(TRACE_SANDBOX_FAILED);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a converter of a stranger's file may do: read it, compute, and write to two pipes. It is
- * that user ("nobody" for files of root), without capabilities and without a way to gain any, with
- * limits of memory, time and size; it can make no socket and no process, signal or look into none,
- * and change no file. The kernel is told by a filter of calls: seccomp(2), which needs no rights.
+ * Sandbox for converting a stranger's file: the child can read it, compute, and write to two
+ * pipes. It runs as the file's owner ("nobody" for root's files), without capabilities or a way
+ * to gain any, with limits on memory, time and size. It cannot create sockets or processes,
+ * signal or inspect other processes, or modify files. Enforced by seccomp(2) filters, which need
+ * no privileges.
  */
 #pragma once
 
@@ -12,17 +13,17 @@
 #include "lib/base/macro.h"
 
 enum {
-	TRACE_SANDBOX_MEMORY_MAX = 1024 * 1024 * 1024, /* bytes of address space: JSON of 64 MiB */
+	TRACE_SANDBOX_MEMORY_MAX = 1024 * 1024 * 1024, /* address space in bytes: JSON of 64 MiB */
 	TRACE_SANDBOX_CPU_S = 60,
 	TRACE_SANDBOX_NOBODY = 65534,
-	/* Exit statuses of a child that did not become the program. */
+	/* Exit statuses of a child that failed to exec. */
 	TRACE_SANDBOX_FAILED = 126,
 	TRACE_SANDBOX_NO_PROGRAM = 127,
 };
 
 struct trace_sandbox {
-	int in, out, err; /* its standard descriptors */
-	int script;	  /* that it reads as /dev/fd/3 */
+	int in, out, err; /* become its stdin, stdout, stderr */
+	int script;	  /* which it reads as /dev/fd/3 */
 	uid_t uid;
 	gid_t gid;
 	const char *program;
@@ -30,6 +31,5 @@ struct trace_sandbox {
 	pid_t parent;
 };
 
-/* In a child after fork(): become the program, or end. Nothing but calls that a signal handler may
- * make. */
+/* In a child after fork(): exec the program, or exit. Makes only async-signal-safe calls. */
 _Noreturn void trace_sandbox_exec(const struct trace_sandbox *s);

@@ -20,8 +20,8 @@
 #include "lib/net/http.h"
 
 #define TIMEOUT_US (2 * USEC_PER_MIN)
-#define REPORTS_US USEC_PER_SEC	      /* looks again whether reports wait */
-#define AGE_MAX_US (7 * USEC_PER_DAY) /* the controller takes no older step */
+#define REPORTS_US USEC_PER_SEC	      /* interval of checks whether reports wait */
+#define AGE_MAX_US (7 * USEC_PER_DAY) /* the controller's limit */
 
 enum { ANSWER_MAX = 64 * 1024, AGE_SIZE = 64, URL_TEXT_MAX = 2048 };
 
@@ -32,9 +32,9 @@ struct trace_send {
 	struct trace_queue queue;
 	struct http *http;
 	const char *url;
-	struct http_request *request; /* of `sending` */
+	struct http_request *request; /* for `sending` */
 	struct trace_queue_part sending;
-	void *body; /* the pages of its file, as long as it is sent */
+	void *body; /* mapping of its file while it is being sent */
 	size_t body_size;
 	struct err told;
 };
@@ -88,7 +88,7 @@ static void wait_after(struct trace_send *s, const struct err *why, uint64_t at_
 enum outcome { OUTCOME_TAKEN, OUTCOME_REFUSED, OUTCOME_WAITS };
 
 /*
- * 409: another window of the run waits for its parts still. 403: the controller has not heard yet
+ * 409: another window of the run still waits for parts. 403: the controller does not know yet
  * that the job runs here, or the token is not this host's.
  */
 static enum outcome judge(const struct http_answer *answer, struct err *why)
@@ -114,7 +114,7 @@ static size_t find(const struct trace_send *s, int fd)
 	return i;
 }
 
-/* It goes behind those that wait: what holds up one window need not hold up the next job's. */
+/* Move it to the end: what blocks one window may not block the next job's. */
 static void put_behind(struct trace_send *s, size_t i)
 {
 	const struct trace_queue_part part = s->queue.parts[i];
@@ -149,7 +149,7 @@ static void on_answer(void *context, const struct http_answer *answer)
 
 /* --- the call --- */
 
-/* Names have "/", ":" and "+" in them. */
+/* Names contain "/", ":" and "+". */
 static void add_escaped(struct strbuf *url, const char *text)
 {
 	static const char plain[] =
@@ -160,7 +160,7 @@ static void add_escaped(struct strbuf *url, const char *text)
 				    (unsigned char)*text);
 }
 
-/* How old its steps are at this moment; without, where nobody can say. */
+/* Present age of its steps; nothing if unknown. */
 static bool say_ages(const struct trace_queue_part *p, char ret_first[static AGE_SIZE],
 		     char ret_last[static AGE_SIZE])
 {
@@ -175,7 +175,7 @@ static bool say_ages(const struct trace_queue_part *p, char ret_first[static AGE
 	return true;
 }
 
-/* The pages of the file are the kernel's to give back: nothing is copied. */
+/* Map the file: nothing is copied, and the kernel can reclaim the pages. */
 static int map(struct trace_send *s, const struct trace_queue_part *p, struct err *err)
 {
 	s->body_size = p->offset + p->size;
@@ -240,7 +240,7 @@ enum trace_refusal trace_send_add(struct trace_send *s, const struct trace_queue
 	const enum trace_refusal why = trace_queue_add(&s->queue, part, on_dropped, s);
 	int enabled = SD_EVENT_OFF;
 
-	/* Who waits for a time goes on waiting. */
+	/* A running delay is not cut short. */
 	if (why == TRACE_TAKEN &&
 	    (sd_event_source_get_enabled(s->timer, &enabled) < 0 || enabled == SD_EVENT_OFF))
 		send_next(s);

@@ -24,10 +24,10 @@ struct followed {
 	struct trace_watch *w;
 	size_t at;
 	char *path;
-	int fd; /* O_PATH; -1: it is not there */
+	int fd; /* O_PATH; -1: does not exist */
 	sd_event_source *source;
-	bool told;  /* that it is not there */
-	bool again; /* events were lost: look at all that is there */
+	bool told;  /* its absence was logged */
+	bool again; /* events were lost: rescan */
 };
 
 struct trace_watch {
@@ -49,7 +49,7 @@ static void fd_path(int fd, char ret[static FD_PATH_SIZE])
 int trace_watch_open(const struct trace_watch *w, size_t dir, const char *name, struct stat *ret_st,
 		     enum trace_refusal *ret_why)
 {
-	/* A look first: to open a device may already do something, and a FIFO waits. */
+	/* Check first: opening a device may have side effects, and a FIFO blocks. */
 	CLEANUP(closep)
 	int look = file_open_resolved(w->dirs[dir].fd, name, O_PATH | O_NOFOLLOW,
 				      RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
@@ -68,7 +68,7 @@ int trace_watch_open(const struct trace_watch *w, size_t dir, const char *name, 
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		*ret_why =
-			TRACE_SANDBOX; /* its owner's alone, and we may not read what is others' */
+			TRACE_SANDBOX; /* only its owner may read it, and we lack the capability */
 	return fd;
 }
 
@@ -104,7 +104,7 @@ static bool is_recent(int dir, const char *name)
 	return at_us + TRACE_WATCH_RECENT_US > now_us;
 }
 
-/* Tell of what was written shortly before. */
+/* Report recently written files. */
 static void scan(struct followed *f)
 {
 	const int fd = file_open_resolved(f->fd, ".", O_RDONLY | O_DIRECTORY, RESOLVE_BENEATH);
@@ -155,7 +155,7 @@ static void follow(struct followed *f)
 				   RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	r = MIN(f->fd, 0);
 	if (r == 0) {
-		/* The directory that was opened, whatever its path is by now. */
+		/* The directory that was opened, even if its path has changed. */
 		fd_path(f->fd, path);
 		r = sd_event_add_inotify(f->w->event, &f->source, path,
 					 IN_CLOSE_WRITE | IN_MOVED_TO | IN_ONLYDIR, on_event, f);
@@ -171,7 +171,7 @@ static void follow(struct followed *f)
 	scan(f);
 }
 
-/* One that is open never tells that it is deleted. */
+/* inotify does not report deletion of an open directory. */
 static bool is_still_there(const struct followed *f)
 {
 	struct stat held, there;

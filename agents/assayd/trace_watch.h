@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Directories into which profilers write: tells of each file there that was closed after it was
- * written, or renamed into it, and opens one so that nothing there can do harm: nothing is
- * followed, and nothing but a regular file is ever opened for more than a look.
+ * Watches directories that profilers write to: reports each file that was closed after writing,
+ * or renamed into the directory, and opens it safely: symbolic links are not followed, and only
+ * regular files are opened for reading.
  *
- * A directory may come and go. What was written shortly before it is watched (again) is told too.
+ * Directories may come and go. Files written shortly before a directory is watched (again) are
+ * reported too.
  */
 #pragma once
 
@@ -18,23 +19,23 @@
 struct sd_event;
 struct trace_watch;
 
-#define TRACE_WATCH_EVERY_US (5 * USEC_PER_SEC)	  /* looks for directories that went or came */
-#define TRACE_WATCH_RECENT_US (10 * USEC_PER_MIN) /* what was written since is told at first */
+#define TRACE_WATCH_EVERY_US (5 * USEC_PER_SEC)	  /* check for new and lost directories */
+#define TRACE_WATCH_RECENT_US (10 * USEC_PER_MIN) /* at first, report files this recent */
 
-enum { TRACE_WATCH_SCAN_MAX = 200000 }; /* names of one directory that are looked at */
+enum { TRACE_WATCH_SCAN_MAX = 200000 }; /* names read per directory */
 
 /*
- * `dirs` (NULL-terminated) are copied. `file` is told which of them, and a name in it that
- * trace_rules_name_ok() takes, borrowed. Begins when the loop runs.
+ * Watch `dirs` (NULL-terminated, copied). `file` gets the index of the directory and a name in it
+ * that passes trace_rules_name_ok(), borrowed. Starts with the event loop.
  */
 struct trace_watch *trace_watch_new(struct sd_event *event, char *const *dirs,
 				    void (*file)(void *context, size_t dir, const char *name),
 				    void *context);
 void trace_watch_free(struct trace_watch *w);
 
-/* Open the file for reading: a descriptor, with what it is in `ret_st`, or -1 and why not. */
+/* Open the file for reading. Returns a descriptor, with its `ret_st`, or -1 with the reason. */
 int trace_watch_open(const struct trace_watch *w, size_t dir, const char *name, struct stat *ret_st,
 		     enum trace_refusal *ret_why);
 
-/* The path of a directory, borrowed. */
+/* Path of a directory. Borrowed. */
 const char *trace_watch_path(const struct trace_watch *w, size_t dir);

@@ -23,19 +23,19 @@
 #include "lib/sys/file.h"
 #include "lib/sys/paths.h"
 
-#define LOOK_US (5 * USEC_PER_SEC) /* for somebody new /proc is not read more often */
-/* A job that has ended leaves its last profile. */
+#define LOOK_US (5 * USEC_PER_SEC) /* minimum interval of reading /proc for an unknown user */
+/* Keep ended jobs: they leave a last profile. */
 #define KNOWN_US (10 * USEC_PER_MIN)
-#define SAY_US USEC_PER_MIN /* of each reason one line, and how many more there were */
+#define SAY_US USEC_PER_MIN /* one line per reason, with the number suppressed */
 #define TELL_US USEC_PER_SEC
 
 enum {
 	ARGUMENTS_MAX = 2 * PROCESS_MAP_MAX + 8,
 	METRICS_MAX = 8 * 1024,
-	SHOWN_MAX = 80, /* characters of a name */
+	SHOWN_MAX = 80, /* characters of a name in messages */
 };
 
-/* A process of a job, as long as its files count. */
+/* A job's process, as long as its files are accepted. */
 struct known {
 	struct process_entry entry;
 	uint64_t seen_us;
@@ -47,11 +47,11 @@ struct waiting_file {
 	char *name;
 };
 
-/* The file that is being converted. */
+/* The file being converted. */
 struct current {
 	int fd;
 	struct stat st;
-	char *shown; /* its name for people */
+	char *shown; /* its name in messages */
 };
 
 struct traces {
@@ -62,8 +62,8 @@ struct traces {
 	struct trace_watch *watch;
 	struct trace_converter *converter;
 	struct trace_send *send;
-	sd_event_source *turn; /* the next file, from the loop */
-	sd_event_source *tell; /* the counts, a little later */
+	sd_event_source *turn; /* starts the next file from the loop */
+	sd_event_source *tell; /* writes the counts, a little later */
 	struct known *known;
 	size_t n_known;
 	uint64_t looked_us;
@@ -74,7 +74,7 @@ struct traces {
 	uint64_t said_us[TRACE_REFUSALS], unsaid[TRACE_REFUSALS];
 };
 
-/* --- what became of files --- */
+/* --- outcomes --- */
 
 static int write_counts(sd_event_source *source UNUSED, uint64_t now_us UNUSED, void *context)
 {
@@ -113,7 +113,7 @@ static void tell_soon(struct traces *t)
 	(void)sd_event_source_set_enabled(t->tell, SD_EVENT_ONESHOT);
 }
 
-/* `shown` is what people are told it is called, in characters that harm nobody. */
+/* `shown` is the name for messages, in safe characters. */
 static void count(struct traces *t, enum trace_refusal why, const char *shown, const char *words)
 {
 	const uint64_t now_us = clock_mono_us();
@@ -164,7 +164,7 @@ static void on_sent(void *context, enum trace_refusal why, const struct trace_qu
 	count(t, why, shown, words);
 }
 
-/* --- who runs here --- */
+/* --- processes --- */
 
 static bool is_same(const struct process_entry *a, const struct process_entry *b)
 {
@@ -220,7 +220,7 @@ static bool has_rank(const struct traces *t, uid_t uid)
 	return i < t->n_known;
 }
 
-/* Has the user a rank here? Somebody new is looked for. */
+/* Does the user have a rank here? Reads /proc again for an unknown user. */
 static bool is_of_a_job(struct traces *t, uid_t uid)
 {
 	if (!has_rank(t, uid) && clock_mono_us() >= t->looked_us + LOOK_US)
@@ -228,7 +228,7 @@ static bool is_of_a_job(struct traces *t, uid_t uid)
 	return has_rank(t, uid);
 }
 
-/* All of them, new memory: what trace_rules_find() wants. */
+/* All entries for trace_rules_find(); the caller frees the array. */
 static struct process_entry *entries_of(const struct traces *t)
 {
 	struct process_entry *entries = xcalloc(t->n_known + 1, sizeof(*entries));
@@ -239,7 +239,7 @@ static struct process_entry *entries_of(const struct traces *t)
 	return entries;
 }
 
-/* --- files that wait --- */
+/* --- queue --- */
 
 static void drop_file(struct traces *t, size_t i)
 {
@@ -260,7 +260,7 @@ static void add_file(struct traces *t, size_t dir, const char *name, uid_t uid)
 	for (i = 0; i < t->n_files; i++) {
 		n += t->files[i].uid == uid;
 		if (t->files[i].dir == dir && streq(t->files[i].name, name))
-			return; /* it is looked at when its turn comes */
+			return; /* already queued */
 	}
 	if (n >= TRACES_FILES_OF_USER || t->n_files == TRACES_FILES_MAX) {
 		count_file(t, TRACE_CROWDED, dir, name);
@@ -285,7 +285,7 @@ static void on_file(void *context, size_t dir, const char *name)
 		count_file(t, why, dir, name);
 }
 
-/* --- a file is converted --- */
+/* --- conversion --- */
 
 static void let_go(struct current *now)
 {
@@ -294,7 +294,7 @@ static void let_go(struct current *now)
 	free(TAKE(now->shown));
 }
 
-/* RANK=dpN-ppN-tpN of each rank of its owner, for what nobody but the file knows is its rank. */
+/* RANK=dpN-ppN-tpN for each rank of its owner, for tools that know their rank only by the file. */
 static enum trace_refusal add_ranks(const struct traces *t, uid_t uid, char **argv, size_t n)
 {
 	enum trace_refusal why = TRACE_STRANGER;
@@ -319,7 +319,7 @@ static enum trace_refusal add_ranks(const struct traces *t, uid_t uid, char **ar
 	return why;
 }
 
-/* All owned; `argv` has room for ARGUMENTS_MAX and is NULL-terminated. */
+/* The caller frees all; `argv` has room for ARGUMENTS_MAX and is NULL-terminated. */
 static enum trace_refusal make_arguments(const struct traces *t, const struct waiting_file *file,
 					 char **argv)
 {
@@ -372,7 +372,7 @@ static int on_turn(sd_event_source *source UNUSED, void *context)
 	return 0;
 }
 
-/* Seconds since 1970 by this host's clock into its clock since boot. */
+/* Convert wall-clock seconds since 1970 to time since boot. */
 static uint64_t on_boot_clock(double at_s)
 {
 	const double age_s = (double)clock_real_us() / USEC_PER_SEC - at_s;
@@ -423,7 +423,7 @@ void traces_add(struct traces *t, const struct trace_queue_part *part, double fi
 	dated.since_us = clock_mono_us();
 	why = trace_send_add(t->send, &dated);
 	if (why == TRACE_TAKEN)
-		return; /* it is counted when it has been sent */
+		return; /* counted when it is sent */
 	on_sent(t, why, &dated, "");
 	(void)close(dated.fd);
 }
@@ -434,12 +434,12 @@ static void on_converted(void *context, struct trace_converted *c)
 	enum trace_refusal why = c->why;
 	struct stat st;
 
-	/* What it says of a file that changed meanwhile is of nobody's. */
+	/* The output for a file that changed meanwhile is invalid. */
 	if (fstat(t->now.fd, &st) < 0 || !trace_rules_unchanged(&t->now.st, &st))
 		why = TRACE_CHANGED;
 	if (why == TRACE_TAKEN)
 		why = take(t, c);
-	if (why != TRACE_TAKEN) /* else it is counted when it has been sent */
+	if (why != TRACE_TAKEN) /* otherwise counted when it is sent */
 		count(t, why, t->now.shown, c->words);
 	let_go(&t->now);
 	wake(t);

@@ -21,19 +21,19 @@
 #define TIMER_ACCURACY_US (10 * USEC_PER_MSEC)
 
 struct uplink {
-	sd_event_source *timer; /* end of the wait */
+	sd_event_source *timer; /* ends the wait */
 	struct http *http;
-	struct http_request *request; /* under way, or NULL */
+	struct http_request *request; /* running, or NULL */
 	char *url;
 	struct backoff backoff;
 	uint64_t *seqs; /* of the spool, ascending */
 	size_t n, at;
-	bool changed;  /* the spool, since it was listed */
+	bool changed;  /* the spool has changed since it was listed */
 	bool waiting;  /* for the timer */
-	bool demanded; /* the controller named the wait */
-	bool worked;   /* since it was last idle */
-	bool singly;   /* the controller takes no lines; asked again once the spool was empty */
-	bool alone;    /* the next one goes without others */
+	bool demanded; /* the controller set the delay */
+	bool worked;   /* sent anything since it was last idle */
+	bool singly;   /* the controller rejects lines; retried once the spool was empty */
+	bool alone;    /* send the next one by itself */
 	struct upload_batch batch; /* being sent */
 	struct err trouble;
 	void (*tell)(void *context);
@@ -49,7 +49,7 @@ static void tell(const struct uplink *u)
 		u->tell(u->context);
 }
 
-/* Try again later. The first of a kind is told, the next ones are more of the same. */
+/* Retry later. Only the first error of a kind is logged. */
 static void wait_after(struct uplink *u, const struct err *why, uint64_t at_least_us)
 {
 	const uint64_t wait_us = backoff_fail(&u->backoff, at_least_us, random_u64());
@@ -82,7 +82,7 @@ static void done(struct uplink *u, uint64_t seq)
 {
 	struct err err = ERR_INIT;
 
-	/* Still there after a failure: sent again, and known to the controller. */
+	/* If removal fails it is sent again, and the controller recognizes it. */
 	if (spool_done(seq, &err) < 0)
 		log_warning("%s, ignoring", err.msg);
 	all_well(u);
@@ -98,7 +98,7 @@ static void set_aside(struct uplink *u, uint64_t seq, const struct err *why)
 	all_well(u);
 }
 
-/* The first `n` reports of the batch are settled. */
+/* Settle the first `n` reports of the batch. */
 static void advance(struct uplink *u, size_t n)
 {
 	if (n == u->batch.n) {
@@ -109,7 +109,7 @@ static void advance(struct uplink *u, size_t n)
 		u->at++;
 }
 
-/* 0 when something was settled; else `why` it is to wait. */
+/* 0 if something was settled; else `why` to wait. */
 static int take_answer(struct uplink *u, const struct http_answer *answer, struct err *why)
 {
 	const uint64_t seq = u->batch.seqs[0];
@@ -186,7 +186,7 @@ static void on_answer(void *context, const struct http_answer *answer)
 	send_next(u);
 }
 
-/* Whether many share a call is said by its path: one who takes none answers 404. */
+/* A different path is used for many reports: a controller that does not support it answers 404. */
 static int post(struct uplink *u, struct err *err)
 {
 	static const char *const types[] = { "Content-Type: application/json",
@@ -211,7 +211,7 @@ static int post(struct uplink *u, struct err *err)
 	return http_send(u->http, &call, &u->request, err);
 }
 
-/* False when there is nothing to send. */
+/* False if there is nothing to send. */
 static bool list_again(struct uplink *u, struct err *err, int *ret_r)
 {
 	uint64_t *seqs = NULL;
@@ -233,7 +233,7 @@ static bool list_again(struct uplink *u, struct err *err, int *ret_r)
 	return n > 0;
 }
 
-/* Reports are large and rare: give back what the last ones took. */
+/* Reports are large and rare: free the memory of the last ones. */
 static void rest(struct uplink *u)
 {
 	if (!u->worked)
@@ -269,7 +269,7 @@ static void send_next(struct uplink *u)
 		if (r == 0)
 			r = fill(u, &err);
 		if (r == 0 && u->batch.n == 0)
-			u->at += u->batch.looked_at; /* all of these had gone */
+			u->at += u->batch.looked_at; /* all of these have vanished */
 	}
 	if (r == 0)
 		r = post(u, &err);
@@ -284,7 +284,7 @@ static int on_timer(sd_event_source *source UNUSED, uint64_t now_us UNUSED, void
 	struct uplink *u = context;
 
 	u->waiting = false;
-	/* What waited may have been given up for newer reports. */
+	/* Waiting reports may have been dropped for newer ones. */
 	u->changed = true;
 	u->at = u->n;
 	send_next(u);

@@ -17,10 +17,10 @@
 #include "lib/sys/clock_pair.h"
 #include "lib/sys/host.h"
 
-/* Below this a packed body is hardly smaller. */
+/* Smaller bodies hardly compress. */
 enum { GZIP_MIN = 1024 };
 
-/* 1: read; 0: it went, or was no report; negative: not now. */
+/* 1: read; 0: vanished or invalid; negative: not readable now. */
 static int read_report(uint64_t seq, char **ret_text, size_t *ret_len, struct err *err)
 {
 	int r = spool_read(seq, ret_text, ret_len, err);
@@ -38,7 +38,7 @@ static int read_report(uint64_t seq, char **ret_text, size_t *ret_len, struct er
 	return 1;
 }
 
-/* Does it fit behind what is there? One that is no single line travels alone. */
+/* Is there room for it? Text of several lines is sent alone. */
 static bool fits(const struct upload_batch *p, const struct strbuf *lines, const char *text,
 		 size_t len)
 {
@@ -46,7 +46,7 @@ static bool fits(const struct upload_batch *p, const struct strbuf *lines, const
 	       (lines->len + len + 1 <= UPLOAD_BATCH_BYTES_MAX && !memchr(text, '\n', len));
 }
 
-/* The header of the first, and behind it the values of the others. */
+/* Add a header with the first age, then append those of the others. */
 static void add_age(struct upload_batch *p, const char *text, size_t len,
 		    const struct clock_pair *now)
 {
@@ -58,7 +58,7 @@ static void add_age(struct upload_batch *p, const char *text, size_t len,
 		       used ? strchr(line, ' ') + 1 : line);
 }
 
-/* 1: taken, and there may be more; 0: full; negative: the first cannot be read. */
+/* 1: added, and there may be more; 0: full; negative: the first cannot be read. */
 static int take_next(struct upload_batch *p, struct strbuf *lines, uint64_t seq,
 		     const struct clock_pair *now, struct err *err)
 {

@@ -26,7 +26,7 @@
 #include "lib/sys/state.h"
 
 #define KEEP_TIMEOUT_US (60 * USEC_PER_SEC)
-#define RETRY_US (60 * USEC_PER_SEC) /* a full disk does not empty itself in seconds */
+#define RETRY_US (60 * USEC_PER_SEC) /* a full disk does not empty within seconds */
 #define TIMER_ACCURACY_US (50 * USEC_PER_MSEC)
 
 static const char state_name[] = "watch.json";
@@ -39,14 +39,14 @@ struct watch {
 	struct log_watch log;
 	struct link_watch links;
 	struct watch_pace pace;
-	struct watch_kmsg *kmsg; /* NULL: not wanted */
+	struct watch_kmsg *kmsg; /* NULL: not watched */
 	struct watch_link *link;
 	struct child *keep;
 	json_t *draft;	   /* of a report that is not kept yet, or NULL */
-	bool saved;	   /* what the state file has is what we have */
-	bool told;	   /* what stands in the way */
-	bool renumber;	   /* the draft was not kept, and others have gone before by now */
-	uint64_t retry_us; /* monotonic; not before */
+	bool saved;	   /* the state file is up to date */
+	bool told;	   /* the present problem was logged */
+	bool renumber;	   /* the draft was not kept, and later numbers may have been sent */
+	uint64_t retry_us; /* monotonic: not before */
 };
 
 static void complain(struct watch *w, const char *why)
@@ -103,14 +103,14 @@ static void load(struct watch *w)
 	if (json_is_object(draft))
 		w->draft = json_deep_copy(draft);
 	w->saved = true;
-	/* Another boot has another log, and other ports. */
+	/* Another boot has another log and other ports. */
 	if (!streq(json_string_value(json_object_get(value, "boot_id")), w->boot_id))
 		return;
 	log_watch_decode(&w->log, json_object_get(value, "log"));
 	link_watch_decode(&w->links, json_object_get(value, "links"));
 }
 
-/* An operator who removes the file, after a device was reset, means that all is well again. */
+/* Removing the file, after a device reset, is an operator's way to say that all is well again. */
 static void look_for_file(struct watch *w)
 {
 	if (!w->saved || access(w->state_path, F_OK) == 0 || errno != ENOENT)
@@ -142,7 +142,7 @@ static json_t *make_draft(struct watch *w, uint64_t seq, const struct clock_pair
 			 samples);
 }
 
-/* Reports count in the order of their numbers. */
+/* Reports must be in the order of their numbers. */
 static int renumber(struct watch *w, struct err *err)
 {
 	uint64_t seq;
@@ -169,7 +169,7 @@ static void start_keep(struct watch *w)
 		complain(w, err.msg);
 }
 
-/* The number first: without one nothing counts as told. */
+/* Get the number first: without one nothing counts as reported. */
 static void tell(struct watch *w, const struct clock_pair *now)
 {
 	struct err err = ERR_INIT;
@@ -196,7 +196,7 @@ static uint64_t due_us(const struct watch *w)
 	return watch_pace_due(&w->pace, since_us);
 }
 
-/* When the timer is to run, monotonic; WATCH_NEVER: somebody else wakes us. */
+/* When to run the timer, monotonic; WATCH_NEVER: another event wakes us. */
 static uint64_t wake_us(const struct watch *w, uint64_t up_us)
 {
 	const uint64_t due = due_us(w), now_us = clock_mono_us();
@@ -240,7 +240,7 @@ static void on_changed(void *context)
 	arm(context);
 }
 
-/* Kept, or never to be: then the next one may follow. */
+/* It was kept, or never will be: the next one may follow. */
 static void drop_draft(struct watch *w)
 {
 	struct err err = ERR_INIT;
@@ -264,7 +264,7 @@ static void on_kept(void *context, const siginfo_t *info)
 	if (status == KEPT || status == BAD) {
 		drop_draft(w);
 	} else {
-		/* One that was killed may have handed it on: then it must be the same again. */
+		/* If it was killed it may have spooled the report: then keep the number. */
 		w->renumber = status == NOT_KEPT;
 		complain(w, "assay keep failed");
 	}

@@ -23,7 +23,7 @@
 #include "lib/sys/kmsg.h"
 #include "lib/sys/paths.h"
 
-/* Records taken before the loop has its turn for the rest of the daemon. */
+/* Records per iteration, so that other event sources get their turn. */
 enum { RECORDS_AT_ONCE = 1024 };
 
 struct watch_kmsg {
@@ -34,12 +34,12 @@ struct watch_kmsg {
 	struct kernel_rules rules;
 	bool has_rules;
 	sd_event_source *source; /* while the log is followed */
-	sd_event_source *more;	 /* on while there is more than was taken at once */
+	sd_event_source *more;	 /* on while records are left */
 	struct kmsg *kmsg;
 	char *path;
 	int fd;
-	bool backlog; /* what is read was there before we came */
-	bool told;    /* what stands in the way */
+	bool backlog; /* records read now were written before we started */
+	bool told;    /* the present problem was logged */
 };
 
 static void stop_following(struct watch_kmsg *k)
@@ -101,7 +101,7 @@ void watch_kmsg_reload(struct watch_kmsg *k)
 
 /* --- records ------------------------------------------------------------------------ */
 
-/* 1 when there is more, 0 at the end of what is there, or a negative errno. */
+/* 1 if there are more, 0 at the end for now, or a negative errno. */
 static int take_records(struct watch_kmsg *k)
 {
 	const uint64_t now_us = clock_boot_us();
@@ -121,7 +121,7 @@ static void read_on(struct watch_kmsg *k)
 {
 	int r = take_records(k);
 
-	/* A reader that outlives its limit of bytes begins to count anew. */
+	/* Restart the count, so that a long-lived reader does not reach its byte limit. */
 	k->kmsg->n_bytes = 0;
 	if (r <= 0)
 		k->backlog = false;
@@ -147,7 +147,7 @@ static int on_more(sd_event_source *source UNUSED, void *context)
 	return 0;
 }
 
-/* A file has no end that one could wait for: all of it again, and numbers tell what is new. */
+/* A regular file cannot be polled: read it again from the start, and skip records by number. */
 static int open_file(struct watch_kmsg *k)
 {
 	closep(&k->fd);
@@ -182,7 +182,7 @@ static int follow_file(struct watch_kmsg *k)
 	return r < 0 ? r : open_file(k);
 }
 
-/* Of a FIFO we are a writer too: it never ends. */
+/* Open a FIFO for writing too, so that it never reaches end of file. */
 static int follow(struct watch_kmsg *k)
 {
 	struct stat st;

@@ -20,17 +20,17 @@
 #include "lib/sys/rnic_ports.h"
 #include "lib/sys/sysfs.h"
 
-/* Ports that no message tells of are looked at this often. */
+/* Polling interval of ports without messages. */
 #define POLL_US (10 * USEC_PER_SEC)
 
-/* A device that goes or comes does so in several steps. */
+/* A device comes and goes in several steps. */
 #define SETTLE_US (100 * USEC_PER_MSEC)
 #define SETTLE_ACCURACY_US (20 * USEC_PER_MSEC)
 
 enum {
-	MESSAGE_SIZE = 32 * 1024, /* what the kernel fills of a dump */
-	MESSAGES_AT_ONCE = 64,	  /* then the loop has its turn for the rest of the daemon */
-	UEVENTS_GROUP = 1,	  /* of the kernel; udev has another */
+	MESSAGE_SIZE = 32 * 1024, /* maximum size of a dump message */
+	MESSAGES_AT_ONCE = 64,	  /* per iteration, so that other event sources get their turn */
+	UEVENTS_GROUP = 1,	  /* the kernel's; udev has another */
 };
 
 struct watch_link {
@@ -39,12 +39,12 @@ struct watch_link {
 	void (*changed)(void *context);
 	void *context;
 	struct ports ports;
-	int indexes[PORTS_MAX];	 /* of their network devices, 0: not known yet */
+	int indexes[PORTS_MAX];	 /* of their network devices, 0: unknown */
 	int route_fd, uevent_fd; /* -1: not open */
 	sd_event_source *route, *uevents;
-	sd_event_source *settle; /* on: look at all ports soon */
+	sd_event_source *settle; /* on: check all ports soon */
 	sd_event_source *poll;
-	bool told; /* what stands in the way */
+	bool told; /* the present problem was logged */
 };
 
 /* --- ports -------------------------------------------------------------------------- */
@@ -61,20 +61,23 @@ static const struct port *find_port(const struct watch_link *l, const char *subj
 }
 
 /*
- * Do messages tell of its link? Those of an InfiniBand port are of IPoIB, which may be off for
- * ever, or be without its carrier, while the port works.
+ * Do messages report its link? Those for an InfiniBand port are about IPoIB, which may be down or
+ * without carrier while the port works.
  */
 static bool is_told_of(const struct port *port)
 {
 	return port->ethernet && port->netdev[0];
 }
 
-/* What sysfs says of a port that no message tells of. Who is to answer on a link is no matter of it. */
+/*
+ * Read a port without messages from sysfs. A port with a physical link is up, whether or not a
+ * subnet manager has activated it.
+ */
 static void see_file(struct watch_link *l, const struct port *port, uint64_t now_us)
 {
 	struct link_seen seen = { .port = port->subject, .netdev = "", .state = LINK_DOWN };
 
-	/* What came and went since the last look; a counter that has stopped tells no more. */
+	/* Downs since the last look; a saturated counter is useless. */
 	seen.counted = sys_u64(&seen.downs, "/sys/class/infiniband/%s/ports/%u/counters/link_downed",
 			       port->device, port->number);
 	if (port->active || port->phys_up)
@@ -104,10 +107,7 @@ static void see_gone(struct watch_link *l, uint64_t now_us)
 	}
 }
 
-/*
- * A device comes back under the kernel's name and is then given its own: the port that went was
- * none that is missing.
- */
+/* A new device first has the kernel's name and is then renamed: the old port is not missing. */
 static void forget_renamed(struct watch_link *l, const struct ports *before)
 {
 	size_t i, k;
@@ -125,7 +125,7 @@ static void forget_renamed(struct watch_link *l, const struct ports *before)
 	}
 }
 
-/* Read which ports there are; what is known of the network devices of those that stay, stays. */
+/* List the ports, keeping what is known of the network devices of existing ones. */
 static void read_ports(struct watch_link *l)
 {
 	CLEANUP(ports_release) struct ports before = l->ports;
@@ -147,7 +147,7 @@ static void read_ports(struct watch_link *l)
 	forget_renamed(l, &before);
 }
 
-/* Has a port a network device that no message told of yet? */
+/* Does a port have a network device for which no message has come yet? */
 static bool has_unknown(const struct watch_link *l)
 {
 	size_t i = 0;
@@ -157,7 +157,7 @@ static bool has_unknown(const struct watch_link *l)
 	return i < l->ports.n;
 }
 
-/* Which ports there are, and how those look that no message tells of. */
+/* List the ports, and check those without messages. */
 static void scan(struct watch_link *l)
 {
 	const uint64_t now_us = clock_boot_us();
@@ -222,7 +222,7 @@ static void take_message(struct watch_link *l, const struct link_message *m)
 			port_refresh(port);
 			see_file(l, port, clock_boot_us());
 		} else if (named || known) {
-			look_soon(l); /* it went, or has another name */
+			look_soon(l); /* it is gone or was renamed */
 		}
 	}
 }
@@ -232,12 +232,12 @@ static void ask_for_all(struct watch_link *l)
 	char request[LINK_REQUEST_SIZE];
 	const size_t n = link_message_request(request);
 
-	/* A dump under way (EBUSY) says the same. */
+	/* A running dump (EBUSY) will do. */
 	if (send(l->route_fd, request, n, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno != EBUSY)
 		look_soon(l);
 }
 
-/* Bytes of the kernel; 0 when there are none now. What anybody else sent counts as none. */
+/* Receive a message from the kernel; 0 if there is none now. Others' messages are ignored. */
 static size_t receive(int fd, void *bytes, size_t size, bool *ret_lost)
 {
 	struct sockaddr_nl from = { .nl_family = AF_NETLINK };
@@ -260,7 +260,7 @@ static int on_route(sd_event_source *source UNUSED, int fd, uint32_t events UNUS
 		bool lost;
 		size_t n = receive(fd, bytes, MESSAGE_SIZE, &lost);
 
-		/* Too much at once: how all are now makes up for what was lost. */
+		/* Overflow: request the present state of all to make up for lost messages. */
 		if (lost)
 			ask_for_all(l);
 		if (n == 0)
@@ -331,7 +331,7 @@ void watch_link_look(struct watch_link *l)
 	int r;
 
 	scan(l);
-	/* A host without RNICs has nothing to listen for; one may be put in. */
+	/* Nothing to watch on a host without RNICs; one may be hot-plugged. */
 	if (l->ports.n == 0 && l->links->n == 0)
 		return;
 	r = open_sockets(l);

@@ -7,7 +7,7 @@ uint64_t watch_pace_due(const struct watch_pace *pace, uint64_t since_us)
 
 	if (since_us == WATCH_NEVER)
 		return WATCH_NEVER;
-	/* The stamp is one more than the time, so that a minute has passed for sure. */
+	/* Timestamps are one more than the time, so that a full minute has passed. */
 	return MAX(since_us + WATCH_TOGETHER_US, oldest_us ? oldest_us + USEC_PER_MIN : 0);
 }
 

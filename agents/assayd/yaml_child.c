@@ -19,7 +19,7 @@
 
 #define CHILD_TIMEOUT_US (5 * USEC_PER_SEC)
 
-/* JSON spells some YAML longer: "\u0001" for a byte. */
+/* Some YAML is longer as JSON: "\u0001" for one byte. */
 enum { JSON_TEXT_MAX = 6 * JSON_PEOPLE_FILE_MAX };
 
 static int spawn_reader(const char *program, const char *path, int out, pid_t *ret_pid)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * YAML for a program that links no parser: `assay config FILE`, which is
- * installed beside it, prints the file as JSON. A child that lives for
- * milliseconds costs the daemon nothing afterwards, a parser that crashes
- * takes no daemon with it, and there is one reader of YAML in the suite.
+ * YAML for a daemon that links no parser: `assay config FILE`, installed beside it, prints the
+ * file as JSON. A short-lived child leaves no memory behind, a parser crash does not take the
+ * daemon down, and the suite has a single YAML reader.
  */
 #pragma once
 
@@ -13,5 +12,5 @@
 
 struct err;
 
-/* Waits for 5 s at most. New reference. -EINVAL with the complaint about a bad file. */
+/* Blocks for at most 5 s. New reference. -EINVAL with the error of a bad file. */
 int yaml_child_read(const char *path, json_t **ret_value, struct err *err);

@@ -10,7 +10,7 @@
 
 enum { STATUS_GOOD = 0, STATUS_BAD = 1, STATUS_USAGE = 2 };
 
-/* In the order in which they are told: what stops all the rest comes first. */
+/* In output order: what blocks all other checks comes first. */
 static void (*const checks[])(struct doctor *d) = {
 	doctor_host_switch, doctor_host_config, doctor_host_token,   doctor_host_state,
 	doctor_host_spool,  doctor_host_probes, doctor_host_devices, doctor_host_units,

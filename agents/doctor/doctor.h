@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assay doctor: is this host set up to be measured and to report? Nothing is changed. */
+/* assay doctor: is this host set up to be measured and to report? Read-only. */
 #pragma once
 
 #include <stdint.h>
@@ -10,8 +10,8 @@
 #include "lib/sys/checklist.h"
 
 struct doctor {
-	const char *config_path;     /* NULL: the usual one */
-	struct assayd_config config; /* what could be read of it */
-	bool askable;		     /* and it is good enough to ask the controller */
+	const char *config_path;     /* NULL: the default */
+	struct assayd_config config; /* as far as it could be read */
+	bool askable;		     /* `config` is complete enough to contact the controller */
 	struct checklist list;
 };

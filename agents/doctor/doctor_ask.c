@@ -47,7 +47,7 @@ static void say_answer(struct doctor *d, const struct http_once *answer)
 	switch (answer->status) {
 	case 200:
 	case 204:
-	case 400: /* of before `wait=none`: it has found that this host may ask */
+	case 400: /* a controller older than `wait=none`: it has authorized this host */
 		checklist_say(&d->list, CHECK_OK, "controller", "%s accepts reports from %s",
 			      c->controller, c->node);
 		break;
@@ -71,7 +71,7 @@ static void say_answer(struct doctor *d, const struct http_once *answer)
 	}
 }
 
-/* What to do about an answer that did not come. */
+/* What to do about a failed request. */
 static const char *cure_of(int r)
 {
 	switch (-r) {

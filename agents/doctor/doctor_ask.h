@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The controller, as assayd would meet it: is it there, does it take this host, what time is it? */
+/*
+ * Checks of the controller, as assayd would reach it: does it answer, does it accept this host,
+ * do the clocks agree?
+ */
 #pragma once
 
 struct doctor;
 
-/* Waits for 10 s at most. */
+/* Takes at most 10 s. */
 void doctor_ask(struct doctor *d);

@@ -23,11 +23,11 @@
 #include "lib/sys/paths.h"
 
 enum {
-	SPOOL_MANY = 100, /* reports that wait: half a day of passive runs */
+	SPOOL_MANY = 100, /* waiting reports: half a day of passive runs */
 };
 
-#define FREE_LEAST (UINT64_C(64) * 1024 * 1024) /* bytes: a full run with its logs has room */
-#define RUN_OLD_US (25 * USEC_PER_HOUR)		/* as `assay admit` has it */
+#define FREE_LEAST (UINT64_C(64) * 1024 * 1024) /* bytes: enough for a full run with its logs */
+#define RUN_OLD_US (25 * USEC_PER_HOUR)		/* as in `assay admit` */
 
 void doctor_host_switch(struct doctor *d)
 {
@@ -93,7 +93,7 @@ void doctor_host_token(struct doctor *d)
 			      token.path);
 	else
 		checklist_say(&d->list, CHECK_OK, "token", "%s", token.path);
-	token.path = NULL; /* the configuration's */
+	token.path = NULL; /* owned by the configuration */
 	token_file_release(&token);
 }
 
@@ -133,7 +133,7 @@ static bool has_suffix(const char *name, const char *suffix)
 	return n >= k && streq(name + n - k, suffix);
 }
 
-/* Files in a directory with names that end so; 0 when there is none. */
+/* Number of files in a directory with that suffix; 0 if it does not exist. */
 static size_t count_files(const char *path, const char *suffix)
 {
 	DIR *dir = opendir(path);
@@ -240,7 +240,7 @@ void doctor_host_devices(struct doctor *d)
 		checklist_say(&d->list, CHECK_OK, "rnics", "%zu", rnics - 2);
 }
 
-/* `systemctl WORD UNIT --quiet` says yes. */
+/* Does `systemctl WORD UNIT --quiet` succeed? */
 static bool systemctl_says(const char *word, const char *unit)
 {
 	int status = 0;
@@ -254,7 +254,7 @@ static bool systemctl_says(const char *word, const char *unit)
 	       WEXITSTATUS(status) == 0;
 }
 
-/* Those of which it does not say so, as one text with spaces; "": of all. New memory. */
+/* The units for which it does not, joined by spaces; "" if none. The caller frees it. */
 static char *units_not(const char *word)
 {
 	static const char *const units[] = { "assayd.service", "assay-passive.timer",
@@ -305,7 +305,7 @@ void doctor_host_runs(struct doctor *d)
 	uint64_t at_us;
 
 	if (stat(path, &st) != 0 && errno == ENOTDIR)
-		return; /* that is told already */
+		return; /* already reported */
 	if (stat(path, &st) != 0) {
 		checklist_say(&d->list, CHECK_WARN, "runs",
 			      "nothing has been measured yet: assay run --profile quick --report");

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the doctor looks at on the host itself. */
+/* The doctor's checks of the host itself. */
 #pragma once
 
 struct doctor;
 
-/* Is everything switched off? */
+/* Is $CONF/disabled present? */
 void doctor_host_switch(struct doctor *d);
 
 /* Reads assayd.yaml into `d`. */
 void doctor_host_config(struct doctor *d);
 void doctor_host_token(struct doctor *d);
 
-/* The directory of what is kept, and the reports that wait in it. */
+/* The state directory, and the reports spooled in it. */
 void doctor_host_state(struct doctor *d);
 void doctor_host_spool(struct doctor *d);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# agents/doctor: check that this host is set up to measure and to report Included by Makefile.am.
+# agents/doctor: checks that this host is set up to measure and to report. Included by Makefile.am.
 if HAVE_SYSTEMD
 if HAVE_CURL
 probes_PROGRAMS += assay-doctor

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assay join: this host becomes one of a controller's (controller/auth/join.h). It makes its own
- * token, learns whom to trust by the sum of the authority's certificate, sends the sum of its
- * token with the join token, writes assayd.yaml and enables the units. A program of its own, so
- * that `assay`, which runs before each job, needs no libcurl.
+ * assay join: makes this host one of a controller's (controller/auth/join.h). It creates a token,
+ * verifies the CA certificate by its checksum, sends the checksum of its token with the join
+ * token, writes assayd.yaml and enables the units. A separate program, so that `assay`, which
+ * runs before each job, does not link libcurl.
  */
 #include <argp.h>
 #include <errno.h>
@@ -86,7 +86,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-/* Only what stands between double quotes in YAML as it is. */
+/* Only characters that need no escape in a double-quoted YAML string. */
 static bool is_plain(const char *text)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -118,7 +118,7 @@ static int check(const struct asked *a, struct err *err)
 	return 0;
 }
 
-/* 64 hexadecimal digits, with or without "sha256:" before and colons between, in lower case. */
+/* Parse 64 hexadecimal digits, with or without "sha256:" and colons, into lower case. */
 static int read_sum(const char *text, char ret[static SHA256_HEX_SIZE], struct err *err)
 {
 	size_t n = 0;
@@ -135,7 +135,7 @@ static int read_sum(const char *text, char ret[static SHA256_HEX_SIZE], struct e
 	return 0;
 }
 
-/* Whom to trust: NULL for plain HTTP on this host. New memory. */
+/* The CA to trust: NULL for plain HTTP on this host. The caller frees it. */
 static int find_ca(const struct asked *a, char **ret_pem, struct err *err)
 {
 	char sum[SHA256_HEX_SIZE];
@@ -186,7 +186,7 @@ static int join(const struct asked *a, const struct join_files *files, const cha
 	return r == 0 ? join_files_write(files, pem, config, err) : r;
 }
 
-/* Run systemctl. False: it could not do that. */
+/* Run systemctl. False on failure. */
 static bool systemctl(const char *const line[])
 {
 	int status = 0;
@@ -200,7 +200,7 @@ static bool systemctl(const char *const line[])
 	       WEXITSTATUS(status) == 0;
 }
 
-/* Enable and start the units where systemd runs. False: it could not. */
+/* Enable and start the units if systemd runs. False on failure. */
 static bool start_units(void)
 {
 	static const char *const enable[] = { "systemctl",
@@ -215,8 +215,10 @@ static bool start_units(void)
 	return systemctl(enable);
 }
 
-/* The first report now: by its timer it may be nine minutes away, and whoever joins a host looks
- * for it. */
+/*
+ * Send the first report now: the timer may take nine minutes, and the person who joins a host
+ * waits for it.
+ */
 static bool start_first_run(void)
 {
 	static const char *const start[] = { "systemctl", "start", "--no-block",
@@ -245,7 +247,7 @@ static int started(const struct asked *a)
 	return STATUS_UNKNOWN;
 }
 
-/* What the failure means for whoever called. */
+/* Exit status for a failure. */
 static int status_of(int r)
 {
 	switch (-r) {

@@ -12,7 +12,7 @@
 #include "lib/net/http_once.h"
 #include "lib/net/pem_sum.h"
 
-/* 0: there is a whole answer. Release it in any case. */
+/* 0: a complete answer. Release it in any case. */
 static int ask(const struct http_options *options, struct http_call *call, struct http_once *ret,
 	       struct err *err)
 {
@@ -26,7 +26,7 @@ static int ask(const struct http_options *options, struct http_call *call, struc
 	return r;
 }
 
-/* What the controller says of a refusal, or its status. */
+/* The controller's message about a refusal, or the status. */
 static char *words_of(const struct http_once *answer)
 {
 	char *detail = http_once_detail(answer);
@@ -36,7 +36,7 @@ static char *words_of(const struct http_once *answer)
 
 int join_ask_ca(const char *controller, const char *sum, char **ret_pem, struct err *err)
 {
-	/* Whoever answers: its word is taken for nothing but the bytes that have the sum. */
+	/* The server is not authenticated: only bytes with the right checksum are accepted. */
 	const struct http_options options = { .insecure = true,
 					      .user_agent = "assay-join/" PACKAGE_VERSION };
 	CLEANUP(freep) char *url = xasprintf("%s/v1/ca", controller);

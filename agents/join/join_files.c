@@ -74,7 +74,7 @@ int join_files_check(const struct join_files *f, const char *config, struct err 
 	return 0;
 }
 
-/* Cut white space at both ends, in place. */
+/* Trim in place. */
 static char *trimmed(char *text)
 {
 	size_t n;
@@ -133,7 +133,7 @@ int join_files_write(const struct join_files *f, const char *ca_pem, const char 
 	mode_t before = umask(022);
 	int r = ca_pem ? file_replace(AT_FDCWD, f->ca, ca_pem, strlen(ca_pem), err) : 0;
 
-	/* Last: assayd and its timers start where there is one. */
+	/* Last, because assayd and its timers start once it exists. */
 	if (r == 0)
 		r = file_replace(AT_FDCWD, f->config, config, strlen(config), err);
 	(void)umask(before);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# agents/join: a host becomes one of a controller's. Included by Makefile.am.
+# agents/join: assay join, which registers a host with a controller. Included by Makefile.am.
 if HAVE_SYSTEMD
 if HAVE_CURL
 probes_PROGRAMS += assay-join

@@ -30,7 +30,7 @@ static bool same_text(const char *a, const char *b)
 	return streq(a ? a : "", b ? b : "");
 }
 
-/* What was busy may not say all that a measurement says of itself. */
+/* A busy sample may lack some parameters that a measured one has. */
 static bool same_params(const struct sample *a, const struct sample *b)
 {
 	return !a->params || !b->params || json_equal(a->params, b->params);
@@ -42,7 +42,7 @@ static bool same_place(const struct sample *a, const struct sample *b)
 	       same_text(a->locality, b->locality) && same_params(a, b);
 }
 
-/* The sample of the same thing: one that was busy rather than another; NULL: none. */
+/* The matching sample, preferably a busy one; NULL: none. */
 static struct sample *find(struct report *report, const struct sample *like)
 {
 	struct sample *found = NULL;
@@ -67,7 +67,7 @@ static void replace(struct sample *s, struct sample *by)
 	*by = (struct sample){ .value = NAN };
 }
 
-/* Returns true when what was busy is measured now. */
+/* Returns true if a busy sample is now measured. */
 static bool take(struct report *report, struct sample *s)
 {
 	struct sample *there = find(report, s);

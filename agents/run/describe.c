@@ -90,7 +90,7 @@ static int decode(const struct strbuf *text, struct describe *ret, struct err *e
 	return r;
 }
 
-/* Start it in its own process group, stdout into `out_fd`, the rest from and to nowhere. */
+/* Start it in its own process group, with stdout to `out_fd` and stdin and stderr to /dev/null. */
 static int start(const char *path, int out_fd, pid_t *ret_pid)
 {
 	char word[] = "--describe";
@@ -113,7 +113,7 @@ static int start(const char *path, int out_fd, pid_t *ret_pid)
 	return -r;
 }
 
-/* Read until the end of file, the limit or the deadline. */
+/* Read until end of file, the limit or the deadline. */
 static int read_answer(int fd, uint64_t deadline_us, struct strbuf *text, struct err *err)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -135,7 +135,7 @@ static int read_answer(int fd, uint64_t deadline_us, struct strbuf *text, struct
 	return n < 0 ? err_errno(err, errno, "cannot read its answer") : 0;
 }
 
-/* Wait for its end, at most until the deadline: one may close its stdout and stay. */
+/* Wait for its exit until the deadline: it may close stdout and keep running. */
 static bool wait_end(pid_t pid, uint64_t deadline_us)
 {
 	CLEANUP(closep) int fd = pidfd_open(pid, 0);
@@ -149,7 +149,7 @@ static bool wait_end(pid_t pid, uint64_t deadline_us)
 	return false;
 }
 
-/* Kill its group whatever it did, so that nothing is left, and collect it. */
+/* Kill its process group in any case, so that nothing is left, and reap it. */
 static int finish(pid_t pid, uint64_t deadline_us, struct err *err)
 {
 	bool ended = wait_end(pid, deadline_us);
@@ -185,7 +185,7 @@ int describe_ask(const char *path, uint64_t timeout_us, struct describe *ret, st
 	closep(&write_fd);
 	write_fd = -1;
 	r = read_answer(read_fd, deadline_us, &text, err);
-	/* What it said is worth nothing when it went on too long or died. */
+	/* Output that is too long, or from a process that was killed, is ignored. */
 	end = finish(pid, r < 0 ? 0 : deadline_us, r < 0 ? NULL : err);
 	if (r == 0)
 		r = end;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a probe says of itself (`--describe`): asked with a deadline and a limit
- * on what it may print, for a probe may hang or babble here as anywhere.
+ * A probe's description of itself (`--describe`), read with a timeout and an output limit,
+ * because a probe may hang or print without end here too.
  */
 #pragma once
 
@@ -25,10 +25,9 @@ struct describe {
 };
 
 /*
- * Start the program at `path` with --describe and decode its answer.
- * -ETIMEDOUT, -EIO (died, or exit status not 0), -E2BIG, -EINVAL (not a
- * description), or the reason why it could not be started; the sentence in
- * `err` does not name the probe.
+ * Start the program at `path` with --describe and decode its output. -ETIMEDOUT, -EIO (killed, or
+ * non-zero exit status), -E2BIG, -EINVAL (not a description), or why it could not be started. The
+ * message in `err` does not name the probe.
  */
 int describe_ask(const char *path, uint64_t timeout_us, struct describe *ret, struct err *err);
 

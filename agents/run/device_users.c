@@ -15,7 +15,7 @@
 #include "lib/sys/file.h"
 #include "lib/sys/paths.h"
 
-/* A process may be this many generations below us. */
+/* How many generations of descendants are recognized. */
 enum { GENERATIONS_MAX = 64, PROC_PATH_SIZE = 64, NAME_SIZE = 4096 };
 
 static const char *const node_patterns[] = {
@@ -26,9 +26,9 @@ static const char *const node_patterns[] = {
 };
 
 /*
- * Monitors and services that keep a GPU or RNIC open without loading it:
- * NVIDIA's persistence daemon, fabric and DCGM host engines, IMEX; Kubernetes'
- * device plug-ins; the peers' monitors (gpud, node-problem-detector).
+ * Monitors and services that keep a GPU or RNIC open without loading it: NVIDIA's persistence
+ * daemon, fabric manager, DCGM host engine and IMEX; Kubernetes device plug-ins; other monitors
+ * (gpud, node-problem-detector).
  */
 static const char *const allowed[] = {
 	"nvidia-persiste", "nv-fabricmanage", "nv-hostengine",	 "dcgm-exporter", "nvidia-imex",
@@ -53,7 +53,7 @@ size_t device_nodes(char *ret_paths[static DEVICE_NODES_MAX])
 	return n;
 }
 
-/* What a descriptor stands for, compared by device and inode: names differ in containers. */
+/* A device file, compared by device and inode, because names differ in containers. */
 struct target {
 	dev_t dev, rdev;
 	ino_t ino;
@@ -84,8 +84,8 @@ static size_t look_up(char *const *paths, size_t n, struct target *ret)
 }
 
 /*
- * Only what lies in a /dev, be it a container's, is looked at: the file system of another file may
- * take any time to answer, as that of a job that hangs. Its name comes from the kernel alone.
+ * Only files in a /dev, possibly a container's, are examined: stat() of others may block on their
+ * file system, like that of a hung job. The name comes from the kernel without touching the file.
  */
 static bool may_be_device(int dir_fd, const char *fd)
 {
@@ -98,7 +98,7 @@ static bool may_be_device(int dir_fd, const char *fd)
 	return strstr(name, "/dev/");
 }
 
-/* Number of the target that process `pid` holds open, or -1. */
+/* Index of the target that process `pid` holds open, or -1. */
 static int held_by(pid_t pid, const struct target *targets, size_t n)
 {
 	char path[PROC_PATH_SIZE];
@@ -131,7 +131,7 @@ static pid_t parent_of(pid_t pid)
 	(void)snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
 	if (file_read_line(AT_FDCWD, path, &text) < 0)
 		return 0;
-	at = strrchr(text, ')'); /* the command may hold anything */
+	at = strrchr(text, ')'); /* the command may contain anything */
 	if (!at || strlen(at) < 5)
 		return 0;
 	return (pid_t)strtol(at + 4, NULL, 10); /* ") S 123" */
@@ -172,7 +172,7 @@ static void read_command(pid_t pid, char ret_command[static DEVICE_COMMAND_SIZE]
 	(void)snprintf(ret_command, DEVICE_COMMAND_SIZE, "%.31s", text);
 }
 
-/* The place of the target that makes it a user of devices, or -1. */
+/* Index of the target that makes it a user of devices, or -1. */
 static int use_of(struct device_user *user, const struct target *targets, size_t n)
 {
 	const int which = held_by(user->pid, targets, n);

@@ -25,14 +25,14 @@ static bool is_continuation(unsigned char c)
 }
 
 /*
- * Bytes of the character that starts at `p`, 0 when there is none: Unicode,
- * table 3-7 (no overlong forms, no surrogates, nothing above U+10FFFF).
+ * Length of the UTF-8 character at `p`, 0 if invalid: Unicode, table 3-7 (no overlong forms, no
+ * surrogates, nothing above U+10FFFF).
  */
 static size_t utf8_length(const unsigned char *p, size_t n)
 {
 	static const struct {
 		unsigned char first, last;	      /* lead byte */
-		unsigned char second_min, second_max; /* the byte after it */
+		unsigned char second_min, second_max; /* second byte */
 		unsigned char length;
 	} rows[] = {
 		{ 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 },
@@ -90,7 +90,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The bytes from `*start` on without white space at either end. */
+/* Trim white space at both ends; advances `*start`, returns the length. */
 static size_t trim(const char *bytes, size_t n, size_t *start)
 {
 	while (n > *start && is_blank(bytes[n - 1]))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The end of what a probe said on stderr: the last PROBLEM_TEXT_MAX bytes, so
- * that a probe may print as much as it likes there. Pure: no I/O.
+ * The end of a probe's stderr: the last PROBLEM_TEXT_MAX bytes, however much it prints. Pure: no
+ * I/O.
  */
 #pragma once
 
@@ -13,21 +13,21 @@ struct err_tail {
 	size_t len;
 };
 
-/* Add `n` bytes; the oldest ones go when there are too many. */
+/* Append `n` bytes; drops the oldest ones if there are too many. */
 void err_tail_add(struct err_tail *tail, const char *bytes, size_t n);
 
 /*
- * The tail as text that is fit for JSON and for a terminal (text_clean),
- * without white space at its ends. New memory; NULL when there is nothing.
+ * The tail as text that is safe in JSON and on a terminal (text_clean), trimmed. The caller frees
+ * it; NULL if it is empty.
  */
 char *err_tail_text(const struct err_tail *tail);
 
-/* Its last line, at most 300 bytes: the reason a program gives for ending. The same. */
+/* As err_tail_text(), but only the last line, at most 300 bytes: usually why a program failed. */
 char *err_tail_last_line(const struct err_tail *tail);
 
 /*
- * A copy of `n` bytes as valid UTF-8 of at most `n` bytes: each byte that
- * belongs to no character, and each control character but tab and newline,
- * becomes '?'. Continuation bytes at the start (a character that was cut) go.
+ * Copy `n` bytes as valid UTF-8 of at most `n` bytes. Each byte that is part of no character, and
+ * each control character except tab and newline, becomes '?'. Continuation bytes at the start (of
+ * a character that was cut) are dropped.
  */
 char *text_clean(const char *bytes, size_t n) MUST_CHECK;

@@ -21,8 +21,8 @@
 #define HISTORY_LOCK_WAIT_US (5 * USEC_PER_SEC)
 
 /*
- * A line is {"time", "seq", "machine", "values": [[check, subject, params, value], ...]}.
- * In memory: one object, check NUL subject NUL params as key -> list of values.
+ * A line is {"time", "seq", "machine", "values": [[check, subject, params, value], ...]}. In
+ * memory: one object; the key is check, subject and params, separated by 0x1f, the value a list.
  */
 struct history {
 	char *path;
@@ -39,7 +39,7 @@ static char *history_path(const char *name)
 
 static char *series_key(const char *check, const char *subject, const char *params)
 {
-	/* A unit separator: it stands in no name. */
+	/* Unit separator: it occurs in no name. */
 	return xasprintf("%s\x1f%s\x1f%s", check, subject, params ? params : "");
 }
 
@@ -65,7 +65,7 @@ static void remember(struct history *h, const json_t *item)
 		json_array_remove(values, 0);
 }
 
-/* A line that is torn (power loss in mid-append) or foreign counts as not there. */
+/* Torn lines (power loss during an append) and foreign ones are ignored. */
 static void read_line(struct history *h, const char *line, size_t len)
 {
 	CLEANUP(json_freep) json_t *value = NULL;
@@ -151,7 +151,7 @@ static const struct verdict_item *item_of(const struct verdict *v, const struct 
 	return NULL;
 }
 
-/* Measured, comparable, and not judged low: what may teach. */
+/* Measured, comparable, and not judged low: may be learned. */
 static bool teaches(const struct sample *s, const struct verdict *v)
 {
 	const struct verdict_item *item = item_of(v, s);
@@ -182,7 +182,7 @@ static json_t *make_line(const struct report *report, const struct verdict *verd
 			 (json_int_t)report->seq, "machine", verdict->machine, "values", values);
 }
 
-/* Keep the newer half, from a whole line on. */
+/* Keep the newer half, starting at a whole line. */
 static int halve(const struct history *h, struct err *err)
 {
 	CLEANUP(freep) char *text = NULL;
@@ -190,7 +190,7 @@ static int halve(const struct history *h, struct err *err)
 	size_t len;
 	int r = file_read(AT_FDCWD, h->path, 2 * (size_t)HISTORY_BYTES_MAX, &text, &len, NULL);
 
-	if (r < 0) /* unreadable or absurdly large: begin anew rather than grow for ever */
+	if (r < 0) /* unreadable or absurdly large: start over rather than grow for ever */
 		return file_replace(AT_FDCWD, h->path, "", 0, err);
 	at = memchr(text + len / 2, '\n', len - len / 2);
 	at = at ? at + 1 : text + len;
@@ -198,8 +198,8 @@ static int halve(const struct history *h, struct err *err)
 }
 
 /*
- * Size of the file, and whether a power loss left its last line without an
- * end (end it before adding another). Under the lock: others add too.
+ * Size of the file, and whether a power loss left its last line unterminated (terminate it before
+ * appending). Needs the lock: others append too.
  */
 static size_t measure_file(const char *path, bool *ret_torn)
 {

@@ -13,17 +13,17 @@
 #include "lib/sys/file.h"
 
 /*
- * A probe plans to use its whole budget, so it gets a little more to print
- * and to end before it is killed: a quarter of the budget, at most this.
+ * A probe plans to use its whole budget, so it gets some extra time to finish its output before
+ * it is killed: a quarter of the budget, at most this.
  */
 #define GRACE_MAX_US (250 * USEC_PER_MSEC)
 
-/* Beyond the time a supervisor needs to kill: then it is the supervisor that hangs. */
+/* Beyond the time that a supervisor needs for killing: after that the supervisor itself hangs. */
 #define SUPERVISOR_SLACK_US (3 * USEC_PER_SEC)
 
 enum {
 	READ_SIZE = 64 * 1024,
-	LAST_READS_MAX = 128, /* of what is still in a pipe when the probe is gone */
+	LAST_READS_MAX = 128, /* of what is left in a pipe when the probe has ended */
 	MORE_ARGS = 6,	      /* argv[0], --budget D, --busy B, NULL */
 };
 
@@ -91,7 +91,7 @@ static char **make_argv(const struct job *job, bool run_busy)
 	return argv;
 }
 
-/* Its own budget, or what is left of the run's. False when nothing is left. */
+/* Its own budget, or what is left of the run's. False if nothing is left. */
 static bool set_times(struct job *job, uint64_t deadline_us)
 {
 	uint64_t now_us = clock_mono_us(), left_us = clock_left_us(deadline_us);
@@ -104,7 +104,7 @@ static bool set_times(struct job *job, uint64_t deadline_us)
 	return job->budget_us > 0;
 }
 
-/* A pipe of which only our end, for reading, does not block. */
+/* A pipe of which only our end, the read end, is non-blocking. */
 static int make_pipe(int ret_ends[2], struct err *err)
 {
 	if (pipe2(ret_ends, O_CLOEXEC) < 0)
@@ -166,14 +166,14 @@ void job_poll(const struct job *job, struct pollfd *p)
 	p[2] = (struct pollfd){ .fd = running ? job->err_fd : -1, .events = POLLIN };
 }
 
-/* From now on its supervisor is killing. */
+/* The supervisor starts killing. */
 static void stop(struct job *job)
 {
 	supervisor_stop(&job->supervisor);
 	job->kill_us = MIN(job->kill_us, clock_mono_us());
 }
 
-/* One piece of stdout or stderr. False when there is none now, or never again. */
+/* Read a piece of stdout or stderr. False if there is none now or any more. */
 static bool read_piece(struct job *job, int *fd)
 {
 	char bytes[READ_SIZE];
@@ -190,7 +190,7 @@ static bool read_piece(struct job *job, int *fd)
 	}
 	if (n > 0 && probe_output_feed(&job->output, bytes, (size_t)n) == 0)
 		return true;
-	/* its end, or past a limit: nothing more is read, so memory stays flat */
+	/* end of file, or a limit was exceeded: read no more, so that memory stays bounded */
 	closep(fd);
 	*fd = -1;
 	if (job->output.too_much)

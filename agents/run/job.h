@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One probe of a run, from its start to its samples and its one problem. The
- * runner (agents/run/runner.h) decides when a job starts and waits for its
- * descriptors; a job never blocks.
+ * One probe of a run, from its start to its samples and at most one problem. The runner
+ * (agents/run/runner.h) decides when a job starts and polls its descriptors; a job never blocks.
  */
 #pragma once
 
@@ -26,9 +25,9 @@ struct job {
 	int out_fd, err_fd; /* -1 when closed */
 	struct probe_output output;
 	struct err_tail err_tail;
-	uint64_t budget_us; /* as it was told */
-	uint64_t kill_us;   /* monotonic: its supervisor kills it then, or was told to */
-	bool aborting;	    /* was told to go because a job arrived */
+	uint64_t budget_us; /* as passed to the probe */
+	uint64_t kill_us;   /* monotonic: when the supervisor kills it, or was asked to */
+	bool aborting;	    /* being killed because a job arrived */
 	bool has_problem;
 	struct problem problem; /* set when has_problem */
 };
@@ -36,32 +35,32 @@ struct job {
 struct job_how {
 	uint64_t deadline_us; /* of the whole run */
 	bool run_busy;
-	int lock_fd; /* of active probes; -1: not ours */
+	int lock_fd; /* lock of active probes; -1: not held */
 };
 
 void job_init(struct job *job, const struct runner_probe *probe);
 void job_release(struct job *job);
 
-/* Start it. When that cannot be done it is done already, with a problem. */
+/* Start the probe. If that fails, the job is done at once, with a problem. */
 void job_start(struct job *job, const struct job_how *how);
 
-/* It will not be started: done, with this problem. */
+/* Do not start it: the job is done, with this problem. */
 void job_refuse(struct job *job, int code, const char *why);
 
-/* What to wait for: `p` gets JOB_FDS entries (fd -1 where there is nothing). */
+/* Fill JOB_FDS entries of `p` for poll(); fd is -1 in those that are unused. */
 void job_poll(const struct job *job, struct pollfd *p);
 
-/* Take what the descriptors brought (`p` as filled by poll()). */
+/* Handle the events in `p`, as filled by poll(). */
 void job_serve(struct job *job, const struct pollfd *p);
 
-/* A job arrived: have it killed now, its samples become aborted. */
+/* A job arrived: kill the probe now; its samples become aborted. */
 void job_abort(struct job *job);
 
-/* Monotonic time at which its supervisor must be done at the latest. */
+/* Monotonic time by which its supervisor must have ended. */
 uint64_t job_overdue_us(const struct job *job);
 
 /*
- * Add at most `share` of its samples, and its problem, to the report; they are
- * no longer its own. Samples left out are told in the problem.
+ * Move at most `share` of its samples, and its problem, into the report. The problem says how
+ * many samples were left out.
  */
 void job_deliver(struct job *job, size_t share, struct report *report);

@@ -39,7 +39,7 @@ static int spool(struct keep *k, struct err *err)
 	return k->spool ? spool_put(k->report, k->verdict, err) : 0;
 }
 
-/* One step; while the disk is full, again after older reports have made room. */
+/* Do one step; if the disk is full, retry after dropping older reports. */
 static int with_room(struct keep *k, int (*step)(struct keep *k, struct err *err), struct err *err)
 {
 	struct err first = ERR_INIT;
@@ -54,7 +54,7 @@ static int with_room(struct keep *k, int (*step)(struct keep *k, struct err *err
 	return r;
 }
 
-/* For assayd, should the controller ask for it; without it the report counts the same. */
+/* For assayd, if the controller asks for it; optional for the report. */
 static void keep_topology(const struct keep *k)
 {
 	struct err err = ERR_INIT;

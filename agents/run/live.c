@@ -6,7 +6,7 @@
 #include "lib/base/clock.h"
 #include "lib/sys/term.h"
 
-/* Often enough to look alive, rare enough to cost nothing. */
+/* Frequent enough to look alive, rare enough to be cheap. */
 #define LIVE_INTERVAL_US (100 * USEC_PER_MSEC)
 
 enum { LIVE_LINE_SIZE = 256 };
@@ -31,7 +31,7 @@ void live_line(const struct runner_progress *p, char *text, size_t size, unsigne
 			 p->probe ? p->probe : "waiting", running, p->total,
 			 seconds_up(p->probe_left_us), seconds_up(p->run_left_us));
 
-	/* One column short: a full line makes some terminals go to the next. */
+	/* One column less: a full line makes some terminals wrap. */
 	if (n > 0 && width && (size_t)n >= width)
 		text[MIN((size_t)width - 1, size - 1)] = '\0';
 }

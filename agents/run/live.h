@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The live line: while probes run, one line on a terminal that says which one
- * and how long still, rewritten in place and erased at the end. Where `out` is
- * no terminal it never writes a byte.
+ * The live line: while probes run, one line on a terminal says which one and how long it still
+ * takes. It is rewritten in place and erased at the end. Never writes if `out` is not a terminal.
  */
 #pragma once
 
@@ -13,14 +12,14 @@
 #include "lib/base/macro.h"
 
 struct live {
-	FILE *out; /* NULL: not a terminal, silent */
+	FILE *out; /* NULL: not a terminal, print nothing */
 	bool shown;
 	uint64_t shown_us; /* monotonic, when it was last written */
-	size_t done;	   /* what it said then */
+	size_t done;	   /* probes done at that time */
 	char probe[64];
 };
 
-/* `out` is borrowed, stderr as a rule. */
+/* `out` is borrowed, usually stderr. */
 void live_init(struct live *live, FILE *out);
 
 /* For struct runner_options: `context` is the struct live. At most 10 writes a second. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# agents/run: plan, runner, supervisor, report, what a host keeps. Included by Makefile.am.
+# agents/run: plan, runner, supervisor, report, the host's stored results. Included by Makefile.am.
 noinst_LIBRARIES += libagent.a
 libagent_a_SOURCES = agents/run/err_tail.c agents/run/err_tail.h agents/run/job.c agents/run/job.h \
 	agents/run/probe_output.c agents/run/probe_output.h agents/run/probe_problem.c agents/run/probe_problem.h \

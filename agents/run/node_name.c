@@ -27,7 +27,7 @@ int node_name_adopt(struct err *err)
 	struct jval root, node;
 	int r;
 
-	/* What a job's user may not read names the host for nobody else either. */
+	/* A file that the user of a job cannot read names the host for nobody else either. */
 	if (access(path, R_OK) < 0)
 		return 0;
 	r = yaml_read_file(path, &value, err);

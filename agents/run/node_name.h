@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One host has one name, whatever runs on it and whoever starts it: `node` of assayd.yaml, else
- * ASSAY_NODE, else the host's own name (lib/sys/host.h). The file is that of ASSAY_CONFIG, else
- * $CONF/assayd.yaml. assayd puts its file and its name into both variables of what it starts.
+ * A host has one name, whatever runs on it and whoever starts it: `node` in assayd.yaml, else
+ * ASSAY_NODE, else the hostname (lib/sys/host.h). The file is $ASSAY_CONFIG, else
+ * $CONF/assayd.yaml. assayd sets both variables for the programs that it starts.
  */
 #pragma once
 
@@ -11,9 +11,8 @@
 struct err;
 
 /*
- * Set ASSAY_NODE to the `node` of assayd.yaml: host_name() of this
- * program and of those that it starts is that from then on. Without the file, or when this user
- * may not read it, or without the key, nothing changes. -EINVAL with the place when the file is
- * bad. Before any thread.
+ * Set ASSAY_NODE to the `node` of assayd.yaml, which makes it the host_name() of this program and
+ * its children. No effect if there is no such file or key, or the user may not read it. -EINVAL,
+ * with the place, if the file is bad. Call before starting threads.
  */
 int node_name_adopt(struct err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * $STATE/parts.json: what the GPUs and RDMA ports of this host are called, by the newest run that
- * asked them, for the sentences of all others. What another machine left there counts as nothing.
+ * $STATE/parts.json: the names of this host's GPUs and RDMA ports, from the newest run that read
+ * them, for the messages of all other runs. A file from another machine is ignored.
  */
 #pragma once
 
@@ -11,8 +11,8 @@ struct err;
 struct host_parts;
 struct report;
 
-/* What is known; none when there is no such file, or nothing of it can be used. */
+/* Read the file. Empty if there is none or it is unusable. */
 void parts_file_read(struct host_parts *ret);
 
-/* Take over what a report says, and keep it when it says anything new. */
+/* Add the names in a report, and write the file if any are new. */
 int parts_file_learn(struct host_parts *parts, const struct report *report, struct err *err);

@@ -11,7 +11,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/report/report.h"
 
-/* The shortest budget that a shortened probe is given. */
+/* The shortest budget for a shortened probe. */
 #define PROBE_BUDGET_MIN_US (100 * USEC_PER_MSEC)
 
 static const struct profile_probe *find_in(const struct profile *profile, const char *name)
@@ -25,7 +25,7 @@ static const struct profile_probe *find_in(const struct profile *profile, const 
 	return NULL;
 }
 
-/* A program of others is always tried, so that its absence is told by the runner. */
+/* A third-party program is always tried, so that the runner reports if it is missing. */
 static void add(struct plan *plan, const struct profile_probe *p)
 {
 	CLEANUP(freep) char *path = p->exec ? xstrdup(p->exec) : suite_path(p->name);
@@ -132,7 +132,7 @@ int plan_probes(const struct profiles *profiles, const char *profile, const char
 
 void plan_hand_on(struct plan *plan, char *const *args, uint64_t budget_us)
 {
-	if (plan->n == 0) /* not built here */
+	if (plan->n == 0) /* not in this build */
 		return;
 	plan->probes[0].args = args;
 	plan->least_us[0] = 0;
@@ -151,7 +151,7 @@ static void remove_probe(struct plan *plan, size_t at)
 	plan->paths[plan->n] = NULL;
 }
 
-/* How long the run must be for the probe to have what it needs, in whole seconds. */
+/* The run budget that would give the probe what it needs, in whole seconds. */
 static uint64_t run_for(const struct plan *plan, size_t i)
 {
 	double more = (double)plan->least_us[i] / (double)plan->probes[i].budget_us;
@@ -159,7 +159,7 @@ static uint64_t run_for(const struct plan *plan, size_t i)
 	return (uint64_t)ceil(more * (double)plan->budget_us / USEC_PER_SEC) * USEC_PER_SEC;
 }
 
-/* Leave out what has less than it needs. */
+/* Leave out probes that get less than they need. */
 static void leave_out_brief(struct plan *plan)
 {
 	size_t i = 0;

@@ -10,7 +10,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-/* What the JSON reader calls the line; taken off its sentences again. */
+/* The JSON reader's name for the line; removed from its messages again. */
 #define LINE_NAME "sample"
 
 static const char too_many_samples[] = "more than 4096 samples";
@@ -60,7 +60,7 @@ static int decode_line(const char *text, size_t n, struct sample *ret, struct er
 	return r < 0 ? r : sample_decode(&root, ret, err);
 }
 
-/* The sentence without what we know better: it is one line, with a number of its own. */
+/* The message without its prefix: we know the line number better. */
 static const char *bare_reason(const char *msg)
 {
 	static const char *const prefixes[] = { LINE_NAME ": ", "line 1: " };
@@ -85,7 +85,7 @@ static void add_garbage(struct probe_output *out, const char *why)
 
 static void add_sample(struct probe_output *out, const struct sample *s)
 {
-	if ((out->n_samples & (out->n_samples - 1)) == 0) /* grows at powers of two */
+	if ((out->n_samples & (out->n_samples - 1)) == 0) /* grow at powers of two */
 		out->samples = xrealloc(out->samples, MAX(2 * out->n_samples, (size_t)1),
 					sizeof(*out->samples));
 	out->samples[out->n_samples++] = *s;
@@ -126,7 +126,7 @@ static int take_line(struct probe_output *out, const char *text, size_t n)
 	return 0;
 }
 
-/* Bytes up to a newline (`ends`), or all there are so far. */
+/* Take bytes up to a newline (`ends`), or all there are so far. */
 static int take_piece(struct probe_output *out, const char *bytes, size_t n, bool ends)
 {
 	int r = strbuf_add(&out->line, bytes, n);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a probe prints: bytes in, samples out, and a count of what was none.
- * One JSON object a line (sample/1, lib/report/report.h). Pure: no I/O, no clock.
+ * Parser of a probe's output: bytes in, samples out, and a count of invalid lines. One JSON
+ * object per line (sample/1, lib/report/report.h). Pure: no I/O, no clock.
  *
- * Invariants: at most SAMPLE_COUNT_MAX samples and one line of SAMPLE_LINE_MAX
- * bytes are held, so memory stays flat whatever is printed. Passing a limit
- * sticks: what comes later is not looked at, what came before is kept.
+ * Invariants: it holds at most SAMPLE_COUNT_MAX samples and one line of SAMPLE_LINE_MAX bytes, so
+ * memory is bounded whatever is printed. Once a limit is exceeded, later output is ignored and
+ * earlier samples are kept.
  */
 #pragma once
 
@@ -20,31 +20,31 @@ struct probe_output {
 	size_t n_samples;
 	uint64_t n_bytes;
 	size_t n_lines;
-	size_t n_garbage;		/* lines that are no sample; blank ones do not count */
-	size_t garbage_line;		/* the first of them, from 1 */
-	char garbage_why[ERR_MSG_SIZE]; /* what is wrong with it, valid UTF-8 */
-	const char *too_much;		/* the limit that was passed, in words; NULL: none */
-	struct strbuf line;		/* the line that has no end yet */
+	size_t n_garbage;		/* lines that are not a sample, except blank ones */
+	size_t garbage_line;		/* number of the first of them, from 1 */
+	char garbage_why[ERR_MSG_SIZE]; /* its error, valid UTF-8 */
+	const char *too_much;		/* description of the limit exceeded; NULL: none */
+	struct strbuf line;		/* the incomplete last line */
 };
 
 void probe_output_init(struct probe_output *out);
 void probe_output_release(struct probe_output *out);
 
-/* Take the next `n` bytes. 0, or -E2BIG from the moment a limit was passed. */
+/* Parse the next `n` bytes. 0, or -E2BIG from the time a limit was exceeded. */
 int probe_output_feed(struct probe_output *out, const char *bytes, size_t n);
 
-/* Nothing more comes: judge a last line without a newline. */
+/* End of output: parse a last line that lacks a newline. */
 void probe_output_end(struct probe_output *out);
 
 /*
- * The verdict on the output of a probe that said it went well: PROBLEM_TOO_MUCH,
- * PROBLEM_GARBAGE or PROBLEM_EMPTY with a sentence in new memory (`ret_words`),
- * or -1 when there are only good samples.
+ * Judge the output of a probe that exited with success: PROBLEM_TOO_MUCH, PROBLEM_GARBAGE or
+ * PROBLEM_EMPTY with a sentence in `ret_words`, which the caller frees; -1 if there are only
+ * valid samples.
  */
 int probe_output_verdict(const struct probe_output *out, char **ret_words);
 
 /*
- * The probe was stopped half-way because a job arrived: all it delivered is in
- * state aborted, without results.
+ * The probe was stopped half-way because a job arrived: all its samples become aborted and lose
+ * their results.
  */
 void probe_output_abort(struct probe_output *out);

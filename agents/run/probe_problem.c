@@ -9,10 +9,10 @@
 #include "lib/base/clock.h"
 #include "lib/base/xalloc.h"
 
-/* Exit statuses of a probe, as probes/harness/probe.h promises them. */
+/* Exit statuses of a probe, as defined in probes/harness/probe.h. */
 enum { STATUS_RAN = 0, STATUS_USAGE = 2, STATUS_NOT_APPLICABLE = 77 };
 
-/* Its exit status; -1 when it did not end by itself. */
+/* Exit status, or -1 if it was killed. */
 static int exit_status(const struct probe_end *end)
 {
 	const struct supervisor_report *w = end->supervisor;
@@ -22,7 +22,7 @@ static int exit_status(const struct probe_end *end)
 	return WEXITSTATUS(w->status);
 }
 
-/* "what", and the reason that the program itself gave last. */
+/* `what`, followed by the program's own last message. */
 static char *with_reason(const struct probe_end *end, const char *what)
 {
 	CLEANUP(freep) char *reason = err_tail_last_line(end->err_tail);
@@ -30,9 +30,9 @@ static char *with_reason(const struct probe_end *end, const char *what)
 	return reason ? xasprintf("%s: %s", what, reason) : xstrdup(what);
 }
 
-/* Each of these: the words in new memory when it is the case, else NULL. */
+/* Each of these returns a text, which the caller frees, if it applies, else NULL. */
 
-/* Of this process or host, and not of the program that was to be started. */
+/* A problem of this process or host, not of the program to be started? */
 static bool is_shortage(int why)
 {
 	static const int shortages[] = { EMFILE, ENFILE, EAGAIN, ENOMEM };
@@ -93,7 +93,7 @@ static char *say_unkillable(const struct probe_end *end)
 
 	if (!w->left)
 		return NULL;
-	/* It dies once it gets a CPU; where it loops in the kernel, it never returns to user space. */
+	/* It dies once it gets a CPU, but never if it loops in the kernel. */
 	if (w->left_state == 'R')
 		return xasprintf("process %ld (%s) was killed but has not ended yet (state R): the "
 				 "CPUs are overloaded, or it loops in the kernel",
@@ -151,7 +151,7 @@ static char *say_garbage(const struct probe_end *end)
 	return words;
 }
 
-/* What the probe wrote last, without the name that it puts before it. */
+/* The probe's last message, without the leading program name. */
 static char *own_words(const struct probe_end *end)
 {
 	CLEANUP(freep) char *name = xasprintf("assay-probe-%s: ", end->probe);
@@ -183,7 +183,7 @@ static char *say_empty(const struct probe_end *end)
 	return NULL;
 }
 
-/* In the order of their weight. */
+/* Most serious first. */
 static const struct {
 	int code;
 	char *(*say)(const struct probe_end *end);

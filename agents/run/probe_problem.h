@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From how a probe ended to the one problem that the report tells of it: the
- * weightiest, with the others in its words. Pure: no I/O, no clock.
+ * Turns the way a probe ended into the one problem that the report gets: the most serious one,
+ * whose text mentions the others. Pure: no I/O, no clock.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ struct probe_end {
 };
 
 /*
- * Fill `ret` (owned by the caller) and return true; false when all went well:
- * exit status 0 with nothing but samples.
+ * Fill `ret` (owned by the caller) and return true; return false on success: exit status 0 and
+ * nothing but samples.
  */
 bool probe_problem_judge(const struct probe_end *end, struct problem *ret);

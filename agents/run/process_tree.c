@@ -17,19 +17,19 @@
 
 enum {
 	/*
-	 * How many are remembered within one look at /proc, to find the
-	 * children of a process that cannot die. Those of a process that can
-	 * become ours when it is dead and are found by the next look.
+	 * How many PIDs one scan of /proc remembers, to find the children of a process that
+	 * cannot die. Children of the others become ours when their parent is dead, and the next
+	 * scan finds them.
 	 */
 	SWEEP_PIDS_MAX = 4096,
-	/* The death of a grandchild is not announced to us: so look again. */
+	/* We get no signal when a grandchild dies: scan again. */
 	LOOK_AGAIN_MS = 20,
 	STAT_MAX = 512,
 };
 
 struct sweep {
 	pid_t self, self_group;
-	pid_t last_group; /* that was killed; most share one */
+	pid_t last_group; /* last one killed; most processes share one */
 	size_t n;
 	pid_t pids[SWEEP_PIDS_MAX];
 };
@@ -55,9 +55,9 @@ bool process_tree_reap(struct process_tree *d)
 }
 
 /*
- * "pid (name) state parent group ...": proc(5). The name may hold anything,
- * so the last parenthesis ends it. These are the processes we started, not a
- * fact about the host: so never through the sysroot.
+ * "pid (name) state parent group ...": proc(5). The name may contain anything, so search for the
+ * last parenthesis. These are processes that we started, not a property of the host: never use
+ * the sysroot.
  */
 static bool read_process(int proc_fd, const char *pid, struct process *ret)
 {
@@ -97,9 +97,9 @@ static bool is_ours(const struct sweep *sweep, const struct process *p)
 }
 
 /*
- * The group goes first: that is one act of the kernel, which even a process
- * that forks as fast as it can does not slip through. Groups below our session
- * hold nobody but our descendants; our own group holds ourselves.
+ * Kill the group first: the kernel does that atomically, so even a process that forks as fast as
+ * it can does not escape. Groups in our session contain only our descendants, except our own,
+ * which contains us.
  */
 static void kill_process(struct sweep *sweep, const struct process *p)
 {
@@ -110,7 +110,7 @@ static void kill_process(struct sweep *sweep, const struct process *p)
 	(void)kill(p->pid, SIGKILL);
 }
 
-/* One look at /proc, which lists in the order of pids: parents mostly before children. */
+/* One scan of /proc, which is ordered by PID: mostly parents before children. */
 static void kill_all(struct process_tree *d, DIR *proc)
 {
 	struct sweep sweep = { .self = getpid(), .self_group = getpgrp() };
@@ -153,7 +153,7 @@ int process_tree_end(struct process_tree *d, int signal_fd, uint64_t deadline_us
 			proc = opendir("/proc");
 		if (proc)
 			kill_all(d, proc);
-		else if (!d->main_gone) /* no /proc: the best that can be done */
+		else if (!d->main_gone) /* no /proc: the best we can do */
 			(void)kill(-d->main, SIGKILL);
 		if (clock_left_us(deadline_us) == 0)
 			return -EBUSY;

@@ -162,7 +162,7 @@ uint64_t profile_need_us(const struct profile_probe *probes, size_t n)
 	return passive_us + active_us;
 }
 
-/* What a profile is in the file; its name is its key. */
+/* A profile in the file; its name is its key. */
 struct profile_value {
 	uint64_t budget_us;
 	struct probe_list probes;
@@ -232,7 +232,7 @@ static int decode_profiles(const struct jval *v, void *member, struct err *err)
 	if (r < 0)
 		return r;
 	profiles->items = xcalloc(n, sizeof(*profiles->items));
-	memcpy(&object, &v->value, sizeof(object)); /* the iterator wants it non-const */
+	memcpy(&object, &v->value, sizeof(object)); /* the iterator needs it non-const */
 	json_object_foreach(object, key, value)
 	{
 		struct jval item = jval_get(v, key);
@@ -257,7 +257,7 @@ int profiles_decode(const struct jval *root, struct profiles *ret, struct err *e
 	struct jval version = jval_get(root, "v");
 	int r;
 
-	/* First of all: a later version may have any other key. */
+	/* Checked first: a later version may have any other keys. */
 	if (json_is_integer(version.value) && json_integer_value(version.value) != 1)
 		return jval_fail(&version, err, "expected 1: this program reads version 1 only");
 	r = jval_decode(root, document_fields, ARRAY_SIZE(document_fields), JVAL_STRICT, &document,

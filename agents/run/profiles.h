@@ -9,9 +9,8 @@
  *	    probes:
  *	      - {name: gemm, exec: PATH, args: [..], budget: 10s, active: true}
  *
- * `exec` is for a program of others; without it the program is
- * assay-probe-<name> of this suite. Files are strict: every complaint names the
- * place as "FILE: path.to.key: what".
+ * `exec` names a third-party program; without it the program is assay-probe-<name> of this suite.
+ * Parsing is strict; errors name the place: "FILE: path.to.key: what".
  */
 #pragma once
 
@@ -30,11 +29,11 @@ enum {
 
 struct profile_probe {
 	char *name;
-	char *exec;  /* program, absolute; NULL: assay-probe-<name> of this suite */
-	char **args; /* NULL-terminated; NULL when there are none */
+	char *exec;  /* absolute path; NULL: assay-probe-<name> of this suite */
+	char **args; /* NULL-terminated; NULL if there are none */
 	uint64_t budget_us;
-	uint64_t least_us; /* with less it is left out of a shorter run; 0: any will do */
-	bool active;	   /* loads devices: runs alone. The default, for it is the safe one. */
+	uint64_t least_us; /* left out of a shorter run that gives it less; 0: never */
+	bool active;	   /* loads devices, so it runs alone; the default, because it is safe */
 };
 
 struct profile {
@@ -52,7 +51,7 @@ struct profiles {
 /* Read and check a file. -EINVAL, -ENOENT, -EFBIG and the like. */
 int profiles_read(const char *path, struct profiles *ret, struct err *err);
 
-/* The same from a value in hand. -EINVAL. */
+/* The same from a parsed value. -EINVAL. */
 int profiles_decode(const struct jval *root, struct profiles *ret, struct err *err);
 
 void profiles_release(struct profiles *p);
@@ -60,11 +59,11 @@ void profiles_release(struct profiles *p);
 /* The profile of that name, or NULL. Borrowed. */
 const struct profile *profiles_find(const struct profiles *p, const char *name);
 
-/* Wall clock that a profile's probes need: the longest passive one, then each active one. */
+/* Wall-clock time that these probes need: the longest passive one, then each active one. */
 uint64_t profile_need_us(const struct profile_probe *probes, size_t n);
 
 /*
- * True for a name that is safe as a part of a file name and of a command:
- * letters, digits, '-' and '_', at most PROFILE_NAME_MAX (lib/report/report.h).
+ * Is the name safe in a file name and in a command? Letters, digits, '-' and '_', at most
+ * PROFILE_NAME_MAX (lib/report/report.h).
  */
 bool profile_name_ok(const char *name);

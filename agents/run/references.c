@@ -16,7 +16,7 @@
 #include "lib/sys/machine.h"
 #include "lib/sys/paths.h"
 
-/* Missing, it is told by the option that names it; what else is wrong is told by its place. */
+/* A missing file is reported by the option that names it; other errors by their place. */
 static int read_policy(const char *path, struct policy *ret, struct err *err)
 {
 	if (access(path, F_OK) < 0)
@@ -40,7 +40,7 @@ static int read_installed_policy(struct policy *ret, struct err *err)
 	return access(path, F_OK) < 0 ? 0 : policy_file_read(path, ret, err);
 }
 
-/* A host that no file describes is judged without one; a bad file is told. */
+/* Hosts without a SKU file are judged without one; a bad file is an error. */
 static int find_sku(struct references *out, struct err *err)
 {
 	struct err why = ERR_INIT;
@@ -141,7 +141,7 @@ static const struct host_parts *parts_of(void *context)
 	return &r->parts;
 }
 
-/* A host that cannot keep it is told of by what cannot be kept beside it. */
+/* Failure to write is not reported here: the same host cannot write its other files either. */
 void references_name(struct references *r, const struct report *report)
 {
 	parts_file_read(&r->parts);

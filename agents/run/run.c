@@ -78,7 +78,7 @@ bool run_disabled(void)
 	return true;
 }
 
-/* A topology that somebody names must be good; that of this host may be unknown. */
+/* A topology given by name must be valid; this host's own may be unavailable. */
 static int check_topology(struct err *err)
 {
 	CLEANUP(topology_release) struct topology t = { 0 };
@@ -106,7 +106,7 @@ int run_prepare(struct run *run, struct err *err)
 	return r;
 }
 
-/* The runner tells us often: the place to notice that somebody wants us to end. */
+/* Called often by the runner: a good place to notice a signal to stop. */
 static void on_progress(void *context, const struct runner_progress *p)
 {
 	struct live *live = context;
@@ -130,7 +130,7 @@ static void add_problem(struct report *report, const char *probe, int code, cons
 	report_add_problem(report, &p);
 }
 
-/* Asked by the runner when something happened that may be a job. */
+/* Called by the runner after an event that may be a job. */
 static bool job_arrived(void *context)
 {
 	struct yield *yield = context;
@@ -143,8 +143,8 @@ static bool job_arrived(void *context)
 }
 
 /*
- * What of the plan is started now, into `ret` (room for all); returns how
- * many. Devices that somebody uses are not loaded, unless --busy=run.
+ * Choose the probes of the plan to start now, into `ret` (room for all). Returns how many.
+ * Devices in use are not loaded, unless --busy=run.
  */
 static size_t choose_probes(struct run *run, const struct yield *yield, struct runner_probe *ret)
 {
@@ -164,7 +164,7 @@ static size_t choose_probes(struct run *run, const struct yield *yield, struct r
 	return n;
 }
 
-/* All that would have been run is told with the reason why nothing is. */
+/* Report every planned probe with the reason why nothing is run. */
 static void decline(struct run *run)
 {
 	size_t i;
@@ -174,7 +174,7 @@ static void decline(struct run *run)
 			    run->options.decline);
 }
 
-/* Probes that somebody was in the way of, once more. */
+/* A repeat of probes that were disturbed. */
 struct repeat {
 	struct run *run;
 	const struct yield *yield;
@@ -184,8 +184,8 @@ struct repeat {
 };
 
 /*
- * Which probes are worth it: not beside somebody who uses the devices, not in less than their
- * own budget. What is measured though it is busy (--busy=run) has its values.
+ * Choose the probes to repeat: not while somebody uses the devices, and only if their own budget
+ * is left. With --busy=run they have values and need no repeat.
  */
 static bool choose_again(struct repeat *repeat)
 {
@@ -215,7 +215,7 @@ static int run_again(struct repeat *repeat, struct err *err)
 	int r;
 
 	repeat->done++;
-	/* The first has waited for the lock as long as it may. */
+	/* The first run has already waited for the lock. */
 	repeat->options->lock_wait_us = 0;
 	r = runner_run(repeat->probes, repeat->n, repeat->options, &more, err);
 	if (r == 0)
@@ -241,7 +241,7 @@ static int run_probes(struct run *run, struct live *live, struct err *err)
 	size_t n;
 	int r;
 
-	(void)file_mkdirs(run_dir, NULL); /* the runner says so when it needs it */
+	(void)file_mkdirs(run_dir, NULL); /* the runner reports failure when it needs it */
 	r = yield_open(run_dir, &yield, err);
 	if (r < 0)
 		return r;
@@ -292,15 +292,15 @@ static void judge(struct run *run)
 }
 
 /*
- * A full disk, or a report that the controller will not get, is a problem of
- * the report. Without the right to write (run by hand by anybody) a line says so.
+ * A full disk, or a report that will not reach the controller, is a problem in the report.
+ * Missing write permission (a manual run by any user) only prints a line.
  */
 static bool is_problem(const struct run *run, int r)
 {
 	return run->options.report || keep_had_no_room(r);
 }
 
-/* What cannot be kept never stops the run. */
+/* A failure to save never fails the run. */
 static void judge_and_keep(struct run *run)
 {
 	struct err err = ERR_INIT;

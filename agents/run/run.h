@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One run on this host: options and files -> plan -> report (the probes) ->
- * verdict -> state. Nothing is changed before everything that people wrote has
- * been read and found good.
+ * One run on this host: options and files -> plan -> report (the probes) -> verdict -> state.
+ * Nothing is modified before all input files have been read and checked.
  */
 #pragma once
 
@@ -26,15 +25,15 @@ struct run {
 	json_t *topology; /* of the report, or NULL */
 };
 
-/* Everything that can be wrong before anything is done; the options are set. "FILE: ..." */
+/* Check everything that can be wrong before the run; the options are set. "FILE: ..." */
 int run_prepare(struct run *run, struct err *err);
 
-/* Does $CONF/disabled stop everything, until somebody removes it? A line says so. */
+/* Is the host switched off by $CONF/disabled? Prints a line if so. */
 bool run_disabled(void);
 
 /*
- * Run the probes, judge the report and keep what there is to keep. What could not be
- * kept is told on standard error and is no reason to fail.
+ * Run the probes, judge the report and save the results. A failure to save is reported on stderr
+ * and does not fail the run.
  */
 int run_make(struct run *run, struct err *err);
 

@@ -38,7 +38,7 @@ static bool is_heard(const struct report *report, const char *subject)
 	return i < report->n_samples;
 }
 
-/* Rails are counted over all ports that are up: one that is silent must not move those after it. */
+/* Rails are numbered over all ports that are up: a silent one must not shift the others. */
 static void add_silent(json_t *list, const struct report *report)
 {
 	size_t i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The switch ports that the RNICs of a host are plugged into belong to its
- * topology: they go there from the samples that say them. Pure.
+ * Adds the switch ports that a host's RNICs are plugged into to its topology, from the samples
+ * that report them. Pure.
  */
 #pragma once
 
@@ -10,10 +10,9 @@
 struct report;
 
 /*
- * Each sample of rnic.neighbor becomes a neighbor of its RNIC in `topology`
- * (topology/1, may be NULL), whose digest, and that of the report, is then another.
- * With one, each port that is up and has none is there too, as TOPO_NEIGHBOR_SILENT.
- * Neighbors that are there already stay and come first; nothing happens without a
- * sample, or when the whole would be no topology any more.
+ * Add each rnic.neighbor sample as a neighbor of its RNIC to `topology` (topology/1, may be
+ * NULL), and update the digest there and in the report. If there is any, each port that is up but
+ * has no neighbor gets TOPO_NEIGHBOR_SILENT. Existing neighbors stay, and come first. Does
+ * nothing without such samples, or if the result would not be a valid topology.
  */
 void run_report_neighbors(struct report *report, json_t **topology);

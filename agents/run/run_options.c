@@ -117,7 +117,7 @@ bool run_options_meet(const struct run_options *o)
 	return o->order && !streq(o->order_kind, deep_kind);
 }
 
-/* What is nobody's fault or can be mended; what a probe did has not happened. */
+/* Only reasons that blame nobody or can be fixed; not what a probe did, as none was run. */
 static int parse_decline(const char *arg, struct run_options *o, struct err *err)
 {
 	static const int codes[] = { PROBLEM_BUSY, PROBLEM_SET_UP, PROBLEM_NOT_APPLICABLE,
@@ -190,7 +190,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct parsing *parsing = state->input;
 	int r;
 
-	/* Behind "--" all is the probe's. */
+	/* Everything after "--" is for the probe. */
 	if (key == ARGP_KEY_ARG && state->quoted) {
 		parsing->options->args = state->argv + state->quoted;
 		state->next = state->argc;

@@ -13,32 +13,35 @@ struct err;
 enum {
 	RUN_PROBES_MAX = 64,
 	RUN_ARGS_MAX = 64,     /* arguments for one probe */
-	RUN_DECLINE_MAX = 512, /* bytes of why nothing is run */
+	RUN_DECLINE_MAX = 512, /* bytes of the reason why nothing is run */
 };
 
 struct run_options {
-	const char *profile;		    /* NULL: quick, or "probes" when any are named */
-	const char *probes[RUN_PROBES_MAX]; /* named one by one, in their order */
+	const char *profile;		    /* NULL: quick, or "probes" if any are named */
+	const char *probes[RUN_PROBES_MAX]; /* named one by one, in order */
 	size_t n_probes;
 	uint64_t budget_us; /* 0: the profile's */
 	uint64_t wait_us;   /* for the lock of active probes */
 	bool run_busy;
-	bool report;		/* hand it to the spool */
+	bool report;		/* spool the report */
 	const char *order;	/* id of the order that it answers, or NULL */
 	const char *order_kind; /* "deep", "pair" or "allreduce" */
 	const char *decline;	/* why nothing is to be run, or NULL */
-	int decline_code;	/* enum problem_code of that */
-	char *const *args;	/* for the one probe, in place of its profile's; or NULL */
+	int decline_code;	/* its enum problem_code */
+	char *const *args;	/* for the one probe, instead of its profile's; or NULL */
 	const char *policy, *sku, *profiles; /* files, or NULL */
 	enum exit_style style;
 	enum output output;
 	bool output_given;
 };
 
-/* Does it answer an order that is a test with other hosts, of which this one alone knows little? */
+/*
+ * Does the run answer an order for a test with other hosts, which says little about this one
+ * alone?
+ */
 bool run_options_meet(const struct run_options *o);
 
-/* Keys of the options, for the tables of commands that also run. */
+/* Option keys, for the tables of commands that also run probes. */
 enum run_option {
 	RUN_OPT_PROFILE = 0x100,
 	RUN_OPT_PROBE,
@@ -53,15 +56,14 @@ enum run_option {
 	RUN_OPT_ORDER,
 	RUN_OPT_ORDER_KIND,
 	RUN_OPT_DECLINE,
-	RUN_OPT_END, /* keys of other options begin here */
+	RUN_OPT_END, /* first key for other options */
 };
 
-/* Take one option. 0, -EINVAL with the sentence, or 1 when it is none of these. */
+/* Handle one option. 0, -EINVAL with a message, or 1 if it is not one of these. */
 int run_options_take(int key, const char *arg, struct run_options *o, struct err *err);
 
 /*
- * Fill the options. 0 or -EINVAL with the sentence for what is wrong in a
- * value; an unknown option ends the program, by argp, with the style's
- * status. All text is borrowed from argv.
+ * Parse the options. Returns 0, or -EINVAL with a message for a bad value; argp ends the program
+ * with the style's status for an unknown option. All strings are borrowed from argv.
  */
 int run_options_parse(int argc, char **argv, struct run_options *ret, struct err *err);

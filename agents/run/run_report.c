@@ -61,7 +61,7 @@ void run_report_fit(struct report *report)
 	if (encoded_size(report) <= REPORT_MAX)
 		return;
 	drop_windows(report);
-	/* Room for the problem itself, and halves so that this ends soon. */
+	/* Leave room for the problem itself; halve, so that this ends quickly. */
 	while (report->n_samples && encoded_size(report) > REPORT_MAX - PROBLEM_TEXT_MAX) {
 		size_t keep = report->n_samples / 2;
 

@@ -7,7 +7,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/report/report.h"
 
-/* One value of one setting, and how many subjects have it. Borrowed from the samples. */
+/* A value of a setting, and how many subjects have it. Borrowed from the samples. */
 struct value {
 	const char *check, *text;
 	size_t n;
@@ -30,7 +30,7 @@ static int compare_values(const void *a, const void *b)
 	return strcmp(x->text, y->text);
 }
 
-/* Count each (check, text); returns how many there are. */
+/* Count each (check, text). Returns how many there are. */
 static size_t count_values(const struct report *report, struct value *values)
 {
 	size_t n = 0, i, k;
@@ -55,7 +55,7 @@ static size_t count_values(const struct report *report, struct value *values)
 	return n;
 }
 
-/* The text of `n` values of one check. New memory. */
+/* Text for `n` values of one check. The caller frees it. */
 static char *say(const struct value *values, size_t n)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SETTING_TEXT_MAX);

@@ -15,15 +15,15 @@
 #include "lib/sys/lock.h"
 
 /*
- * Passive probes read counters and use little; still, an active probe that
- * starts beside them would measure them too. It waits this long for them.
+ * Passive probes read counters and use few resources; still, an active probe that starts at the
+ * same time would measure them. It waits this long for them.
  */
 #define HEAD_START_US (2 * USEC_PER_SEC)
 
-/* The holder of the lock does not tell us when it is done: look again. */
+/* We are not notified when the lock is released: poll. */
 #define LOCK_LOOK_US (50 * USEC_PER_MSEC)
 
-/* How often a live display is told. */
+/* Interval of updates to a live display. */
 #define PROGRESS_US (200 * USEC_PER_MSEC)
 
 enum lock_state { LOCK_NOT_YET, LOCK_OURS, LOCK_REFUSED };
@@ -34,7 +34,7 @@ struct runner {
 	size_t n;
 	uint64_t start_us;
 	enum lock_state lock;
-	int lock_fd; /* -1 also when our caller holds it for us */
+	int lock_fd; /* -1 also if our caller holds it for us */
 	bool stopped;
 };
 
@@ -45,7 +45,7 @@ static bool is(const struct job *job, bool active, enum job_state state)
 	return job->probe->active == active && job->state == state;
 }
 
-/* The last one in such a state: the newest, as they start in order. */
+/* The last job in a given state: the newest, since they start in order. */
 static struct job *find_last(const struct runner *runner, bool active, enum job_state state)
 {
 	size_t i;
@@ -105,7 +105,7 @@ static int take_lock(struct runner *runner, struct err *err)
 	return r < 0 ? r : lock_take(path, 0, &runner->lock_fd, err);
 }
 
-/* The lock is taken by whoever starts active probes; held for us, it is ours. */
+/* Whoever starts active probes takes the lock; if our caller holds it, it is ours. */
 static void try_lock(struct runner *runner)
 {
 	uint64_t until_us = runner->start_us + runner->options->lock_wait_us;
@@ -128,7 +128,7 @@ static bool in_head_start(const struct runner *runner)
 	       clock_left_us(runner->start_us + HEAD_START_US) > 0;
 }
 
-/* A job arrived: the devices are its own now. */
+/* A job arrived: the devices belong to it now. */
 static void give_way(struct runner *runner)
 {
 	struct job *job = find_first(runner, true, JOB_RUNNING);
@@ -144,7 +144,7 @@ static bool must_stop(const struct runner *runner)
 	return !runner->options->stop || runner->options->stop(runner->options->stop_context);
 }
 
-/* Its events: also when whoever watches for jobs is gone, which is no reason to go on. */
+/* Handle events, including the loss of whoever watches for jobs, which is no reason to continue. */
 static void look_for_job(struct runner *runner)
 {
 	struct pollfd p = { .fd = runner->options->stop_fd, .events = POLLIN };
@@ -180,7 +180,7 @@ static uint64_t earlier(uint64_t a_us, uint64_t b_us)
 	return a_us < b_us ? a_us : b_us;
 }
 
-/* When the next active probe may start though nothing happens. */
+/* When the next active probe may start without further events. */
 static uint64_t next_start_us(const struct runner *runner, uint64_t now_us)
 {
 	if (!find_first(runner, true, JOB_WAITING))
@@ -190,7 +190,7 @@ static uint64_t next_start_us(const struct runner *runner, uint64_t now_us)
 	return in_head_start(runner) ? runner->start_us + HEAD_START_US : UINT64_MAX;
 }
 
-/* When to look again though nothing happens. */
+/* When to check again without further events. */
 static uint64_t next_look_us(const struct runner *runner)
 {
 	uint64_t now_us = clock_mono_us(), next_us = next_start_us(runner, now_us);
@@ -202,7 +202,7 @@ static uint64_t next_look_us(const struct runner *runner)
 	return runner->options->progress ? earlier(next_us, now_us + PROGRESS_US) : next_us;
 }
 
-/* A supervisor that was killed ends at once; until its end is seen, do not spin on its deadline. */
+/* A killed supervisor ends at once; do not spin on its deadline until we see that. */
 static int wait_ms(const struct runner *runner)
 {
 	return MAX(clock_left_ms(next_look_us(runner)), 1);
@@ -220,7 +220,7 @@ static void wait_events(struct runner *runner)
 	for (i = 0; i < runner->n; i++)
 		job_poll(&runner->jobs[i], &p[1 + JOB_FDS * i]);
 	if (poll(p, 1 + JOB_FDS * runner->n, wait_ms(runner)) < 0)
-		return; /* a signal of our caller */
+		return; /* interrupted by a signal */
 	if (p[0].revents && must_stop(runner))
 		give_way(runner);
 	for (i = 0; i < runner->n; i++)
@@ -265,8 +265,8 @@ static void run(struct runner *runner)
 /* --- the report ---------------------------------------------------------------------- */
 
 /*
- * The most samples one probe may add so that those of all fit: a probe that
- * prints too many takes nothing from those that print few.
+ * The most samples that a probe may add so that those of all fit: a probe with too many does not
+ * displace those with few.
  */
 static size_t fair_share(const struct runner *runner, size_t room)
 {
@@ -293,7 +293,7 @@ static void deliver(struct runner *runner, struct report *report)
 int runner_run(const struct runner_probe *probes, size_t n, const struct runner_options *options,
 	       struct report *report, struct err *err)
 {
-	/* Wardens are reaped by pid, whatever our caller does with its own children. */
+	/* Supervisors are reaped by PID, whatever our caller does with its own children. */
 	const struct sigaction keep_zombies = { .sa_handler = SIG_DFL };
 	struct runner runner = { .options = options, .n = n, .lock_fd = -1 };
 	struct sigaction before;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs probes: passive ones at the same time, active ones one after another
- * under $RUN/active.lock. A probe gets a wall-clock budget and is killed with
- * every descendant at its end (and a grace of at most 250 ms, to finish what it
- * prints), or as soon as it passes a limit of what it may print. Whatever a
- * probe does costs one problem in the report, never the run.
+ * Runs probes: passive ones in parallel, active ones one after another under $RUN/active.lock. A
+ * probe has a wall-clock budget, plus a grace of at most 250 ms to finish its output. It is
+ * killed with all its descendants when that ends, or as soon as its output exceeds a limit.
+ * Whatever a probe does costs one problem in the report, never the run.
  *
- * Each probe runs below a supervisor: a forked process of ours that is a child
- * subreaper, so that descendants which leave their process group or session
- * are still found (they become the supervisor's children) and killed by parentage.
+ * Each probe runs below a supervisor: a forked process of ours that is a child subreaper.
+ * Descendants that leave their process group or session become the supervisor's children and are
+ * still found and killed.
  */
 #pragma once
 
@@ -29,9 +28,9 @@ struct runner_probe {
 	bool active;
 };
 
-/* What a live display is told. Called between events, never while blocked. */
+/* Input of the live display. Called between events, never while blocked. */
 struct runner_progress {
-	const char *probe;	/* running now: one of the newest, or NULL at the end */
+	const char *probe;	/* one of the newest running, or NULL at the end */
 	size_t done, total;	/* probes */
 	uint64_t probe_left_us; /* of that probe's budget */
 	uint64_t run_left_us;	/* of the whole run's budget */
@@ -40,13 +39,13 @@ struct runner_progress {
 struct runner_options {
 	const char *run_dir;   /* for the lock */
 	uint64_t deadline_us;  /* of the whole run: no probe starts or lives past it */
-	uint64_t lock_wait_us; /* how long to wait for the active lock; 0: not at all */
-	bool run_busy;	       /* --busy=run is handed on */
-	int stop_fd;	       /* readable: a job may have arrived; -1 none */
+	uint64_t lock_wait_us; /* how long to wait for the active lock; 0: do not wait */
+	bool run_busy;	       /* pass --busy=run on to the probes */
+	int stop_fd;	       /* readable: a job may have arrived; -1: none */
 	/*
-	 * Asked when stop_fd is readable (NULL: yes): has a job arrived? It must
-	 * leave stop_fd unreadable when it says no. On yes active probes are
-	 * killed at once and what they delivered is marked aborted.
+	 * Called when stop_fd is readable (NULL: always yes): has a job arrived? If not, it must
+	 * leave stop_fd unreadable. If so, active probes are killed at once and their samples
+	 * marked aborted.
 	 */
 	bool (*stop)(void *context);
 	void *stop_context;
@@ -55,9 +54,9 @@ struct runner_options {
 };
 
 /*
- * Run the probes and add what they say to `report` (samples in the order of
- * the probes, problems likewise). Fails only when it could not run at all
- * (-EMFILE, -ENOMEM, ...); nothing a probe does makes it fail.
+ * Run the probes and add their samples and problems to `report`, in the order of the probes.
+ * Fails only if it could not run at all (-EMFILE, -ENOMEM, ...); nothing that a probe does makes
+ * it fail.
  */
 int runner_run(const struct runner_probe *probes, size_t n, const struct runner_options *options,
 	       struct report *report, struct err *err);

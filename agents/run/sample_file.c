@@ -51,7 +51,7 @@ static int add(struct sample_file *f, const struct jval *v, struct err *err)
 	return 0;
 }
 
-/* A report, or a run that has one: all of its samples. */
+/* All samples of a report, or of a run that contains one. */
 static int add_list(struct sample_file *f, const struct jval *samples, struct err *err)
 {
 	int r = jval_need_array(samples, err);
@@ -95,7 +95,7 @@ static bool is_blank(const char *text, size_t length)
 	return strspn(text, " \t\r") >= length;
 }
 
-/* JSON counts the lines of what it is given: one, and we know better which. */
+/* The JSON parser would count lines within the line it gets: use our number. */
 static int parse_line(const char *name, size_t number, const char *text, size_t length,
 		      json_t **ret, struct err *err)
 {
@@ -112,7 +112,7 @@ static int parse_line(const char *name, size_t number, const char *text, size_t 
 	return r < 0 ? err_set(err, -r, "%s: line %zu: %s", name, number, bare) : 0;
 }
 
-/* To the end of the text, not to the first zero byte: what follows that is not to be lost. */
+/* Read to the end of the text, not to the first zero byte, so that nothing after it is lost. */
 static int read_lines(struct sample_file *f, const char *name, const char *text, size_t size,
 		      struct err *err)
 {
@@ -140,8 +140,8 @@ static int read_lines(struct sample_file *f, const char *name, const char *text,
 }
 
 /*
- * How many bytes a byte order mark takes at the beginning: 3 of UTF-8, which editors of some
- * systems write and which may be ignored (RFC 8259, 8.1). That of UTF-16 is refused.
+ * Length of a byte order mark at the beginning: 3 for UTF-8, which some editors write and which
+ * may be ignored (RFC 8259, 8.1). That of UTF-16 is an error.
  */
 static int skip_mark(const char *name, const char *text, size_t length, size_t *ret_mark,
 		     struct err *err)
@@ -152,7 +152,7 @@ static int skip_mark(const char *name, const char *text, size_t length, size_t *
 	return 0;
 }
 
-/* One object, or one list of them, over several lines, as a person's JSON is; else lines. */
+/* One object or one list over several lines, as people write JSON; else JSON lines. */
 static int read_text(struct sample_file *f, const char *name, const char *text, size_t length,
 		     struct err *err)
 {
@@ -165,7 +165,7 @@ static int read_text(struct sample_file *f, const char *name, const char *text, 
 		return r;
 	text += mark;
 	length -= mark;
-	/* A list that is cut short is no line: the place is where it breaks. */
+	/* A truncated list is not a JSON line: report where it breaks. */
 	r = json_parse(text, length, name, &value, err);
 	if (r < 0 && text[strspn(text, " \t\r\n")] == '[')
 		return r;

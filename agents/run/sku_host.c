@@ -42,7 +42,7 @@ static void files_release(struct files *f)
 		free(f->names[i]);
 }
 
-/* Put `id` into the sorted set unless it is there or the set is full. */
+/* Insert `id` into the sorted set unless it is there or the set is full. */
 static void add_id(char **ids, const char *id)
 {
 	size_t n = strv_len(ids), at, i;
@@ -100,7 +100,7 @@ static void read_pci(struct sku_models *m)
 	}
 }
 
-/* A hypervisor says so among the flags of each processor. */
+/* A hypervisor sets a flag of every processor. */
 static bool is_guest(void)
 {
 	CLEANUP(freep) char *path = xasprintf("%s/proc/cpuinfo", paths_sysroot());
@@ -163,7 +163,7 @@ static int list_files(const char *path, struct files *files, struct err *err)
 	return 0;
 }
 
-/* What a look through the files is for: a name (the pin), or the models. */
+/* What to search for in the files: a name (the pin), or the models. */
 struct wanted {
 	const char *name;
 	const struct sku_models *models;
@@ -204,14 +204,14 @@ static int search(const char *dir, const struct wanted *w, struct sku *ret, stru
 	return 0;
 }
 
-/* NULL when there is none, or when it cannot be read. */
+/* NULL if there is none or it cannot be read. */
 static json_t *read_pin(void)
 {
 	json_t *pin = NULL;
 
 	if (state_load("sku", &pin, NULL) < 0)
 		return NULL;
-	/* One that names nothing pins nothing: it is replaced at the next pass. */
+	/* A pin without a name is ignored and replaced at the next pass. */
 	if (!json_string_value(json_object_get(pin, "sku")))
 		json_decref(TAKE(pin));
 	return pin;
@@ -229,7 +229,7 @@ static char *changed(const json_t *pin, const struct sku_models *models)
 			 json_string_value(json_object_get(pin, "sku")), then, now);
 }
 
-/* Of the hardware that this host still has. */
+/* Was it made with the hardware that this host has now? */
 static bool is_same_hardware(const json_t *pin, const struct sku_models *models)
 {
 	CLEANUP(freep) char *now = sku_models_text(models);
@@ -238,7 +238,7 @@ static bool is_same_hardware(const json_t *pin, const struct sku_models *models)
 	return then && streq(then, now);
 }
 
-/* Judging without the file would let a host pass that is short of its devices. */
+/* Without the file a host that lacks devices would pass. */
 static char *no_file(const char *name, const char *dir)
 {
 	return xasprintf("this host is pinned as %s, and no file in %s describes that SKU: put it "
@@ -259,7 +259,7 @@ int sku_host_find(const struct sku_models *models, struct sku *ret, char **ret_c
 	const struct wanted anew = { .models = models };
 	int r = search(dir, &w, ret, err);
 
-	/* The file is about other devices now; the host never had them. */
+	/* The file now covers other devices, which the host never had. */
 	if (r == 0 && w.name && !sku_matches_kinds(ret, models) && is_same_hardware(pin, models)) {
 		sku_release(ret);
 		*ret_changed = NULL;

@@ -15,7 +15,7 @@
 
 static const char tail[] = ".yaml";
 
-/* The length of the name before ".yaml"; 0: it is no such file. */
+/* Length of the name before ".yaml"; 0: not such a file. */
 static size_t name_length(const char *file)
 {
 	return sku_host_is_file(file) ? strlen(file) - (sizeof(tail) - 1) : 0;
@@ -43,7 +43,7 @@ json_t *sku_name_list(void)
 	return names;
 }
 
-/* The name nearest to what was given; NULL: none is near. Borrowed. */
+/* The name most similar to `given`; NULL: none is similar. Borrowed. */
 static const char *nearest(const json_t *names, const char *given)
 {
 	const char *best = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SKUs by their names: those that ship lie in $POLICY/sku, one file each. */
+/* SKUs by name: the shipped ones are in $POLICY/sku, one file each. */
 #pragma once
 
 #include <jansson.h>
@@ -7,10 +7,10 @@
 struct err;
 
 /*
- * The file that --sku means: a path, or the name of a SKU that ships ("hgx-h100").
- * -EINVAL for what is neither, with the name that may have been meant. New memory.
+ * Resolve the argument of --sku: a path, or the name of a shipped SKU ("hgx-h100"). The caller
+ * frees the path. -EINVAL if it is neither, with a suggestion.
  */
 int sku_name_path(const char *given, char **ret_path, struct err *err);
 
-/* The names in alphabetical order; empty where no file ships. New reference. */
+/* The names in alphabetical order; empty if no files are installed. New reference. */
 json_t *sku_name_list(void);

@@ -21,12 +21,12 @@
 
 #define SPOOL_LOCK_WAIT_US (5 * USEC_PER_SEC)
 
-/* Given up at a time when the disk is full. */
+/* Bytes dropped at a time when the disk is full. */
 enum { ROOM_BYTES = 64 * 1024 };
 
 /*
- * Beside <seq>.json of a report that brought a failure lies an empty
- * <seq>.keep: what to drop last is known without opening a report.
+ * A report with a failure has an empty file <seq>.keep beside its <seq>.json, so that what to
+ * drop last is known without opening reports.
  */
 struct entry {
 	uint64_t seq;
@@ -41,7 +41,7 @@ struct spool {
 	struct entry *entries; /* ascending by seq */
 	size_t n;
 	uint64_t bytes;
-	uint64_t dropped; /* since it was opened */
+	uint64_t dropped; /* since opening */
 };
 
 static char *spool_path(const char *name)
@@ -59,7 +59,7 @@ uint64_t spool_lost(void)
 	return file_read_i64(AT_FDCWD, path, &lost) == 0 && lost > 0 ? (uint64_t)lost : 0;
 }
 
-/* Under the lock. There is room for it: something has just gone. */
+/* Needs the lock. There is room for it: something was just dropped. */
 static void note_lost(struct spool *s)
 {
 	CLEANUP(freep) char *text = NULL;
@@ -95,7 +95,7 @@ uint64_t spool_written_s(uint64_t seq)
 	return stat(path, &st) == 0 && st.st_mtime > 0 ? (uint64_t)st.st_mtime : 0;
 }
 
-/* The seq of "<seq>.json"; false for any other name. */
+/* Parse "<seq>.json"; false for any other name. */
 static bool parse_name(const char *name, uint64_t *ret_seq)
 {
 	char *end = NULL;
@@ -108,8 +108,8 @@ static bool parse_name(const char *name, uint64_t *ret_seq)
 }
 
 /*
- * What a writer that was killed left: "<seq>.json.*.tmp" (lib/sys/file.h).
- * Whoever holds the lock is the only writer, so nobody is at it.
+ * A file left by a killed writer: "<seq>.json.*.tmp" (lib/sys/file.h). The holder of the lock is
+ * the only writer, so it is not in use.
  */
 static bool is_left_over(const char *name)
 {
@@ -132,7 +132,7 @@ static int add_entry(struct spool *s, uint64_t seq, const char *name)
 	char keep[40];
 
 	if (fstatat(s->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0; /* it went meanwhile */
+		return 0; /* it is gone */
 	if (!S_ISREG(st.st_mode))
 		return 0;
 	if ((s->n & (s->n - 1)) == 0) {
@@ -217,8 +217,8 @@ static void drop(struct spool *s, size_t i)
 }
 
 /*
- * Give up the report that is missed least: the oldest that passed; a failure
- * only for another failure. False when there is nothing left to give up.
+ * Drop the least important report: the oldest that passed; a failure only to make room for
+ * another failure. False if there is nothing left to drop.
  */
 static bool drop_one(struct spool *s, bool for_failure)
 {
@@ -235,7 +235,7 @@ static bool drop_one(struct spool *s, bool for_failure)
 	return true;
 }
 
-/* True once `len` more bytes in one more file are within the limits. */
+/* Make room for `len` more bytes in one more file. True on success. */
 static bool make_room(struct spool *s, size_t len, bool failure)
 {
 	while (s->n >= SPOOL_FILES_MAX || s->bytes + len > SPOOL_BYTES_MAX) {
@@ -245,13 +245,13 @@ static bool make_room(struct spool *s, size_t len, bool failure)
 	return true;
 }
 
-/* What giving up others helps against: a limit on the size of one file is not. */
+/* Errors that dropping reports can fix: not a limit on the size of a single file. */
 static bool disk_full(int r)
 {
 	return r == -ENOSPC || r == -EDQUOT;
 }
 
-/* Write, giving up older reports while the disk is full. */
+/* Write, dropping older reports while the disk is full. */
 static int write_report(struct spool *s, uint64_t seq, const char *text, size_t len, bool failure)
 {
 	char name[40];
@@ -339,7 +339,7 @@ int spool_list(uint64_t **ret_seqs, size_t *ret_n, struct err *err)
 
 /* --- set aside --- */
 
-/* A report and why it is here, in one turn: "7.json" and "7.why". */
+/* Remove a report and its reason: "7.json" and "7.why". */
 static void remove_aside(const char *dir, const char *name)
 {
 	CLEANUP(freep) char *report = xasprintf("%s/%s", dir, name);
@@ -364,7 +364,7 @@ static uint64_t bytes_of(const char *dir, const char *name)
 	return lstat(path, &st) < 0 ? 0 : (uint64_t)st.st_size;
 }
 
-/* Why something is not here any more: a person has put it back. */
+/* The reason for a report that a person has moved back. */
 static int is_orphan(const struct dirent *entry)
 {
 	const size_t len = strlen(entry->d_name);
@@ -390,7 +390,7 @@ static void forget_orphans(const char *dir)
 	free(names);
 }
 
-/* What has the lowest number goes when there is too much, so that one more fits. */
+/* Remove the lowest numbers until one more fits. */
 static void bound_bad(const char *dir)
 {
 	struct dirent **names = NULL;
@@ -419,7 +419,7 @@ size_t spool_aside(void)
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* Out of the way, but kept: somebody will want to know what wrote it, or send it after all. */
+/* Move it away, but keep it: somebody may want to find its author, or send it after all. */
 static int set_aside(const char *path, uint64_t seq, const char *why)
 {
 	CLEANUP(freep) char *dir = spool_path("bad");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * $STATE/spool/<seq>.json: reports that wait for the controller. Bounded in
- * files and bytes; when full, reports that passed go first, oldest first, and
- * those with a failure longest. Each file is whole or absent (rename, fsync).
- * How many were given up is counted in spool/.lost and told in later reports.
+ * $STATE/spool/<seq>.json: reports that wait for the controller. Bounded in files and bytes; when
+ * it is full, the oldest reports that passed are dropped first, and those with a failure last.
+ * Each file is complete or absent (rename, fsync). Dropped reports are counted in spool/.lost;
+ * later reports carry the count.
  */
 #pragma once
 
@@ -18,53 +18,54 @@ struct verdict;
 enum {
 	SPOOL_FILES_MAX = 4096,
 	SPOOL_BYTES_MAX = 256 * 1024 * 1024,
-	/* What was set aside: enough for a day of passive runs that a wrong token refused. */
-	SPOOL_BAD_MAX = 512, /* reports in spool/bad; the oldest of them goes first */
+	/* Limits of spool/bad: enough for a day of passive runs that a wrong token rejected. */
+	SPOOL_BAD_MAX = 512, /* files; the oldest is dropped first */
 	SPOOL_BAD_BYTES_MAX = 64 * 1024 * 1024,
 };
 
 /*
- * Put a report (with its verdict's level in the file name's index) into the
- * spool. -ENOSPC when the disk is full even after making room: the caller
- * says so in the report that it shows, and goes on.
+ * Spool a report; one whose verdict is a failure is marked by an empty file beside it. -ENOSPC if
+ * the disk is full even after making room: the caller notes that in the report that it shows, and
+ * continues.
  */
 int spool_put(const struct report *report, const struct verdict *verdict, struct err *err);
 
 /*
- * The disk is full and something else matters more: give up reports that
- * passed, oldest first, until `bytes` are freed. False when there was none.
+ * Free space for something more important on a full disk: drop reports that passed, oldest first,
+ * until `bytes` are freed. False if there were none.
  */
 bool spool_give_up(uint64_t bytes);
 
 /*
- * Did a write fail because the disk is full (`r`), and have older reports that
- * passed made room since? Then it is worth another try.
+ * Did a write fail (`r`) because the disk is full, and has dropping older reports that passed
+ * made room since? Then it is worth another try.
  */
 bool spool_made_room(int r);
 
-/* How many reports were given up in this state directory, as far as it could be noted. */
+/* Number of reports dropped in this state directory, as far as it could be recorded. */
 uint64_t spool_lost(void);
 
-/* When this report was written, seconds since 1970; 0: it is not there. */
+/* When this report was written, seconds since 1970; 0 if it is not in the spool. */
 uint64_t spool_written_s(uint64_t seq);
 
-/* The seqs that wait, ascending; yours to free. */
+/* The seqs that are spooled, ascending; the caller frees the array. */
 int spool_list(uint64_t **ret_seqs, size_t *ret_n, struct err *err);
 
 /*
- * The bytes of one; -ENOENT when it went. A torn or foreign file is moved aside to spool/bad,
- * with what is wrong with it.
+ * Read one report; -ENOENT if it is gone. A torn or foreign file is moved to spool/bad, with the
+ * reason.
  */
 int spool_read(uint64_t seq, char **ret_text, size_t *ret_len, struct err *err);
 
 /*
- * Move one that will never be taken as it is to spool/bad/<seq>.json, and `why`, a line, to
- * <seq>.why beside it; -ENOENT is 0. Who has mended the cause moves the .json back.
+ * Move a report that will never be accepted as it is to spool/bad/<seq>.json, and write `why`, a
+ * line, to <seq>.why beside it; -ENOENT counts as success. An operator who fixes the cause moves
+ * the .json back.
  */
 int spool_set_aside(uint64_t seq, const char *why, struct err *err);
 
-/* How many reports lie in spool/bad. */
+/* Number of reports in spool/bad. */
 size_t spool_aside(void);
 
-/* Remove one that was acknowledged. */
+/* Remove a report that was acknowledged. */
 int spool_done(uint64_t seq, struct err *err);

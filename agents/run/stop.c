@@ -3,7 +3,7 @@
 
 #include <signal.h>
 
-/* A handler can reach nothing else. */
+/* All that a signal handler can reach. */
 static volatile sig_atomic_t stop_number;
 
 static void on_signal(int number)

@@ -23,7 +23,7 @@ enum {
 	KEEP_MAX = 4,
 };
 
-/* What the supervisor holds. */
+/* State of the supervisor. */
 struct watch {
 	struct process_tree tree;
 	int runner_fd; /* socket to the runner */
@@ -44,8 +44,8 @@ static bool is_kept(const int *keep, size_t n, int fd)
 }
 
 /*
- * Close every descriptor from 3 on but those in `keep`: whatever our callers
- * and their libraries left open without O_CLOEXEC is not the probe's.
+ * Close every descriptor from 3 on except those in `keep`: what our callers and their libraries
+ * opened without O_CLOEXEC must not leak to the probe.
  */
 static void close_others(const int *keep, size_t n)
 {
@@ -62,7 +62,7 @@ static void close_others(const int *keep, size_t n)
 		(void)closedir(dir);
 }
 
-/* Make `*fd` one that dup2() onto 0, 1 and 2 does not hit. */
+/* Move `*fd` out of the way of dup2() to 0, 1 and 2. */
 static void move_up(int *fd)
 {
 	if (*fd >= 0 && *fd < FIRST_FREE_FD)
@@ -105,7 +105,7 @@ static _Noreturn void become_probe(const struct supervisor_spec *spec, int exec_
 	_exit(EXIT_NOT_STARTED);
 }
 
-/* The probe dies with its supervisor. A supervisor that is dead already cannot tell it. */
+/* Make the probe die with its supervisor, and exit if that is already dead. */
 static void follow_parent(pid_t parent, int with_signal)
 {
 	(void)prctl(PR_SET_PDEATHSIG, with_signal);
@@ -134,7 +134,7 @@ static int start_probe(const struct supervisor_spec *spec, struct watch *watch)
 
 /* --- the supervisor --------------------------------------------------------------- */
 
-/* True when the runner wants the end or is gone itself. */
+/* Does the runner want us to stop, or is it gone? */
 static bool has_to_stop(const struct watch *watch, const struct pollfd p[static 2])
 {
 	struct signalfd_siginfo info;
@@ -145,7 +145,7 @@ static bool has_to_stop(const struct watch *watch, const struct pollfd p[static 
 	return stop;
 }
 
-/* Until the probe ends, its time is over, or the runner wants it. */
+/* Wait until the probe ends, its deadline, or a request of the runner. */
 static void wait_probe(const struct supervisor_spec *spec, struct watch *watch,
 		       struct supervisor_report *report)
 {
@@ -198,7 +198,7 @@ static void watch_probe(const struct supervisor_spec *spec, struct watch *watch,
 	report->peak_kib = (uint64_t)usage.ru_maxrss;
 }
 
-/* All signals are blocked since before the fork. */
+/* All signals have been blocked since before the fork. */
 static _Noreturn void be_supervisor(const struct supervisor_spec *spec, pid_t runner, int runner_fd)
 {
 	struct watch watch = { .runner_fd = runner_fd, .exec_fd = -1 };
@@ -207,7 +207,7 @@ static _Noreturn void be_supervisor(const struct supervisor_spec *spec, pid_t ru
 	sigset_t signals;
 	int i, null_fd;
 
-	default_signals(); /* an ignored SIGCHLD would lose the wait status */
+	default_signals(); /* with SIGCHLD ignored the wait status would be lost */
 	follow_parent(runner, SIGTERM);
 	(void)setsid();
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -216,7 +216,7 @@ static _Noreturn void be_supervisor(const struct supervisor_spec *spec, pid_t ru
 	move_up(&own.err_fd);
 	move_up(&own.keep_fd);
 	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	for (i = 0; i < FIRST_FREE_FD; i++) /* whoever reads our output must not wait for us */
+	for (i = 0; i < FIRST_FREE_FD; i++) /* readers of our output must not wait for us */
 		(void)dup2(null_fd, i);
 	(void)sigemptyset(&signals);
 	(void)sigaddset(&signals, SIGCHLD);

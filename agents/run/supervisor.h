@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A supervisor: a process of ours, forked for one probe, that starts it, waits for
- * it until its deadline, kills whatever is left of it and reports. It is a
- * child subreaper and leads a session of its own, so no descendant of the
- * probe can get away from it (agents/run/process_tree.h), and no key of a terminal
- * reaches it.
+ * A supervisor is a process forked for one probe: it starts the probe, waits for it until its
+ * deadline, kills whatever is left of it and reports. It is a child subreaper and a session
+ * leader, so no descendant of the probe can escape it (agents/run/process_tree.h), and it gets no
+ * signals from the terminal.
  *
- * The runner holds one end of a socket. The supervisor kills the probe as soon as
- * that end is shut (supervisor_stop) or gone with its runner, so a runner that is
- * killed leaves nothing behind. The probe in turn is killed with its supervisor.
+ * The runner holds one end of a socket. The supervisor kills the probe as soon as that end is
+ * shut down (supervisor_stop) or closed by the runner's death, so a killed runner leaves nothing
+ * behind. If the supervisor dies, the probe is killed too.
  */
 #pragma once
 
@@ -21,48 +20,48 @@
 
 struct err;
 
-/* How long it may take to kill everything; what lives longer waits in the kernel for ever. */
+/* Time limit for killing everything; whatever survives it is stuck in the kernel. */
 #define SUPERVISOR_KILL_US (2 * USEC_PER_SEC)
 
 struct supervisor_spec {
 	const char *path;
-	char *const *argv; /* with argv[0] */
+	char *const *argv; /* including argv[0] */
 	char *const *envp;
-	uint64_t deadline_us; /* monotonic: killed then */
+	uint64_t deadline_us; /* monotonic: when the probe is killed */
 	int out_fd, err_fd;   /* become its stdout and stderr; borrowed */
 	int keep_fd;	      /* kept open until the probe is gone (the lock), or -1; borrowed */
 };
 
-/* The runner's side of it. */
+/* The runner's handle. */
 struct supervisor {
 	pid_t pid; /* 0: none */
-	int fd;	   /* readable: it is done (or died); -1: none */
+	int fd;	   /* readable: it has ended; -1: none */
 };
 
 struct supervisor_report {
-	int start_errno; /* could not be started: why; else 0 */
-	int status;	 /* wait status of the probe, when it was started */
+	int start_errno; /* why it could not be started, else 0 */
+	int status;	 /* wait status of the probe, if it was started */
 	bool timed_out;	 /* killed at the deadline */
-	bool stopped;	 /* killed by supervisor_stop(), or because its runner was gone */
-	bool lost;	 /* the supervisor itself died: nothing else here is known */
-	pid_t left;	 /* a process that cannot be killed, or 0 */
+	bool stopped;	 /* killed by supervisor_stop(), or because its runner died */
+	bool lost;	 /* the supervisor itself died: no other field is valid */
+	pid_t left;	 /* a process that could not be killed, or 0 */
 	char left_state;
 	char left_name[PROCESS_TREE_NAME_SIZE];
 	uint64_t cpu_us;   /* of the probe and its descendants */
-	uint64_t peak_kib; /* of the largest of them, resident */
+	uint64_t peak_kib; /* resident, of the largest of them */
 };
 
-/* Fork the supervisor. -EAGAIN, -EMFILE, -ENOMEM when that cannot be done. */
+/* Fork the supervisor. -EAGAIN, -EMFILE or -ENOMEM on failure. */
 int supervisor_start(const struct supervisor_spec *spec, struct supervisor *ret, struct err *err);
 
-/* Have the probe killed now; the report follows. */
+/* Ask it to kill the probe now; the report follows. */
 void supervisor_stop(const struct supervisor *supervisor);
 
 /*
- * Kill the supervisor itself, which did not keep its time; `fd` becomes readable.
- * The probe dies with it, its descendants may not.
+ * Kill a supervisor that missed its deadline; `fd` becomes readable. The probe dies with it, but
+ * its descendants may survive.
  */
 void supervisor_kill(const struct supervisor *supervisor);
 
-/* Its `fd` was readable: take its report, reap it and let go of both. */
+/* `fd` was readable: read the report, reap the process and close the descriptor. */
 void supervisor_finish(struct supervisor *supervisor, struct supervisor_report *ret);

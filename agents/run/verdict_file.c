@@ -24,7 +24,7 @@
 
 static const char verdict_name[] = "verdict.json";
 
-/* The verdicts of last/ that are of one node, and of this machine. */
+/* The verdicts in last/ of one node and this machine. */
 struct runs {
 	const char *node, *machine;
 	struct verdict verdicts[VERDICT_FILE_RUNS_MAX];
@@ -47,13 +47,13 @@ json_t *run_encode(const struct report *report, const struct verdict *verdict)
 			 report_encode(report), "verdict", verdict_encode(verdict));
 }
 
-/* What another machine did under this name, or with this disk, says nothing of this one. */
+/* Results of another machine with this name or disk do not apply to this one. */
 static bool is_of(const struct verdict *v, const char *node, const char *machine)
 {
 	return streq(v->node, node) && !machine_differs(v->machine, machine);
 }
 
-/* Add to `kept` what of an earlier verdict still stands. */
+/* Add the items of an earlier verdict that are still valid to `kept`. */
 static void add_standing(json_t *kept, const struct jval *earlier, const struct report *report,
 			 const struct verdict *now)
 {
@@ -68,7 +68,7 @@ static void add_standing(json_t *kept, const struct jval *earlier, const struct 
 		json_array_append_new(kept, verdict_encode(&v));
 }
 
-/* The same of the file that is about to be replaced. */
+/* The same for the file that is about to be replaced. */
 static json_t *standing(const char *name, const struct report *report, const struct verdict *now)
 {
 	CLEANUP(json_freep) json_t *run = NULL;
@@ -91,10 +91,9 @@ static json_t *standing(const char *name, const struct report *report, const str
 }
 
 /*
- * Runs of one profile at once end in any order: what is kept is the one that
- * was numbered and begun last. Both, so that a seq file begun anew or a clock
- * set back does not keep an old run for ever; and only one of this node that
- * can be read, for another gives no verdict.
+ * Concurrent runs of one profile end in any order: keep the one with the higher number and later
+ * start. Both, so that a restarted seq file or a clock set back does not keep an old run for
+ * ever; and only if the file is readable and of this node, because another gives no verdict.
  */
 static bool is_overtaken(const char *name, const struct report *report)
 {
@@ -150,7 +149,7 @@ int verdict_file_read(struct verdict *ret, struct err *err)
 	return verdict_decode(&root, ret, err);
 }
 
-/* Move the items of `earlier` behind those of `v`. */
+/* Append the items of `earlier` to those of `v`. */
 static void append_items(struct verdict *v, const struct jval *earlier)
 {
 	CLEANUP(verdict_release) struct verdict more = { 0 };
@@ -193,7 +192,7 @@ int verdict_file_last(const char *profile, const char *machine, struct verdict *
 	return r;
 }
 
-/* True for "quick.json", false for a temporary that a crash left. */
+/* True for "quick.json", false for a temporary file left by a crash. */
 static bool is_run_file(const char *name)
 {
 	size_t len = strlen(name);
@@ -234,7 +233,7 @@ static void load_verdict(struct runs *runs, const struct jval *verdict, bool act
 	runs->active[runs->n++] = active;
 }
 
-/* What is kept of earlier runs gives items, never the profile and the age. */
+/* Items kept from earlier runs count, but not their profile and time. */
 static void load_run(void *context, const char *name, const json_t *run)
 {
 	struct jval root = jval_root(run, name), verdict = jval_get(&root, "verdict");
@@ -249,7 +248,7 @@ static void load_run(void *context, const char *name, const json_t *run)
 	}
 }
 
-/* The lock that stands for the right to replace verdict.json. */
+/* Take the lock for replacing verdict.json. */
 static int take_lock(int *ret_fd, struct err *err)
 {
 	CLEANUP(freep) char *dir = paths_state();
@@ -291,7 +290,7 @@ int verdict_file_keep(const struct report *report, const struct verdict *verdict
 	return save_verdict(&merged, err);
 }
 
-/* What is known of a host that nothing was run on. */
+/* The verdict on a host where nothing was run. */
 static struct verdict verdict_of_nothing(void)
 {
 	char stamp[CLOCK_STAMP_SIZE];

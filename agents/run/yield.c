@@ -19,14 +19,14 @@ static const char yield_name[] = "yield";
 
 struct yield {
 	int epoll_fd;
-	int signal_fd; /* eventfd that the handler of SIGUSR1 writes */
+	int signal_fd; /* eventfd written by the SIGUSR1 handler */
 	int ask_fd;    /* inotify: $RUN/yield */
 	int open_fd;   /* inotify: device nodes */
 	char *devices[DEVICE_NODES_MAX];
 	size_t n_devices;
 };
 
-/* A signal handler can reach nothing else. */
+/* All that a signal handler can reach. */
 static int handler_fd = -1;
 
 static void on_signal(int number UNUSED)
@@ -60,7 +60,7 @@ static int watch_ask(struct yield *y, const char *run_dir)
 	y->ask_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (y->ask_fd < 0)
 		return -errno;
-	/* Only a write counts: our own open and close above must not. */
+	/* Only a write counts, not our own open and close above. */
 	return inotify_add_watch(y->ask_fd, path, IN_MODIFY) < 0 ? -errno : 0;
 }
 
@@ -95,7 +95,7 @@ int yield_open(const char *run_dir, struct yield **ret, struct err *err)
 	r = watch_signal(y);
 	if (r < 0)
 		return err_errno(err, -r, "cannot watch for SIGUSR1");
-	(void)watch_ask(y, run_dir); /* without it the two other ways remain */
+	(void)watch_ask(y, run_dir); /* if it fails, two other ways remain */
 	watch_devices(y);
 	r = add(y, y->signal_fd);
 	if (r == 0)
@@ -132,7 +132,7 @@ int yield_fd(const struct yield *y)
 	return y->epoll_fd;
 }
 
-/* Read all that waits on a non-blocking descriptor; true when there was anything. */
+/* Read everything available from a non-blocking descriptor; true if there was anything. */
 static bool drain(int fd)
 {
 	char bytes[4096];
@@ -174,7 +174,7 @@ int yield_announce(const char *run_dir, struct err *err)
 	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_TRUNC | O_NONBLOCK);
 
 	if (fd < 0 && errno == ENOENT)
-		return 0; /* nobody ever watched */
+		return 0; /* nobody has ever watched */
 	if (fd < 0 || write(fd, "1\n", 2) != 2)
 		return err_errno(err, errno, "cannot announce a job in %s", path);
 	return 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Giving way: an active probe is gone and its devices free within two seconds
- * when a job arrives. A job shows itself in three ways: somebody sends SIGUSR1
- * (a prolog), `assay admit` asks (it touches $RUN/yield), or a process that is
- * not ours opens a GPU or RDMA device. All are events on one descriptor.
+ * Yielding to jobs: when a job arrives, an active probe is gone and its devices are free within
+ * two seconds. A job is detected in three ways: somebody sends SIGUSR1 (a prolog), `assay admit`
+ * touches $RUN/yield, or a process that is not ours opens a GPU or RDMA device. All are events on
+ * one descriptor.
  */
 #pragma once
 
@@ -13,22 +13,22 @@
 struct err;
 struct yield;
 
-/* Begin to watch. What cannot be watched (no right, no device) is left out. */
+/* Start watching. Sources that cannot be watched (no permission, no device) are left out. */
 int yield_open(const char *run_dir, struct yield **ret, struct err *err);
 void yield_close(struct yield *y);
 DEFINE_CLEANUP(struct yield *, yield_close, yield_closep);
 
-/* Readable when something happened: for poll(). */
+/* Descriptor to poll(): readable when something happened. */
 int yield_fd(const struct yield *y);
 
 /*
- * Read what happened: true when it is a job, with who in `ret_why` (a clause:
- * "pid 17 (python3) opened /dev/nvidia0"). False: our own probes, or monitors.
+ * Read the events: true if a job arrived, with the cause in `ret_why` (a clause: "pid 17
+ * (python3) opened /dev/nvidia0"). False if it was only our own probes or monitoring programs.
  */
 enum { YIELD_WHY_SIZE = 192 };
 bool yield_check(struct yield *y, char ret_why[static YIELD_WHY_SIZE]);
 
-/* Does somebody use the devices already? The same clause. For before a run. */
+/* Are the devices in use already? To be called before a run; `ret_why` as above. */
 bool yield_busy(const struct yield *y, char ret_why[static YIELD_WHY_SIZE]);
 
 /* Tell whoever runs active probes on this host that a job arrives. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# controller/actions: a decision from record to effect. Included by Makefile.am.
+# controller/actions: decisions, from the record to the effect. Included by Makefile.am.
 libcontroller_a_SOURCES += controller/actions/action.c controller/actions/action.h controller/actions/action_step.c \
 	controller/actions/action_step.h controller/actions/actor.c controller/actions/actor.h controller/actions/actor_env.h \
 	controller/actions/actor_joins.c controller/actions/actor_joins.h controller/actions/actor_queue.c \

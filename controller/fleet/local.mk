@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# controller/fleet: what hosts have been: baselines, drift, findings, incidents, presence. Included by Makefile.am.
+# controller/fleet: the history of hosts: baselines, drift, findings, incidents, presence. Included by Makefile.am.
 libcontroller_a_SOURCES += controller/fleet/anomalies.c controller/fleet/anomalies.h controller/fleet/baseline.c \
 	controller/fleet/baseline.h controller/fleet/baseline_hosts.c controller/fleet/baseline_hosts.h \
 	controller/fleet/baseline_store.c controller/fleet/baseline_store.h controller/fleet/baseline_usual.c \

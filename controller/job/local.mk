@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# controller/job: traces of jobs, their analysis, and what it comes to. Included by Makefile.am.
+# controller/job: traces of jobs, their analysis, and its consequences. Included by Makefile.am.
 libcontroller_a_SOURCES += controller/job/accused.c controller/job/accused.h controller/job/accusers.c \
 	controller/job/accusers.h controller/job/advice.c controller/job/advice.h controller/job/analysis.c \
 	controller/job/analysis.h controller/job/beats.c controller/job/beats.h controller/job/beats_kept.c controller/job/beats_kept.h controller/job/beats_told.c controller/job/beats_told.h \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# controller/store: SQLite: rows, their codecs, retention; sql/ has its statements, and the schema, a file a step. Included by Makefile.am.
+# controller/store: SQLite: rows, their codecs, retention; sql/ has its statements, and the schema, one file per step. Included by Makefile.am.
 libcontroller_a_SOURCES += controller/store/coverage_codec.c controller/store/coverage_codec.h controller/store/db.h \
 	controller/store/db_sqlite.c controller/store/db_sqlite.h controller/store/pack.c \
 	controller/store/pack.h controller/store/retention.c controller/store/retention.h controller/store/retention_job.c \
@@ -40,7 +40,7 @@ endif
 endif
 endif
 
-# The steps from version to version of the store as C texts.
+# The schema migrations of the store as C strings.
 SCHEMAS = controller/store/sql/schema-1.sql controller/store/sql/schema-2.sql controller/store/sql/schema-3.sql \
 	controller/store/sql/schema-4.sql controller/store/sql/schema-5.sql controller/store/sql/schema-6.sql \
 	controller/store/sql/schema-7.sql controller/store/sql/schema-8.sql controller/store/sql/schema-9.sql \
@@ -57,7 +57,7 @@ controller/store/sql/schema.h: $(SCHEMAS) Makefile
 			$(SED) -e 's/[\\"]/\\&/g' -e 's/^/	"/' -e 's/$$/\\n"/' $(srcdir)/$$f && echo '	,' || exit 1; \
 		done && echo '};'; } >$@.tmp && mv -f $@.tmp $@
 
-# Its statements as structs and texts.
+# Its statements as structs and strings.
 STATEMENTS = controller/store/sql/actions.sql controller/store/sql/alerts.sql controller/store/sql/baselines.sql controller/store/sql/campaigns.sql \
 	controller/store/sql/cluster.sql controller/store/sql/findings.sql controller/store/sql/investigations.sql \
 	controller/store/sql/jobs.sql controller/store/sql/joins.sql controller/store/sql/nodes.sql \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# lib/base: words every file uses: errors, memory, text, time, hashes, log. Included by Makefile.am.
+# lib/base: the basics: errors, memory, text, time, hashes, log. Included by Makefile.am.
 libassay_a_SOURCES += lib/base/backoff.c lib/base/backoff.h lib/base/base64.c lib/base/base64.h lib/base/circle.c \
 	lib/base/circle.h lib/base/clock.c lib/base/clock.h lib/base/distance.c lib/base/distance.h lib/base/duration.c lib/base/duration.h lib/base/err.c \
 	lib/base/err.h lib/base/fnv.h lib/base/glob.c lib/base/glob.h lib/base/log.c lib/base/log.h lib/base/log_limit.c lib/base/log_limit.h \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# lib/hang: who has stopped a job that stands still, from what is at hand (pure). Included by Makefile.am.
+# lib/hang: which rank stopped a hung job, from the data available (pure). Included by Makefile.am.
 noinst_LIBRARIES += libhang.a
 libhang_a_SOURCES = lib/hang/hang_case.c lib/hang/hang_case.h lib/hang/hang_chain.c lib/hang/hang_chain.h \
 	lib/hang/hang_dump.c lib/hang/hang_dump.h lib/hang/hang_facts.c lib/hang/hang_facts.h lib/hang/hang_fr.c \

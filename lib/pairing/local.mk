@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# lib/pairing: who meets whom, and whom that blames (pure). Included by Makefile.am.
+# lib/pairing: which hosts test each other, and which hosts the results blame (pure). Included by Makefile.am.
 noinst_LIBRARIES += libpairing.a
 libpairing_a_SOURCES = lib/pairing/blame.c lib/pairing/blame.h lib/pairing/cover.c lib/pairing/cover.h \
 	lib/pairing/leaf.c lib/pairing/leaf.h lib/pairing/level.c lib/pairing/level.h lib/pairing/pairing.c lib/pairing/pairing.h \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# lib/remedy: ways out for a job with a bad host, what they cost and what they gain (pure). Included by Makefile.am.
+# lib/remedy: remedies for a job with a bad host, their cost and gain (pure). Included by Makefile.am.
 noinst_LIBRARIES += libremedy.a
 libremedy_a_SOURCES = lib/remedy/counts.h lib/remedy/distribute.c lib/remedy/distribute.h \
 	lib/remedy/hotspa.c lib/remedy/hotspa.h lib/remedy/hotspa_cost.c lib/remedy/hotspa_cost.h lib/remedy/hotspa_plan.c lib/remedy/hotspa_plan.h \

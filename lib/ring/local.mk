@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# lib/ring: what a communicator of a job says of its collectives: read, cut into steps. Included by Makefile.am.
+# lib/ring: records of a job's collectives, per communicator: reading them, and finding steps. Included by Makefile.am.
 noinst_LIBRARIES += libring.a
 libring_a_SOURCES = lib/ring/ring_layout.h lib/ring/ring_op.h \
 	lib/ring/ring_clock.c lib/ring/ring_clock.h lib/ring/ring_kind.c lib/ring/ring_kind.h \

@@ -8,7 +8,7 @@ libassay_a_SOURCES += lib/sys/clock_pair.c lib/sys/clock_pair.h lib/sys/cpuinfo.
 	lib/sys/state.h lib/sys/sysfs.c lib/sys/sysfs.h lib/sys/table.c lib/sys/table.h lib/sys/term.c lib/sys/term.h lib/sys/checklist.c lib/sys/checklist.h \
 	lib/sys/usage.c lib/sys/usage.h lib/sys/watched.c lib/sys/watched.h lib/sys/writers.c lib/sys/writers.h
 
-# The default directories are compiled in: another prefix, another object.
+# The default directories are compiled in: rebuild it for another prefix.
 lib/sys/paths.$(OBJEXT): Makefile
 
 lib/sys/paths.$(OBJEXT): AM_CPPFLAGS += $(DIRECTORY_CPPFLAGS)

@@ -3,7 +3,7 @@
 noinst_LIBRARIES += libaccel.a
 libaccel_a_SOURCES = probes/accel/accel.c probes/accel/accel.h probes/accel/watch.c probes/accel/watch.h
 
-# GPUs: everything of CUDA is loaded at run time, so this is always built.
+# GPUs: CUDA is loaded at run time, so this is always built.
 noinst_LIBRARIES += libaccelcuda.a
 libaccelcuda_a_SOURCES = probes/accel/cuda.c probes/accel/cuda.h probes/accel/cuda_abi.h probes/accel/cuda_context.c \
 	probes/accel/cuda_context.h probes/accel/cuda_gemm.c probes/accel/cuda_gemm.h probes/accel/cuda_host.c probes/accel/cuda_host.h \

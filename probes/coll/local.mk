@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# probes/coll: collectives: NCCL and what plays it. Included by Makefile.am.
+# probes/coll: collectives: NCCL, and its simulated replacement. Included by Makefile.am.
 noinst_LIBRARIES += libcoll.a
 libcoll_a_SOURCES = probes/coll/blame.c probes/coll/blame.h probes/coll/coll.c probes/coll/coll.h \
 	probes/coll/coll_data.c probes/coll/coll_data.h probes/coll/ring.c probes/coll/ring.h probes/coll/verbs.c probes/coll/verbs.h \

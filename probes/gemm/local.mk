@@ -10,7 +10,7 @@ assay_probe_gemm_SOURCES = $(GEMM_ENGINES) probes/gemm/gemm_engines.h probes/gem
 assay_probe_gemm_LDADD = libgemm.a libcollnccl.a libcoll.a libmemory.a $(JUDGE_LIBS) $(ACCEL_LIBS)
 EXTRA_DIST += probes/gemm/gemm_engines.c probes/gemm/gemm_engines_gpu.c
 
-# The core of the probe knows no engine: built and tested without a BLAS too.
+# The core of the probe is independent of engines: built and tested without a BLAS too.
 noinst_LIBRARIES += libgemm.a
 libgemm_a_SOURCES = probes/gemm/gemm.c probes/gemm/gemm.h probes/gemm/gemm_ballot.c probes/gemm/gemm_ballot.h probes/gemm/gemm_burn.c \
 	probes/gemm/gemm_burn.h probes/gemm/gemm_burn_cause.c probes/gemm/gemm_burn_cause.h probes/gemm/gemm_burn_tell.c probes/gemm/gemm_burn_tell.h \

@@ -12,7 +12,7 @@ probes_PROGRAMS += assay-probe-memory
 assay_probe_memory_SOURCES = probes/memory/gpu_main.c probes/memory/gpu_main.h probes/memory/memory_main.c
 assay_probe_memory_LDADD = libmemorygpu.a libmemory.a libaccelcuda.a libaccel.a $(TOPOLOGY_LIBS) $(PROBE_LIBS)
 
-# Knows no engine.
+# Independent of engines.
 noinst_LIBRARIES += libmemorygpu.a
 libmemorygpu_a_SOURCES = probes/memory/gpu.h probes/memory/gpu_copy.c probes/memory/gpu_copy.h \
 	probes/memory/gpu_device.c probes/memory/gpu_device.h probes/memory/gpu_link.c probes/memory/gpu_link.h probes/memory/gpu_pattern.c \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # probes/rdma: RDMA engine, flows, meshes. Included by Makefile.am.
 
-# What knows no library: built and tested without libibverbs too.
+# Code that does not use the library: built and tested without libibverbs too.
 noinst_LIBRARIES += librdma.a
 librdma_a_SOURCES = probes/rdma/bond.c probes/rdma/bond.h probes/rdma/core_keep.c probes/rdma/core_keep.h probes/rdma/flow.c probes/rdma/flow.h \
 	probes/rdma/flow_drive.h probes/rdma/flow_latency.c probes/rdma/flow_latency.h probes/rdma/flow_many.c probes/rdma/flow_many.h \

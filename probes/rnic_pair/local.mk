@@ -15,7 +15,7 @@ librnic_pair_a_SOURCES = probes/rnic_pair/pair.h probes/rnic_pair/pair_apart.c p
 	probes/rnic_pair/pair_side.c probes/rnic_pair/pair_side.h probes/rnic_pair/pair_step.c probes/rnic_pair/pair_step.h \
 	probes/rnic_pair/pair_verdict.c probes/rnic_pair/pair_verdict.h \
 	probes/rnic_pair/pair_ways.c probes/rnic_pair/pair_ways.h
-# Pairs over libibverbs, and whose memory may be that of GPUs.
+# Pairs over libibverbs, whose memory may be on GPUs.
 PAIR_LIBS = librnic_pair.a libloopback.a librdmaverbs.a librdma.a librnic_state.a libmemory.a libaccelcuda.a libaccel.a
 if HAVE_VERBS
 probes_PROGRAMS += assay-probe-rnic-pair

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# actor-driver: included by Makefile.am. It links the actor as the controller does, and is the cluster, the clock and the hosts.
+# tests/actor_driver: links the actor as the controller does, and simulates the cluster, the clock and the hosts. Included by Makefile.am.
 if HAVE_SYSTEMD
 if HAVE_SQLITE
 if HAVE_MICROHTTPD

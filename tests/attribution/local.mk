@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/attribution: jobs that never ran, with something wrong with them. Included by Makefile.am.
+# tests/attribution: generated jobs with faults. Included by Makefile.am.
 check_LIBRARIES += libjobs.a
 libjobs_a_SOURCES = tests/attribution/as_trace.c tests/attribution/as_trace.h tests/attribution/inject.c tests/attribution/inject.h \
 	tests/attribution/job.c tests/attribution/job.h tests/attribution/pipeline.c tests/attribution/pipeline.h

@@ -37,7 +37,7 @@ EXTRA_DIST += tests/bench/bench_action.py tests/bench/bench_admit.py tests/bench
 bench-guest: all
 	/usr/bin/python3 $(srcdir)/tests/bench/bench_guest.py $(abs_builddir)
 
-# Reports a second, and a fleet that comes back at once, the generator included; on a quiet host.
+# Reports per second, and a fleet that reconnects at once, including the generator; on a quiet host.
 .PHONY: bench-controller
 bench-controller: all
 	/usr/bin/python3 $(srcdir)/tests/bench/bench_controller.py $(abs_builddir) --seconds 60
@@ -48,14 +48,14 @@ bench-controller: all
 bench-action: all
 	/usr/bin/python3 $(srcdir)/tests/bench/bench_action.py $(abs_builddir)
 
-# How long a restart takes on the store of a month of 10,000 hosts: 8 GB in $ASSAY_BENCH_DIR.
+# Duration of a restart with a store of 10,000 hosts and a month: 8 GB in $ASSAY_BENCH_DIR.
 .PHONY: bench-restart
 bench-restart: all
 	/usr/bin/python3 $(srcdir)/tests/bench/bench_restart.py $(abs_builddir)
 	/usr/bin/python3 $(srcdir)/tests/bench/bench_routes.py $(abs_builddir)
 	/usr/bin/python3 $(srcdir)/tests/bench/bench_metrics.py $(abs_builddir)
 
-# What 10,000 hosts and 1,000 held connections cost.
+# The cost of 10,000 hosts and 1,000 held connections.
 .PHONY: bench-connections
 bench-connections: all
 	/usr/bin/python3 $(srcdir)/tests/bench/bench_connections.py $(abs_builddir)

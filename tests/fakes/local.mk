@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/fakes: devices, clocks and disks that programs load in the place of real ones. Included by Makefile.am.
+# tests/fakes: devices, clocks and disks that programs load in place of real ones. Included by Makefile.am.
 RDMA_SIM = tests/fakes/rdma_sim.c tests/fakes/rdma_sim.h tests/fakes/rdma_sim_inside.h \
 	tests/fakes/rdma_sim_links.c
 
-# LD_PRELOAD libraries that record writes and shift clocks; they cannot come
-# before that of the sanitizers. Never installed.
+# LD_PRELOAD libraries that record writes and shift clocks; they cannot be
+# loaded before those of the sanitizers. Never installed.
 FAKES = tests/fakes/clock_shift.so tests/fakes/clock_leap.so tests/fakes/disk_log.so tests/fakes/random_late.so
 if !SANITIZERS
 check_DATA += $(FAKES)
@@ -29,7 +29,7 @@ EXTRA_DIST += $(GPU_FAKE_CUDA) $(GPU_FAKE_NVML) tests/fakes/clock_calls.c tests/
 	tests/fakes/random_late.c
 CLEANFILES += $(FAKES)
 
-# GPUs and their libraries as fakes, which programs load in their place through
+# Fake GPUs and their libraries, which programs load through
 # LD_LIBRARY_PATH=tests/fakes/gpu. Never installed.
 GPU_FAKES = tests/fakes/gpu/libcuda.so.1 tests/fakes/gpu/libcublasLt.so.13 tests/fakes/gpu/libnvidia-ml.so.1 \
 	tests/fakes/gpu/libnccl.so.2
@@ -55,7 +55,7 @@ tests/fakes/gpu/libnccl.so.2: tests/fakes/gpu_fake_nccl.c tests/fakes/gpu_fake_h
 		$(GPU_FAKE_H) tests/fakes/gpu/libcuda.so.1
 	$(GPU_FAKE_LINK) $(srcdir)/tests/fakes/gpu_fake_nccl.c $(srcdir)/tests/fakes/gpu_fake_hosts.c tests/fakes/gpu/libcuda.so.1 -lm
 
-# RDMA devices of kinds that no guest emulates, through LD_LIBRARY_PATH=tests/fakes/verbs.
+# RDMA devices of types that no guest emulates, loaded through LD_LIBRARY_PATH=tests/fakes/verbs.
 EXTRA_DIST += tests/fakes/verbs_fake.c
 if HAVE_VERBS
 check_DATA += tests/fakes/verbs/libibverbs.so.1
@@ -74,5 +74,5 @@ tests/fakes/clock_scale.so: tests/fakes/clock_scale.c
 
 CLEANFILES += $(GPU_FAKES) tests/fakes/clock_fake.so tests/fakes/clock_scale.so
 
-# What assayd asks about a job that stands still: scripts.
+# Tools that assayd runs on a hung job: scripts.
 EXTRA_DIST += tests/fakes/py-spy tests/fakes/ras_server.py

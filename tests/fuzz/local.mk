@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/fuzz: any bytes. Included by Makefile.am.
+# tests/fuzz: arbitrary input. Included by Makefile.am.
 check_LIBRARIES += libfuzz.a
 libfuzz_a_SOURCES = tests/fuzz/fuzz.c tests/fuzz/fuzz.h
 FUZZ_TARGETS = tests/fuzz/fuzz_ctl tests/fuzz/fuzz_delivery tests/fuzz/fuzz_firmware tests/fuzz/fuzz_kmsg \
@@ -9,7 +9,7 @@ FUZZ_TARGETS += tests/fuzz/fuzz_pair tests/fuzz/fuzz_reduce tests/fuzz/fuzz_trac
 FUZZ_TARGETS += tests/fuzz/fuzz_pickle
 tests_fuzz_fuzz_pickle_LDADD = $(HANG_LIBS) $(FUZZ_LIBS)
 
-# The seeds are a folder: dist_check.py sees that none is missing.
+# The seeds are a folder: dist_check.py checks that none is missing.
 EXTRA_DIST += tests/fuzz/api.dict tests/fuzz/corpus tests/fuzz/coverage_codec.dict tests/fuzz/ctl.dict \
 	tests/fuzz/delivery.dict tests/fuzz/firmware.dict tests/fuzz/fuzz_api.c tests/fuzz/fuzz_coverage_codec.c \
 	tests/fuzz/fuzz_http_answer.c tests/fuzz/fuzz_kube_answer.c tests/fuzz/fuzz_kube_token.c \
@@ -67,7 +67,7 @@ FUZZ_TARGETS += tests/fuzz/fuzz_kube_answer tests/fuzz/fuzz_kubeconfig
 tests_fuzz_fuzz_kube_answer_LDADD = libkube.a $(FUZZ_LIBS)
 tests_fuzz_fuzz_kubeconfig_LDADD = libkube.a $(FUZZ_LIBS)
 
-# With a server of its own in the place of kube_send().
+# Replaces kube_send() with its own server.
 FUZZ_TARGETS += tests/fuzz/fuzz_kube_watch
 tests_fuzz_fuzz_kube_watch_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 tests_fuzz_fuzz_kube_watch_SOURCES = $(KUBE_NODES_SOURCES) tests/fuzz/fuzz_kube_watch.c
@@ -92,7 +92,7 @@ endif
 endif
 endif
 
-# Of a job that stands still: RAS, py-spy.
+# Data of hung jobs: RAS, py-spy.
 FUZZ_TARGETS += tests/fuzz/fuzz_ras tests/fuzz/fuzz_stack
 EXTRA_DIST += tests/fuzz/ras.dict tests/fuzz/stack.dict
 tests_fuzz_fuzz_ras_LDADD = $(HANG_LIBS) $(FUZZ_LIBS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/gpu: what scripts/on-gpu takes to a host with a GPU. Included by Makefile.am.
+# tests/gpu: programs that scripts/on-gpu runs on a host with a GPU. Included by Makefile.am.
 GPU_REFERENCES = tests/gpu/ref_copy tests/gpu/ref_driver tests/gpu/ref_gemm tests/gpu/ref_nccl tests/gpu/ref_nvml
 EXTRA_PROGRAMS += $(GPU_REFERENCES)
 tests_gpu_ref_copy_SOURCES = tests/gpu/ref.h tests/gpu/ref_copy.c
@@ -12,7 +12,7 @@ tests_gpu_ref_nccl_SOURCES = tests/gpu/ref.h tests/gpu/ref_nccl.c
 tests_gpu_ref_nccl_LDADD =
 tests_gpu_ref_nvml_SOURCES = tests/gpu/ref.h tests/gpu/ref_nvml.c
 tests_gpu_ref_nvml_LDADD =
-# Our own code, as far as it goes without an RNIC.
+# Our own code, as far as it can be tested without an RNIC.
 EXTRA_PROGRAMS += tests/gpu/try_region
 tests_gpu_try_region_SOURCES = tests/gpu/try_region.c
 tests_gpu_try_region_LDADD = libloopback.a libaccelcuda.a libaccel.a $(PROBE_LIBS)

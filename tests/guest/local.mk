@@ -6,6 +6,6 @@ EXTRA_DIST += tests/guest/guest.py tests/guest/image.py tests/guest/init tests/g
 	tests/guest/scenarios/loopback.sh tests/guest/scenarios/pair.sh tests/guest/scenarios/pair-two.sh \
 	tests/guest/scenarios/perftest.sh tests/guest/scenarios/state.sh tests/guest/scenarios/watch.sh
 
-# Plays the rounds with what probes in guests printed.
+# Replays the rounds with the output of probes in guests.
 check_PROGRAMS += tests/guest/pairing_rounds
 tests_guest_pairing_rounds_LDADD = $(PAIRING_LIBS) $(CORE_LIBS)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/unit: CUnit, a suite a module and a program an area, which runs each suite in a process of its own (run.c).
-# Included by Makefile.am. A new test is a file in the list of its area; what its suites need besides stands below them.
+# tests/unit: CUnit, one suite per module and one program per area, which runs each suite in its own process (run.c).
+# Included by Makefile.am. Add a new test file to the list of its area; other files that its suites need are below.
 LDADD = libtest.a $(BASE_LIBS) $(CUNIT_LIBS)
 
 # lib/base, lib/json, lib/net, lib/report, lib/sys and lib/topology.
@@ -82,7 +82,7 @@ endif
 tests_unit_gpu_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_gpu_LDADD = libgpu_state.a libmemorygpu.a $(GEMM_LIBS) $(TOPOLOGY_LIBS) $(ACCEL_LIBS) $(LDADD)
 
-# What measures through RNICs: probes/rdma, loopback, rnic_pair, coll, all_reduce and all_to_all.
+# Measurements through RNICs: probes/rdma, loopback, rnic_pair, coll, all_reduce and all_to_all.
 UNIT_TESTS += tests/unit/rdma
 tests_unit_rdma_SOURCES = \
 	tests/unit/test_all_reduce.c tests/unit/test_all_reduce_words.c tests/unit/test_all_to_all.c tests/unit/test_all_to_all_rnics.c \
@@ -145,7 +145,7 @@ tests_unit_attribution_SOURCES = \
 	tests/unit/ring_forge.c tests/unit/ring_forge.h
 tests_unit_attribution_LDADD = libhangworld.a libringworld.a libjobs.a $(HANG_LIBS) $(TRACE_LIBS) $(LDADD)
 
-# These have getrandom(), poll() and getaddrinfo() of their own, which a whole program then has.
+# These replace getrandom(), poll() and getaddrinfo(), which affects the whole program.
 UNIT_TESTS += tests/unit/random
 tests_unit_random_SOURCES = \
 	tests/unit/test_random.c
@@ -190,7 +190,7 @@ tests_unit_jobs_SOURCES = \
 tests_unit_jobs_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
 tests_unit_jobs_LDADD = libjobs.a $(CONTROLLER_LIBS) $(LDADD)
 
-# controller/fleet, and what else the controller has: alerts, auth, config, http, ingest, routes.
+# controller/fleet, and the rest of the controller: alerts, auth, config, http, ingest, routes.
 UNIT_TESTS += tests/unit/fleet
 tests_unit_fleet_SOURCES = \
 	tests/unit/test_alert.c tests/unit/test_alert_book.c tests/unit/test_anomalies.c tests/unit/test_api_ask.c tests/unit/test_authz.c \
@@ -204,7 +204,7 @@ tests_unit_fleet_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS) $(MICROHTTPD_CFLAGS)
 tests_unit_fleet_LDADD = $(CONTROLLER_LIBS) $(LDADD)
 
 if HAVE_CURL
-# controller/cluster/kube. Four more have a server of their own in the place of kube_send(), which can be only one in a program.
+# controller/cluster/kube. Four more replace kube_send() with their own server, of which a program can have only one.
 UNIT_TESTS += tests/unit/kube
 tests_unit_kube_SOURCES = \
 	tests/unit/test_kube_address.c tests/unit/test_kube_config.c tests/unit/test_kube_credentials.c tests/unit/test_kube_error.c \

@@ -26,8 +26,7 @@ if HAVE_SYSTEMD
 if HAVE_SQLITE
 if HAVE_MICROHTTPD
 if HAVE_CURL
-# A part of assay-controller: needs all that this needs, and the HTTP client. libcontroller.a comes after it: what kube/
-# uses of it is there.
+# A part of assay-controller: needs all its libraries, and the HTTP client. Link it before libcontroller.a, which it uses.
 noinst_LIBRARIES += libkube.a
 libkube_a_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
 KUBE_LIBS = libkube.a $(HTTP_LIBS)
