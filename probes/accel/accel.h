@@ -202,6 +202,8 @@ struct accel_ops {
 	void (*gemm_free)(struct accel_gemm *g);
 	/* The pinned algorithm as text, for params. */
 	const char *(*gemm_algorithm)(const struct accel_gemm *g);
+	/* Pieces of work that a run of it puts on its stream, at most. A copy and an event are one. */
+	unsigned (*gemm_pieces)(const struct accel_gemm *g);
 	int (*gemm_run)(struct accel_gemm *g, struct accel_stream *s, const struct accel_region *x,
 			const struct accel_region *y, struct accel_region *out, struct err *err);
 

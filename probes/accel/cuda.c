@@ -241,8 +241,8 @@ static const char *cuda_asked(const struct accel *a)
 		.event_seconds = cuda_event_seconds, .peer_open = cuda_peer_open,                  \
 		.copy = cuda_copy, .upload = cuda_upload, .download = cuda_download,               \
 		.gemm_new = cuda_gemm_new, .gemm_free = cuda_gemm_free,                            \
-		.gemm_algorithm = cuda_gemm_algorithm, .gemm_run = cuda_gemm_run,                  \
-		.others = cuda_others,                                                             \
+		.gemm_algorithm = cuda_gemm_algorithm, .gemm_pieces = cuda_gemm_pieces,            \
+		.gemm_run = cuda_gemm_run, .others = cuda_others,                                  \
 	}
 
 const struct accel_ops accel_cuda_ops = OPS(cuda_open);

@@ -20,8 +20,10 @@
 
 enum {
 	CUDA_DEVICES_MAX = 64,
-	CUDA_QUEUE_MAX = 768, /* work on one stream: from about 1,000 on a launch would block */
-	CUDA_POLL_US = 100,   /* between two looks at an event */
+	/* Kernels, copies and events on one stream: from about 1,000 on a launch would block. */
+	CUDA_QUEUE_MAX = 768,
+	CUDA_PRODUCT_KERNELS_MAX = 3,	    /* split-K: clear, multiply, add up */
+	CUDA_POLL_US = 100,		    /* between two looks at an event */
 	CUDA_STAGE_BYTES = 4 * 1024 * 1024, /* pinned, a device: uploads go through it */
 	CUDA_STAGE_US = 5000000,	    /* longest wait for that much to be copied */
 	CUDA_FREE_US = 500000,		    /* longest wait for a stream's work when it is freed */
@@ -74,7 +76,7 @@ struct accel_stream {
 	unsigned device;
 	struct CUstream_st *handle;
 	bool late;	    /* a wait for it passed its deadline */
-	uint64_t put, done; /* pieces of work; done is what is known of */
+	uint64_t put, done; /* of CUDA_QUEUE_MAX; done is what is known of */
 };
 
 struct accel_event {

@@ -175,6 +175,8 @@ enum {
 	LT_CONFIG_STAGES = 6,
 	LT_CONFIG_INNER = 7,   /* 16 bits: since CUDA 11.8 */
 	LT_CONFIG_CLUSTER = 8, /* likewise */
+	LT_REDUCTION_NONE = 0, /* values of LT_CONFIG_REDUCTION */
+	LT_REDUCTION_COMPUTE = 2,
 };
 
 #define CUDA_LT_FUNCTIONS(X)                                                                       \

@@ -32,6 +32,7 @@ struct accel_gemm {
 	lt_desc desc;
 	lt_layout first, second, out; /* B', A', D' */
 	lt_algo algo;
+	unsigned kernels; /* of a product, at most */
 	struct accel_region workspace;
 	char algorithm[96];
 };
@@ -152,6 +153,29 @@ static void write_algorithm(struct accel_gemm *g)
 	}
 }
 
+static bool config_is(const struct accel_gemm *g, unsigned attribute, uint32_t most)
+{
+	uint32_t value = 0;
+	size_t written;
+
+	return g->cuda->libs.lt.config(&g->algo, attribute, &value, sizeof(value), &written) ==
+		       LT_OK &&
+	       value <= most;
+}
+
+/*
+ * One kernel when the sums are not split and nothing passes through the workspace. Split sums
+ * (CUBLASLT_ALGO_CONFIG_SPLITK_NUM) are cleared, made and added up. The library does not tell
+ * that an algorithm is stream-K, but that needs a workspace for what is shared between blocks.
+ */
+static unsigned count_kernels(const struct accel_gemm *g, size_t workspace_bytes)
+{
+	const bool whole = config_is(g, LT_CONFIG_SPLIT_K, 1) &&
+			   config_is(g, LT_CONFIG_REDUCTION, LT_REDUCTION_NONE);
+
+	return whole && workspace_bytes == 0 ? 1 : CUDA_PRODUCT_KERNELS_MAX;
+}
+
 static int pin_algorithm(struct accel_gemm *g, struct err *err)
 {
 	const struct cuda_lt *lt = &g->cuda->libs.lt;
@@ -174,6 +198,7 @@ static int pin_algorithm(struct accel_gemm *g, struct err *err)
 	if (status != LT_OK)
 		return lt_check(g->cuda, g->device, status, "no algorithm for this product", err);
 	g->algo = best.algo;
+	g->kernels = count_kernels(g, best.workspace_bytes);
 	write_algorithm(g);
 	return 0;
 }
@@ -235,6 +260,11 @@ const char *cuda_gemm_algorithm(const struct accel_gemm *g)
 	return g->algorithm;
 }
 
+unsigned cuda_gemm_pieces(const struct accel_gemm *g)
+{
+	return g->kernels;
+}
+
 static int check_sizes(const struct accel_gemm_shape *s, const struct accel_region *x,
 		       const struct accel_region *y, const struct accel_region *out, struct err *err)
 {
@@ -262,7 +292,7 @@ int cuda_gemm_run(struct accel_gemm *g, struct accel_stream *s, const struct acc
 	int r = check_sizes(&g->shape, x, y, out, err);
 
 	if (r == 0)
-		r = cuda_stream_enter(s, err);
+		r = cuda_stream_enter(s, g->kernels, err);
 	if (r < 0)
 		return r;
 	status = c->libs.lt.matmul(c->devices[g->device].lt, g->desc, alpha, y->ptr, g->first,

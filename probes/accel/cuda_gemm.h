@@ -21,5 +21,6 @@ int cuda_gemm_new(struct accel *a, unsigned device, const struct accel_gemm_shap
 		  struct accel_gemm **ret, struct err *err);
 void cuda_gemm_free(struct accel_gemm *g);
 const char *cuda_gemm_algorithm(const struct accel_gemm *g);
+unsigned cuda_gemm_pieces(const struct accel_gemm *g);
 int cuda_gemm_run(struct accel_gemm *g, struct accel_stream *s, const struct accel_region *x,
 		  const struct accel_region *y, struct accel_region *out, struct err *err);

@@ -161,7 +161,7 @@ int cuda_copy(struct accel_stream *s, struct accel_at to, struct accel_at from, 
 	if (r == 0)
 		r = check_range(to.region, to.offset, size, err);
 	if (r == 0)
-		r = cuda_stream_enter(s, err);
+		r = cuda_stream_enter(s, 1, err);
 	if (r < 0)
 		return r;
 	return cuda_check(s->cuda, s->device,

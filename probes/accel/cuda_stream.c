@@ -107,16 +107,16 @@ int cuda_stream_wait(struct accel_stream *s, uint64_t deadline_us, struct err *e
 	return r;
 }
 
-int cuda_stream_enter(struct accel_stream *s, struct err *err)
+int cuda_stream_enter(struct accel_stream *s, unsigned n, struct err *err)
 {
 	int r;
 
-	if (s->put - s->done >= CUDA_QUEUE_MAX)
+	if (s->put - s->done + n > CUDA_QUEUE_MAX)
 		return err_set(err, EAGAIN, "%s: its stream is full",
 			       s->cuda->devices[s->device].info.subject);
 	r = cuda_enter(s->cuda, s->device, err);
 	if (r == 0)
-		s->put++;
+		s->put += n;
 	return r;
 }
 
@@ -151,7 +151,7 @@ void cuda_event_free(struct accel_event *e)
 
 int cuda_event_record(struct accel_event *e, struct accel_stream *s, struct err *err)
 {
-	int r = cuda_stream_enter(s, err);
+	int r = cuda_stream_enter(s, 1, err);
 
 	if (r == 0)
 		r = cuda_check(s->cuda, s->device,

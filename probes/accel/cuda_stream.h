@@ -17,8 +17,8 @@ int cuda_stream_new(struct accel *a, unsigned device, struct accel_stream **ret,
 void cuda_stream_free(struct accel_stream *s);
 void *cuda_stream_handle(const struct accel_stream *s);
 int cuda_stream_wait(struct accel_stream *s, uint64_t deadline_us, struct err *err);
-/* Enter the device to put one more piece of work. -EAGAIN when the stream is full. */
-int cuda_stream_enter(struct accel_stream *s, struct err *err);
+/* Enter the device to put `n` more pieces of work. -EAGAIN when the stream has no room for them. */
+int cuda_stream_enter(struct accel_stream *s, unsigned n, struct err *err);
 
 int cuda_event_new(struct accel *a, unsigned device, struct accel_event **ret, struct err *err);
 void cuda_event_free(struct accel_event *e);

@@ -158,6 +158,7 @@ const struct accel_ops accel_host_ops = {
 	.gemm_new = host_gemm_new,
 	.gemm_free = host_gemm_free,
 	.gemm_algorithm = host_gemm_algorithm,
+	.gemm_pieces = host_gemm_pieces,
 	.gemm_run = host_gemm_run,
 	.others = host_others,
 };

@@ -76,6 +76,11 @@ const char *host_gemm_algorithm(const struct accel_gemm *g)
 	return g->algorithm;
 }
 
+unsigned host_gemm_pieces(const struct accel_gemm *g UNUSED)
+{
+	return 1;
+}
+
 static void run_sgemm(const struct host_work *work)
 {
 	const struct accel_gemm_shape *shape = work->object;

@@ -17,7 +17,7 @@ enum {
 	ALONE_RUNS = 3,		 /* the shortest is the GPU's own time */
 	SETTLE_US = 100000,	 /* of chains alone: the clock comes back from that of full load */
 	BEHIND_TIMES = 4,	 /* copies before a chain last so many times its launches */
-	BEHIND_MAX = 400,	 /* copies: what a stream holds beside the chain */
+	BEHIND_MAX = 400,	 /* copies: a stream holds them beside a chain of split products */
 	BEHIND_BYTES = 32 << 20, /* of one: ten times as long as it takes to launch, or more */
 	BEHIND_SOME = 2,	 /* to see how long one takes */
 	TOKENS_MAX = 512,

@@ -13,13 +13,13 @@
 
 /*
  * A go is put without a pause, as a job launches: a core that waits in between slows its clock
- * down. All of it fits into a stream (CUDA_QUEUE_MAX), also where the GPU does nothing meanwhile.
+ * down. All of it fits into a stream (CUDA_QUEUE_MAX), also where the GPU does nothing meanwhile:
+ * of products of several kernels there are fewer windows in one.
  */
 enum {
 	EDGE = 16,     /* of the product: the least that every type has */
 	LAUNCHES = 64, /* of a window */
-	GO = 8,	       /* windows */
-	GOES = GEMM_WINDOWS / GO,
+	GO = 8,	       /* windows, at most; as many do not count */
 	LAUNCH_ALGORITHM_SIZE = 96,
 };
 
@@ -62,25 +62,36 @@ static int put_window(struct launch *l, bool counts, struct err *err)
 	return 0;
 }
 
-static int put_go(struct launch *l, bool counts, struct err *err)
+/* Windows of a go. */
+static unsigned go_of(const struct launch *l)
+{
+	const struct accel_ops *ops = l->device->plan->ops;
+	const unsigned most = ops->queue_max / (LAUNCHES * ops->gemm_pieces(l->job.gemm));
+
+	return !ops->queue_max || most > GO ? GO : MAX(most, 1U);
+}
+
+/* `n` windows; `counts`: they are kept. */
+static int put_goes(struct launch *l, unsigned n, bool counts, struct err *err)
 {
 	const struct gemm_plan *plan = l->device->plan;
+	const unsigned go = go_of(l);
 	unsigned i;
 	int r = 0;
 
-	for (i = 0; r == 0 && i < GO; i++)
+	for (i = 1; r == 0 && i <= n; i++) {
 		r = put_window(l, counts, err);
-	return r < 0 ? r : plan->ops->stream_wait(l->device->stream, plan->deadline_us, err);
+		if (r == 0 && (i % go == 0 || i == n))
+			r = plan->ops->stream_wait(l->device->stream, plan->deadline_us, err);
+	}
+	return r;
 }
 
 static int measure(struct launch *l, struct err *err)
 {
-	int r = put_go(l, false, err); /* the first one loads the kernel */
-	unsigned i;
+	int r = put_goes(l, GO, false, err); /* the first one loads the kernel */
 
-	for (i = 0; r == 0 && i < GOES; i++)
-		r = put_go(l, true, err);
-	return r;
+	return r < 0 ? r : put_goes(l, GEMM_WINDOWS, true, err);
 }
 
 /* What is measured is not the product of the rate: its shape and way through the device do not count. */

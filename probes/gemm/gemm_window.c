@@ -26,11 +26,14 @@ static double products_flop(const struct gemm_plan *plan, unsigned n)
 }
 
 /* Most products of one window: all windows in flight and their events fit into a stream. */
-static unsigned batch_max(const struct gemm_plan *plan)
+static unsigned batch_max(const struct gemm_device *d)
 {
-	unsigned held = plan->ops->queue_max / GEMM_IN_FLIGHT;
+	const struct accel_ops *ops = d->plan->ops;
+	const unsigned held = ops->queue_max / GEMM_IN_FLIGHT;
 
-	return held > WINDOW_EVENTS ? MIN(held - WINDOW_EVENTS, (unsigned)BATCH_MAX) : BATCH_MAX;
+	if (held <= WINDOW_EVENTS)
+		return BATCH_MAX;
+	return MIN((held - WINDOW_EVENTS) / ops->gemm_pieces(d->job.gemm), (unsigned)BATCH_MAX);
 }
 
 /* Products that fill `window_us`; one while the speed is unknown. */
@@ -38,7 +41,7 @@ static unsigned batch_for(const struct gemm_device *d, uint64_t window_us)
 {
 	double n = d->seconds_per_product > 0 ? (double)window_us * 1e-6 / d->seconds_per_product
 					      : 1;
-	unsigned most = batch_max(d->plan);
+	unsigned most = batch_max(d);
 
 	return n >= most ? most : n < 1 ? 1 : (unsigned)lround(n);
 }

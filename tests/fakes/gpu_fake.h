@@ -24,6 +24,9 @@
  *	crowded=I     beside a collective this GPU loses 26 % and not 8 %
  *	other=I       this GPU is of another model, whose bf16 results differ in a bit
  *	clock=1       clock_fake.so tells on stderr how long the process was there
+ *	kernels=N     a product is so many kernels (default 1), which cuBLASLt tells as a split-K
+ *	streamk=1     it is three and cuBLASLt tells of no split-K, only of a workspace
+ *	tells=0       cuBLASLt tells of an algorithm only its number
  *	delay=US      each launch takes the host so long, asleep
  *	launchns=N    each launch takes a core of the host so many nanoseconds, times a lognormal
  *	              spread of launchsd=N percent; launchtail=N of 1,000 take five times that
@@ -206,6 +209,7 @@ enum {
 	FAKE_CLOCK_MHZ = 1500,
 	FAKE_HEALTHY = 40, /* products or copies before hang, lost and ecc begin */
 	FAKE_EXACT_MAX = 256 * 256 * 256,
+	FAKE_QUEUE = 1024, /* kernels, copies and events of a stream: the next one blocks */
 	FAKE_HEALTHY_OPERATIONS = 40, /* of NCCL, before late, frozen and async begin */
 	FAKE_LINK_BYTES_PER_US = 500,
 };
@@ -294,8 +298,12 @@ void fake_stream_set_end_ns(struct CUstream_st *stream, double ns);
 /* It will never do what is put on it once it has done what was. */
 void fake_stream_hang_next(struct CUstream_st *stream);
 
-/* The monotonic clock. */
+/* The monotonic clock; come back at that time of it (INFINITY: never). */
 double fake_now_ns(void);
+void fake_wait_until(double end_ns);
+
+/* Kernels of a product. */
+unsigned fake_kernels(void);
 
 /* Spend the milliseconds of this setting; see serial=N. */
 void fake_take(const char *name);
