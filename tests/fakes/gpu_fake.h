@@ -35,6 +35,8 @@
  *	boost=N       a GPU is N % faster than mflops= for the first boostms=N (50) that it works at
  *	              full power after it was idle for so long: products of 1 MFLOP or more do that,
  *	              smaller ones and copies do not, and it cools beside them
+ *	clockerror=N  NVML's clock is an average over 200 ms, and wrong by up to N %, for each GPU
+ *	              by as much in all of a run (seed=)
  *	wrong=I       this GPU has one wrong element in each product read back
  *	once=I        the same in the first of them only
  *	odd=I         the same in bf16 results only, which nobody can know beforehand
@@ -277,6 +279,9 @@ bool fake_is(const char *fault, unsigned gpu);
 /* What launching on this GPU costs the host. */
 void fake_launch(unsigned gpu);
 void fake_launch_cost(unsigned gpu);
+
+/* What NVML says of a clock that is this part of the highest; see clockerror=N. */
+double fake_clock_read(unsigned gpu, double part);
 
 /* Of clock_fake.so, when that is there: the time goes on. */
 void clock_fake_pass(int64_t ns) __attribute__((weak));

@@ -125,6 +125,17 @@ def test_a_gpu_slow_by_its_clock_says_why(gemm, fault, code, cause, degrees, rea
                                              f"held back by {reason}")
 
 
+def test_a_clock_that_the_driver_does_not_know_well_blames_no_poor_silicon(gemm):
+    """NVML's clock of a GPU at its power limit is wrong by 2 %, in all of a run."""
+    for seed in range(3):
+        done, samples = gemm(f"count=8 thirsty={seed} clockerror=2 seed={seed}", "--budget", "5s")
+        check_clean(done)
+        assert samples[RATE, gpu(seed)]["code"] == "lottery"
+        assert [s["subject"] for s in samples.values() if "code" in s] == [gpu(seed)]
+        values = sorted(samples[PER_CLOCK, gpu(i)]["value"] for i in range(8))
+        assert values[-1] > 1.015 * values[0]  # the error is there
+
+
 def test_a_gpu_slow_by_its_clock_and_at_it_says_both(gemm):
     done, samples = gemm("count=3 hot=0 slow=0")
     check_clean(done)
