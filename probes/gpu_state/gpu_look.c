@@ -332,6 +332,37 @@ static void look_at_links(struct look *l)
 	}
 }
 
+static void look_at_c2c(struct look *l)
+{
+	enum { STATUS, SPEED, OF_LINK };
+	struct nvml_field count = { .id = NVML_FIELD_C2C_COUNT }, fields[OF_LINK * GPU_C2C_MAX];
+	struct gpu_reading *to = l->to;
+	unsigned n, i;
+
+	if (!ASK(l, base, fields, 1, &count) || !took_field(l, &count))
+		return;
+	to->knows_c2c = true;
+	n = (unsigned)MIN(nvml_field_number(&count), (uint64_t)GPU_C2C_MAX);
+	for (i = 0; i < n; i++) {
+		fields[OF_LINK * i + STATUS] =
+			(struct nvml_field){ .id = NVML_FIELD_C2C_STATUS, .scope = i };
+		fields[OF_LINK * i + SPEED] =
+			(struct nvml_field){ .id = NVML_FIELD_C2C_SPEED, .scope = i };
+	}
+	if (n > 0)
+		to->knows_c2c = ASK(l, base, fields, (int)(OF_LINK * n), fields);
+	for (i = 0; to->knows_c2c && i < n; i++) {
+		const struct nvml_field *of = &fields[(size_t)OF_LINK * i];
+
+		to->knows_c2c = to->knows_c2c && took_field(l, &of[STATUS]);
+		to->c2c[i].active = nvml_field_number(&of[STATUS]) == 1;
+		if (took_field(l, &of[SPEED]))
+			to->c2c[i].mb_s =
+				(unsigned)MIN(nvml_field_number(&of[SPEED]), (uint64_t)UINT_MAX);
+		to->n_c2c = i + 1;
+	}
+}
+
 /* --- who it is ---------------------------------------------------------------------------- */
 
 static bool find_device(struct look *l)
@@ -395,6 +426,7 @@ struct nvml_device *gpu_look(const struct nvml_calls *calls, const char *driver,
 	look_at_counters(&l, false, 0);
 	look_at_fabric(&l);
 	look_at_links(&l);
+	look_at_c2c(&l);
 	look_at_processes(&l);
 	look_at_inforom(&l);
 	return l.device;

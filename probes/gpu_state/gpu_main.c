@@ -20,7 +20,7 @@ static int run_areas(struct gpu_state *state, struct err *err)
 {
 	/* The first names GPUs that could not do so. */
 	static int (*const areas[])(struct gpu_state * state) = {
-		gpu_presence, gpu_xids, gpu_facts, gpu_settings, gpu_counters, gpu_links,
+		gpu_presence, gpu_xids, gpu_facts, gpu_settings, gpu_counters, gpu_links, gpu_c2c,
 	};
 	size_t i;
 	int r = 0;

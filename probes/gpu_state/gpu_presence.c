@@ -2,7 +2,8 @@
 /*
  * Whether the GPUs that this host was ever seen with are there and answer. What
  * a GPU was is kept for ever, whatever the boot: known: [{id, model}] and
- * gpus: {"SUBJECT": {index, pci, links, link_mb_s}}.
+ * gpus: {"SUBJECT": {index, pci, links, link_mb_s, c2c,
+ * c2c_mb_s}}.
  */
 #include <math.h>
 #include <stdio.h>
@@ -141,14 +142,19 @@ static void keep(struct gpu_state *state, const struct known *lost, size_t n_los
 		json_t *was = json_object_get(past, gpu->subject);
 		json_int_t links = json_integer_value(json_object_get(was, "links"));
 		json_int_t speed = json_integer_value(json_object_get(was, "link_mb_s"));
+		json_int_t c2c = json_integer_value(json_object_get(was, "c2c"));
+		json_int_t c2c_speed = json_integer_value(json_object_get(was, "c2c_mb_s"));
 
 		if (has_uuid(gpu))
 			(void)json_object_set_new(
 				next, gpu->subject,
-				json_pack("{s:i, s:s, s:s, s:I, s:I}", "index", (int)gpu->index,
-					  "pci", gpu->pci, "model", gpu->model, "links",
-					  MAX(links, (json_int_t)gpu->n_active), "link_mb_s",
-					  MAX(speed, (json_int_t)gpu_state_link_speed(gpu))));
+				json_pack(
+					"{s:i, s:s, s:s, s:I, s:I, s:I, s:I}", "index",
+					(int)gpu->index, "pci", gpu->pci, "model", gpu->model,
+					"links", MAX(links, (json_int_t)gpu->n_active), "link_mb_s",
+					MAX(speed, (json_int_t)gpu_state_link_speed(gpu)), "c2c",
+					MAX(c2c, (json_int_t)gpu_state_c2c_links(gpu)), "c2c_mb_s",
+					MAX(c2c_speed, (json_int_t)gpu_state_c2c_speed(gpu))));
 	}
 	(void)json_object_set_new(state->next, "gpus", next);
 	(void)json_object_set_new(state->next, "persistence", json_boolean(all_persistent(state)));

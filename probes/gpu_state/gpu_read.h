@@ -32,6 +32,7 @@ enum {
 	GPU_COUNTERS_MAX = 512,	  /* rows of the table, and of each NVLink */
 	GPU_PROCESSES_MAX = 1024, /* NVML tells of none where there are more */
 	GPU_EVENTS_MAX = 64,
+	GPU_C2C_MAX = 32, /* GH200 has ten */
 };
 
 /* Single numbers; what the driver does not say is not known. */
@@ -82,6 +83,12 @@ struct gpu_counter {
 	uint64_t value;
 };
 
+/* NVLink-C2C, to the processor beside it. */
+struct gpu_c2c {
+	bool active;
+	unsigned mb_s; /* 0: not known */
+};
+
 struct gpu_reading {
 	unsigned index;			/* NVML's: by the PCI address */
 	char subject[GPU_SUBJECT_SIZE]; /* "gpu:GPU-..."; "" when its UUID was not told */
@@ -106,6 +113,9 @@ struct gpu_reading {
 	unsigned n_links, n_active;
 	bool active[NVML_NVLINKS_MAX];	      /* of the first n_links */
 	unsigned link_mb_s[NVML_NVLINKS_MAX]; /* each way, of one that is up and awake; 0: not known */
+	bool knows_c2c;			      /* the driver told how many there are: */
+	unsigned n_c2c;
+	struct gpu_c2c c2c[GPU_C2C_MAX];
 	struct gpu_counter counters[GPU_COUNTERS_MAX];
 	size_t n_counters;
 	bool has_processes;

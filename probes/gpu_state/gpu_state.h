@@ -60,6 +60,10 @@ bool gpu_is_whole(const struct gpu_reading *gpu);
 /* The fastest of its NVLinks, MB/s each way; 0 when none is known. */
 unsigned gpu_state_link_speed(const struct gpu_reading *gpu);
 
+/* Of its C2C links: how many are active, and MB/s of the fastest; 0 when none is known. */
+unsigned gpu_state_c2c_links(const struct gpu_reading *gpu);
+unsigned gpu_state_c2c_speed(const struct gpu_reading *gpu);
+
 /*
  * The areas. 0, or a negative errno when samples cannot be printed any more.
  * gpu_presence() comes first: it names the GPUs that could not say who they are.
@@ -68,4 +72,5 @@ int gpu_presence(struct gpu_state *state); /* lost, stuck */
 int gpu_counters(struct gpu_state *state); /* what grew since the last run */
 int gpu_facts(struct gpu_state *state);	   /* memory, bus, power, modes, users */
 int gpu_links(struct gpu_state *state);	   /* NVLink and its fabric */
+int gpu_c2c(struct gpu_state *state);	   /* NVLink-C2C */
 int gpu_xids(struct gpu_state *state);	   /* Xids since the last run */

@@ -111,7 +111,10 @@
  *	cc=1          confidential computing: memory of the host is not registered, none of a
  *	              GPU exported
  *	vgpu=I        this GPU is a part of one that others share
- *	c2c=1         NVLink-C2C joins GPUs and processors (GH200, GB200)
+ *	c2c=1         NVLink-C2C joins GPUs and processors (GH200, GB200), by c2clinks=N
+ *	              links each (default 10)
+ *	c2cdown=I     link=N of them (default 3), with all=1 each, is not active at this GPU
+ *	c2cslow=I     likewise: runs at half its speed
  *	links=N       NVLinks a GPU has (default 18)
  *	linkdown=I    link=N of this GPU (default 3) is down; also for what is counted
  *	unbridged=1   no NVLink is up
