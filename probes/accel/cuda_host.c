@@ -38,7 +38,7 @@ static int map_on_node(struct cuda *c, unsigned device, const struct accel_memor
 int cuda_host_new(struct cuda *c, unsigned device, const struct accel_memory *memory,
 		  struct accel_region *ret, struct err *err)
 {
-	/* Under confidential computing memory cannot be registered: the driver gives what it has. */
+	/* Under confidential computing, memory cannot be registered: use the driver's own. */
 	const bool on_node = memory->numa >= 0 && !cuda_nvml_facts(c->nvml, device).cc;
 	void *at = NULL;
 	int r;
@@ -52,7 +52,7 @@ int cuda_host_new(struct cuda *c, unsigned device, const struct accel_memory *me
 	if (r < 0)
 		return r;
 	ret->ptr = at;
-	/* Behind an IOMMU that translates, the driver's own are faster: few and large pieces. */
+	/* Behind a translating IOMMU, the driver's memory is faster: a few large pieces. */
 	ret->pages = on_node ? "registered" : "driver";
 	ret->backend = on_node ? at : NULL;
 	return 0;
@@ -64,7 +64,7 @@ void cuda_host_free(struct cuda *c, struct accel_region *r)
 		(void)c->libs.driver.host_free(r->ptr);
 		return;
 	}
-	/* Still pinned, it must stay where it is. */
+	/* If it is still pinned, it must stay mapped. */
 	if (c->libs.driver.host_unregister(r->ptr) == CUDA_OK)
 		(void)munmap(r->ptr, r->size);
 }

@@ -11,7 +11,7 @@
 #include "lib/base/xalloc.h"
 #include "probes/accel/cuda_context.h"
 
-/* CUDA_POLL_US, or what is left until the deadline. */
+/* Sleep for CUDA_POLL_US, but not past the deadline. */
 static void pause_until(uint64_t deadline_us)
 {
 	struct timespec time = {
@@ -80,7 +80,7 @@ void cuda_stream_free(struct accel_stream *s)
 	if (!s)
 		return;
 	c = s->cuda;
-	/* One that was waited for in vain is not waited for again. */
+	/* Do not wait again for a stream that has already timed out. */
 	if (!c->stuck &&
 	    cuda_stream_wait(s, clock_mono_us() + (s->late ? 0 : CUDA_FREE_US), NULL) == -ETIMEDOUT)
 		c->stuck = true;
@@ -107,16 +107,16 @@ int cuda_stream_wait(struct accel_stream *s, uint64_t deadline_us, struct err *e
 	return r;
 }
 
-int cuda_stream_enter(struct accel_stream *s, struct err *err)
+int cuda_stream_enter(struct accel_stream *s, unsigned n, struct err *err)
 {
 	int r;
 
-	if (s->put - s->done >= CUDA_QUEUE_MAX)
+	if (s->put - s->done + n > CUDA_QUEUE_MAX)
 		return err_set(err, EAGAIN, "%s: its stream is full",
 			       s->cuda->devices[s->device].info.subject);
 	r = cuda_enter(s->cuda, s->device, err);
 	if (r == 0)
-		s->put++;
+		s->put += n;
 	return r;
 }
 
@@ -151,7 +151,7 @@ void cuda_event_free(struct accel_event *e)
 
 int cuda_event_record(struct accel_event *e, struct accel_stream *s, struct err *err)
 {
-	int r = cuda_stream_enter(s, err);
+	int r = cuda_stream_enter(s, 1, err);
 
 	if (r == 0)
 		r = cuda_check(s->cuda, s->device,

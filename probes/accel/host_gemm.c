@@ -68,12 +68,17 @@ int host_gemm_new(struct accel *a, unsigned device, const struct accel_gemm_shap
 void host_gemm_free(struct accel_gemm *g)
 {
 	if (g && !g->host->stuck)
-		free(g); /* else a thread that never came back may still read it */
+		free(g); /* otherwise a hung thread may still read it */
 }
 
 const char *host_gemm_algorithm(const struct accel_gemm *g)
 {
 	return g->algorithm;
+}
+
+unsigned host_gemm_pieces(const struct accel_gemm *g UNUSED)
+{
+	return 1;
 }
 
 static void run_sgemm(const struct host_work *work)

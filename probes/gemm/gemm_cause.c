@@ -9,12 +9,10 @@
 #include "probes/accel/cuda_abi.h"
 #include "probes/gemm/gemm_device.h"
 
-/* Lower than this part of its peers a rate is explained: the floor of the judge. */
+/* A rate below this part of its peers' is explained: the judge's threshold. */
 static const double slow_part = 0.95;
-/* One of two factors is low: one that is not explains at most the rest. */
-static const double low_part = 0.97;
 
-/* The first that is among the reasons counts. */
+/* The first row that matches the reasons applies. */
 static const struct {
 	uint64_t reasons;
 	const char *code, *words;
@@ -33,6 +31,7 @@ static const struct {
 static const char defect_code[] = "slow-at-clock";
 static const char defect_words[] = "slow at a normal clock: a defect or another user: memory, ECC, "
 				   "leftover MIG or MPS, another process";
+static const char unclear_code[] = "unclear";
 
 bool gemm_same_kind(const struct gemm_device *a, const struct gemm_device *b)
 {
@@ -69,7 +68,7 @@ static double median(double *values, size_t n)
 	return stats_median(values, n);
 }
 
-/* Its rate and clock as parts of those of its peers; false without any. */
+/* Its rate and clock relative to its peers; returns false if there are none. */
 static bool parts_of(const struct gemm_run *run, const struct gemm_device *d, double *ret_rate,
 		     double *ret_clock)
 {
@@ -92,6 +91,13 @@ static bool parts_of(const struct gemm_run *run, const struct gemm_device *d, do
 	return true;
 }
 
+unsigned gemm_low_of(double rate, double clock, double percent)
+{
+	const double part = 1 - percent / 100;
+
+	return (clock < part ? GEMM_LOW_CLOCK : 0U) | (rate / clock < part ? GEMM_LOW_WORK : 0U);
+}
+
 bool gemm_cause(const struct gemm_run *run, const struct gemm_device *d, const char **ret_code,
 		char **ret_words)
 {
@@ -103,21 +109,30 @@ bool gemm_cause(const struct gemm_run *run, const struct gemm_device *d, const c
 		return false;
 	while (causes[i].reasons && !(causes[i].reasons & d->clock.reasons))
 		i++;
-	if (clock >= low_part) {
+	switch (gemm_low_of(rate, clock, GEMM_LOW_PERCENT)) {
+	case GEMM_LOW_WORK:
 		*ret_code = defect_code;
 		*ret_words = xstrdup(defect_words);
-	} else if (rate / clock >= low_part) {
+		break;
+	case GEMM_LOW_CLOCK:
 		*ret_code = causes[i].code;
 		*ret_words = xstrdup(causes[i].words);
-	} else {
+		break;
+	case GEMM_LOW_CLOCK | GEMM_LOW_WORK:
 		*ret_code = defect_code;
 		*ret_words = xasprintf("%s; and also slow at that clock: a defect or another user",
 				       causes[i].words);
+		break;
+	default:
+		*ret_code = unclear_code;
+		*ret_words = xasprintf("slow by its clock or at it: neither is lower by %d %%, and "
+				       "the clock is not known more precisely",
+				       GEMM_LOW_PERCENT);
 	}
 	return true;
 }
 
-/* The slowest of all: the one that the others wait for. NULL when one was not measured. */
+/* The slowest GPU, which the others wait for; NULL if any was not measured. */
 static const struct gemm_device *find_slowest(const struct gemm_run *run)
 {
 	const struct gemm_device *slowest = NULL;
@@ -134,7 +149,7 @@ static const struct gemm_device *find_slowest(const struct gemm_run *run)
 	return slowest;
 }
 
-/* What all drew together, which a supply or a rack may not give; 0: of some it is not known. */
+/* The total power, which a supply or rack may not be able to deliver; 0 if unknown for any GPU. */
 static double watts_of_all(const struct gemm_run *run)
 {
 	double sum = 0;

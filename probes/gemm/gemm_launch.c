@@ -12,14 +12,14 @@
 #include "probes/gemm/gemm_place.h"
 
 /*
- * A go is put without a pause, as a job launches: a core that waits in between slows its clock
- * down. All of it fits into a stream (CUDA_QUEUE_MAX), also where the GPU does nothing meanwhile.
+ * The windows of a go are launched without a pause, as in a job: a core that waits in between
+ * lowers its clock. A go fits into a stream (CUDA_QUEUE_MAX) even if the GPU makes no progress
+ * meanwhile, so it has fewer windows if a product takes several kernels.
  */
 enum {
-	EDGE = 16,     /* of the product: the least that every type has */
-	LAUNCHES = 64, /* of a window */
-	GO = 8,	       /* windows */
-	GOES = GEMM_WINDOWS / GO,
+	EDGE = 16,     /* of the product: the smallest that every type supports */
+	LAUNCHES = 64, /* per window */
+	GO = 8,	       /* maximum number of windows; as many warm-up windows */
 	LAUNCH_ALGORITHM_SIZE = 96,
 };
 
@@ -27,7 +27,7 @@ struct launch {
 	struct gemm_device *device;
 	struct gemm_job job;
 	char algorithm[LAUNCH_ALGORITHM_SIZE];
-	double median[GEMM_WINDOWS], longest[GEMM_WINDOWS]; /* of each window, seconds */
+	double median[GEMM_WINDOWS], longest[GEMM_WINDOWS]; /* by window, in seconds */
 	size_t n;
 };
 
@@ -38,7 +38,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* One window; `counts`: it is kept. */
+/* Launch one window; it is recorded if `counts`. */
 static int put_window(struct launch *l, bool counts, struct err *err)
 {
 	const struct gemm_plan *plan = l->device->plan;
@@ -62,28 +62,39 @@ static int put_window(struct launch *l, bool counts, struct err *err)
 	return 0;
 }
 
-static int put_go(struct launch *l, bool counts, struct err *err)
+/* Number of windows in a go. */
+static unsigned go_of(const struct launch *l)
+{
+	const struct accel_ops *ops = l->device->plan->ops;
+	const unsigned most = ops->queue_max / (LAUNCHES * ops->gemm_pieces(l->job.gemm));
+
+	return !ops->queue_max || most > GO ? GO : MAX(most, 1U);
+}
+
+/* Launch `n` windows; they are recorded if `counts`. */
+static int put_goes(struct launch *l, unsigned n, bool counts, struct err *err)
 {
 	const struct gemm_plan *plan = l->device->plan;
+	const unsigned go = go_of(l);
 	unsigned i;
 	int r = 0;
 
-	for (i = 0; r == 0 && i < GO; i++)
+	for (i = 1; r == 0 && i <= n; i++) {
 		r = put_window(l, counts, err);
-	return r < 0 ? r : plan->ops->stream_wait(l->device->stream, plan->deadline_us, err);
+		if (r == 0 && (i % go == 0 || i == n))
+			r = plan->ops->stream_wait(l->device->stream, plan->deadline_us, err);
+	}
+	return r;
 }
 
 static int measure(struct launch *l, struct err *err)
 {
-	int r = put_go(l, false, err); /* the first one loads the kernel */
-	unsigned i;
+	int r = put_goes(l, GO, false, err); /* the first loads the kernel */
 
-	for (i = 0; r == 0 && i < GOES; i++)
-		r = put_go(l, true, err);
-	return r;
+	return r < 0 ? r : put_goes(l, GEMM_WINDOWS, true, err);
 }
 
-/* What is measured is not the product of the rate: its shape and way through the device do not count. */
+/* The product is not that of gemm.rate, so set its own shape and algorithm. */
 static struct sample make_sample(const struct launch *l, const char *check, enum gemm_side side)
 {
 	struct sample s = gemm_sample(l->device, check);
@@ -127,7 +138,7 @@ static int tell(struct gemm_run *run, const struct launch *l, enum gemm_side sid
 	for (i = 0; r == 0 && i < 2 && checks[side][i]; i++) {
 		struct sample s = make_sample(l, checks[side][i], side);
 
-		if (i > 0) /* good hosts differ too much in it */
+		if (i > 0) /* it varies too much between good hosts */
 			s.better = BETTER_NONE;
 		gemm_sample_time(&s, plan, start_us, end_us);
 		if (s.state == SAMPLE_MEASURED && l->n) {

@@ -27,6 +27,7 @@ const struct probe_check gpu_checks[] = {
 	{ "gpu.nvlink", "1", BETTER_NONE, "NVLinks that are down." },
 	{ "gpu.nvlink_speed", "B/s", BETTER_NONE, "An NVLink slower than the others." },
 	{ "gpu.nvlink_errors", "1", BETTER_NONE, "NVLinks with bit errors or recoveries." },
+	{ "gpu.c2c", "1", BETTER_NONE, "A link between GPU and processor that is down or slow." },
 	{ "gpu.fabric", "1", BETTER_NONE, "A GPU that is not part of the NVLink fabric." },
 	{ "gpu.mig", "1", BETTER_NONE, "A GPU divided into instances." },
 	{ "gpu.persistence", "1", BETTER_NONE,
@@ -86,6 +87,24 @@ int gpu_tell(struct gpu_state *state, const char *subject, const struct gpu_word
 bool gpu_is_whole(const struct gpu_reading *gpu)
 {
 	return !gpu->stuck && !gpu->skipped && gpu->result == NVML_OK && gpu->subject[0];
+}
+
+unsigned gpu_state_c2c_links(const struct gpu_reading *gpu)
+{
+	unsigned n = 0, i;
+
+	for (i = 0; i < gpu->n_c2c; i++)
+		n += gpu->c2c[i].active;
+	return n;
+}
+
+unsigned gpu_state_c2c_speed(const struct gpu_reading *gpu)
+{
+	unsigned most = 0, i;
+
+	for (i = 0; i < gpu->n_c2c; i++)
+		most = gpu->c2c[i].active ? MAX(most, gpu->c2c[i].mb_s) : most;
+	return most;
 }
 
 unsigned gpu_state_link_speed(const struct gpu_reading *gpu)

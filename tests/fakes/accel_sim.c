@@ -282,6 +282,11 @@ static const char *sim_gemm_algorithm(const struct accel_gemm *g UNUSED)
 	return "triple loop";
 }
 
+static unsigned sim_gemm_pieces(const struct accel_gemm *g UNUSED)
+{
+	return 1;
+}
+
 static int sim_gemm_run(struct accel_gemm *g, struct accel_stream *s, const struct accel_region *x,
 			const struct accel_region *y, struct accel_region *out, struct err *err)
 {
@@ -356,6 +361,7 @@ const struct accel_ops *accel_sim_ops(struct accel_sim *sim)
 		.gemm_new = sim_gemm_new,
 		.gemm_free = sim_gemm_free,
 		.gemm_algorithm = sim_gemm_algorithm,
+		.gemm_pieces = sim_gemm_pieces,
 		.gemm_run = sim_gemm_run,
 		.others = sim_others,
 	};

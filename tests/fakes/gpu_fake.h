@@ -24,6 +24,9 @@
  *	crowded=I     beside a collective this GPU loses 26 % and not 8 %
  *	other=I       this GPU is of another model, whose bf16 results differ in a bit
  *	clock=1       clock_fake.so tells on stderr how long the process was there
+ *	kernels=N     a product is so many kernels (default 1), which cuBLASLt tells as a split-K
+ *	streamk=1     it is three and cuBLASLt tells of no split-K, only of a workspace
+ *	tells=0       cuBLASLt tells of an algorithm only its number
  *	delay=US      each launch takes the host so long, asleep
  *	launchns=N    each launch takes a core of the host so many nanoseconds, times a lognormal
  *	              spread of launchsd=N percent; launchtail=N of 1,000 take five times that
@@ -32,6 +35,8 @@
  *	boost=N       a GPU is N % faster than mflops= for the first boostms=N (50) that it works at
  *	              full power after it was idle for so long: products of 1 MFLOP or more do that,
  *	              smaller ones and copies do not, and it cools beside them
+ *	clockerror=N  NVML's clock is an average over 200 ms, and wrong by up to N %, for each GPU
+ *	              by as much in all of a run (seed=)
  *	wrong=I       this GPU has one wrong element in each product read back
  *	once=I        the same in the first of them only
  *	odd=I         the same in bf16 results only, which nobody can know beforehand
@@ -106,7 +111,10 @@
  *	cc=1          confidential computing: memory of the host is not registered, none of a
  *	              GPU exported
  *	vgpu=I        this GPU is a part of one that others share
- *	c2c=1         NVLink-C2C joins GPUs and processors (GH200, GB200)
+ *	c2c=1         NVLink-C2C joins GPUs and processors (GH200, GB200), by c2clinks=N
+ *	              links each (default 10)
+ *	c2cdown=I     link=N of them (default 3), with all=1 each, is not active at this GPU
+ *	c2cslow=I     likewise: runs at half its speed
  *	links=N       NVLinks a GPU has (default 18)
  *	linkdown=I    link=N of this GPU (default 3) is down; also for what is counted
  *	unbridged=1   no NVLink is up
@@ -206,6 +214,7 @@ enum {
 	FAKE_CLOCK_MHZ = 1500,
 	FAKE_HEALTHY = 40, /* products or copies before hang, lost and ecc begin */
 	FAKE_EXACT_MAX = 256 * 256 * 256,
+	FAKE_QUEUE = 1024, /* kernels, copies and events of a stream: the next one blocks */
 	FAKE_HEALTHY_OPERATIONS = 40, /* of NCCL, before late, frozen and async begin */
 	FAKE_LINK_BYTES_PER_US = 500,
 };
@@ -274,6 +283,9 @@ bool fake_is(const char *fault, unsigned gpu);
 void fake_launch(unsigned gpu);
 void fake_launch_cost(unsigned gpu);
 
+/* What NVML says of a clock that is this part of the highest; see clockerror=N. */
+double fake_clock_read(unsigned gpu, double part);
+
 /* Of clock_fake.so, when that is there: the time goes on. */
 void clock_fake_pass(int64_t ns) __attribute__((weak));
 
@@ -294,8 +306,12 @@ void fake_stream_set_end_ns(struct CUstream_st *stream, double ns);
 /* It will never do what is put on it once it has done what was. */
 void fake_stream_hang_next(struct CUstream_st *stream);
 
-/* The monotonic clock. */
+/* The monotonic clock; come back at that time of it (INFINITY: never). */
 double fake_now_ns(void);
+void fake_wait_until(double end_ns);
+
+/* Kernels of a product. */
+unsigned fake_kernels(void);
 
 /* Spend the milliseconds of this setting; see serial=N. */
 void fake_take(const char *name);

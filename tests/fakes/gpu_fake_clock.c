@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the clock of a GPU makes of its history (boost=, boostms=), and what a launch costs the host
- * (launchns= and what belongs to it): see gpu_fake.h.
+ * What the clock of a GPU makes of its history (boost=, boostms=), how NVML tells it (clockerror=),
+ * and what a launch costs the host (launchns= and what belongs to it): see gpu_fake.h.
  */
 #include <math.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 
 enum { BOOST_MS = 50, PERCENT = 100, MS_NS = 1000000, PER_MILLE = 1000, TAIL_TIMES = 5 };
 /* Apart from the seeds of rates. */
-enum { LAUNCH_SEEDS = 1000000, LAST_OF_8 = 7 };
+enum { LAUNCH_SEEDS = 1000000, CLOCK_SEEDS = 2000000, LAST_OF_8 = 7 };
 
 /* From so many FLOP on a product draws full power. */
 static const double heavy_flop = 1e6;
@@ -64,6 +64,30 @@ double fake_product_ns(unsigned gpu, double begin_ns, double flop, double sustai
 		h->end_ns = begin_ns + ns;
 	}
 	return ns;
+}
+
+double fake_clock_read(unsigned gpu, double part)
+{
+	static struct {
+		double part, at_ns;
+	} seen[FAKE_GPUS_MAX];
+	static const double average_ns = 200e6;
+	const double most = (double)fake_setting("clockerror", 0) / PERCENT;
+	struct random random;
+	double now_ns;
+
+	if (!(most > 0))
+		return part;
+	random = random_seeded((uint64_t)fake_setting("seed", 0) * FAKE_GPUS_MAX + gpu +
+			       CLOCK_SEEDS);
+	now_ns = fake_now_ns();
+	if (!(seen[gpu].at_ns > 0))
+		seen[gpu].part = part;
+	else
+		seen[gpu].part += (part - seen[gpu].part) *
+				  (1 - exp((seen[gpu].at_ns - now_ns) / average_ns));
+	seen[gpu].at_ns = now_ns;
+	return seen[gpu].part * (1 + most * (2 * random_unit(&random) - 1));
 }
 
 /* Of a thread that was bound to it: processors and nodes take turns (gpu_fixtures.py). */

@@ -24,9 +24,11 @@ struct CUctx_st {
 
 struct CUstream_st {
 	unsigned gpu;
-	double free_at_ns; /* INFINITY: it hangs */
-	bool hangs_next;   /* from when it has nothing to do on */
-	bool collective;   /* others wait for it, or it for them */
+	double free_at_ns;	    /* INFINITY: it hangs */
+	bool hangs_next;	    /* from when it has nothing to do on */
+	bool collective;	    /* others wait for it, or it for them */
+	double ends_ns[FAKE_QUEUE]; /* of what was put, a ring */
+	size_t n_put, n_gone;
 };
 
 struct CUevent_st {
@@ -275,6 +277,40 @@ static double begin_ns(const struct CUstream_st *s)
 	return s->free_at_ns > now ? s->free_at_ns : now;
 }
 
+/* One more in its queue: a launch waits inside the driver while that is full. */
+static void queue(struct CUstream_st *s, double end_ns)
+{
+	if (s->n_put - s->n_gone == FAKE_QUEUE) {
+		const double now_ns = fake_now_ns();
+
+		while (s->n_gone < s->n_put && s->ends_ns[s->n_gone % FAKE_QUEUE] <= now_ns)
+			s->n_gone++;
+	}
+	if (s->n_put - s->n_gone == FAKE_QUEUE) {
+		fake_wait_until(s->ends_ns[s->n_gone % FAKE_QUEUE]);
+		s->n_gone++;
+	}
+	s->ends_ns[s->n_put++ % FAKE_QUEUE] = end_ns;
+}
+
+unsigned fake_kernels(void)
+{
+	static const long of_stream_k = 3;
+	const long n = fake_setting("kernels", fake_setting("streamk", 0) ? of_stream_k : 1);
+
+	return n < 1 ? 1 : (unsigned)n;
+}
+
+/* The kernels of a product that runs from then on. */
+static void queue_product(struct CUstream_st *s, double from_ns)
+{
+	const unsigned n = fake_kernels();
+	unsigned i;
+
+	for (i = 1; i <= n; i++)
+		queue(s, from_ns + (s->free_at_ns - from_ns) * i / n);
+}
+
 unsigned fake_stream_busy(struct CUstream_st *stream, double ns)
 {
 	unsigned result = fake_enter_as(stream->gpu);
@@ -299,6 +335,8 @@ unsigned fake_put_copy(struct CUstream_st *stream, double bytes)
 	result = fake_stream_busy(stream, bytes / rate);
 	if (result == CUDA_OK && has_worn("hangcopy", stream->gpu))
 		stream->free_at_ns = INFINITY;
+	if (result == CUDA_OK)
+		queue(stream, stream->free_at_ns);
 	g->copies++;
 	return result;
 }
@@ -359,6 +397,7 @@ unsigned fake_put_product(struct CUstream_st *stream, const struct fake_product 
 	fake_heat_busy(stream->gpu, stream->free_at_ns);
 	if (has_failed("hang", stream->gpu))
 		stream->free_at_ns = INFINITY;
+	queue_product(stream, from_ns);
 	g->products++;
 	return CUDA_OK;
 }
@@ -419,8 +458,10 @@ unsigned cuEventRecord(struct CUevent_st *event, struct CUstream_st *stream)
 
 	if (stream->hangs_next && stream->free_at_ns <= fake_now_ns())
 		stream->free_at_ns = INFINITY;
-	if (result == CUDA_OK)
+	if (result == CUDA_OK) {
 		event->at_ns = begin_ns(stream);
+		queue(stream, event->at_ns);
+	}
 	return result;
 }
 

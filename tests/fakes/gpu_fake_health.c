@@ -18,6 +18,8 @@ enum {
 	BANKS = 640,
 	LINK_MB_S = 26562, /* of an H100, as nvidia-smi nvlink -s shows it; of an A100 */
 	LINK_MB_S_OTHER = 25000,
+	C2C_LINKS = 10,
+	C2C_MB_S = 44712, /* of a GH200, as nvidia-smi c2c -s shows it */
 	MEMORY_HOT_C = 95,
 };
 
@@ -135,6 +137,12 @@ static bool is_volatile(unsigned field)
 	return field == 3 || field == 4;
 }
 
+static bool is_of_c2c(unsigned field)
+{
+	return field == NVML_FIELD_C2C_COUNT || field == NVML_FIELD_C2C_STATUS ||
+	       field == NVML_FIELD_C2C_SPEED;
+}
+
 static bool has_field(unsigned field)
 {
 	static const unsigned fields[] = { 3,	4,   5,	  6,   74,  76,	 94,  95,  161, 162, 163,
@@ -147,6 +155,8 @@ static bool has_field(unsigned field)
 	if (field == NVML_FIELD_LINK_SPEED || field == NVML_FIELD_LINK_POWER ||
 	    field == NVML_FIELD_MEMORY_TEMPERATURE)
 		return !fake_setting("old", 0);
+	if (is_of_c2c(field))
+		return fake_setting("c2c", 0) != 0;
 	return i < ARRAY_SIZE(fields) &&
 	       !(fake_setting("old", 0) &&
 		 (field < 7 || field == 94 || (field >= 161 && field <= 163)));
@@ -165,6 +175,20 @@ static unsigned long long link_of(const struct nvml_device *device, unsigned fie
 	return slow || sleeps ? full / 2 : full;
 }
 
+/* A link that is not active has no speed. */
+static unsigned long long c2c_of(const struct nvml_device *device, unsigned field, unsigned link)
+{
+	const bool meant = (long)link == fake_setting("link", 3) || fake_setting("all", 0);
+	const bool down = meant && fake_is("c2cdown", device->gpu);
+	const bool slow = meant && fake_is("c2cslow", device->gpu);
+
+	if (field == NVML_FIELD_C2C_COUNT)
+		return (unsigned long long)fake_setting("c2clinks", C2C_LINKS);
+	if (field == NVML_FIELD_C2C_STATUS)
+		return !down;
+	return down ? 0 : slow ? C2C_MB_S / 2 : C2C_MB_S;
+}
+
 static unsigned long long memory_c(const struct nvml_device *device)
 {
 	if (fake_is("memoryhot", device->gpu) || fake_setting("allhot", 0))
@@ -181,6 +205,8 @@ static unsigned long long value_of(const struct nvml_device *device, unsigned fi
 
 	if (field == NVML_FIELD_LINK_SPEED || field == NVML_FIELD_LINK_POWER)
 		return link_of(device, field, link);
+	if (is_of_c2c(field))
+		return c2c_of(device, field, link);
 	if (field == NVML_FIELD_MEMORY_TEMPERATURE)
 		return memory_c(device);
 	if (is_volatile(field) && fake_setting("closed", 0) && !is_persistent())
@@ -203,7 +229,7 @@ unsigned nvmlDeviceGetFieldValues(struct nvml_device *device, int n, struct nvml
 		fields[i].result = has_field(fields[i].id) ? NVML_OK : NVML_NOT_SUPPORTED;
 		fields[i].type = NVML_U64;
 		fields[i].value.u64 = value_of(device, fields[i].id, fields[i].scope);
-		if (fields[i].id == NVML_FIELD_MEMORY_TEMPERATURE)
+		if (fields[i].id == NVML_FIELD_MEMORY_TEMPERATURE || is_of_c2c(fields[i].id))
 			fields[i].type = NVML_U32;
 	}
 	return fake_answer(device);

@@ -160,7 +160,9 @@ unsigned cublasLtMatmulAlgoGetHeuristic(lt_handle handle, lt_desc desc, lt_layou
 		return LT_INVALID_VALUE;
 	if (!is_supported(desc, &p))
 		return LT_NOT_SUPPORTED;
-	results[0] = (lt_heuristic){ .algo.data = { 66 }, .state = LT_OK };
+	results[0] = (lt_heuristic){ .algo.data = { 66 },
+				     .workspace_bytes = fake_kernels() > 1 ? 1 << 20 : 0,
+				     .state = LT_OK };
 	*n = 1;
 	return LT_OK;
 }
@@ -168,10 +170,24 @@ unsigned cublasLtMatmulAlgoGetHeuristic(lt_handle handle, lt_desc desc, lt_layou
 unsigned cublasLtMatmulAlgoConfigGetAttribute(const lt_algo *algo, unsigned attribute, void *value,
 					      size_t size, size_t *written)
 {
-	uint32_t number = attribute == LT_CONFIG_ID ? (uint32_t)algo->data[0] : attribute;
+	const bool split = fake_setting("kernels", 1) > 1;
+	const uint32_t numbers[] = {
+		[LT_CONFIG_ID] = (uint32_t)algo->data[0],
+		[LT_CONFIG_TILE] = 1,
+		[LT_CONFIG_SPLIT_K] = split ? 4 : 1,
+		[LT_CONFIG_REDUCTION] = split ? LT_REDUCTION_COMPUTE : LT_REDUCTION_NONE,
+		[LT_CONFIG_SWIZZLE] = 4,
+		[LT_CONFIG_CUSTOM] = 5,
+		[LT_CONFIG_STAGES] = 6,
+		[LT_CONFIG_INNER] = 7,
+		[LT_CONFIG_CLUSTER] = 8,
+	};
+	uint32_t number;
 
-	if (attribute > LT_CONFIG_CLUSTER || size > sizeof(number))
+	if (attribute > LT_CONFIG_CLUSTER || size > sizeof(number) ||
+	    (attribute != LT_CONFIG_ID && !fake_setting("tells", 1)))
 		return LT_INVALID_VALUE;
+	number = numbers[attribute];
 	memcpy(value, &number, size); /* the low bytes come first where this runs */
 	*written = size;
 	return LT_OK;

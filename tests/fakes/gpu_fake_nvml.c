@@ -111,7 +111,7 @@ unsigned nvmlDeviceGetClockInfo(struct nvml_device *device, unsigned type, unsig
 		part *= 1 + (double)fake_setting("boost", 0) / 100;
 	if (fake_gpu_is_held_back(device->gpu))
 		part *= 0.9;
-	return answer(device, (unsigned)lround(FAKE_CLOCK_MHZ * part),
+	return answer(device, (unsigned)lround(FAKE_CLOCK_MHZ * fake_clock_read(device->gpu, part)),
 		      type == NVML_CLOCK_SM ? mhz : &type);
 }
 

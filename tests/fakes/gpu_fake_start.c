@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tests/fakes/gpu_fake.h"
 
@@ -16,11 +17,12 @@ enum { SERIAL_PERCENT = 25, PERCENT = 100, MS_NS = 1000000, SEC_NS = 1000000000 
 static pthread_mutex_t driver = PTHREAD_MUTEX_INITIALIZER;
 
 /* A pause may be cut short by a signal; time that passes only for who waits passes here too. */
-static void pass(double ms)
+void fake_wait_until(double end_ns)
 {
-	const double end_ns = fake_now_ns() + ms * MS_NS;
-	double left_ns = ms * MS_NS;
+	double left_ns = end_ns - fake_now_ns();
 
+	while (isinf(left_ns))
+		(void)pause();
 	while (left_ns > 0) {
 		struct timespec time = { .tv_sec = (time_t)(left_ns / SEC_NS),
 					 .tv_nsec = (long)fmod(left_ns, SEC_NS) };
@@ -28,6 +30,11 @@ static void pass(double ms)
 		(void)ppoll(NULL, 0, &time, NULL);
 		left_ns = end_ns - fake_now_ns();
 	}
+}
+
+static void pass(double ms)
+{
+	fake_wait_until(fake_now_ns() + ms * MS_NS);
 }
 
 void fake_wait_for_driver(void)

@@ -78,7 +78,7 @@ def test_it_describes_what_it_prints(probe, run):
     described = {c["check"]: c for c in json.loads(run(PROBE, "--describe").stdout)["checks"]}
     probe()
     samples = probe("count=2", "--busy", "run", "--seed", "7", "--budget", "9s")
-    assert set(described) == {s["check"] for s in samples + probe("count=2 mig=1")}
+    assert set(described) == {s["check"] for s in samples + probe("count=2 mig=1 c2c=1")}
     for s in samples:
         assert s["better"] == described[s["check"]]["better"] and s["unit"] == described[s["check"]]["unit"], s
         assert s["v"] == 1 and s["note"]
@@ -162,6 +162,10 @@ def test_what_differs_by_model_or_of_two_gpus_is_nobodys_fault(probe, settings):
     ("slowbus=2 asleep=1", "gpu.pcie_speed", "speed-low", "warn"),
     ("slowlink=2", "gpu.nvlink_speed", "nvlink-slow", "warn"),
     ("slowlink=2 all=1", "gpu.nvlink_speed", "nvlink-slow", "warn"),
+    ("c2c=1 c2cdown=2", "gpu.c2c", "c2c-down", "fail"),
+    ("c2c=1 c2cdown=2 all=1", "gpu.c2c", "c2c-down", "fail"),
+    ("c2c=1 c2cslow=2", "gpu.c2c", "c2c-slow", "warn"),
+    ("c2c=1 c2cslow=2 all=1", "gpu.c2c", "c2c-slow", "warn"),
     ("memoryhot=2", "gpu.memory_temperature", "memory-hot", "warn"),
     ("badinforom=2", "gpu.inforom", "inforom-corrupt", "warn"),
     ("replay=2 amount=81", "gpu.pcie_errors", "replay", "warn"),
@@ -267,6 +271,30 @@ def test_links_of_one_gpu_that_were_faster_in_an_earlier_run_are_slow(probe):
 def test_the_slow_link_is_named_with_what_it_should_run_at(probe):
     note = find(probe("count=4 slowlink=2 link=7"), "gpu.nvlink_speed", gpu(2))["note"]
     assert note.startswith("1 of 18 NVLinks run slower than 26.562 GB/s each way") and ": 7, down to 13.281 GB/s" in note
+
+
+def test_links_to_the_processor_of_a_superchip_are_all_active_and_as_fast_as_they_were(probe):
+    assert not [s for s in probe("count=1") if s["check"] == "gpu.c2c"]  # no superchip
+    samples = probe("count=1 c2c=1 c2cdown=0 all=1")  # switched off, perhaps
+    assert bad(samples) == [] and find(samples, "gpu.c2c", gpu(0))["value"] == 0
+    assert bad(probe("count=1 c2c=1 c2cslow=0 all=1")) == []  # of a GPU alone nobody knows what it should have
+    samples = probe("count=1 c2c=1")
+    assert bad(samples) == [] and find(samples, "gpu.c2c", gpu(0))["value"] == 10
+    assert find(samples, "gpu.c2c", gpu(0))["note"] == "10 C2C links to its processor are active at 44.712 GB/s"
+    for faults, code, severity, words in (("c2cslow=0 link=7", "c2c-slow", "warn", "1 of 10 C2C links run slower than 44.712 GB/s"),
+                                          ("c2cdown=0 link=7", "c2c-down", "fail", "9 C2C links to its processor are active of 10; down: 7"),
+                                          ("c2cdown=0 all=1", "c2c-down", "fail", "0 C2C links to its processor are active of 10; down: 0, 1,")):
+        samples = probe(f"count=1 c2c=1 {faults}")
+        assert bad(samples) == [("gpu.c2c", gpu(0), code, severity)]
+        assert find(samples, "gpu.c2c", gpu(0))["note"].startswith(words)
+
+
+def test_a_superchip_that_has_no_links_any_more_has_lost_them_unless_the_driver_does_not_say(probe):
+    probe("count=1 c2c=1")
+    assert not [s for s in probe("count=1") if s["check"] == "gpu.c2c"]
+    samples = probe("count=1 c2c=1 c2clinks=0")
+    assert bad(samples) == [("gpu.c2c", gpu(0), "c2c-down", "fail")]
+    assert find(samples, "gpu.c2c", gpu(0))["note"] == "0 C2C links to its processor are active of 10; down: not shown"
 
 
 def test_memory_at_the_limit_that_the_driver_names_is_too_hot_in_all(probe):

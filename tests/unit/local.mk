@@ -57,7 +57,7 @@ tests_unit_probes_LDADD = libgpu_state.a libhost_state.a librnic_state.a libacce
 # probes/accel, probes/gemm and probes/memory.
 UNIT_TESTS += tests/unit/gpu
 tests_unit_gpu_SOURCES = \
-	tests/unit/test_accel.c tests/unit/test_accel_cuda.c tests/unit/test_gemm_ballot.c tests/unit/test_gemm_burn.c tests/unit/test_gemm_check.c \
+	tests/unit/test_accel.c tests/unit/test_accel_cuda.c tests/unit/test_gemm_ballot.c tests/unit/test_gemm_burn.c tests/unit/test_gemm_cause.c tests/unit/test_gemm_check.c \
 	tests/unit/test_gemm_launch.c tests/unit/test_gemm_rate.c tests/unit/test_gemm_verify.c tests/unit/test_gemm_vote.c tests/unit/test_gpu_users.c \
 	tests/unit/test_memory_contention.c tests/unit/test_memory_gpu.c tests/unit/test_memory_numa.c tests/unit/test_memory_pattern.c \
 	tests/unit/test_memory_rate.c tests/unit/test_memory_sizing.c tests/unit/test_nvml_field.c tests/unit/test_nvml_process.c tests/unit/test_worker.c \

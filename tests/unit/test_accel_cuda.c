@@ -133,6 +133,45 @@ static void a_full_stream_refuses_and_goes_on_after_a_wait(void)
 	ops->close(a);
 }
 
+static void products_fill_a_stream_by_their_kernels(void)
+{
+	static const struct {
+		const char *gpus;
+		unsigned kernels;
+	} cases[] = {
+		{ "count=1", 1 },
+		{ "count=1 kernels=2", CUDA_PRODUCT_KERNELS_MAX },
+		{ "count=1 kernels=3", CUDA_PRODUCT_KERNELS_MAX },
+		{ "count=1 streamk=1", CUDA_PRODUCT_KERNELS_MAX }, /* seen by its workspace */
+		{ "count=1 tells=0", CUDA_PRODUCT_KERNELS_MAX },   /* unknown */
+	};
+	const struct accel_gemm_shape shape = { 16, 16, 16, ACCEL_BF16, ACCEL_BF16 };
+	const struct accel_memory memory = { ACCEL_DEVICE, -1, 4096 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct accel *a = open_gpus(cases[i].gpus);
+		struct accel_region x = { 0 };
+		struct accel_stream *s = NULL;
+		struct accel_gemm *g = NULL;
+		unsigned n;
+
+		if (!a)
+			return;
+		CHECK_EQ(ops->region_new(a, 0, &memory, &x, NULL), 0);
+		CHECK_EQ(ops->stream_new(a, 0, &s, NULL), 0);
+		CHECK_EQ(ops->gemm_new(a, 0, &shape, &g, NULL), 0);
+		CHECK_EQ(ops->gemm_pieces(g), cases[i].kernels);
+		for (n = 0; ops->gemm_run(g, s, &x, &x, &x, NULL) == 0; n++)
+			;
+		CHECK_EQ(n, ops->queue_max / cases[i].kernels);
+		ops->stream_free(s);
+		ops->gemm_free(g);
+		ops->region_free(&x);
+		ops->close(a);
+	}
+}
+
 static void memory_goes_to_an_rnic_by_peermem_when_there_is_no_dmabuf(void)
 {
 	struct accel_memory memory = { ACCEL_DEVICE, -1, 65536 };
@@ -184,6 +223,7 @@ static const struct test tests[] = {
 	TEST(a_gpu_has_its_uuid_address_and_size),
 	TEST(what_is_uploaded_and_copied_comes_back),
 	TEST(a_full_stream_refuses_and_goes_on_after_a_wait),
+	TEST(products_fill_a_stream_by_their_kernels),
 	TEST(memory_goes_to_an_rnic_by_peermem_when_there_is_no_dmabuf),
 	TEST(a_product_that_the_library_has_not_is_refused),
 };
