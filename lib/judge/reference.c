@@ -417,18 +417,79 @@ static char *without_settings(json_t *params)
 	return json_dumps(compared, JSON_COMPACT | JSON_SORT_KEYS);
 }
 
+/* How long the text of a string is that begins here, with both quotes. */
+static size_t string_length(const char *text)
+{
+	size_t n = 1;
+
+	while (text[n] && text[n] != '"')
+		n += text[n] == '\\' && text[n + 1] ? 2 : 1;
+	return n + (text[n] == '"');
+}
+
+/* How long the text of a member of an object is that begins here, name and value. */
+static size_t member_length(const char *text)
+{
+	size_t n = 0, depth = 0;
+
+	while (text[n] && (depth > 0 || (text[n] != ',' && text[n] != '}'))) {
+		depth += text[n] == '{' || text[n] == '[';
+		depth -= text[n] == '}' || text[n] == ']';
+		n += text[n] == '"' ? string_length(text + n) : 1;
+	}
+	return n;
+}
+
+static bool is_setting(const char *member, size_t length)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(settings); i++) {
+		const size_t n = strlen(settings[i]);
+
+		if (length > n + 2 && strncmp(member + 1, settings[i], n) == 0 &&
+		    member[n + 1] == '"')
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The same of the text of an object, which is canonical. Not read and written again: it is asked
+ * for several times a sample, of every report of a fleet. New memory.
+ */
+static char *text_without_settings(const char *params)
+{
+	char *kept = xstrdup(params), *to = kept + 1;
+	const char *from = params + 1;
+
+	if (*params != '{')
+		return kept;
+	while (*from && *from != '}') {
+		const size_t n = member_length(from);
+
+		if (!is_setting(from, n)) {
+			if (to > kept + 1)
+				*to++ = ',';
+			memcpy(to, from, n);
+			to += n;
+		}
+		from += n + (from[n] == ',');
+	}
+	memcpy(to, from, strlen(from) + 1);
+	return kept;
+}
+
 char *params_key(const struct sample *s)
 {
-	CLEANUP(json_freep) json_t *read = NULL;
 	char *text = NULL;
 
-	if (s->params_text && !has_settings(s->params_text))
-		return xstrdup(s->params_text);
 	if (s->params_text)
-		read = json_loads(s->params_text, 0, NULL);
-	if (read || s->params)
-		text = without_settings(read ? read : s->params);
-	return text ? text : xstrdup(s->params_text ? s->params_text : "{}");
+		return has_settings(s->params_text) ? text_without_settings(s->params_text)
+						    : xstrdup(s->params_text);
+	if (s->params)
+		text = without_settings(s->params);
+	return text ? text : xstrdup("{}");
 }
 
 struct kind kind_of(const struct sample *s, char **ret_memory)

@@ -11,9 +11,9 @@ import threading
 import time
 
 import pytest
-import yaml
 
 import abuse
+import openapi
 from fixtures_controller import controller, report  # noqa: F401
 from test_controller_access import certificates, client, over_tls, tokens  # noqa: F401
 from waiting import wait_for
@@ -185,19 +185,18 @@ def test_a_flood_does_not_fill_the_journal(guarded):
     assert len(said) == 2 * NOTICE_LINES
 
 
-def operations(top):
+def operations():
     """(method, path, anybody may, a node may, who reads may) of each operation of the API's document."""
-    document = yaml.safe_load((top / "docs" / "openapi.yaml").read_text())
-    for path, methods in document["paths"].items():
+    for path, methods in openapi.document()["paths"].items():
         for method, what in methods.items():
             if method in ("get", "post", "put", "delete"):
                 yield method.upper(), re.sub(r"\{[^}]*\}", "gpu-1", path), what.get("security") == [], "Role node" in what["summary"], (
                     method == "get" or "Role read" in what["summary"])
 
 
-def test_nobody_does_what_his_role_does_not_allow(guarded, top):
+def test_nobody_does_what_his_role_does_not_allow(guarded):
     c = guarded("page: true")  # without it there is none of its routes
-    rows = list(operations(top))
+    rows = list(operations())
     assert len(rows) >= 14
     for method, path, anybody, node, read in rows:
         def status(token, method=method, path=path):

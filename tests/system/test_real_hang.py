@@ -39,10 +39,9 @@ def test_a_rank_that_a_signal_stopped_is_named(hang):
     assert status == 0 and "right: rank 1 is named, and no host is touched" in said, said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["sigstop", "starved", "killed", "none"])
 @pytest.mark.parametrize("seed", [2, 3])
-def test_each_way_to_stop_a_rank_names_it(hang, full, how, seed):
-    if not full:
-        pytest.skip("takes minutes: ASSAY_FULL=1")
+def test_each_way_to_stop_a_rank_names_it(hang, how, seed):
     status, said = hang(how, seed)
     assert status == 0, said

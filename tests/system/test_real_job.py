@@ -62,21 +62,20 @@ def test_nobody_is_accused_where_none_is_slow(job):
     assert status == 0 and "right: no host was slow" in said, said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [2, 3])
 @pytest.mark.parametrize("words", [("--slow", "host-0"), ("--slow", "host-3"), ("--slow", "host-2", "--model", "wide"),
                                    ("--slow", "host-1", "--model", "deep"), ("--slow", "host-0", "--model", "attention"),
                                    ("--model", "deep"), ("--model", "attention"), ("--control", "own-code"), ("--control", "noisy-neighbour")])
-def test_more_hosts_and_controls(job, full, words, seed):
-    if not full:
-        pytest.skip("takes minutes: ASSAY_FULL=1")
+def test_more_hosts_and_controls(job, words, seed):
     status, said = job(*words, "--seed", seed)
     assert status == 0, said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [("--slow", "host-1"), ("--slow", "none"), ("--slow", "none", "--control", "own-code"),
                                    ("--slow", "none", "--control", "noisy-neighbour")])
-def test_the_whole_loop(job, full, words):
-    if not full:
-        pytest.skip("takes minutes, two trainings and four tests one after the other: ASSAY_FULL=1")
+def test_the_whole_loop(job, words):
+    """Two trainings and four tests, one after the other."""
     status, said = job(*words, program="loop")
     assert status == 0, said

@@ -1,9 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/pair_fabric.h"
 
+#include <sched.h>
 #include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "tests/unit/test.h"
+
+static bool core_is_kept;
+
+/* In the place of the C library's. */
+int sched_yield(void)
+{
+	return core_is_kept ? 0 : (int)syscall(SYS_sched_yield);
+}
+
+void pair_fabric_keep_core(void)
+{
+	core_is_kept = true;
+}
 
 void pair_fabric_open(struct pair_fabric *f, size_t n)
 {
@@ -45,6 +61,7 @@ void pair_fabric_close(struct pair_fabric *f)
 {
 	size_t i;
 
+	core_is_kept = false;
 	for (i = 0; i < f->n; i++)
 		pair_side_close(&f->sides[i]);
 	CHECK_EQ(f->sim.open_devices + f->sim.open_regions + f->sim.open_queues, 0);

@@ -22,6 +22,13 @@ struct pair_fabric {
 /* `n` ports, each ready. */
 void pair_fabric_open(struct pair_fabric *f, size_t n);
 
+/*
+ * For a test of one thread, until the fabric is closed: sched_yield() does nothing. Simulated time
+ * passes as it is looked at, so there is nobody to wait for, and where other tests run beside it
+ * each of its million looks would give them a core first.
+ */
+void pair_fabric_keep_core(void);
+
 /* A port again, as it is ready now. */
 void pair_fabric_reopen(struct pair_fabric *f, size_t side);
 

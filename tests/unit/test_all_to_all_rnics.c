@@ -66,6 +66,7 @@ static void bench_open(void)
 
 	bench = (struct bench){ .n = 0 };
 	pair_fabric_open(&bench.fabric, N);
+	pair_fabric_keep_core();
 	bench.fabric.sim.moves = true;
 	bench.fabric.sim.poll_s = 100e-9;
 	bench.ports = xcalloc(1, sizeof(*bench.ports));

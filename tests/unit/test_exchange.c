@@ -62,6 +62,7 @@ static void open_fabric(unsigned n)
 {
 	bench = (struct bench){ .n = n };
 	pair_fabric_open(&bench.fabric, n);
+	pair_fabric_keep_core();
 	bench.fabric.sim.moves = true;
 	bench.fabric.sim.poll_s = 100e-9;
 	lay_links();

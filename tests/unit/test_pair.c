@@ -68,6 +68,7 @@ static void bench_open(struct bench *b, size_t n)
 
 	b->n_jobs = 0;
 	pair_fabric_open(&b->fabric, n);
+	pair_fabric_keep_core();
 	faults = (struct faults){ .real = *ops, .sim = &b->fabric.sim };
 	ops->queue_connect = faulty_connect;
 	ops->post = faulty_post;

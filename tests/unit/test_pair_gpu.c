@@ -150,6 +150,7 @@ static void bench_open(struct bench *b)
 {
 	*b = (struct bench){ .probe = { .seed = 1 } };
 	pair_fabric_open(&b->fabric, 2);
+	pair_fabric_keep_core();
 	b->fabric.options.gpus = gpus_of(&b->sim, 2);
 	b->job = (struct pair_job){ .from = &b->fabric.sides[0], .to = &b->fabric.sides[1] };
 }

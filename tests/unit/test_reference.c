@@ -446,9 +446,41 @@ static void a_power_limit_is_no_reason_not_to_compare(void)
 	}
 }
 
+/* A setting is left out where it is a member, and stays where it is within a text or another's value. */
+static void the_text_gives_the_key_that_the_object_gives(void)
+{
+	static const struct {
+		const char *text, *key;
+	} rows[] = {
+		{ "{\"a\":1,\"power_limit_w\":700,\"z\":\"b\"}", "{\"a\":1,\"z\":\"b\"}" },
+		{ "{\"power_limit_w\":{\"min\":[1,{\"to\":2}]},\"z\":[]}", "{\"z\":[]}" },
+		{ "{\"a\":{},\"power_limit_w\":\"1,}\\\"2\\\\\"}", "{\"a\":{}}" },
+		{ "{\"a\":{\"power_limit_w\":7}}", "{\"a\":{\"power_limit_w\":7}}" },
+		{ "{\"a\":\",\\\"power_limit_w\\\":1\"}", "{\"a\":\",\\\"power_limit_w\\\":1\"}" },
+		{ "{\"power_limit_w\":null,\"power_limit_w_max\":7}", "{\"power_limit_w_max\":7}" },
+	};
+	CLEANUP(report_release) struct report r = report_make();
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct sample s = *report_put(&r, "gemm.rate", "gpu:0", 5);
+		CLEANUP(json_freep) json_t *params = json_loads(rows[i].text, 0, NULL);
+		CLEANUP(freep) char *of_object = NULL;
+		CLEANUP(freep) char *of_text = NULL;
+
+		s.params = params;
+		of_object = params_key(&s);
+		s.params_text = rows[i].text;
+		of_text = params_key(&s);
+		CHECK_STR(of_object, rows[i].key);
+		CHECK_STR(of_text, rows[i].key);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(every_check_has_the_slack_of_its_family),
 	TEST(a_power_limit_is_no_reason_not_to_compare),
+	TEST(the_text_gives_the_key_that_the_object_gives),
 	TEST(only_a_measured_value_with_a_better_side_is_compared),
 	TEST(peers_of_one_value_give_the_floor_of_the_family),
 	TEST(noisy_peers_widen_the_floor),
