@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVLink-C2C, which joins a GPU to its processor on one board (GH200, GB200). All its links are
- * made to be active; where none is and none was, it may be switched off. How fast they should be is
- * what they were at an earlier run, and what those of others of its model on this host are.
+ * All links are made to be active; where none is and none was, they may be switched off. How fast
+ * they should be is what they were at an earlier run, and what those of others of the model on this
+ * host are.
  */
+#include "probes/gpu_state/gpu_c2c.h"
+
 #include <stdlib.h>
 
 #include "lib/base/strbuf.h"
