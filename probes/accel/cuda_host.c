@@ -2,19 +2,54 @@
 #include "probes/accel/cuda_host.h"
 
 #include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "lib/sys/membind.h"
+#include "lib/sys/sysfs.h"
 #include "probes/accel/cuda_context.h"
 #include "probes/accel/cuda_nvml.h"
+
+#define HUGE_BYTES ((size_t)2 << 20)
+
+/*
+ * Behind an IOMMU that translates, a copy from memory in small pieces is slower. Whether the kernel
+ * gives huge pages to who asks (Documentation/admin-guide/mm/transhuge.rst); it may have none left.
+ */
+static bool gives_huge_pages(size_t size)
+{
+	CLEANUP(freep) char *mode = sys_line("/sys/kernel/mm/transparent_hugepage/enabled");
+
+	return size >= HUGE_BYTES && mode && !strstr(mode, "[never]");
+}
+
+/* At the start of a huge page; MAP_FAILED and errno. */
+static void *map_aligned(size_t size)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), kept = (size + page - 1) / page * page;
+	char *at = mmap(NULL, kept + HUGE_BYTES, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t before;
+
+	if (at == MAP_FAILED)
+		return at;
+	before = -(uintptr_t)at & (HUGE_BYTES - 1);
+	if (before > 0)
+		(void)munmap(at, before);
+	(void)munmap(at + before + kept, HUGE_BYTES - before);
+	(void)madvise(at + before, kept, MADV_HUGEPAGE);
+	return at + before;
+}
 
 static int map_on_node(struct cuda *c, unsigned device, const struct accel_memory *memory,
 		       void **ret, struct err *err)
 {
 	const char *subject = c->devices[device].info.subject;
-	void *at = mmap(NULL, memory->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			0);
+	void *at = map_aligned(memory->size);
 	int r;
 
 	if (at == MAP_FAILED)
@@ -53,7 +88,9 @@ int cuda_host_new(struct cuda *c, unsigned device, const struct accel_memory *me
 		return r;
 	ret->ptr = at;
 	/* Behind a translating IOMMU, the driver's memory is faster: a few large pieces. */
-	ret->pages = on_node ? "registered" : "driver";
+	ret->pages = !on_node			      ? "driver"
+		     : gives_huge_pages(memory->size) ? "registered-2M"
+						      : "registered";
 	ret->backend = on_node ? at : NULL;
 	return 0;
 }

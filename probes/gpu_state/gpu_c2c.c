@@ -4,6 +4,8 @@
  * should be active; if none is and none ever was, it may be disabled. The expected speed is that of
  * an earlier run, and of other GPUs of its model on this host.
  */
+#include "probes/gpu_state/gpu_c2c.h"
+
 #include <stdlib.h>
 
 #include "lib/base/strbuf.h"

@@ -10,6 +10,7 @@
 #include "lib/sys/paths.h"
 #include "lib/sys/pci_slots.h"
 #include "probes/accel/accel.h"
+#include "probes/gpu_state/gpu_c2c.h"
 #include "probes/gpu_state/gpu_settings.h"
 #include "probes/gpu_state/gpu_state.h"
 #include "probes/harness/since.h"

@@ -75,5 +75,4 @@ int gpu_presence(struct gpu_state *state); /* lost, stuck */
 int gpu_counters(struct gpu_state *state); /* growth since the last run */
 int gpu_facts(struct gpu_state *state);	   /* memory, bus, power, modes, processes */
 int gpu_links(struct gpu_state *state);	   /* NVLink and its fabric */
-int gpu_c2c(struct gpu_state *state);	   /* NVLink-C2C */
 int gpu_xids(struct gpu_state *state);	   /* Xids since the last run */

@@ -31,10 +31,22 @@ enum {
 	GPU_COPY_BYTES = 32 * 1024 * 1024,
 	GPU_COPY_MIN = 4096,
 	GPU_COPY_MAX = 1024 * 1024 * 1024,
+	GPU_LATENCY_BYTES = 4,
+	GPU_LATENCY_WINDOWS = 8,
+	GPU_MARKS = GPU_LATENCY_WINDOWS + 2,
 	GPU_OWN_FACTOR = 8, /* copies within a GPU are larger than its L2 */
 };
 
-enum gpu_kind { GPU_H2D, GPU_D2H, GPU_BIDIR, GPU_OWN, GPU_P2P, GPU_KINDS };
+enum gpu_kind {
+	GPU_H2D,
+	GPU_D2H,
+	GPU_BIDIR,
+	GPU_OWN,
+	GPU_P2P,
+	GPU_H2D_LAT, /* what one small copy takes */
+	GPU_D2H_LAT,
+	GPU_KINDS
+};
 enum gpu_place { GPU_NEAR, GPU_FAR, GPU_PLACES };
 
 struct gpu_plan {
@@ -64,6 +76,7 @@ struct gpu_window {
 struct gpu_queue {
 	struct accel_stream *stream;
 	struct gpu_window ring[GPU_IN_FLIGHT];
+	struct accel_event *marks[GPU_MARKS]; /* of small copies */
 };
 
 /* Pinned host memory on one node: copies read `source` and write `target`. */
@@ -103,7 +116,7 @@ struct gpu_lane {
 	uint64_t bytes;		   /* per copy */
 	unsigned n_put, n_taken;   /* windows; the difference is in flight */
 	double seconds_per_copy;   /* of the latest window; 0: unknown */
-	double rates[GPU_WINDOWS]; /* bytes per second, by window */
+	double rates[GPU_WINDOWS]; /* bytes per second by window; latencies: seconds per copy */
 	unsigned n_rates;
 };
 
@@ -116,7 +129,19 @@ struct gpu_job {
 	bool direct;		 /* not through host memory */
 	struct gpu_lane lanes[GPU_QUEUES];
 	unsigned n_lanes;
+	bool bound; /* seconds of one copy have the host's launches in them */
 };
+
+static inline bool gpu_kind_is_latency(enum gpu_kind kind)
+{
+	return kind == GPU_H2D_LAT || kind == GPU_D2H_LAT;
+}
+
+/* Does it copy from the GPU to host memory? */
+static inline bool gpu_kind_goes_out(enum gpu_kind kind)
+{
+	return kind == GPU_D2H || kind == GPU_D2H_LAT;
+}
 
 /* Does it use host memory? */
 static inline bool gpu_kind_needs_host(enum gpu_kind kind)

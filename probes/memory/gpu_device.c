@@ -108,6 +108,8 @@ static int set_up_queue(struct gpu_device *d, struct gpu_queue *q, struct err *e
 		if (r == 0)
 			r = ops->event_new(a, d->index, &q->ring[i].to, err);
 	}
+	for (i = 0; r == 0 && i < GPU_MARKS; i++)
+		r = ops->event_new(a, d->index, &q->marks[i], err);
 	return r;
 }
 
@@ -168,6 +170,8 @@ void gpu_device_release(struct gpu_device *d)
 			ops->event_free(d->queues[i].ring[j].from);
 			ops->event_free(d->queues[i].ring[j].to);
 		}
+		for (j = 0; j < GPU_MARKS; j++)
+			ops->event_free(d->queues[i].marks[j]);
 	}
 	for (i = 0; i < ARRAY_SIZE(d->memory); i++)
 		release_region(&d->memory[i]);

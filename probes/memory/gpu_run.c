@@ -8,6 +8,7 @@
 #include "probes/accel/watch.h"
 #include "probes/memory/gpu_copy.h"
 #include "probes/memory/gpu_device.h"
+#include "probes/memory/gpu_latency.h"
 #include "probes/memory/gpu_link.h"
 #include "probes/memory/gpu_pattern.h"
 #include "probes/memory/gpu_sample.h"
@@ -72,14 +73,16 @@ static void release_run(struct gpu_run *run)
 static void add_lane(struct gpu_job *job, struct accel_region *to, struct accel_region *from)
 {
 	struct gpu_device *d = job->device;
-	const bool own = job->kind == GPU_OWN;
+	const uint64_t bytes = job->kind == GPU_OWN		? gpu_device_own_bytes(d)
+			       : gpu_kind_is_latency(job->kind) ? (uint64_t)GPU_LATENCY_BYTES
+								: d->plan->copy_bytes;
 
 	job->lanes[job->n_lanes] = (struct gpu_lane){
 		.device = d,
 		.queue = &d->queues[job->n_lanes],
 		.to = to,
 		.from = from,
-		.bytes = own ? gpu_device_own_bytes(d) : d->plan->copy_bytes,
+		.bytes = bytes,
 	};
 	job->n_lanes++;
 }
@@ -90,9 +93,9 @@ static struct gpu_job make_job(const struct step *step, struct gpu_device *d)
 	struct gpu_job job = { .kind = step->kind, .place = step->place, .device = d };
 	struct gpu_pages *pages = &d->pages[step->place];
 
-	if (step->kind == GPU_H2D || step->kind == GPU_BIDIR)
+	if (step->kind == GPU_H2D || step->kind == GPU_BIDIR || step->kind == GPU_H2D_LAT)
 		add_lane(&job, &d->memory[step->kind == GPU_BIDIR], &pages->source);
-	if (step->kind == GPU_D2H || step->kind == GPU_BIDIR)
+	if (gpu_kind_goes_out(step->kind) || step->kind == GPU_BIDIR)
 		add_lane(&job, &pages->target, &d->memory[0]);
 	if (step->kind == GPU_OWN)
 		add_lane(&job, &d->memory[1], &d->memory[0]);
@@ -176,6 +179,40 @@ static int run_step(struct gpu_run *run, const struct step *step)
 	return r == 0 && n > 0 ? run_round(run, jobs, n) : r;
 }
 
+/* Small copies each way, one GPU at a time: they take milliseconds, so they are no round. */
+static int run_latency(struct gpu_run *run, const struct step *step, struct gpu_device *d)
+{
+	struct gpu_job job = make_job(step, d);
+	struct gpu_times times = { .start_us = now_us(run) };
+	const uint64_t deadline_us = run->plan->deadline_us;
+	const bool late = round_us(run) < ROUND_MIN_US;
+
+	if (!can_run(&job))
+		job.n_lanes = 0;
+	else if (!late)
+		gpu_latency_run(&job, MIN(times.start_us + ROUND_LATE_US, deadline_us));
+	times.end_us = now_us(run);
+	gpu_device_look_for_users(d);
+	return gpu_job_emit(&job, 1, 0, &times, late);
+}
+
+static int run_latencies(struct gpu_run *run)
+{
+	static const struct step ways[] = { { GPU_H2D_LAT, GPU_NEAR, false },
+					    { GPU_D2H_LAT, GPU_NEAR, false } };
+	unsigned i;
+	size_t j;
+	int r = 0;
+
+	for (i = 0; i < run->n; i++) {
+		for (j = 0; r == 0 && j < ARRAY_SIZE(ways); j++) {
+			if (is_wanted(&ways[j], &run->devices[i], run->n))
+				r = run_latency(run, &ways[j], &run->devices[i]);
+		}
+	}
+	return r;
+}
+
 /* From one GPU to another; pairs run one at a time. */
 static int run_pair(struct gpu_run *run, struct gpu_device *from, struct gpu_device *to)
 {
@@ -243,6 +280,8 @@ int gpu_run(struct gpu_plan *plan, struct err *err)
 		r = run_step(&run, &steps[i]);
 	for (i = 0; r == 0 && i < run.n; i++)
 		r = gpu_link_emit(&run.devices[i]);
+	if (r == 0)
+		r = run_latencies(&run);
 	if (r == 0)
 		r = run_pairs(&run);
 	if (r == 0)

@@ -11,9 +11,10 @@
 #include "probes/memory/gpu_link.h"
 
 static const char *const checks[GPU_KINDS] = {
-	[GPU_H2D] = "memory.h2d_bw",	 [GPU_D2H] = "memory.d2h_bw",
-	[GPU_BIDIR] = "memory.bidir_bw", [GPU_OWN] = "memory.device_bw",
-	[GPU_P2P] = "memory.p2p_bw",
+	[GPU_H2D] = "memory.h2d_bw",	  [GPU_D2H] = "memory.d2h_bw",
+	[GPU_BIDIR] = "memory.bidir_bw",  [GPU_OWN] = "memory.device_bw",
+	[GPU_P2P] = "memory.p2p_bw",	  [GPU_H2D_LAT] = "memory.h2d_lat",
+	[GPU_D2H_LAT] = "memory.d2h_lat",
 };
 
 /* A copy within a GPU reads and writes the same memory, so its bytes count twice. */
@@ -33,7 +34,7 @@ static char *subject_of(const struct gpu_job *job, size_t at_once)
 		alone = xstrdup(gpu);
 	else if (job->kind == GPU_P2P)
 		alone = xasprintf("%s>%s", gpu, job->peer->info.subject);
-	else if (job->kind == GPU_D2H)
+	else if (gpu_kind_goes_out(job->kind))
 		alone = xasprintf("%s>numa:%d", gpu, node);
 	else
 		alone = xasprintf("numa:%d>%s", node, gpu);
@@ -68,7 +69,7 @@ static void set_ends(const struct gpu_job *job, struct sample *s)
 	s->from = job->kind == GPU_P2P ? xstrdup(job->peer->id)
 				       : xasprintf("numa:%d", d->pages[job->place].node);
 	s->to = xstrdup(d->id);
-	if (job->kind == GPU_D2H || job->kind == GPU_P2P) {
+	if (gpu_kind_goes_out(job->kind) || job->kind == GPU_P2P) {
 		char *node = s->from;
 
 		s->from = s->to;
@@ -169,6 +170,11 @@ static void set_outcome(const struct gpu_job *job, bool late, struct sample *s)
 	} else {
 		set_rates(job, s);
 		check_data(job, s);
+		if (gpu_kind_is_latency(job->kind) && job->bound) {
+			s->code = xstrdup("host-bound");
+			s->note =
+				xstrdup("the host launches too slowly to tell: its time is in it");
+		}
 		if (d->busy[0] && !s->note)
 			s->note = xasprintf("measured although %s", d->busy);
 		if (gpu_link_part(d) < 1 && gpu_kind_needs_host(job->kind) && !s->note)
@@ -186,8 +192,9 @@ int gpu_job_emit(const struct gpu_job *jobs, size_t n, size_t i, const struct gp
 
 	s.check = xstrdup(checks[job->kind]);
 	s.subject = subject_of(job, n);
-	s.unit = xstrdup("B/s");
-	s.better = BETTER_HIGHER;
+	s.unit = xstrdup(gpu_kind_is_latency(job->kind) ? "s" : "B/s");
+	/* How far good ones differ in what a small copy takes is not known. */
+	s.better = gpu_kind_is_latency(job->kind) ? BETTER_NONE : BETTER_HIGHER;
 	s.params = params_of(job, n);
 	s.start = ((double)times->start_us + (double)plan->epoch_us) * 1e-6;
 	s.seconds = (double)(times->end_us - times->start_us) * 1e-6;

@@ -15,5 +15,5 @@ assay_probe_memory_LDADD = libmemorygpu.a libmemory.a libaccelcuda.a libaccel.a 
 # Independent of engines.
 noinst_LIBRARIES += libmemorygpu.a
 libmemorygpu_a_SOURCES = probes/memory/gpu.h probes/memory/gpu_copy.c probes/memory/gpu_copy.h \
-	probes/memory/gpu_device.c probes/memory/gpu_device.h probes/memory/gpu_link.c probes/memory/gpu_link.h probes/memory/gpu_pattern.c \
+	probes/memory/gpu_device.c probes/memory/gpu_device.h probes/memory/gpu_latency.c probes/memory/gpu_latency.h probes/memory/gpu_link.c probes/memory/gpu_link.h probes/memory/gpu_pattern.c \
 	probes/memory/gpu_pattern.h probes/memory/gpu_run.c probes/memory/gpu_run.h probes/memory/gpu_sample.c probes/memory/gpu_sample.h

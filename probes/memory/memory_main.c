@@ -150,6 +150,8 @@ static const struct probe_check checks[] = {
 	{ "memory.h2d_bw", "B/s", BETTER_HIGHER,
 	  "a slow PCIe link, switch, root port or socket link between a GPU and the host" },
 	{ "memory.d2h_bw", "B/s", BETTER_HIGHER, "the same, from the GPU to the host" },
+	{ "memory.h2d_lat", "s", BETTER_NONE, "the time of a small copy to a GPU" },
+	{ "memory.d2h_lat", "s", BETTER_NONE, "the same, from the GPU to the host" },
 	{ "memory.bidir_bw", "B/s", BETTER_HIGHER, "the same, in both directions at once" },
 	{ "memory.pcie_link", "1", BETTER_NONE,
 	  "a PCIe link of a GPU that is narrower or slower under load than both ends can" },

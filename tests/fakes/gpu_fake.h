@@ -14,6 +14,8 @@
  *	init=803      what cuInit() answers
  *	mflops=N      what a GPU does, million FLOP a second (default 250)
  *	copy=N        bytes that a GPU copies in a microsecond (default 20000)
+ *	copyns=N      what a copy takes besides, nanoseconds (default 0)
+ *	copynsat=I    of this GPU alone
  *	hbm=N         those from its memory to its own N times as fast (default 1; of an H100,
  *	              2.6 TB/s read and written beside 50 GB/s of PCIe, it is 26)
  *	slow=I        this GPU does 10 % less, at a normal clock

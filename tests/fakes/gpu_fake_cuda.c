@@ -326,13 +326,16 @@ unsigned fake_put_copy(struct CUstream_st *stream, double bytes)
 	struct gpu *g = &gpus[stream->gpu];
 	double rate =
 		(double)fake_setting("copy", 20000) * 1e-3 * random_normal(&g->random, 1, spread);
+	double own_ns = 0;
 	unsigned result;
 
 	rate *= fake_share(stream->gpu);
 	fake_launch(stream->gpu);
 	if (fake_is("slowcopy", stream->gpu))
 		rate *= slow;
-	result = fake_stream_busy(stream, bytes / rate);
+	if (fake_setting("copynsat", stream->gpu) == (long)stream->gpu)
+		own_ns = (double)fake_setting("copyns", 0);
+	result = fake_stream_busy(stream, bytes / rate + own_ns);
 	if (result == CUDA_OK && has_worn("hangcopy", stream->gpu))
 		stream->free_at_ns = INFINITY;
 	if (result == CUDA_OK)

@@ -122,6 +122,8 @@ TABLE = [
     Row("bus of a card slow, idle", "slowbus=1 idle=1 direct=1", STATE, CLEAN),
     Row("bus of a card slow, just idle", "slowbus=1 asleep=1 direct=1", STATE, CLEAN),
     Row("link trained lower", "slowlink=1", STATE, finding("gpu.nvlink_speed", code="nvlink-slow", severity="warn", words="13.281")),
+    Row("C2C down", "c2c=1 c2cdown=1", STATE, finding("gpu.c2c", code="c2c-down", severity="fail", words="9 C2C links to its processor are active of 10")),
+    Row("C2C slow", "c2c=1 c2cslow=1", STATE, finding("gpu.c2c", code="c2c-slow", severity="warn", words="1 of 10 C2C links run slower")),
     Row("memory hot", "memoryhot=1", STATE, finding("gpu.memory_temperature", code="memory-hot", severity="warn", words="95 C")),
     Row("InfoROM corrupt", "badinforom=1", STATE, finding("gpu.inforom", code="inforom-corrupt", severity="warn")),
     Row("errors of a job that died", "dbe=1 closed=1 persistence=0", STATE, finding("gpu.ecc_errors", code="uncorrected-before")),
@@ -267,7 +269,7 @@ def test_every_fault_of_the_fakes_has_a_row(top):
     words = set(re.findall(r"(?<=[ \t])([a-z0-9]+)=(?:I\b|IJ\b)", text))
     tried = {word.split("=")[0] for row in TABLE for word in row.settings.split()}
     elsewhere = {"client", "crowded", "other", "odd", "odd1",  # test_gemm_gpu.py
-                 "alone", "slowcopy", "path", "damage1", "notready", "comes",  # test_memory_gpu.py, test_all_to_all.py
+                 "alone", "slowcopy", "copynsat", "path", "damage1", "notready", "comes",  # test_memory_gpu.py, test_all_to_all.py
                  "sbe", "pciefatal", "thermal", "swthermal", "powercap", "rows", "dbeever",  # counters: test_gpu_state.py
                  "behind", "abortstuck",  # test_all_to_all.py
                  "warm",  # test_gpu_state.py

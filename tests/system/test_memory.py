@@ -67,7 +67,7 @@ def test_it_says_what_it_can_check(run):
     value = json.loads(run(PROBE, "--describe").stdout)
     assert value["probe"] == "memory" and value["active"] is True and value["budget"] == "5s"
     gpus = {f"memory.{name}_bw" for name in ("h2d", "d2h", "bidir", "device", "p2p")}
-    assert {c["check"] for c in value["checks"]} == CHECKS | gpus | {"memory.pcie_link"}
+    assert {c["check"] for c in value["checks"]} == CHECKS | gpus | {"memory.pcie_link", "memory.h2d_lat", "memory.d2h_lat"}
     assert all(c["finds"] for c in value["checks"])
 
 

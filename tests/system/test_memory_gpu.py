@@ -11,6 +11,7 @@ SMALL = ["--size", "16384"]  # of the host's memory is copied what a GPU would
 RATE_OF_FAKES = 5e8  # slow, so that what the host does between two copies is little
 PCI = [f"0000:{0x17 + i:02x}:00.0" for i in range(16)]
 H2D, D2H, BIDIR, OWN, P2P = (f"memory.{name}_bw" for name in ("h2d", "d2h", "bidir", "device", "p2p"))
+H2D_LAT, D2H_LAT = "memory.h2d_lat", "memory.d2h_lat"
 PATTERN = "memory.pattern"
 
 
@@ -61,6 +62,12 @@ def keys(i, count):
     return {(H2D, there): 1, (D2H, back): 1, (BIDIR, there): 2, (OWN, gpu(i)): 2, **crowd, **pairs}
 
 
+def all_keys(count):
+    """And the small copies."""
+    small = {key for i in range(count) for key in ((H2D_LAT, f"numa:0>{gpu(i)}"), (D2H_LAT, f"{gpu(i)}>numa:0"))}
+    return small | {key for i in range(count) for key in keys(i, count)}
+
+
 def check_healthy(samples, i, count, factor=1, without=None):
     for key, times in keys(i, count).items():
         s = samples[key]
@@ -79,7 +86,7 @@ def check_clean(done):
 def test_every_gpu_copies_alone_and_with_the_others(memory):
     done, samples = memory("count=3")
     check_clean(done)
-    assert set(samples) == {key for i in range(3) for key in keys(i, 3)}
+    assert set(samples) == all_keys(3)
     for i in range(3):
         check_healthy(samples, i, 3)
     s = samples[H2D, f"numa:0>{gpu(1)}"]
@@ -89,6 +96,25 @@ def test_every_gpu_copies_alone_and_with_the_others(memory):
     assert samples[D2H, f"{gpu(1)}>numa:0"]["path"] == s["path"][::-1]
     at_once = samples[H2D, f"numa:0>{gpu(1)}*3"]
     assert (at_once["params"]["at_once"], at_once["with"]) == (3, [gpu(0), gpu(2)])
+
+
+def test_a_small_copy_takes_what_it_takes_and_not_what_its_launch_does(memory):
+    """Launches take longer than the copies: they are put while the GPU is at work on large ones."""
+    done, samples = memory("count=2 copyns=1800 copynsat=1 launchns=3000")
+    check_clean(done)
+    for check, subject in ((H2D_LAT, f"numa:0>{gpu(1)}"), (D2H_LAT, f"{gpu(1)}>numa:0")):
+        s = samples[check, subject]
+        assert (s["state"], s["ok"], s["unit"], s["better"], s["params"]["size"]) == ("measured", None, "s", "none", 4), s
+        assert s["value"] == pytest.approx(1.8e-6, rel=0.01) and len(s["w"]) == 8 and "code" not in s
+        assert (s["class"], s["path"]) == ("node", samples[check.replace("lat", "bw"), subject]["path"])
+    assert samples[H2D_LAT, f"numa:0>{gpu(0)}"]["value"] < 1e-7
+
+
+def test_a_host_that_launches_too_slowly_to_tell_says_so(memory):
+    done, samples = memory("count=1 copyns=1800 launchns=60000")
+    check_clean(done)
+    s = samples[H2D_LAT, f"numa:0>{gpu(0)}"]
+    assert (s["state"], s["code"]) == ("measured", "host-bound") and "launches too slowly to tell" in s["note"], s
 
 
 @pytest.fixture
@@ -218,7 +244,7 @@ def test_a_slow_gpu_is_the_only_slow_one(memory):
 def test_a_gpu_that_fails_is_told_of_and_the_others_are_measured(memory, fault, state, code, severity, words):
     done, samples = memory(f"count=3 {fault}")
     assert done.returncode == 0, done.stderr
-    assert set(samples) == {key for i in range(3) for key in keys(i, 3)}
+    assert set(samples) == all_keys(3)
     check_healthy(samples, 0, 3, without=1)
     check_healthy(samples, 2, 3, without=1)
     s = samples[D2H, f"{gpu(1)}>numa:0*3"]
@@ -293,7 +319,7 @@ def test_it_needs_no_library_of_products(run, gpus, one_node, tmp_path, gpu_libr
         (tmp_path / name).symlink_to(gpu_libraries / name)
     done = run(PROBE, "--engine", "cuda", *SMALL, env={**env, "LD_LIBRARY_PATH": str(tmp_path)})
     check_clean(done)
-    assert len(done.stdout.splitlines()) == 4
+    assert len(done.stdout.splitlines()) == 6
 
 
 @pytest.mark.parametrize("size", ["0", "x", "5000", "-4096", "2147483648"])

@@ -109,6 +109,44 @@ static void what_is_uploaded_and_copied_comes_back(void)
 	free(back);
 }
 
+/* Behind an IOMMU that translates they are copied at other rates: what it was is told. */
+static void memory_on_a_node_is_in_huge_pages_where_the_kernel_gives_them(void)
+{
+	static const struct {
+		const char *mode;
+		size_t size;
+		const char *pages;
+	} cases[] = {
+		{ "always [madvise] never\n", 4 << 20, "registered-2M" },
+		{ "[always] madvise never\n", (2 << 20) + 4096, "registered-2M" },
+		{ "always [madvise] never\n", 1 << 20, "registered" },
+		{ "always madvise [never]\n", 4 << 20, "registered" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct accel_memory memory = { ACCEL_HOST_PINNED, 0, cases[i].size };
+		struct accel *a = open_gpus("count=1");
+		struct accel_region x = { 0 };
+		struct err err = ERR_INIT;
+
+		if (!a)
+			return;
+		free(test_file("sys/kernel/mm/transparent_hugepage/enabled", cases[i].mode));
+		if (ops->region_new(a, 0, &memory, &x, &err) < 0) {
+			CHECK_HAS(err.msg, "cannot be bound");
+			test_skip("this container may not bind memory to a node");
+			ops->close(a);
+			return;
+		}
+		CHECK_STR(x.pages, cases[i].pages);
+		CHECK_EQ((uintptr_t)x.ptr % (2 << 20), 0);
+		memset(x.ptr, 1, x.size); /* all of it is there */
+		ops->region_free(&x);
+		ops->close(a);
+	}
+}
+
 static void a_full_stream_refuses_and_goes_on_after_a_wait(void)
 {
 	struct accel *a = open_gpus("count=1");
@@ -222,6 +260,7 @@ static void a_product_that_the_library_has_not_is_refused(void)
 static const struct test tests[] = {
 	TEST(a_gpu_has_its_uuid_address_and_size),
 	TEST(what_is_uploaded_and_copied_comes_back),
+	TEST(memory_on_a_node_is_in_huge_pages_where_the_kernel_gives_them),
 	TEST(a_full_stream_refuses_and_goes_on_after_a_wait),
 	TEST(products_fill_a_stream_by_their_kernels),
 	TEST(memory_goes_to_an_rnic_by_peermem_when_there_is_no_dmabuf),
