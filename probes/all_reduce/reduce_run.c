@@ -144,8 +144,7 @@ static int run_on(struct pair_plan *plan, char **peers, const char *token, struc
 	if (r == 0)
 		return 0;
 	/* An error that no option caused must not exit as a usage error, whatever its errno. */
-	return err_set(err, r == -EINVAL && !why.msg[0] ? EINVAL : EPROTO, "%s",
-		       why.msg[0] ? why.msg : "cannot print samples");
+	return err_set(err, EPROTO, "%s", why.msg[0] ? why.msg : "cannot print samples");
 }
 
 int reduce_run(struct probe *probe, struct rdma_engine *engine, struct err *err)
