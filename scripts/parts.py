@@ -35,9 +35,14 @@ from tally import COUNT, Tally, failed_tally, read_junit, read_unit_log, read_un
 WORK = os.path.join(TOP, "build-test")
 JOBS = os.environ.get("ASSAY_JOBS") or str(len(os.sched_getaffinity(0)))
 PYTHON = "/usr/bin/python3"  # the one that Debian's pytest belongs to
+# pytest, which keeps what it compiles of the tests outside the tree, for its next runs: else they compile it for as long as many
+# tests take. What it starts writes none, as environment() says.
+PYTEST = [PYTHON, "-c", "import sys, pytest; sys.pycache_prefix, sys.dont_write_bytecode = sys.argv.pop(1), False; sys.exit(pytest.main())",
+          os.path.join(WORK, "pycache")]
 LIMIT_S = {"lint": 900, "fuzz": 120, "build": 2700, "unit": 900, "system": 3600, "apiserver": 2400, "distcheck": 3000, "real-time": 5400}
 # Which of the short run's system tests is on which build: marks of tests/system/fixtures_programs.py.
 ON_PLAIN, ON_SANITIZED = "(once or plain)", "not once and not plain"
+QUICK_XZ = "XZ_OPT=-1"  # a tarball that is thrown away: what is in it matters, and its last percents take three quarters of the time
 NOT_HERE = 77
 NO_TESTS = 5  # status of pytest when the marks leave none
 AT_ONCE = 2  # runs of system or kube tests of a build: they wait four fifths of their time
@@ -53,8 +58,9 @@ OPTIONAL = ("verbs", "hwloc", "systemd", "cblas")
 BUILT_ONCE = ["--disable-dependency-tracking"] if os.environ.get("ASSAY_BUILD_ONCE") else []
 
 
-# What `make check` is told of the test programs: make them all, make only those that system tests run.
+# What `make check` is told of the test programs: make them all, or only those that system tests run, that are run, or that search.
 ALL, RUN_BY_OTHERS = (), ("check_PROGRAMS=tests/attribution/generate",)
+UNIT_TESTS, FUZZ_TARGETS = ("check_PROGRAMS=$(UNIT_TESTS)",), ("check_PROGRAMS=$(FUZZ_TARGETS)",)
 
 
 def compiler(name):
@@ -93,7 +99,8 @@ def unit(build, full):
             if name.endswith((".trs", ".log")):
                 os.unlink(os.path.join(directory, name))
     log = os.path.join(build.dir, "check.log")
-    run(["make", "-j" + JOBS, "check"], log, LIMIT_S["unit"], build.dir, environment(build.dir, full))
+    some = [*build.tests, "TESTS=$(check_PROGRAMS)"] if build.tests and not full else []
+    run(["make", "-j" + JOBS, "check", *some], log, LIMIT_S["unit"], build.dir, environment(build.dir, full))
     t = Tally()
     for directory in directories:
         t.add(read_unit_logs(directory))
@@ -167,7 +174,7 @@ def pytest_some(build, full, mark, files, name, may_be_none=False):
     junit, log = name + ".xml", name + ".log"
     with contextlib.suppress(FileNotFoundError):
         os.unlink(junit)
-    status = run([PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", mark, "--junitxml", junit, *files], log,
+    status = run([*PYTEST, "-q", "-p", "no:cacheprovider", "-m", mark, "--junitxml", junit, *files], log,
                  LIMIT_S["system"], TOP, environment(build.dir, full))
     if not os.path.exists(junit):
         return failed_tally("pytest ended with status %d" % status, log)
@@ -325,7 +332,7 @@ def dist_again(build, t):
     tarball = glob.glob(os.path.join(build.dir, "assay-*.tar.xz"))[0]
     first = os.path.join(build.dir, "dist-first")
     os.replace(tarball, first)
-    status = run(["sh", "-c", "umask 077 && make dist"], log, LIMIT_S["distcheck"], build.dir, environment(), behind=LAST)
+    status = run(["sh", "-c", "umask 077 && make dist " + QUICK_XZ], log, LIMIT_S["distcheck"], build.dir, environment(), behind=LAST)
     if status or not filecmp.cmp(first, tarball, shallow=False):
         t.add(failed_tally("make dist is not the same twice (status %d)" % status, log))
     else:
@@ -345,7 +352,7 @@ def made(build, full, target, *words):
 
 def dist(build, full):
     """The tarball has all that git tracks, which `make dist` sees to, and is the same when made again."""
-    t = made(build, full, "dist")
+    t = made(build, full, "dist", QUICK_XZ)
     return t if t.failed else dist_again(build, t)
 
 
@@ -377,7 +384,9 @@ def only_builds(builds, builds_full):
 SANITIZE = ["--enable-sanitizers"]
 GCC = Build("gcc", behind=0)  # everything but lint waits for it
 SANITIZED = Build("gcc-san", args=SANITIZE, cflags="-O1 -g", tests=RUN_BY_OTHERS, behind=SOON)
-FUZZERS = Build("clang-san", cc="clang", args=[*SANITIZE, "--enable-fuzzers"], cflags="-O1 -g", behind=SOON)
+SANITIZED_CLANG = Build("clang-san", cc="clang", args=SANITIZE, cflags="-O1 -g", tests=UNIT_TESTS, behind=SOON)
+# Of its own, as what guides the search makes everything else two and a half times as slow.
+FUZZERS = Build("clang-fuzz", cc="clang", args=[*SANITIZE, "--enable-fuzzers"], cflags="-O1 -g", tests=FUZZ_TARGETS, behind=SOON)
 
 
 def without(*names):
@@ -400,7 +409,7 @@ PARTS = (
     ("kube", tested(GCC, kube), False),
     ("kube-sanitizers", tested(SANITIZED, kube), True),
     ("clang", tested(Build("clang", cc="clang"), unit), True),
-    ("clang-sanitizers", tested(FUZZERS, unit), False),
+    ("clang-sanitizers", tested(SANITIZED_CLANG, unit), False),
     ("fuzz", tested(FUZZERS, fuzz), False),
     ("without", only_builds(WITHOUT, WITHOUT_FULL), False),
     ("dist", lambda full: dist(GCC, full), False),
