@@ -11,7 +11,7 @@ enum { BOND_MEMBERS_MAX = 16 };
 
 #define MEGABIT (1e6 / 8)
 
-/* Bytes a second of a network device; 0 when it is down or does not say. */
+/* Bytes per second of a network device; 0 if it is down or does not say. */
 static double rate_of(const char *device)
 {
 	uint64_t megabits;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that stays on the core it is on. A device in software works where it is
- * asked to: who is moved while it measures finds half of that work on another core,
- * and for as long as the two get into each other's way a fifth of the rate is gone.
+ * Pins a thread to the core it is running on. A software RDMA device does its work on the core that
+ * calls it. If the thread migrates during a measurement, part of that work stays on the old core,
+ * and about a fifth of the rate is lost while the two cores contend.
  */
 #pragma once
 
@@ -10,18 +10,18 @@
 #include <stdbool.h>
 
 struct core_keep {
-	cpu_set_t before; /* the cores the thread may use again afterwards */
+	cpu_set_t before; /* affinity to restore */
 	bool kept;
 };
 
 /*
- * Keep the calling thread where it is. False, and nothing changed, when the kernel does not
- * say or let, as with more cores than a cpu_set_t holds.
+ * Pin the calling thread to its current core. Returns false and changes nothing if the kernel
+ * refuses or cannot tell the core or the affinity, as with more cores than a cpu_set_t holds.
  */
 bool core_keep(struct core_keep *k);
 
-/* The other cores it might use, which may be none. */
+/* The other cores that the thread may use; possibly none. */
 cpu_set_t core_others(const struct core_keep *k);
 
-/* Let it go, by the thread that was kept. Harmless when none was. */
+/* Restore the affinity; to be called by the pinned thread. Does nothing if it was not pinned. */
 void core_let_go(struct core_keep *k);

@@ -10,7 +10,7 @@
 
 enum {
 	NSEC_PER_USEC = 1000,
-	LANE_SHIFT = 32, /* of a request's id: the lane above, how many requests below */
+	LANE_SHIFT = 32, /* of a request id: the lane is above, the number of requests below */
 };
 
 #define COUNT_MASK UINT32_MAX
@@ -155,7 +155,7 @@ int drive_reap(struct drive *d, struct err *err)
 	return n;
 }
 
-/* Polls until something ended, for a while. */
+/* Poll for a while, until a completion. */
 static int spin(struct drive *d, struct err *err)
 {
 	int n = 0, i;
@@ -163,13 +163,13 @@ static int spin(struct drive *d, struct err *err)
 	for (i = 0; n == 0 && i < POLLS_PER_LOOK; i++)
 		n = drive_reap(d, err);
 	d->looks = n == 0 ? d->looks + 1 : 0;
-	/* A device in software needs a core to get on. */
+	/* A software device needs CPU time to make progress. */
 	if (d->looks >= LOOKS_PER_YIELD)
 		(void)sched_yield();
 	return n;
 }
 
-/* Sleeps until something ended: the look after asking for the event may find nothing. */
+/* Sleep until a completion. The poll after arming the event may find nothing. */
 static int doze(struct drive *d, struct err *err)
 {
 	int r = d->ops->wait(d->lanes[0].queue, d->deadline_us, err);
@@ -177,7 +177,7 @@ static int doze(struct drive *d, struct err *err)
 	return r < 0 ? r : drive_reap(d, err);
 }
 
-/* Keep every lane full after `n` completions; hands `n` on, or an error. */
+/* Refill every lane after `n` completions. Returns `n` or a negative errno. */
 static int refill(struct drive *d, int n, struct err *err)
 {
 	int r = n > 0 && d->result->status == RDMA_OK ? drive_fill(d, err) : 0;

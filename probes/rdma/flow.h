@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A flow: one or more connected queues kept full of reads, writes or sends, and
- * what goes through them in each part of the time. Two flows that go opposite ways
- * are bidirectional traffic: flow_many.h.
+ * A flow: one or more connected queues kept full of reads, writes or sends, and the throughput in
+ * each time window. Bidirectional traffic is two flows in opposite directions: flow_many.h.
  *
- * Requests are posted in batches, one doorbell each, and only the last of a
- * batch asks for a completion. A completion says that its whole batch is done,
- * so bytes are counted batch by batch. Buffers of `stride` bytes are gone round
- * so that more than the caches is used.
+ * Requests are posted in batches, one doorbell per batch, and only the last request of a batch is
+ * signalled. Its completion covers the whole batch, so bytes are counted per batch. Each queue
+ * cycles through its part of the buffer (flow_part()), which is larger than the CPU caches.
  */
 #pragma once
 
@@ -19,63 +17,66 @@ enum {
 	FLOW_WINDOWS_MIN = 8,
 	FLOW_WINDOWS_MAX = 32,
 	FLOW_BATCH_MAX = 16,
-	/* In how many batches a queue is full, so that it never runs low while one is posted. */
+	/* Batches in a full queue, so that it does not run low while one is being posted. */
 	FLOW_BATCHES = 4,
 };
 
-/* A path that is dead says so by then: 8 tries of 67 ms, which devices may stretch to 4 times. */
+/*
+ * Time within which a dead path reports an error: 8 tries of 67 ms, which devices may stretch 4
+ * times.
+ */
 #define FLOW_DRAIN_US (3 * USEC_PER_SEC)
 
-/* How completions are awaited. */
+/* How to wait for completions. */
 enum flow_wait {
-	FLOW_SPIN,   /* poll: a core of its own, given away when nothing comes for long */
-	FLOW_EVENTS, /* sleep on the completion channel, which must have been asked for */
+	FLOW_SPIN,   /* poll on a core of its own; yields after a long time without completions */
+	FLOW_EVENTS, /* sleep on the completion channel; needs queues with `events` */
 };
 
 struct flow_sink;
 
 struct flow {
 	struct rdma_engine *engine;
-	struct rdma_queue *queues[FLOW_QUEUES_MAX]; /* they share their completions */
+	struct rdma_queue *queues[FLOW_QUEUES_MAX]; /* share one completion queue */
 	size_t n_queues;
-	struct rdma_region local; /* all queues share it, each a part */
-	uint64_t remote;	  /* address on the other side, as large as `local` */
+	struct rdma_region local; /* shared by all queues, a part for each */
+	uint64_t remote;	  /* address on the other side; same size as `local` */
 	uint32_t rkey;
 	int opcode;		/* enum rdma_opcode */
-	struct flow_sink *sink; /* of sends: who takes them in; else NULL */
-	uint32_t size;		/* bytes of a request */
-	unsigned depth;		/* requests outstanding of each queue */
-	unsigned batch;		/* requests of a doorbell; divides `depth` */
+	struct flow_sink *sink; /* receiving end of sends; otherwise NULL */
+	uint32_t size;		/* bytes per request */
+	unsigned depth;		/* outstanding requests per queue */
+	unsigned batch;		/* requests per doorbell; divides `depth` */
 	int wait;		/* enum flow_wait */
-	bool stays;		/* who drives it keeps to one core meanwhile: core_keep.h */
+	bool stays;		/* pin the driving thread to its core (core_keep.h) */
 	/*
-	 * Of flow_latency() with writes: the memory of this host that the request lands in. A
-	 * trip then ends when its data is seen there, as the ping-pong of others does it;
-	 * NULL: when it is completed.
+	 * For flow_latency() with writes: where the data lands in the memory of this host. A trip
+	 * then ends when the data is visible there, as in other ping-pong benchmarks. If NULL, it
+	 * ends with the completion.
 	 */
 	volatile unsigned char *lands;
-	bool watched; /* a thread of its own sees it, when there is a core: flow_watch.h */
-	bool inlined; /* the data goes with the request: for a few bytes */
+	bool watched; /* watch `lands` from a second thread if a core is free (flow_watch.h) */
+	bool inlined; /* send the data inline; for a few bytes */
 };
 
-/* As many requests in a batch as suit a queue of `depth`. */
+/* The batch size that suits a queue of `depth`. */
 static inline unsigned flow_batch(unsigned depth)
 {
 	return MIN(MAX(depth / FLOW_BATCHES, 1u), (unsigned)FLOW_BATCH_MAX);
 }
 
-/* Bytes of `local` that each queue goes round in: the first begins at 0, then the next. */
+/* Bytes of `local` that each queue cycles through. The parts follow each other from offset 0. */
 uint64_t flow_part(const struct flow *flow);
 
 /*
- * Open `n` queues that share their completions, all with `options` (its `with`
- * and `sharers` are set here), into `flow->queues`; `flow->engine` is given.
- * Each must then be connected. What was opened before an error is closed.
+ * Open `n` queues that share their completions into `flow->queues`, all with `options` (whose
+ * `with` and `sharers` are set here). `flow->engine` must be set. The caller then connects each
+ * queue. On an error, the queues opened so far are closed.
  */
 int flow_open(struct flow *flow, struct rdma_device *device,
 	      const struct rdma_queue_options *options, size_t n, struct err *err);
 
-/* Close them; the last opened first. */
+/* Close the queues, the last opened first. */
 void flow_close(struct flow *flow);
 
 struct flow_result {
@@ -83,11 +84,11 @@ struct flow_result {
 	size_t n;
 	double seconds;
 	uint64_t bytes; /* of all windows */
-	/* All that was asked of the device, warming up and running out included. */
+	/* Everything asked of the device, including warm-up and drain. */
 	uint64_t requests, doorbells, completions, empty_polls;
-	uint64_t covered; /* bytes from the beginning of every queue's part that were gone over */
-	bool answered;	  /* some request was */
-	bool left;	  /* requests were left outstanding: the queues are of no more use */
-	int status;	  /* enum rdma_status of the first that failed */
-	struct rdma_done failed; /* that one */
+	uint64_t covered; /* bytes from the start of its part that every queue has gone through */
+	bool answered;	  /* at least one request succeeded */
+	bool left;	  /* requests are still outstanding; the queues are unusable */
+	int status;	  /* enum rdma_status of the first failure */
+	struct rdma_done failed; /* the first failure */
 };

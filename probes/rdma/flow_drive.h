@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A flow as it is being driven, turn by turn: what flow.c, flow_many.c and
- * flow_latency.c are made of.
+ * Driving a flow step by step; shared by flow.c, flow_many.c and flow_latency.c.
  *
  *	drive_start -> drive_fill -> drive_turn or drive_advance ... -> drive_drain
  */
@@ -10,17 +9,17 @@
 #include "probes/rdma/flow.h"
 
 enum {
-	/* Polls without a result before the clock is read, and the core given away. */
+	/* Empty polls before the clock is read, and clock reads before the core is yielded. */
 	POLLS_PER_LOOK = 64,
 	LOOKS_PER_YIELD = 4,
 };
 
-/* One queue as it is being driven. */
+/* One queue of a flow while it is driven. */
 struct lane {
 	struct rdma_queue *queue;
 	uint64_t base, bytes; /* its part of the region */
-	uint64_t at;	      /* of the next request within it */
-	uint64_t posted;      /* requests */
+	uint64_t at;	      /* offset of the next request within it */
+	uint64_t posted;      /* number of requests */
 	unsigned outstanding;
 };
 
@@ -29,38 +28,41 @@ struct drive {
 	const struct rdma_ops *ops;
 	struct lane lanes[FLOW_QUEUES_MAX];
 	struct flow_result *result;
-	uint64_t done_bytes; /* since the beginning */
+	uint64_t done_bytes; /* since the start */
 	uint64_t deadline_us;
-	unsigned looks; /* in vain, one after the other */
+	unsigned looks; /* consecutive looks without a completion */
 };
 
-/* Set up `d` and clear `ret`, which it fills; nothing is posted. */
+/* Initialise `d` and clear `ret`, which it fills. Posts nothing. */
 void drive_start(struct drive *d, const struct flow *flow, uint64_t deadline_us,
 		 struct flow_result *ret);
 
 uint64_t drive_now_us(const struct drive *d);
 
-/* The next `n` requests of the lane; the last asks for a completion. */
+/* Prepare the next `n` requests of the lane; only the last is signalled. */
 void drive_work(struct drive *d, struct lane *lane, unsigned n, struct rdma_work *ret);
 
-/* Post them with one doorbell. */
+/* Post `n` requests with one doorbell. */
 int drive_ring(struct drive *d, struct lane *lane, const struct rdma_work *work, unsigned n,
 	       struct err *err);
 
-/* Take what has ended; returns how many completions, or an error. */
+/* Poll once. Returns the number of completions, or a negative errno. */
 int drive_reap(struct drive *d, struct err *err);
 
-/* Post on each lane as much as its depth allows. */
+/* Fill each lane up to its depth. */
 int drive_fill(struct drive *d, struct err *err);
 
-/* Look once for what has ended and keep each lane full. How many completions, or an error. */
+/* Poll once and refill the lanes. Returns the number of completions, or a negative errno. */
 int drive_turn(struct drive *d, struct err *err);
 
-/* Until something ended or a request failed. How many completions, -ETIME at the deadline. */
+/*
+ * Wait for a completion or a failed request. Returns the number of completions, 0 after a failure,
+ * -ETIME at the deadline or another negative errno.
+ */
 int drive_await(struct drive *d, struct err *err);
 
-/* The same, and keep each lane full. */
+/* As drive_await(), then refill the lanes. Returns 0 or a negative errno. */
 int drive_advance(struct drive *d, struct err *err);
 
-/* Let what is outstanding end, so that the queues can be used again. -ETIME. */
+/* Wait until nothing is outstanding, so that the queues can be reused. -ETIME at the deadline. */
 int drive_drain(struct drive *d, struct err *err);

@@ -12,7 +12,7 @@ enum { TRIPS_PER_LOOK = 16 }; /* round trips before the clock is read */
 
 #define NSEC_PER_SEC 1e9
 
-/* What trips are timed by, and what a tick of it is worth. */
+/* The clock that trips are timed with, and how long its ticks are. */
 struct stopwatch {
 	struct rdma_engine *engine;
 	uint64_t begin_ns, begin_ticks;
@@ -38,16 +38,16 @@ struct trips {
 	struct drive drive;
 	struct watch watch;
 	uint64_t next;	      /* number of the next trip */
-	uint64_t begin_ticks; /* of the one that is under way */
+	uint64_t begin_ticks; /* of the current trip */
 };
 
-/* What lands at the end of a trip: another value than that of the trip before, never 0. */
+/* The value that marks the end of a trip: never 0, and different from the previous trip's. */
 static unsigned char mark_of(const struct trips *t)
 {
 	return (unsigned char)(t->next % UINT8_MAX + 1);
 }
 
-/* Whether the data of this trip is there, and since when. */
+/* Has the data of this trip arrived, and when? */
 static bool is_there(const struct trips *t, uint64_t *ret_ticks)
 {
 	if (t->watch.runs && watch_saw(&t->watch, mark_of(t), t->begin_ticks, ret_ticks))
@@ -58,7 +58,7 @@ static bool is_there(const struct trips *t, uint64_t *ret_ticks)
 	return true;
 }
 
-/* Until the mark of this trip is seen where it lands, or its request failed. */
+/* Wait until this trip's mark is visible in memory, or its request failed. */
 static int see(struct trips *t, uint64_t *ret_ticks, struct err *err)
 {
 	struct drive *d = &t->drive;
@@ -77,7 +77,7 @@ static int see(struct trips *t, uint64_t *ret_ticks, struct err *err)
 	return MIN(r, 0);
 }
 
-/* Until the request of this trip is completed, or failed. */
+/* Wait until this trip's request completes or fails. */
 static int acknowledge(struct trips *t, uint64_t *ret_ticks, struct err *err)
 {
 	int r = drive_await(&t->drive, err);
@@ -86,7 +86,7 @@ static int acknowledge(struct trips *t, uint64_t *ret_ticks, struct err *err)
 	return MIN(r, 0);
 }
 
-/* One request, there (and, when it is not seen, its acknowledgement back). */
+/* One request, one way (with its acknowledgement back, if the data is not watched for). */
 static int trip(struct trips *t, double *ret_ticks, struct err *err)
 {
 	struct drive *d = &t->drive;
@@ -109,7 +109,7 @@ static int trip(struct trips *t, double *ret_ticks, struct err *err)
 	return r == 0 ? drive_drain(d, err) : r;
 }
 
-/* No mark is there yet, and whoever looks for them does. */
+/* Clear the mark and start the watching thread, if any. */
 static int prepare(struct trips *t, const struct flow *flow, const struct core_keep *keep,
 		   struct err *err)
 {

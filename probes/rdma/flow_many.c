@@ -11,10 +11,10 @@
 #include "probes/rdma/core_keep.h"
 #include "probes/rdma/flow_drive.h"
 
-/* Of the time until the deadline, kept for what is outstanding at the end. */
+/* Divisor of the time until the deadline: the part kept for draining. */
 enum { DRAIN_PART = 10 };
 
-/* Turns of all flows without a completion, before the core is given away. */
+/* Rounds over all flows without a completion before the core is yielded. */
 enum { TURNS_PER_YIELD = 256 };
 
 #define WINDOW_US UINT64_C(25000)
@@ -64,7 +64,7 @@ static bool is_alive(const struct runner *r)
 	return r->one->error == 0 && r->one->result.status == RDMA_OK;
 }
 
-/* At a completion of the flow: the first after the warm-up, or one that ends a window. */
+/* Called at a completion of the flow: the first after the warm-up, or one that may end a window. */
 static void look(struct runner *r, const struct flow_time *time, uint64_t now_us)
 {
 	struct flow_result *result = &r->one->result;
@@ -86,7 +86,7 @@ static void look(struct runner *r, const struct flow_time *time, uint64_t now_us
 	result->seconds = (double)(now_us - r->begin_us) / USEC_PER_SEC;
 }
 
-/* A lone flow may sleep; of several none waits while another has work. How many completions. */
+/* A single flow may sleep; with several, none waits while another has work. Returns completions. */
 static int drive_once(struct runner *r, bool alone, const struct flow_time *time,
 		      uint64_t warm_end_us)
 {
@@ -122,7 +122,7 @@ static bool all_done(const struct runner *runners, size_t n, const struct flow_t
 	return true;
 }
 
-/* Can all of them sleep together? */
+/* Can all flows sleep in one call? */
 static bool can_sleep(const struct runner *runners, size_t n)
 {
 	size_t i;
@@ -134,7 +134,9 @@ static bool can_sleep(const struct runner *runners, size_t n)
 	return n > 1 && runners[0].drive.ops->wait_any;
 }
 
-/* Sleep until some of those that go on have something; their bits. -ETIME at the end. */
+/*
+ * Sleep until some of the live flows have something; `ret_ready` has their bits. -ETIME at the end.
+ */
 static int sleep_all(struct runner *runners, size_t n, uint64_t end_us, uint64_t *ret_ready)
 {
 	struct rdma_queue *queues[FLOW_MANY_MAX] = { NULL };
@@ -178,14 +180,14 @@ static void count(struct runner *runners, size_t n, const struct flow_time *time
 				total += drive_once(&runners[i], n == 1, time,
 						    begin_us + time->warm_us);
 		}
-		/* Devices in software need a core to get on. */
+		/* Software devices need CPU time to make progress. */
 		in_vain = total > 0 ? 0 : in_vain + 1;
 		if (!sleeps && in_vain >= TURNS_PER_YIELD)
 			(void)sched_yield();
 	}
 }
 
-/* Let it run out: a dead path says so only after all its tries, which may be past the end. */
+/* Drain: a dead path only reports an error after all its retries, possibly past the end. */
 static void finish(struct runner *r, uint64_t deadline_us)
 {
 	struct flow_one *one = r->one;

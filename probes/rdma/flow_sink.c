@@ -5,7 +5,7 @@
 
 #include "lib/base/err.h"
 
-/* Up to a batch, with one call. */
+/* Post up to a batch of receives with one call. */
 static int post(struct flow_sink *s, size_t queue, unsigned n, struct err *err)
 {
 	struct rdma_receive receives[RDMA_BATCH_MAX];
@@ -48,7 +48,7 @@ static int take(struct flow_sink *s, const struct rdma_done *done, struct err *e
 	return 0;
 }
 
-/* Whatever there is, in whole batches: a batch that is not full was the last. */
+/* Collect all completed receives; a batch that is not full was the last. */
 static int take_all(struct flow_sink *s, struct err *err)
 {
 	struct rdma_done done[RDMA_BATCH_MAX];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who takes in what a flow of sends brings: the other ends of its queues, in
- * this process. Each queue has so many receives posted that a send always
- * finds one; what was taken is posted again before the next sends are.
+ * The receiving end of a flow of sends: the peers of its queues, in this process. Each queue has
+ * enough receives posted that a send always finds one. Used receives are posted again before the
+ * next sends.
  *
- * A send ends only after the other end has taken it in: so whoever has seen
- * sends end finds as many receives ended, and needs not wait for them.
+ * A send completes only after the other end has received it. So once sends have completed, as many
+ * receives have too, and there is no need to wait for them.
  */
 #pragma once
 
@@ -14,24 +14,24 @@
 struct err;
 struct flow;
 
-/* Receives posted for each send that may be outstanding: they may be told of late. */
+/* Receives posted per send that may be outstanding: their completions may be reported late. */
 enum { SINK_SPARE = 2 };
 
 struct flow_sink {
 	struct rdma_engine *engine;
-	struct rdma_queue *const *queues; /* they share their completions; borrowed */
+	struct rdma_queue *const *queues; /* share one completion queue; borrowed */
 	size_t n_queues;
-	struct rdma_region target;	/* all receives land here, one size after the other */
-	uint32_t size;			/* bytes of a send, at most */
-	unsigned depth;			/* receives of each queue: SINK_SPARE x that of the sends */
-	unsigned owed[RDMA_QUEUES_MAX]; /* receives of each that must be posted */
-	uint64_t at;			/* where the next lands */
-	uint64_t received;		/* sends taken in */
-	bool ready;			/* all receives are posted once */
+	struct rdma_region target; /* receives land here, in slots of `size` */
+	uint32_t size;		   /* maximum bytes of a send */
+	unsigned depth;		   /* receives per queue: SINK_SPARE times the depth of the sends */
+	unsigned owed[RDMA_QUEUES_MAX]; /* receives to post, per queue */
+	uint64_t at;			/* offset of the next slot */
+	uint64_t received;		/* sends received */
+	bool ready;			/* all receives have been posted once */
 };
 
 /*
- * See what has been taken in and post as many receives again; the first time
- * all of them. Negative errno: the queue, or a receive that failed (-EIO).
+ * Collect completed receives and post as many again; the first call posts all of them. Returns a
+ * negative errno if the queue fails, or -EIO for a failed receive.
  */
 int sink_turn(struct flow_sink *sink, struct err *err);

@@ -7,11 +7,11 @@
 #include "probes/rdma/rdma.h"
 
 enum {
-	POLLS_PER_LOOK = 64,	   /* at the wish to stop */
-	POLLS_PER_YIELD = 1 << 16, /* longer than any trip that is worth timing */
+	POLLS_PER_LOOK = 64,	   /* between looks at `stop` */
+	POLLS_PER_YIELD = 1 << 16, /* longer than any trip worth timing */
 };
 
-/* False when it was told to stop first. */
+/* Wait for a value other than `than`. Returns false if stopped first. */
 static bool await_other(const struct watch *w, unsigned char than)
 {
 	unsigned polls = 0;
@@ -42,7 +42,10 @@ static void *run(void *context)
 	return NULL;
 }
 
-/* The two would else share a core for as long as the kernel does not look. */
+/*
+ * Affinity is set before the thread starts, or it might share the caller's core until the scheduler
+ * rebalances.
+ */
 static int start_on(struct watch *w, const cpu_set_t *cores)
 {
 	pthread_attr_t attr;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that sees data land in memory of this host, and when.
+ * A thread that sees when data lands in the memory of this host.
  *
- * A device in software does all its work inside the call that posts a request,
- * its own answer to itself included: whoever posts sees the data only after
- * that. Another core sees it when it is there, as the other process of a
- * ping-pong does.
+ * A software device does all its work, including answering itself, inside the call that posts a
+ * request. The posting thread sees the data only after that call returns. Another core sees it when
+ * it arrives, as the second process of a ping-pong would.
  *
- * A core that has something else to do may see it late, or not at all: who
- * posts looks too.
+ * If that core is busy, it may see the data late or not at all, so the posting thread looks as
+ * well.
  *
  *	watch_start -> (a mark lands, watch_saw) ... -> watch_stop
  */
@@ -25,24 +24,26 @@ struct err;
 struct rdma_engine;
 
 struct watch {
-	struct rdma_engine *engine;	  /* its clock: rdma_ticks() */
-	const volatile unsigned char *at; /* where marks land, each another than the one before */
+	struct rdma_engine *engine;	  /* for its clock, rdma_ticks() */
+	const volatile unsigned char *at; /* where marks land; consecutive marks differ */
 	_Atomic uint64_t ticks;		  /* when `mark` was seen */
-	atomic_uchar mark;		  /* the last that was */
+	atomic_uchar mark;		  /* the last mark seen */
 	atomic_bool stop;
 	bool runs;
 	pthread_t thread;
 };
 
 /*
- * Begin, when there is something at `w->at` that is no mark to come: on any core but that which
- * the caller `keep`s until the end. Where he keeps none, or has only that, it does not run.
- * -EAGAIN: no thread to be had.
+ * Start the thread on any core except the one that the caller is pinned to by `keep`. `w->at` must
+ * already hold a value that is not one of the marks to come. If the caller is not pinned, or has no
+ * other core, the thread is not started and 0 is returned. -EAGAIN: no thread available.
  */
 int watch_start(struct watch *w, const struct core_keep *keep, struct err *err);
 
-/* Has `mark` been seen, after `since`? Then when. No other may land until this returned true,
- * or the caller has seen it itself. */
+/*
+ * Returns true if `mark` was seen at or after `since`, and when. The caller must not let another
+ * mark land until this returns true or until it has seen the mark itself.
+ */
 static inline bool watch_saw(const struct watch *w, unsigned char mark, uint64_t since,
 			     uint64_t *ret_ticks)
 {
@@ -57,5 +58,5 @@ static inline bool watch_saw(const struct watch *w, unsigned char mark, uint64_t
 	return true;
 }
 
-/* Harmless when it does not run. */
+/* Does nothing if the thread is not running. */
 void watch_stop(struct watch *w);

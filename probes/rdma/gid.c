@@ -13,7 +13,7 @@ const char *const gid_type_names[] = {
 	[RDMA_GID_ROCE_V2] = "RoCE v2",
 };
 
-/* How an address looks; the order is that of preference. */
+/* Scope of an address, in order of preference. */
 enum scope { SCOPE_LINK_LOCAL, SCOPE_GLOBAL, SCOPE_IPV4 };
 
 static const char *const scope_words[] = {

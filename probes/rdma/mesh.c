@@ -69,7 +69,7 @@ bool mesh_crosses(const struct mesh_cell *cell, unsigned link)
 	return false;
 }
 
-/* The least of what is known on the way of the cell; INFINITY when nothing is. */
+/* The smallest known rate on the path of the cell; INFINITY if none is known. */
 static double least_known(const struct mesh *m, const struct mesh_cell *cell)
 {
 	double least = cell->ceiling > 0 ? cell->ceiling : INFINITY;
@@ -84,7 +84,9 @@ static double least_known(const struct mesh *m, const struct mesh_cell *cell)
 	return least;
 }
 
-/* The widest link of the cell that is known, memories aside, else what the cell should reach. */
+/*
+ * The widest known link of the cell, except memory, or what the cell should reach if that is more.
+ */
 static double widest_known(const struct mesh *m, const struct mesh_cell *cell)
 {
 	double widest = cell->expected;
@@ -139,17 +141,16 @@ bool mesh_limits(const struct mesh *m, unsigned link, double left, unsigned cell
 }
 
 /*
- * Rounds of cells that share nothing. That is colouring a graph, which is hard;
- * greedily by the load of links it comes within a few rounds of the least, which
- * is the load of the busiest link: each round takes first a cell of the link
- * that most cells still wait for.
+ * Packing cells that share nothing into rounds is graph colouring, which is hard. The load of the
+ * busiest link is a lower bound on the number of rounds. Greedily taking a cell of the link that
+ * most cells still wait for comes within a few rounds of it.
  */
 
 struct packing {
 	const struct mesh *mesh;
-	unsigned *waiting; /* cells in no round yet */
+	unsigned *waiting; /* cells not in a round yet */
 	size_t n;
-	unsigned *load; /* by link: cells that wait for it */
+	unsigned *load; /* by link: cells waiting for it */
 };
 
 static void count_load(struct packing *p, unsigned cell, int change)
@@ -180,7 +181,7 @@ static void packing_release(struct packing *p)
 	free(p->load);
 }
 
-/* The busiest link of the cell, then the second busiest and so on, as one number. */
+/* The load of the busiest link of the cell, with the sum over all its links as tie-breaker. */
 static double urgency(const struct packing *p, unsigned cell)
 {
 	const struct mesh_cell *c = &p->mesh->cells[cell];
@@ -205,7 +206,7 @@ static bool fits(const struct packing *p, const struct mesh_set *round, unsigned
 	return round->n < MESH_GROUP_MAX;
 }
 
-/* The waiting cell that fits and is most urgent; `n` when none fits. */
+/* The most urgent waiting cell that fits; `n` if none fits. */
 static size_t next(const struct packing *p, const struct mesh_set *round)
 {
 	double most = -1;
@@ -247,7 +248,7 @@ static double weight_of(const struct mesh_set *round, const double *weight)
 	return sum;
 }
 
-/* Insert before the first that weighs less: equal ones stay as they came. */
+/* Insert before the first round of lower weight, so equal ones keep their order. */
 static void insert(struct mesh_sets *sets, struct mesh_set round, const double *weight)
 {
 	double w = weight_of(&round, weight);

@@ -8,23 +8,23 @@
 #include "lib/base/xalloc.h"
 #include "probes/rdma/mesh.h"
 
-/* The link is full when its cells together should reach so much more without it. */
+/* A link is full if its cells together would get this factor more without it. */
 #define FULL 1.05
 
-/* A cell that is in no group yet is taken though it brings less by this part. */
+/* A cell that is in no group yet is preferred even if it brings less by this part. */
 #define LESS 1e-6
 
-/* What is left of a rate or a link is nothing below this part of it. */
+/* Below this part of a rate or a link, what is left counts as nothing. */
 #define NOTHING 1e-9
 
-/* Max-min fair shares, by filling all cells alike until each meets its limit. */
+/* Max-min fair shares, by raising all cells equally until each meets its limit. */
 struct water {
 	const struct mesh *mesh;
 	const struct mesh_set *group;
-	double *room;	   /* by link: capacity not given away yet */
+	double *room;	   /* by link: capacity not handed out yet */
 	unsigned *thirsty; /* by link: cells that may still get more */
 	bool *full;	   /* by cell of the group */
-	double *rates;	   /* likewise */
+	double *rates;	   /* by cell of the group */
 };
 
 static const struct mesh_cell *member(const struct water *w, size_t i)
@@ -43,7 +43,7 @@ static void count_thirsty(struct water *w)
 	}
 }
 
-/* How much more the cell could get if all that are not full got the same more. */
+/* How much more the cell could get if every cell that is not full got the same. */
 static double more(const struct water *w, size_t i)
 {
 	const struct mesh_cell *c = member(w, i);
@@ -69,7 +69,7 @@ static bool is_at_limit(const struct water *w, size_t i)
 	return false;
 }
 
-/* Raise all that are not full by what the first of them still can; false when all are. */
+/* Raise all cells that are not full by the smallest increase left to any; false if all are full. */
 static bool rise(struct water *w)
 {
 	double step = INFINITY;
@@ -92,7 +92,7 @@ static bool rise(struct water *w)
 	return !isinf(step);
 }
 
-/* `free_link` has room for all; -1 for none. Returns the sum of the rates. */
+/* As if `free_link` had unlimited capacity; -1: none. Returns the sum of the rates. */
 static double shares_without(const struct mesh *m, const struct mesh_set *group, int free_link,
 			     double *ret_rates)
 {
@@ -107,7 +107,7 @@ static double shares_without(const struct mesh *m, const struct mesh_set *group,
 		room[i] = (int)i == free_link ? INFINITY : m->links[i].capacity;
 	for (i = 0; i < group->n; i++)
 		ret_rates[i] = 0;
-	/* Each rise fills one cell at least. */
+	/* Each step fills at least one cell. */
 	for (i = 0; i < group->n && rise(&w); i++)
 		;
 	for (i = 0; i < group->n; i++)
@@ -120,9 +120,9 @@ void mesh_shares(const struct mesh *m, const struct mesh_set *group, double *ret
 	(void)shares_without(m, group, -1, ret_rates);
 }
 
-/* What crosses a link. */
+/* The cells that cross a link. */
 struct crossing {
-	size_t ports, ends; /* different ones */
+	size_t ports, ends; /* distinct ones */
 	double fastest;
 	bool hidden;
 };
@@ -158,8 +158,8 @@ static struct crossing crossing_of(const struct mesh *m, unsigned link)
 }
 
 /*
- * No cell alone fills it, and it is a memory, or the way of several ports to
- * several memories, or so wide that its loss would not be seen.
+ * No single cell fills the link, and it is a memory, or connects several ports to several memories,
+ * or is so wide that a loss would not limit any single cell.
  */
 static bool needs_group(const struct mesh *m, unsigned link)
 {
@@ -191,7 +191,7 @@ static bool is_in(const struct mesh_set *group, unsigned cell)
 	return i < group->n;
 }
 
-/* In any group of `size`; 0: of whatever size. */
+/* Is the cell in a group of `size`? 0: of any size. */
 static bool is_taken(const struct mesh_sets *groups, unsigned cell, size_t size)
 {
 	size_t i;
@@ -204,9 +204,8 @@ static bool is_taken(const struct mesh_sets *groups, unsigned cell, size_t size)
 }
 
 /*
- * Add the cell of a new port that brings most through the link if that were
- * wide enough, rather one that is in no group yet; `sum` is what there is. False
- * when none brings anything.
+ * Add the cell of a new port that adds most to the flow through the link if that were wide enough,
+ * preferring cells in no group yet; `sum` is the flow so far. Returns false if none adds anything.
  */
 static bool grow(const struct mesh *m, unsigned link, const struct mesh_sets *others,
 		 struct mesh_set *group, double *sum)
@@ -239,7 +238,7 @@ static bool grow(const struct mesh *m, unsigned link, const struct mesh_sets *ot
 	return found;
 }
 
-/* Crossed by the same cells as an earlier link: what is said of one is said of both. */
+/* Crossed by the same cells as an earlier link: a measurement cannot tell the two apart. */
 static bool is_in_series(const struct mesh *m, unsigned link)
 {
 	unsigned other;
@@ -268,7 +267,7 @@ static void add_group(const struct mesh *m, unsigned link, struct mesh_sets *ret
 		;
 	for (i = 0; i < group.n; i++)
 		twice = twice || is_taken(ret, group.cells[i], group.n);
-	/* One that could not show the loss is not worth its time. */
+	/* A group that could not show the loss is not worth measuring. */
 	if (group.n < 2 || twice || sum * MESH_LOW < capacity * MESH_RESIDUAL) {
 		mesh_set_release(&group);
 		return;

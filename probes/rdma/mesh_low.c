@@ -8,10 +8,10 @@
 #include "lib/judge/stats.h"
 #include "probes/rdma/mesh.h"
 
-/* Fewer peers have no median worth the name. */
+/* A median of fewer peers means little. */
 enum { PEERS_MIN = 3 };
 
-/* Median of the parts of the expected that measured cells of the kind reach; 1 when too few. */
+/* Median of value / expected over the measured cells of a kind; 1 if there are too few. */
 static double usual_part(const struct mesh *m, const double *values, unsigned kind)
 {
 	CLEANUP(freep) double *parts = xcalloc(m->n_cells + 1, sizeof(double));
@@ -45,7 +45,7 @@ size_t mesh_low(const struct mesh *m, const double *values, bool *ret_low)
 	return n;
 }
 
-/* The most that any measured cell got through each link. */
+/* The highest rate measured through each link. */
 static void prove(const struct mesh *m, const double *values, double *ret_carried)
 {
 	size_t i, j;
@@ -59,7 +59,7 @@ static void prove(const struct mesh *m, const double *values, double *ret_carrie
 	}
 }
 
-/* Suspect the links of a low cell that never carried what it should; all when all did. */
+/* Suspect the links of a low cell that never carried what it should reach, or all if all did. */
 static void suspect(const struct mesh_cell *c, const double *carried, double *suspicion)
 {
 	size_t n = 0, i;

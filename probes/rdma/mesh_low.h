@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the quick set found: which cells are low, and which others would say why. */
+/* Interprets the quick set: which cells are low, and which other cells would explain why. */
 #pragma once
 
 #include <stddef.h>
@@ -9,14 +9,14 @@
 struct mesh;
 
 /*
- * Which of the measured cells are low: below MESH_LOW of what the capacities
- * say, or of the median of at least three measured ones of their kind (as parts of
- * that). `values` by cell, NAN where there is none. Returns how many.
+ * Find the measured cells that are low: below MESH_LOW of what the capacities allow, or, where at
+ * least three cells of the same kind were measured, of what their median fraction of that suggests.
+ * `values` is indexed by cell, NAN if not measured. Returns the number of low cells.
  */
 size_t mesh_low(const struct mesh *m, const double *values, bool *ret_low);
 
 /*
- * How much measuring a cell would say about what made the low ones low, 0 for
- * nothing: the links of low cells that no faster cell clears.
+ * How much measuring each cell would tell about the cause of the low ones; 0 is nothing. It counts
+ * links of low cells that no faster cell clears.
  */
 void mesh_weigh(const struct mesh *m, const double *values, const bool *low, double *ret_weight);

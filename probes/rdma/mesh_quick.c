@@ -10,11 +10,11 @@
 
 enum { LEVELS_MAX = 16, NO_LINK = -1 };
 
-/* Just below: by this part. */
+/* "Just below" means by this part. */
 #define NOTHING 1e-9
 
 struct fault {
-	int link; /* or NO_LINK: nothing is wrong */
+	int link; /* or NO_LINK: no fault */
 	double left;
 	unsigned class;
 };
@@ -23,7 +23,7 @@ struct choice {
 	const struct mesh *mesh;
 	struct fault *faults; /* in the order of their links */
 	size_t n, n_classes;
-	unsigned *limited, *others; /* by class: faults that limit one cell, and all others */
+	unsigned *limited, *others; /* by class: faults that limit one cell, and the others */
 };
 
 static int compare_down(const void *a, const void *b)
@@ -33,7 +33,7 @@ static int compare_down(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* What the cells through a link should reach: each rate once, highest first. */
+/* The distinct rates that cells through a link should reach, highest first. */
 static size_t rates_through(const struct mesh *m, unsigned link, double *ret)
 {
 	size_t n = 0, kept = 0, i;
@@ -57,7 +57,7 @@ static void add_fault(struct choice *c, int link, double left)
 	c->faults[c->n++] = (struct fault){ .link = link, .left = left };
 }
 
-/* The mildest that has to be seen, and each that limits slower cells too. */
+/* Add the mildest fault that must be detected, and each one that also limits slower cells. */
 static void add_faults(struct choice *c, unsigned link, double *rates)
 {
 	double left = c->mesh->links[link].capacity * MESH_RESIDUAL;
@@ -101,7 +101,7 @@ static bool is_limited(const struct choice *c, const struct fault *f, unsigned c
 	return f->link != NO_LINK && mesh_limits(c->mesh, (unsigned)f->link, f->left, cell);
 }
 
-/* By class: how many faults the cell limits, and how many not. */
+/* Count, by class, the faults that limit the cell and those that do not. */
 static void count(struct choice *c, unsigned cell)
 {
 	size_t i;
@@ -116,7 +116,7 @@ static void count(struct choice *c, unsigned cell)
 	}
 }
 
-/* Of these pairs, those of one link: they need no telling apart. */
+/* Of these pairs, those of one link: they need not be told apart. */
 static double pairs_of_link(struct choice *c, size_t first, size_t end, unsigned cell)
 {
 	double pairs = 0;
@@ -148,7 +148,7 @@ static double gain(struct choice *c, unsigned cell)
 	return pairs;
 }
 
-/* A new class for what the cell limits, where there is anything else. */
+/* Split each class: faults that limit the cell get a new class, if others remain. */
 static void part(struct choice *c, unsigned cell)
 {
 	CLEANUP(freep) unsigned *fresh = xcalloc(c->n_classes, sizeof(unsigned));
@@ -168,7 +168,7 @@ static void part(struct choice *c, unsigned cell)
 	c->n_classes = n;
 }
 
-/* Pairs of faults of different links that `set` without number `left_out` tells apart. */
+/* Pairs of faults of different links that `set` tells apart without its member `left_out`. */
 static double told_apart(struct choice *c, const struct mesh_set *set, size_t left_out)
 {
 	double pairs = 0;
@@ -214,7 +214,9 @@ static bool has_like(const struct mesh *m, const struct mesh_set *set, unsigned 
 	return false;
 }
 
-/* Each port and each memory at least once, a memory by the fastest way: who has none is gone. */
+/*
+ * Cover each port and each memory, a memory by its fastest path: one with no cell at all is gone.
+ */
 static void add_absent(const struct mesh *m, struct mesh_set *set)
 {
 	unsigned i, j;

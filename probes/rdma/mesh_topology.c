@@ -7,15 +7,15 @@
 #include "lib/sys/pci_address.h"
 
 /*
- * Payload of what PCIe carries: headers and flow control take the rest. With
- * 256 bytes in a packet 0.84 to 0.91; of x16 of generation 5, 504 Gb/s, 430 are reached.
+ * Payload part of a PCIe link's rate, the rest being headers and flow control: 0.84 to 0.91 with
+ * 256-byte packets; 430 of the 504 Gb/s of x16 generation 5 are reached in practice.
  */
 #define PCIE_PAYLOAD 0.85
 
 /*
- * What RDMA gets across sockets and from one memory controller set, where nothing
- * says more: 300 and 900 Gb/s, of hosts with 8 RNICs of 400 Gb/s. A wrong guess
- * costs a longer way to the culprit, not a wrong one.
+ * RDMA rates across sockets and of one memory controller set, if nothing better is known: 300 and
+ * 900 Gb/s, from hosts with eight 400 Gb/s RNICs. A wrong guess costs more measurements until the
+ * culprit is found, but does not blame the wrong link.
  */
 #define SOCKET_BYTES_PER_S 37.5e9
 #define MEMORY_BYTES_PER_S 112.5e9
@@ -26,7 +26,7 @@ struct builder {
 	const struct topology *topology; /* or NULL */
 	struct mesh *mesh;
 	int *links; /* number in the mesh, by number in the topology */
-	int *cards; /* the same of the slots that several RNICs share, by the first of them */
+	int *cards; /* the same for slots shared by several RNICs, by the first of them */
 	/* Links of hidden paths, by the caller's number. */
 	int *hidden_ports, *hidden_ends;
 };
@@ -72,8 +72,8 @@ static int hidden_link(struct builder *b, int *number)
 }
 
 /*
- * Each function has a link of its own in the topology, and all have one slot. The link of the slot;
- * NONE when no other RNIC is in it.
+ * The topology gives each PCI function a link of its own, although all share one slot. Returns the
+ * link of the slot, or NONE if no other RNIC is in it.
  */
 static int card_link(struct builder *b, const char *rnic, double capacity)
 {
@@ -94,7 +94,7 @@ static int card_link(struct builder *b, const char *rnic, double capacity)
 	return b->cards[first];
 }
 
-/* Fill the links of the cell; -1 when they are hidden. */
+/* Fill in the links of the cell; -1 if they are hidden. */
 static int find_path(struct builder *b, const struct mesh_ends *e, struct mesh_cell *cell)
 {
 	CLEANUP(strv_freep) char **path = NULL;

@@ -21,7 +21,7 @@
 #include "lib/sys/file.h"
 #include "probes/rdma/oob_lookup.h"
 
-/* Lines "passed HOST:PORT" alone, or nothing: what else the file of an all-reduce has. */
+/* Only lines "passed HOST:PORT", as the permit file of an all-reduce has them, or nothing. */
 static bool is_of_a_permit(const char *text)
 {
 	static const char word[] = "passed ";
@@ -50,7 +50,7 @@ int oob_token_read(const char *path, char **ret_token, struct err *err)
 	return 0;
 }
 
-/* Wait until the socket can be read or written. */
+/* Wait until the socket is readable or writable. */
 static int wait_for(const struct oob *o, short events, uint64_t deadline_us, struct err *err)
 {
 	struct pollfd fd = { .fd = o->fd, .events = events };
@@ -137,7 +137,7 @@ static int greet(struct oob *o, bool dials, const char *token, uint64_t deadline
 	return 0;
 }
 
-/* The dialer proves first: who only scans ports learns nothing made with the token. */
+/* The dialer proves first, so that a port scanner gets nothing derived from the token. */
 static int prove(struct oob *o, bool dials, uint64_t deadline_us, struct err *err)
 {
 	static const unsigned char refused[SHA256_SIZE];
@@ -225,11 +225,11 @@ void oob_close(struct oob *o)
 	o->fd = -1;
 }
 
-/* --- how two probes find each other: listening and dialling --- */
+/* --- finding each other: listening and dialling --- */
 
 enum { BACKLOG = 8, AGAIN_MS = 100 };
 
-/* A stranger that says nothing must not keep the right one out for long. */
+/* A silent stranger must not keep the right peer out for long. */
 #define GREETING_US (2 * USEC_PER_SEC)
 
 static void name_of(const struct sockaddr *address, socklen_t length,
@@ -253,7 +253,7 @@ static int bind_to(const struct sockaddr *address, socklen_t length, int *ret_fd
 
 	if (fd >= 0)
 		(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	/* Of all addresses those of both families, however the host is set. */
+	/* "Any address" means both families, whatever the host's default is. */
 	if (fd >= 0 && address->sa_family == AF_INET6)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 	if (fd < 0 || bind(fd, address, length) < 0 || listen(fd, BACKLOG) < 0)
@@ -262,10 +262,10 @@ static int bind_to(const struct sockaddr *address, socklen_t length, int *ret_fd
 	return 0;
 }
 
-/* All addresses of this host, at the port of `found`. */
+/* Bind to all addresses of this host, at the port of `found`. */
 static int bind_to_all(const struct sockaddr *found, int *ret_fd)
 {
-	/* At the same place in both families. */
+	/* sin_port and sin6_port are at the same offset. */
 	const in_port_t port = ((const struct sockaddr_in *)found)->sin_port;
 	const struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = port };
 	const struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = port };
@@ -309,7 +309,7 @@ static void make_ready(int fd)
 	tcp_watch_peer(fd);
 }
 
-/* accept(2) also tells of errors of one connection, which are nothing to the next. */
+/* accept(2) also reports errors of a single connection, which do not affect the next one. */
 static bool is_of_this_host(int code)
 {
 	static const int codes[] = { EMFILE, ENFILE, ENOBUFS, ENOMEM, EBADF, EINVAL, ENOTSOCK };
@@ -340,7 +340,7 @@ int oob_accept(int listen_fd, const char *token, uint64_t deadline_us, struct oo
 		char name[OOB_NAME_SIZE];
 		int fd;
 
-		/* Strangers may come without end. */
+		/* Strangers may keep coming, so the deadline is checked each time. */
 		if (poll(&wait, 1, clock_left_ms(deadline_us)) == 0 ||
 		    clock_left_us(deadline_us) == 0)
 			return nobody_came(&last, err);
@@ -358,7 +358,7 @@ int oob_accept(int listen_fd, const char *token, uint64_t deadline_us, struct oo
 	}
 }
 
-/* Connect by the deadline. The usual errno; -ETIMEDOUT. */
+/* Connect to one address by the deadline. Returns the usual errno, or -ETIMEDOUT. */
 static int connect_once(const struct addrinfo *to, uint64_t deadline_us, int *ret_fd)
 {
 	CLEANUP(closep)
@@ -405,7 +405,7 @@ int oob_dial(const char *address, const char *token, uint64_t deadline_us, struc
 
 	if (r < 0)
 		return r;
-	/* The other side may start a little later: the only sign of it is that it answers. */
+	/* The other side may start a little later, and retrying is the only way to notice. */
 	do {
 		r = oob_connect(found, deadline_us, &fd);
 		if (r == -ECONNREFUSED)

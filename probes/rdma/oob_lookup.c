@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * getaddrinfo(3) has no deadline: with a name server that is not there it takes attempts x
- * timeout of resolv.conf(5) for each server, 10 s for one that says nothing of these, 90 at
- * worst. So a name is looked up in a thread that may be left behind, as curl does it too.
+ * getaddrinfo(3) has no deadline. With an unreachable name server it takes attempts x timeout
+ * (resolv.conf(5)) per server: 10 s by default, 90 s at worst. So a name is looked up in a thread
+ * that may be left behind, as curl does.
  */
 #include "probes/rdma/oob_lookup.h"
 
@@ -19,7 +19,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/sys/watched.h"
 
-/* The C library takes 70000 for 4464. */
+/* The C library silently truncates 70000 to 4464. */
 static bool is_port(const char *text)
 {
 	char *end;
@@ -28,7 +28,7 @@ static bool is_port(const char *text)
 	return isdigit((unsigned char)text[0]) && !*end && port <= UINT16_MAX;
 }
 
-/* "HOST:PORT" or "[ADDRESS]:PORT" in two. */
+/* Split "HOST:PORT" or "[ADDRESS]:PORT". */
 static int split(const char *address, char host[static OOB_HOST_SIZE],
 		 char port[static OOB_PORT_SIZE])
 {
@@ -58,12 +58,12 @@ int oob_lookup_check(const char *address, struct err *err)
 	return 0;
 }
 
-/* On the heap: the thread may outlast who asked. */
+/* On the heap: the thread may outlive its caller. */
 struct question {
 	char host[OOB_HOST_SIZE], port[OOB_PORT_SIZE];
 	struct addrinfo hints;
 	struct addrinfo *found;
-	int code; /* of getaddrinfo() */
+	int code; /* from getaddrinfo() */
 };
 
 static int ask(void *context, struct err *err)
@@ -84,7 +84,7 @@ static void question_free(void *context)
 	free(q);
 }
 
-/* A number needs nobody's answer; a name is asked for. */
+/* A numeric address is resolved at once; a name needs a lookup. */
 static int find(struct question *q, uint64_t deadline_us, struct err *err)
 {
 	const int flags = q->hints.ai_flags;
@@ -105,7 +105,7 @@ int oob_lookup(const char *address, bool passive, uint64_t deadline_us, struct a
 
 	q->hints.ai_socktype = SOCK_STREAM;
 	q->hints.ai_flags = AI_NUMERICSERV | (passive ? AI_PASSIVE : 0);
-	q->code = EAI_AGAIN; /* until somebody has answered */
+	q->code = EAI_AGAIN; /* in case the lookup does not finish */
 	if (split(address, q->host, q->port) < 0) {
 		free(q);
 		return err_set(err, EINVAL, "'%.200s' is not HOST:PORT", address);

@@ -39,7 +39,7 @@ int oob_greeting_decode(const unsigned char bytes[static OOB_GREETING_SIZE],
 	return 0;
 }
 
-/* Begin a hash with the key under a pad (RFC 2104, 2). */
+/* Begin a hash with the padded key (RFC 2104, section 2). */
 static void begin(struct sha256 *s, const unsigned char block[static SHA256_BLOCK],
 		  unsigned char pad)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What two probes say to each other beside the fabric, as bytes. Pure.
+ * The out-of-band protocol between two probes, as bytes. Pure.
  *
- *	each   greeting: magic, version, a nonce of its own
- *	dialer proof that it knows the token
- *	other  its own proof, or zeros: refused
- *	each   frames: length, MAC, body
+ *	each	greeting: magic, version, a random nonce
+ *	dialer	proof that it knows the token
+ *	other	its own proof, or zeros: refused
+ *	each	frames: length, MAC, body
  *
- * The token is never sent. From it and both nonces comes one key each way; a
- * proof is the MAC of a fixed word by that key, a frame's MAC covers its number,
- * so that nothing can be answered with its own words, repeated or left out.
+ * The token is never sent. One key per direction is derived from it and both nonces. A proof is the
+ * MAC of a fixed word under that key, and the MAC of a frame covers its number, so nothing can be
+ * reflected, replayed or dropped.
  *
  * HMAC: RFC 2104. All numbers are big-endian.
  */
@@ -38,11 +38,11 @@ struct oob_greeting {
 void oob_greeting_encode(const struct oob_greeting *greeting,
 			 unsigned char ret_bytes[static OOB_GREETING_SIZE]);
 
-/* -EPROTO: not of these probes; -EPROTONOSUPPORT: another version. */
+/* -EPROTO: not this protocol; -EPROTONOSUPPORT: another version. */
 int oob_greeting_decode(const unsigned char bytes[static OOB_GREETING_SIZE],
 			struct oob_greeting *ret, struct err *err);
 
-/* HMAC-SHA256 of the `n` pieces one after the other. */
+/* HMAC-SHA256 of the `n` pieces, concatenated. */
 struct oob_piece {
 	const void *bytes;
 	size_t length;
@@ -50,19 +50,19 @@ struct oob_piece {
 void oob_hmac(const void *key, size_t key_length, const struct oob_piece *pieces, size_t n,
 	      unsigned char ret_mac[static SHA256_SIZE]);
 
-/* Equal, in a time that does not tell where they differ. */
+/* Constant-time comparison. */
 bool oob_same(const unsigned char a[static SHA256_SIZE], const unsigned char b[static SHA256_SIZE]);
 
-/* The key of what the dialer (or the other) sends. */
+/* The key for what the dialer (or the other side) sends. */
 void oob_key(const char *token, bool of_dialer, const unsigned char *dialer_nonce,
 	     const unsigned char *other_nonce, unsigned char ret_key[static SHA256_SIZE]);
 void oob_proof(const unsigned char key[static SHA256_SIZE],
 	       unsigned char ret_proof[static SHA256_SIZE]);
 
-/* The header of frame `number` with this body. */
+/* Make the header of frame `number` with this body. */
 void oob_header_encode(const unsigned char key[static SHA256_SIZE], uint64_t number,
 		       const void *body, size_t length,
 		       unsigned char ret_bytes[static OOB_HEADER_SIZE]);
 
-/* Bytes that follow a header. -EMSGSIZE when they are more than OOB_BODY_MAX. */
+/* Length of the body that follows a header. -EMSGSIZE if over OOB_BODY_MAX. */
 int oob_header_length(const unsigned char bytes[static OOB_HEADER_SIZE], size_t *ret_length);

@@ -117,13 +117,13 @@ static error_t set_number(struct rdma_options *o, int key, const char *arg, stru
 	return ARGP_ERR_UNKNOWN;
 }
 
-/* One subject of a list, without its end. */
+/* One entry of a list, not NUL-terminated. */
 struct item {
 	const char *at;
 	size_t length;
 };
 
-/* "mlx5_0:1" or "numa:0": what it is, and which one of it. */
+/* "mlx5_0:1" or "numa:0": a name and a number or address. */
 static bool is_end(const char *at, size_t length)
 {
 	const char *colon = memchr(at, ':', length);
@@ -132,7 +132,7 @@ static bool is_end(const char *at, size_t length)
 	       !memchr(at, ' ', length);
 }
 
-/* Has each one of the list the form of a cell? The first that has not is in `ret_bad`. */
+/* Does every entry have the form of a cell? If not, `ret_bad` is the first bad one. */
 static bool cells_good(const char *list, struct item *ret_bad)
 {
 	while (true) {

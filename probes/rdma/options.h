@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options that all probes over RDMA have, and the list of --cells. */
+/* The command line options common to all RDMA probes, and the list syntax of --cells. */
 #pragma once
 
 #include <argp.h>
@@ -15,17 +15,17 @@ enum {
 	RDMA_DEPTH_MAX = 1024,
 };
 
-/* Where a probe keeps them. The child parser sets the defaults, then what is given. */
+/* Where a probe stores them. The child parser sets the defaults first. */
 struct rdma_options {
-	const char **cells; /* "A>B,..."; borrowed of argv; NULL: all */
-	int *gid_index;	    /* -1: chosen */
+	const char **cells; /* "A>B,..."; borrowed from argv; NULL: all */
+	int *gid_index;	    /* -1: chosen automatically */
 	unsigned *mtu;	    /* 0: the ports' */
 	unsigned *size, *depth;
 	unsigned *qps; /* 0: port_queues() */
 	struct rdma_service *service;
 };
 
-/* Those of a struct that names its members so. */
+/* For a struct with members of these names. */
 #define RDMA_OPTIONS_OF(o)                                    \
 	((struct rdma_options){ .cells = &(o)->cells,         \
 				.gid_index = &(o)->gid_index, \
@@ -36,16 +36,16 @@ struct rdma_options {
 				.service = &(o)->service })
 
 /*
- * --cells --gid-index --mtu --size --qps --depth, and those of rdma_service_argp; its input is a
+ * --cells --gid-index --mtu --size --qps --depth, and those of rdma_service_argp. Its input is a
  * struct rdma_options.
  */
 extern const struct argp rdma_options_argp;
 
-/* --devices --pkey-index --sl --tclass alone; its input is a struct rdma_service. */
+/* Only --devices --pkey-index --sl --tclass. Its input is a struct rdma_service. */
 extern const struct argp rdma_service_argp;
 
-/* Is `subject` one of the list? */
+/* Is `subject` in the list? */
 bool cells_have(const char *list, const char *subject);
 
-/* Does one of the list begin or end with this port, "mlx5_0:1"? */
+/* Does a cell of the list begin or end with this port ("mlx5_0:1")? */
 bool cells_have_port(const char *list, const char *port);

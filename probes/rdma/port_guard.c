@@ -12,10 +12,10 @@
 #include "probes/rdma/users.h"
 #include "probes/rnic_state/nic.h"
 
-enum { LOOK_MS = 5 }; /* between two looks at a port that may be going down */
+enum { LOOK_MS = 5 }; /* between looks at a port that may be going down */
 
 #define SETTLES_US (500 * USEC_PER_MSEC)
-/* A port may be down a moment before its network device says that it was switched off. */
+/* A port may go down shortly before its network device is reported as switched off. */
 #define SWITCH_US (50 * USEC_PER_MSEC)
 #define MEGA 1e6
 

@@ -13,15 +13,15 @@ enum {
 	HEADERS_ETHERNET = 8 + 14 + 40 + 8 + 12 + 4 + 4 + 12,
 	HEADERS_INFINIBAND = 8 + 40 + 12 + 4 + 2,
 	DECIMAL = 10,
-	NAMED_MAX = 3, /* ports that a sentence has room for */
+	NAMED_MAX = 3, /* ports named in a message */
 };
 
-/* Two names of one rate, as 400 and 399.99. */
+/* Two rates within this part are the same, such as 400 and 399.99. */
 #define RATE_SLACK 0.01
 #define BITS_PER_BYTE 8
 #define GIGA 1e9
 
-/* "^=mlx5_0:1,mlx5_1": what it means, and where its names begin. */
+/* "^=mlx5_0:1,mlx5_1": its flags, and where the names start. */
 struct list {
 	bool without, whole;
 	const char *names;
@@ -37,7 +37,7 @@ static struct list read_list(const char *text)
 	return l;
 }
 
-/* "mlx5_0", or "mlx5_0:1" for one port of it. */
+/* Does "mlx5_0", or "mlx5_0:1" for a single port, match? */
 static bool is_named(const char *name, size_t length, bool whole, const struct rdma_port *port)
 {
 	const char *colon = memchr(name, ':', length);
@@ -108,7 +108,7 @@ static bool is_same_rate(const struct rdma_port *a, const struct rdma_port *b)
 	return fabs(a->bytes_per_s - b->bytes_per_s) <= RATE_SLACK * b->bytes_per_s;
 }
 
-/* What all ports of its model and rate carry together. */
+/* Total bandwidth of all ports of its model and rate. */
 static double bandwidth_of_kind(const struct rdma_port *ports, size_t n, const struct rdma_port *one)
 {
 	double sum = 0;
@@ -122,7 +122,7 @@ static double bandwidth_of_kind(const struct rdma_port *ports, size_t n, const s
 	return sum;
 }
 
-/* The most of any kind; 0 when no rate is known. */
+/* The highest bandwidth of any kind; 0 if no rate is known. */
 static double most_bandwidth(const struct rdma_port *ports, size_t n)
 {
 	double most = 0;
@@ -171,7 +171,7 @@ static void say_left(size_t n_left, const char *why, char words[PORTS_WORDS_SIZE
 		       why);
 }
 
-/* Keep the others, in their order; how many they are. */
+/* Drop the ports without reliable connections. Keeps the order; returns the number kept. */
 static size_t leave_unconnected(struct rdma_port *ports, size_t n, char ret_words[PORTS_WORDS_SIZE])
 {
 	size_t kept = 0, n_left = 0, i;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The seam to RDMA devices: a table of operations, one implementation over
- * libibverbs (verbs*.c), one of a simulated fabric in tests/fakes. Everything
- * above it (flows, cells, probes) knows neither.
+ * The interface to RDMA devices: a table of operations, implemented over libibverbs (verbs*.c) and
+ * by a simulated fabric in tests/fakes. The code above it (flows, cells, probes) does not know
+ * which one it uses.
  *
- * A queue is a reliable connected queue pair with its completion queue. It is
- * connected to another one, of this process or of another host, or to itself:
- * then what it writes comes back through its own port.
+ * A queue is a reliable connected queue pair with its completion queue. It is connected to another
+ * queue, in this process or on another host, or to itself, so that what it writes comes back
+ * through its own port.
  *
  *	list -> open -> region_add, queue_open -> queue_connect -> post, poll, wait
  *
- * Errors are about set-up. What becomes of posted work is told by poll() in
- * struct rdma_done: a path that fails is a sick link, not an error.
+ * Errors are about set-up only. poll() reports the outcome of posted work in struct rdma_done: a
+ * failing path is a bad link, not an error.
  *
- * Sources: ibv_*(3) of rdma-core; InfiniBand Architecture Specification
- * Volume 1 (states of a queue pair, timeouts).
+ * Sources: ibv_*(3) of rdma-core; InfiniBand Architecture Specification Volume 1 (queue pair
+ * states, timeouts).
  */
 #pragma once
 
@@ -31,10 +31,10 @@ enum {
 	RDMA_NAME_SIZE = 64,
 	RDMA_STATE_SIZE = 160,
 	RDMA_MODEL_SIZE = 24,
-	RDMA_PORTS_MAX = 64,	  /* of one host */
-	RDMA_GIDS_MAX = 1024,	  /* of one port */
+	RDMA_PORTS_MAX = 64,	  /* per host */
+	RDMA_GIDS_MAX = 1024,	  /* per port */
 	RDMA_GID_INDEX_MAX = 255, /* struct ibv_global_route has 8 bits for it */
-	RDMA_QUEUES_MAX = 16,	  /* that share their completions */
+	RDMA_QUEUES_MAX = 16,	  /* that share one completion queue */
 	RDMA_BATCH_MAX = 64,	  /* work requests of one post(), completions of one poll() */
 };
 
@@ -43,17 +43,17 @@ enum rdma_layer { RDMA_ETHERNET, RDMA_INFINIBAND };
 struct rdma_port {
 	char device[RDMA_NAME_SIZE]; /* "mlx5_0" */
 	unsigned number;	     /* from 1 */
-	char pci[RDMA_NAME_SIZE];    /* "0000:1b:00.0", "" without */
-	char model[RDMA_MODEL_SIZE]; /* "15b3:1021", "" without */
-	char state[RDMA_STATE_SIZE]; /* "down", or why it cannot be told */
+	char pci[RDMA_NAME_SIZE];    /* "0000:1b:00.0"; "" if none */
+	char model[RDMA_MODEL_SIZE]; /* "15b3:1021"; "" if none */
+	char state[RDMA_STATE_SIZE]; /* "down", or why it is unknown */
 	bool active;
-	bool unknown;	       /* it could not be looked at; `state` says why */
+	bool unknown;	       /* could not be queried; `state` says why */
 	int layer;	       /* enum rdma_layer */
-	bool wants_grh;	       /* InfiniBand that is reached by GID, not by LID alone */
+	bool wants_grh;	       /* InfiniBand that requires a GRH: reached by GID, not LID alone */
 	unsigned mtu, mtu_max; /* bytes: active and largest */
-	double bytes_per_s;    /* nominal rate, one way; of a bond that of one member */
-	unsigned members;      /* of a bond; 0 or 1: it is none */
-	bool unconnected;      /* its device has no reliable connections (EFA, usNIC, iWARP) */
+	double bytes_per_s;    /* nominal rate, one way; of one member for a bond */
+	unsigned members;      /* of a bond; 0 or 1: not a bond */
+	bool unconnected;      /* the device has no reliable connections (EFA, usNIC, iWARP) */
 	int numa_node;	       /* -1 unknown */
 };
 
@@ -67,31 +67,31 @@ struct rdma_gid {
 
 /* Memory that a device may read and write. */
 struct rdma_region {
-	void *handle; /* of the engine */
+	void *handle; /* owned by the engine */
 	void *at;
 	uint64_t bytes;
 	uint32_t lkey, rkey;
 };
 
-/* Memory of another device, as its driver hands it out. */
+/* Memory of another device, exported by its driver. */
 struct rdma_dmabuf {
-	int fd;		 /* borrowed; may be closed once it is registered */
-	uint64_t offset; /* in it */
+	int fd;		 /* borrowed; may be closed after registration */
+	uint64_t offset; /* within the dmabuf */
 	uint64_t bytes;
-	void *at; /* its address for requests */
+	void *at; /* address to use in requests */
 };
 
-/* What the other side must know of a queue to connect to it. */
+/* What the other side needs to connect to a queue. */
 struct rdma_end {
 	uint32_t number; /* of the queue pair */
 	uint32_t psn;	 /* first packet sequence number, 24 bits */
 	uint16_t lid;	 /* InfiniBand within a subnet */
 	unsigned char gid[16];
 	unsigned mtu;  /* bytes */
-	uint16_t pkey; /* of this side; not sent to the other */
+	uint16_t pkey; /* of this side; not sent to the peer */
 };
 
-/* The bit of full membership: two limited members of a partition do not talk (IBTA 10.9.1.1). */
+/* Full membership bit: limited members of a partition cannot talk to each other (IBTA 10.9.1.1). */
 #define RDMA_PKEY_FULL 0x8000
 #define RDMA_PKEY_DEFAULT 0xffff
 /* device, port */
@@ -103,28 +103,28 @@ struct rdma_end {
 struct rdma_queue_options {
 	unsigned port;
 	/*
-	 * A queue of the same device whose completions this one shares: poll() and wait() of
-	 * either are for both. NULL: its own. Whoever drives several queues polls one place.
+	 * A queue of the same device to share a completion queue with; poll() and wait() on either
+	 * then serve both. NULL: its own. Lets one thread drive several queues from one place.
 	 */
 	struct rdma_queue *with;
-	unsigned sharers;  /* that will share this one's, itself included; 0 is 1 */
-	int gid_index;	   /* of this side; -1: none (InfiniBand within a subnet) */
-	unsigned depth;	   /* work requests that may be outstanding */
-	unsigned receives; /* the same of receives; 0: nothing is sent to this one */
+	unsigned sharers; /* queues that will share this one's completions, itself included; 0 is 1 */
+	int gid_index;	  /* local; -1: none (InfiniBand within a subnet) */
+	unsigned depth;	  /* maximum outstanding work requests */
+	unsigned receives; /* maximum outstanding receives; 0: nothing is sent to this queue */
 	bool events;	   /* wait() will be called */
-	unsigned retries;  /* of a packet, 0 to 7 */
-	unsigned timeout;  /* of one try: 4.096 us x 2^timeout, 1 to 31 */
+	unsigned retries;  /* per packet, 0 to 7 */
+	unsigned timeout;  /* per try: 4.096 us x 2^timeout, 1 to 31 */
 	unsigned mtu;	   /* bytes; 0: the port's */
 	uint8_t traffic_class;
 	uint8_t sl;	/* service level of InfiniBand, priority of RoCE */
-	int pkey_index; /* of the port's table; -1: the first with full membership */
+	int pkey_index; /* in the port's table; -1: the first with full membership */
 };
 
 enum rdma_opcode {
 	RDMA_WRITE,
 	RDMA_READ,
 	RDMA_SEND,
-	RDMA_WRITE_TELL, /* a write that uses up a receive too, so that the other side knows */
+	RDMA_WRITE_TELL, /* write with immediate: also consumes a receive, so the peer notices */
 };
 
 struct rdma_work {
@@ -134,12 +134,14 @@ struct rdma_work {
 	uint32_t lkey, length;
 	uint64_t remote;
 	uint32_t rkey;
-	bool signalled; /* ends in a struct rdma_done; one that fails always does */
-	bool inlined;	/* small: goes with the request itself */
+	bool signalled; /* produces a struct rdma_done; failures always do */
+	bool inlined;	/* small: copied into the request */
 };
 
-/* Room for what the other side sends, which has no address of its own. A write that tells leaves it
- * as it is. */
+/*
+ * A buffer for incoming sends, which carry no address. RDMA_WRITE_TELL consumes one but does not
+ * write to it.
+ */
 struct rdma_receive {
 	uint64_t id;
 	void *local;
@@ -148,23 +150,23 @@ struct rdma_receive {
 
 enum rdma_status {
 	RDMA_OK,
-	RDMA_RETRY_EXCEEDED, /* the other side does not answer: the path is dead */
-	RDMA_RNR_EXCEEDED,   /* it is not ready to receive */
-	RDMA_REMOTE_ACCESS,  /* it does not allow this access */
-	RDMA_REMOTE_INVALID, /* it calls the request none that it can take */
-	RDMA_REMOTE_ERROR,   /* it failed otherwise */
-	RDMA_LOCAL_ERROR,    /* this side: protection, length, a broken queue pair */
-	RDMA_FLUSHED,	     /* given up because an earlier one failed */
+	RDMA_RETRY_EXCEEDED, /* the peer does not answer: the path is dead */
+	RDMA_RNR_EXCEEDED,   /* the peer is not ready to receive */
+	RDMA_REMOTE_ACCESS,  /* the peer does not allow this access */
+	RDMA_REMOTE_INVALID, /* the peer rejects the request as invalid */
+	RDMA_REMOTE_ERROR,   /* other failure at the peer */
+	RDMA_LOCAL_ERROR,    /* local: protection, length, a broken queue pair */
+	RDMA_FLUSHED,	     /* dropped because an earlier request failed */
 };
 
 struct rdma_done {
 	uint64_t id;
 	int status;	      /* enum rdma_status */
-	uint32_t raw, vendor; /* as the library and the device say it */
-	bool received;	      /* a receive, not work; known only of what went well */
+	uint32_t raw, vendor; /* codes of the library and of the device */
+	bool received;	      /* a receive; only valid on success */
 };
 
-/* All that was ever posted on a queue. */
+/* Totals posted on a queue so far. */
 struct rdma_posted {
 	uint64_t requests, bytes;
 };
@@ -172,15 +174,15 @@ struct rdma_posted {
 struct rdma_ops {
 	const char *name; /* "verbs", "simulated" */
 	/*
-	 * All ports, by device and number; returns how many (at most `max`, more are warned of).
-	 * Without those of virtual functions: they belong to guests, and are slices of a port
-	 * that is there itself. -ENOSYS: no RDMA in this kernel.
+	 * List all ports, by device and number. Returns their number, at most `max`; logs a warning
+	 * if there are more. Leaves out virtual functions: they belong to guests, and their
+	 * physical port is listed itself. -ENOSYS: no RDMA in this kernel.
 	 */
 	int (*list)(struct rdma_engine *e, struct rdma_port *ret_ports, size_t max, struct err *err);
 	int (*open)(struct rdma_engine *e, const char *device, struct rdma_device **ret,
 		    struct err *err);
 	void (*close)(struct rdma_device *d);
-	/* The GIDs of a port that are not empty and can be used; returns how many. */
+	/* List the usable, non-empty GIDs of a port. Returns their number. */
 	int (*gids)(struct rdma_device *d, unsigned port, struct rdma_gid *ret_gids, size_t max,
 		    struct err *err);
 	int (*region_add)(struct rdma_device *d, void *at, uint64_t bytes, struct rdma_region *ret,
@@ -189,54 +191,61 @@ struct rdma_ops {
 	int (*queue_open)(struct rdma_device *d, const struct rdma_queue_options *options,
 			  struct rdma_queue **ret, struct err *err);
 	void (*queue_close)(struct rdma_queue *q);
-	/* What the other side needs. */
+	/* What the peer needs to connect. */
 	void (*queue_end)(const struct rdma_queue *q, struct rdma_end *ret);
-	/* -ETIMEDOUT: the address of the other side could not be resolved. */
+	/* -ETIMEDOUT: the peer's address could not be resolved. */
 	int (*queue_connect)(struct rdma_queue *q, const struct rdma_end *peer, struct err *err);
-	/* All of `n` (at most RDMA_BATCH_MAX) with one doorbell. -ENOMEM: the queue is full. */
+	/*
+	 * Post `n` (at most RDMA_BATCH_MAX) requests with one doorbell. -ENOMEM: the queue is full.
+	 */
 	int (*post)(struct rdma_queue *q, const struct rdma_work *work, size_t n, struct err *err);
-	/* The same of receives; a send, or a write that tells, uses up one. */
+	/* The same for receives. A send or an RDMA_WRITE_TELL of the peer consumes one. */
 	int (*receive)(struct rdma_queue *q, const struct rdma_receive *receives, size_t n,
 		       struct err *err);
-	/* What has ended, on all queues that share: how many, 0 when nothing has. */
+	/*
+	 * Poll all queues that share a completion queue. Returns the number of completions,
+	 * possibly 0.
+	 */
 	int (*poll)(struct rdma_queue *q, struct rdma_done *ret, size_t max, struct err *err);
-	/* Sleep until poll() may have something. -ETIME at the deadline. Needs `events`. */
+	/* Sleep until poll() may return something. -ETIME at the deadline. Needs `events`. */
 	int (*wait)(struct rdma_queue *q, uint64_t deadline_us, struct err *err);
 	/*
-	 * Of several queues that share nothing, at most 64: the same, until poll() of some may
-	 * have something; `ret_ready` has their bits. Where no event was asked for yet it is, and
-	 * those are ready at once. NULL: the engine cannot.
+	 * As wait(), for up to 64 queues that share nothing; `ret_ready` has a bit for each queue
+	 * whose poll() may return something. A queue that was not yet armed is armed and counts as
+	 * ready. NULL: not supported.
 	 */
 	int (*wait_any)(struct rdma_queue *const *queues, size_t n, uint64_t deadline_us,
 			uint64_t *ret_ready, struct err *err);
 	uint64_t (*now_ns)(struct rdma_engine *e); /* monotonic */
 	/*
-	 * A counter of constant rate that is cheaper to read where the clock takes a system call
-	 * (as in a guest); NULL: now_ns() is as good.
+	 * A counter of constant rate, cheaper to read where the clock takes a system call (as in a
+	 * guest). NULL: use now_ns().
 	 */
 	uint64_t (*ticks)(struct rdma_engine *e);
-	/* A port of an open device as it is now. -ENODEV: the device is gone. */
+	/* The current state of a port of an open device. -ENODEV: the device is gone. */
 	int (*port_now)(struct rdma_device *d, unsigned port, struct rdma_port *ret,
 			struct err *err);
 	/* NULL: the engine does not count. */
 	struct rdma_posted (*posted)(const struct rdma_queue *q);
-	/* Memory of another device. -EOPNOTSUPP: this one cannot. NULL: the engine cannot. */
+	/*
+	 * Register memory of another device. -EOPNOTSUPP: this one cannot. NULL: the engine cannot.
+	 */
 	int (*region_add_dmabuf)(struct rdma_device *d, const struct rdma_dmabuf *memory,
 				 struct rdma_region *ret, struct err *err);
-	/* Requests take their time and move no data: a fabric on which only schedules are tried. */
+	/* Requests take time but move no data: a fabric for testing schedules only. */
 	bool hollow;
 };
 
-/* An engine begins with its operations. */
+/* Implementations embed this first. */
 struct rdma_engine {
 	const struct rdma_ops *ops;
 };
 
-/* The finest clock of an engine, in ticks of a constant rate: nanoseconds when it has no other. */
+/* The finest clock of the engine, in ticks of constant rate; nanoseconds if it has no other. */
 static inline uint64_t rdma_ticks(struct rdma_engine *e)
 {
 	return e->ops->ticks ? e->ops->ticks(e) : e->ops->now_ns(e);
 }
 
-/* libibverbs; a static object, nothing to free. */
+/* The libibverbs engine; a static object, not to be freed. */
 struct rdma_engine *rdma_verbs(void);

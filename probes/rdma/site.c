@@ -12,7 +12,7 @@
 #include "lib/sys/paths.h"
 #include "probes/rdma/ports.h"
 
-/* A whole number of the file, by its key. */
+/* The integer keys of the file. */
 static const struct number {
 	const char *key;
 	int max;

@@ -12,15 +12,17 @@
 #include "probes/rdma/rdma.h"
 #include "probes/rnic_state/nic.h"
 
-/* Ethernet 18, IPv6 40, UDP 8, BTH 12, RETH 16, ICRC 4 bytes around each payload, at most. */
+/* At most Ethernet 18, IPv6 40, UDP 8, BTH 12, RETH 16 and ICRC 4 bytes around each payload. */
 enum { HEADER_BYTES = 98 };
 
-/* A device asks for an acknowledgement at the end of a message and, Soft-RoCE, every so often. */
+/* Acknowledgements come at the end of a message and, on Soft-RoCE, every so many packets. */
 enum { PACKETS_PER_ACK = 64 };
 
 /* Foreign bytes above this part of our own make a value worthless. */
 #define FOREIGN_SHARE 0.05
-/* Less of our own than this is counted: the device does not count what it sends to itself. */
+/*
+ * If less than this part of our own is counted, the device does not count what it sends to itself.
+ */
 #define COUNTED_SHARE 0.5
 #define WIRE_SHARE 0.5
 #define MIN_INTERVAL_US (20 * USEC_PER_MSEC)
@@ -38,10 +40,10 @@ bool traffic_growth(const struct traffic *before, const struct traffic *after,
 	return true;
 }
 
-/* What one direction carries of ours: the data of one side, the answers to the other's. */
+/* Our traffic in one direction: data of one flow, and answers to the other. */
 struct way {
 	const struct traffic_own *data, *answered;
-	bool loops; /* the port is both ends, and the device may not count it */
+	bool loops; /* the port is both ends, and may not count it */
 };
 
 static double packets_of(const struct traffic_own *own)
@@ -56,7 +58,7 @@ static double bytes_of(const struct traffic_own *own)
 	return (double)own->requests * own->size;
 }
 
-/* Requests that may have been sent again, at most. */
+/* Upper bound of the requests that may have been resent. */
 static double resent_of(const struct traffic *before, const struct traffic *after,
 			const struct traffic_own *own)
 {
@@ -69,8 +71,8 @@ static double resent_of(const struct traffic *before, const struct traffic *afte
 }
 
 /*
- * Packets of our own, at most: data, acknowledgements or read requests, and what was resent.
- * Each packet that comes again may be acknowledged.
+ * Upper bound of our own packets: data, acknowledgements or read requests, and resends, each of
+ * which may be acknowledged again.
  */
 static double own_packets(const struct traffic *before, const struct traffic *after,
 			  const struct way *way)
@@ -85,7 +87,7 @@ static double own_packets(const struct traffic *before, const struct traffic *af
 	return all;
 }
 
-/* Foreign bytes in one direction, by bytes where they are counted and else by packets. */
+/* Foreign bytes in one direction, from byte counters if there are any, otherwise from packets. */
 static double foreign_in(const struct traffic *before, const struct traffic *after, bool sent,
 			 const struct way *way)
 {
@@ -184,16 +186,16 @@ double traffic_rate(const struct traffic *before, const struct traffic *after, u
 	return MAX(out, in) * USEC / (double)us;
 }
 
-/* --- the counters of a port, from sysfs and from its network device --- */
+/* --- reading the counters of a port, from sysfs and from its network device --- */
 
 enum { CACHED_MAX_MS = 100 };
 
-/* Files of a port; those of one counter add up. */
+/* Counter files of a port; several files of one counter add up. */
 static const struct row {
 	enum traffic_counter counter;
 	const char *file;
 	unsigned unit;
-	bool instead; /* read only when none before it was there */
+	bool instead; /* fallback: read only if no earlier file exists */
 } rows[] = {
 	{ TRAFFIC_SENT_BYTES, "counters/port_xmit_data", 4, false },
 	{ TRAFFIC_RECEIVED_BYTES, "counters/port_rcv_data", 4, false },
@@ -220,7 +222,7 @@ static void take(struct traffic *t, enum traffic_counter counter, uint64_t value
 	t->counts[counter].value += value;
 }
 
-/* The kernel asks the device for hw_counters once in so many milliseconds. */
+/* The kernel caches hw_counters for this many milliseconds. */
 static void take_age(const struct rdma_port *port, struct traffic *ret)
 {
 	uint64_t ms;
@@ -264,7 +266,7 @@ void traffic_read(const struct rdma_port *port, const struct nic *nic, struct tr
 		if (rows[i].instead && ret->counts[rows[i].counter].known)
 			take_age(port, ret);
 	}
-	/* A software device is no part of a NIC that could tell more. */
+	/* A software device does not belong to a NIC that has more counters. */
 	if (port->pci[0])
 		read_nic(port, nic, ret);
 }

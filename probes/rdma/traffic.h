@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose traffic went through a port while it was measured: the counters of the
- * port before and after are held against what was asked of it. More than that
- * was somebody else's, and then what was measured says nothing about the path.
+ * Detects foreign traffic on a port during a measurement: the growth of the port's counters is
+ * compared with what we asked of it. Anything more was sent by somebody else, and the measurement
+ * then says nothing about the path.
  *
- * Bytes are those of counters/port_xmit_data and port_rcv_data (in units of 4:
- * IBTA 16.1.3.5), packets those of counters/ or of Soft-RoCE's hw_counters/;
- * ethtool counts what left by the wire and what was looped back inside
- * (mlx5: Documentation/networking/device_drivers/ethernet/mellanox).
+ * Bytes come from counters/port_xmit_data and port_rcv_data (in units of 4: IBTA 16.1.3.5), packets
+ * from counters/ or Soft-RoCE's hw_counters/. ethtool counts what left over the wire and what was
+ * looped back internally (mlx5: Documentation/networking/device_drivers/ethernet/mellanox).
  *
- * Not every device counts what it sends to itself: a count below half of our
- * own bytes is taken as all foreign, so that then foreign traffic between half
- * and all of our own is not seen.
+ * Not every device counts what it sends to itself. A count below half of our own bytes is taken as
+ * all foreign, so foreign traffic between half and all of our own goes unnoticed on such a device.
  */
 #pragma once
 
@@ -41,57 +39,57 @@ enum { TRAFFIC_WORDS_SIZE = 192 };
 /* The counters of a port at one moment. */
 struct traffic {
 	uint64_t at_us;	    /* monotonic */
-	uint64_t cached_us; /* the values may be as old as this, at most 100 ms */
+	uint64_t cached_us; /* the values may be this old, at most 100 ms */
 	struct {
 		bool known;
 		uint64_t value;
 	} counts[TRAFFIC_COUNTERS];
 };
 
-/* What we asked of the port between two moments: all of it ended in between. */
+/* What we asked of the port between two moments; all of it completed in between. */
 struct traffic_own {
 	uint64_t requests;
 	uint32_t size; /* bytes of each */
 	unsigned mtu;
-	uint64_t window;  /* requests that one lost packet may make the device send again */
-	uint64_t resends; /* that other ports counted, of what they sent to this one */
-	bool others; /* have queue pairs here too: then more than our own is theirs, not resent */
+	uint64_t window;  /* requests that one lost packet may cause to be resent */
+	uint64_t resends; /* counted by other ports, of what they sent to this one */
+	bool others;	  /* others have queue pairs here: extra traffic is theirs, not resends */
 };
 
 struct traffic_finding {
-	bool foreign;	      /* too much of it for the measurement to count */
-	bool wire;	      /* what should stay inside went out by the wire */
-	double foreign_bytes; /* per second; an upper estimate where only packets are counted */
-	char words[TRAFFIC_WORDS_SIZE]; /* for people; "" when there is nothing to say */
+	bool foreign;			/* too much for the measurement to count */
+	bool wire;			/* what should stay inside went over the wire */
+	double foreign_bytes;		/* per second; an upper bound if only packets are counted */
+	char words[TRAFFIC_WORDS_SIZE]; /* for people; "" if there is nothing to say */
 };
 
-/* Read what there is; `nic` tells the counters that sysfs has not (nic_none: none). */
+/* Read the counters; `nic` provides those that sysfs does not have (nic_none: none). */
 void traffic_read(const struct rdma_port *port, const struct nic *nic, struct traffic *ret);
 
 /*
- * The same, of now: the kernel may hand out what it read some milliseconds ago, which would
- * count the end of what went before to what comes. Then it is asked again after that.
+ * Read the current counters. The kernel may return values some milliseconds old, which would
+ * attribute the end of earlier traffic to the next interval; if so, they are read again later.
  */
 void traffic_read_fresh(const struct rdma_port *port, const struct nic *nic, struct traffic *ret);
 
-/* The growth of a counter; false when either is not known or it was reset. Pure. */
+/* Growth of a counter; false if it is unknown at either moment or was reset. Pure. */
 bool traffic_growth(const struct traffic *before, const struct traffic *after,
 		    enum traffic_counter counter, uint64_t *ret);
 
 /*
- * Hold the growth against `own`, of a port that was both ends of it: everything is counted in
- * both directions. `line_rate` is the port's, bytes/s (0: not known). Pure.
+ * Compare the growth with `own`, for a port that was both ends of the traffic: everything is
+ * counted in both directions. `line_rate` is the port's, in bytes/s (0: unknown). Pure.
  */
 void traffic_judge(const struct traffic *before, const struct traffic *after,
 		   const struct traffic_own *own, double line_rate, struct traffic_finding *ret);
 
-/* The same of a port that was one end: what went out of it, and what came in. */
+/* The same for a port that was one end: `out` left through it, and `in` arrived. */
 void traffic_judge_ways(const struct traffic *before, const struct traffic *after,
 			const struct traffic_own *out, const struct traffic_own *in,
 			double line_rate, struct traffic_finding *ret);
 
 /*
- * Bytes per second that went through the port, at most, without any of ours; 0 when the
- * moments are less than 20 ms apart or nothing is counted. Pure.
+ * Upper bound of the bytes per second through the port while we sent nothing; 0 if the moments are
+ * less than 20 ms apart or nothing is counted. Pure.
  */
 double traffic_rate(const struct traffic *before, const struct traffic *after, unsigned mtu);

@@ -18,14 +18,14 @@
 #include "lib/sys/sysfs.h"
 
 enum {
-	ANSWER_BYTES = 256 * 1024, /* of one read; the kernel sends at most 32 KiB at once */
+	ANSWER_BYTES = 256 * 1024, /* per read; the kernel sends at most 32 KiB at once */
 	ANSWERS_MAX = 4096,
 	ANSWER_S = 1, /* the kernel answers at once or not at all */
 };
 
 struct request {
 	struct nlmsghdr head;
-	struct nlattr attribute; /* RDMA_NLDEV_ATTR_DEV_INDEX, when it is asked for */
+	struct nlattr attribute; /* RDMA_NLDEV_ATTR_DEV_INDEX, if used */
 	uint32_t index;
 };
 
@@ -56,7 +56,7 @@ static int ask(int fd, unsigned command, const uint32_t *index, struct err *err)
 	return 0;
 }
 
-/* The next part of the answer. */
+/* Receive the next part of the answer. */
 static ssize_t receive(int fd, void *buffer, struct err *err)
 {
 	ssize_t n = recv(fd, buffer, ANSWER_BYTES, 0);
@@ -120,13 +120,13 @@ int rdma_users_read(const char *device, struct rdma_users *ret, struct err *err)
 enum { TYPE_RC = 2, TYPE_UC = 3, TYPE_UD = 4, STATE_RTR = 2, STATE_SQD = 4 };
 enum { TYPE_RAW_PACKET = 8, TYPE_XRC_INITIATOR = 9, TYPE_XRC_TARGET = 10, TYPE_DRIVER = 255 };
 
-/* A stretch of attributes or messages that has been checked so far. */
+/* The part of the attributes or messages not parsed yet. */
 struct span {
 	const char *at;
 	size_t left;
 };
 
-/* The next attribute: its type and what it holds; false at the end or where it is broken. */
+/* Returns the next attribute: type and value; false at the end or if malformed. */
 static bool next_attribute(struct span *s, unsigned *ret_type, struct span *ret)
 {
 	struct nlattr head;
@@ -153,7 +153,7 @@ static uint32_t as_u32(struct span s)
 	return value;
 }
 
-/* One message after the other to `take`; see users.h for what is returned. */
+/* Call `take` for each message; see users.h for the return value. */
 static int each_message(const void *data, size_t size, void (*take)(void *context, struct span s),
 			void *context)
 {
@@ -231,8 +231,8 @@ static bool is_connected(unsigned type, unsigned state)
 }
 
 /*
- * A queue pair of the kernel has a name in place of a process. One that has neither is of a
- * process that we cannot see, as from inside a container (nldev.c, fill_res_name_pid()).
+ * A kernel queue pair has a name instead of a process. One with neither belongs to a process that
+ * we cannot see, for example from inside a container (nldev.c, fill_res_name_pid()).
  */
 static void take_queue(struct queue_count *count, struct span entry)
 {

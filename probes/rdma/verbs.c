@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine over libibverbs: devices, ports, addresses. */
+/* The libibverbs engine: devices, ports, addresses. */
 #include "probes/rdma/verbs.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 #include "probes/rdma/verbs_post.h"
 #include "probes/rdma/verbs_queue.h"
 
-enum { READS_AT_ONCE = 16 }; /* outstanding reads of a queue, less where the device has less */
+enum { READS_AT_ONCE = 16 }; /* outstanding reads per queue, fewer if the device supports fewer */
 
 #define BITS_PER_BYTE 8
 #define GIGA 1e9
@@ -43,7 +43,7 @@ enum ibv_mtu verbs_mtu_of(unsigned bytes)
 	return mtu;
 }
 
-/* Gb/s of one lane by the code of active_speed (PortInfo.LinkSpeedActive), data rate. */
+/* Data rate in Gb/s of one lane, by active_speed (PortInfo.LinkSpeedActive). */
 static double lane_rate(unsigned speed)
 {
 	static const struct {
@@ -70,7 +70,7 @@ static unsigned lanes(unsigned width)
 	return width < ARRAY_SIZE(table) ? table[width] : 0;
 }
 
-/* "400 Gb/sec (4X NDR)": the kernel knows speeds that 8 bits of verbs do not. */
+/* "400 Gb/sec (4X NDR)": the kernel knows speeds that do not fit the 8 bits of verbs. */
 static double sysfs_rate(const char *device, unsigned port)
 {
 	CLEANUP(freep)
@@ -95,7 +95,7 @@ static void find_model(struct rdma_port *p, const char *link)
 			       (unsigned)device & 0xffff);
 }
 
-/* The PCI device behind an RDMA device and its NUMA node; "" and -1 for a software one. */
+/* Find the PCI device behind an RDMA device, and its NUMA node; "" and -1 for a software device. */
 static void find_parent(struct rdma_port *p)
 {
 	CLEANUP(freep)
@@ -137,7 +137,7 @@ static void fill_port(struct rdma_port *p, const struct ibv_port_attr *a)
 		bond_find(p);
 }
 
-/* libibverbs hides why: it goes on to look for an older node, which is not there. */
+/* libibverbs hides the reason: it then tries an older device node, which does not exist. */
 static void say_unopened(struct ibv_device *device, int code, struct rdma_port *ret)
 {
 	char path[sizeof("/dev/infiniband/") + IBV_SYSFS_NAME_MAX];
@@ -150,7 +150,7 @@ static void say_unopened(struct ibv_device *device, int code, struct rdma_port *
 	(void)snprintf(ret->state, sizeof(ret->state), "cannot open %s: %s", path, strerror(code));
 }
 
-/* Ports of one device; one that cannot be opened has one port, not active, that says why. */
+/* List the ports of one device. If it cannot be opened, list one inactive port that says why. */
 static size_t list_device(struct ibv_device *device, struct rdma_port *ret, size_t max)
 {
 	struct ibv_context *context = ibv_open_device(device);
@@ -227,7 +227,7 @@ static void verbs_close(struct rdma_device *d)
 }
 DEFINE_CLEANUP(struct rdma_device *, verbs_close, verbs_closep);
 
-/* A queue that asks for more outstanding reads than the device has does not come up. */
+/* A queue that asks for more outstanding reads than the device supports fails to come up. */
 static void find_limits(struct rdma_device *d)
 {
 	struct ibv_device_attr attr = { .max_qp_rd_atom = 0 };
@@ -235,7 +235,7 @@ static void find_limits(struct rdma_device *d)
 	if (ibv_query_device(d->context, &attr) != 0)
 		attr.max_qp_rd_atom = attr.max_qp_init_rd_atom = READS_AT_ONCE;
 	d->reads_in = (uint8_t)MAX(1, MIN(attr.max_qp_rd_atom, READS_AT_ONCE));
-	/* A queue may be connected to one of the same device: no more than that one takes. */
+	/* The peer may be on the same device, so do not exceed what that accepts. */
 	d->reads_out = (uint8_t)MAX(1, MIN(attr.max_qp_init_rd_atom, (int)d->reads_in));
 }
 
@@ -294,8 +294,8 @@ static int verbs_gids(struct rdma_device *d, unsigned port, struct rdma_gid *ret
 }
 
 /*
- * The node of a device that is being removed goes first; the device itself may
- * stay, and work, until we close it.
+ * When a device is removed, its node disappears first. The device may stay, and work, until we
+ * close it.
  */
 static int verbs_port_now(struct rdma_device *d, unsigned port, struct rdma_port *ret,
 			  struct err *err)
@@ -357,11 +357,11 @@ struct rdma_engine *rdma_verbs(void)
 	return &engine;
 }
 
-/* --- memory that a device may read and write --- */
+/* --- memory registration --- */
 
 enum { LIMIT_SIZE = 32, KIB = 1024 };
 
-/* What the other side and we may do with it. Relaxed ordering is granted where there is any. */
+/* Access for both sides. Relaxed ordering is used where supported. */
 static const int access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 				IBV_ACCESS_REMOTE_READ | IBV_ACCESS_RELAXED_ORDERING;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the libibverbs engine share. */
+/* Shared by the files of the libibverbs engine. */
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -10,15 +10,15 @@ struct rdma_device {
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	char name[RDMA_NAME_SIZE];
-	uint8_t reads_in, reads_out; /* outstanding reads of a queue: from the other side, to it */
+	uint8_t reads_in, reads_out; /* outstanding reads per queue, as target and as initiator */
 };
 
-/* Where completions arrive: of one queue, or of several that share. */
+/* A completion queue and its channel, for one queue or for several that share it. */
 struct verbs_completions {
 	struct ibv_comp_channel *channel; /* NULL without events */
 	struct ibv_cq *cq;
-	bool armed;	  /* the next completion makes an event */
-	unsigned unacked; /* events taken from the channel and not yet acknowledged */
+	bool armed;	  /* the next completion produces an event */
+	unsigned unacked; /* events taken from the channel but not yet acknowledged */
 	unsigned users;
 };
 
@@ -34,16 +34,18 @@ struct rdma_queue {
 	struct rdma_posted posted;
 };
 
-/* memory that a device may read and write */
+/* Memory registration. */
 int verbs_region_add(struct rdma_device *d, void *at, uint64_t bytes, struct rdma_region *ret,
 		     struct err *err);
 int verbs_region_add_dmabuf(struct rdma_device *d, const struct rdma_dmabuf *memory,
 			    struct rdma_region *ret, struct err *err);
 void verbs_region_remove(struct rdma_region *r);
 
-/* "DEVICE: what: why" for an errno; -code. Out of memory is nearly always its limit. */
+/*
+ * Set "DEVICE: what: why" for an errno; returns -code. ENOMEM nearly always means RLIMIT_MEMLOCK.
+ */
 int verbs_error(struct err *err, int code, const struct rdma_device *d, const char *what);
 
-/* Bytes of an enum ibv_mtu and back; 0 for none. */
+/* Converts an enum ibv_mtu to bytes and back; 0 if invalid. */
 unsigned verbs_mtu_bytes(enum ibv_mtu mtu);
 enum ibv_mtu verbs_mtu_of(unsigned bytes);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of infiniband/verbs.h that the engine calls, or that inline functions of it call,
- * are defined here and hand on to the library: so the engine reads as if it were linked. The
- * compiler holds each against its prototype.
+ * The functions of infiniband/verbs.h that the engine or its inline functions call are defined here
+ * and forward to the loaded library, so the engine reads as if it were linked. The compiler checks
+ * each against its prototype.
  */
 #include "probes/rdma/verbs_calls.h"
 
@@ -17,11 +17,11 @@
 
 #define SONAME "libibverbs.so.1"
 
-/* Macros that choose between functions below. */
+/* Macros that select between functions below. */
 #undef ibv_query_port
 #undef ibv_reg_mr
 
-/* X(result, name, parameters, arguments); V those without a result. */
+/* X(result, name, parameters, arguments); V for those that return nothing. */
 #define CALLS(X, V)                                                                                \
 	X(struct ibv_device **, ibv_get_device_list, (int *n), (n))                                \
 	V(ibv_free_device_list, (struct ibv_device * *list), (list))                               \

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 
-/* What the kernel answers for a type of queue pair that a driver does not have. */
+/* What the kernel returns for a queue pair type that the driver does not support. */
 static bool is_refusal(int code)
 {
 	return code == EOPNOTSUPP || code == ENOSYS || code == EINVAL || code == EPROTONOSUPPORT;
 }
 
-/* With one request and no more: a limit of the device is no reason to refuse it. */
+/* With one request only, so that no device limit can be the reason for a refusal. */
 static bool takes_connection(struct ibv_pd *pd, struct ibv_cq *cq)
 {
 	struct ibv_qp_init_attr init = {

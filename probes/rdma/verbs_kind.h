@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a device has the reliable connections that all else here is made of. */
+/* Whether a device supports reliable connections, which everything else here needs. */
 #pragma once
 
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 
 /*
- * Does the device make queue pairs of reliable connections? Not EFA (Amazon; its transport is
- * unspecified), usNIC and iWARP by their transport; nor those that call it InfiniBand and refuse
- * such a queue pair (MANA with older drivers). One that fails otherwise is taken for one that does:
- * what is sick tells itself when it is used.
+ * Can the device create queue pairs of reliable connections? EFA (Amazon; its transport is
+ * unspecified), usNIC and iWARP are ruled out by their transport; others claim InfiniBand but
+ * refuse such a queue pair (MANA with older drivers). A device that fails in another way counts as
+ * capable: if it is broken, that shows when it is used.
  */
 bool verbs_kind_connects(struct ibv_context *context);

@@ -9,7 +9,7 @@
 #include "probes/rdma/verbs.h"
 
 enum {
-	UNACKED_MAX = 1024, /* ibv_ack_cq_events() takes a lock: rarely */
+	UNACKED_MAX = 1024, /* ibv_ack_cq_events() takes a lock, so call it rarely */
 	WAIT_MAX = 64,
 };
 
@@ -143,7 +143,7 @@ static int take_event(struct rdma_queue *q, struct err *err)
 	return 0;
 }
 
-/* Ask for an event, unless it is asked for already. */
+/* Request an event for the next completion. */
 static int arm(struct rdma_queue *q, struct err *err)
 {
 	if (ibv_req_notify_cq(q->done->cq, 0) != 0)
@@ -168,8 +168,8 @@ static int arm_all(struct rdma_queue *const *queues, size_t n, uint64_t *ret_new
 }
 
 /*
- * The event comes only for completions after it was asked for: the caller polls
- * once more after the first call returns, which asks and does not sleep.
+ * An event is only raised for completions after arming. So a call that arms returns without
+ * sleeping, and the caller polls once more.
  */
 int verbs_wait_any(struct rdma_queue *const *queues, size_t n, uint64_t deadline_us,
 		   uint64_t *ret_ready, struct err *err)

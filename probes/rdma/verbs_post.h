@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine over libibverbs: work in, completions out. */
+/* The libibverbs engine: posting work and collecting completions. */
 #pragma once
 
 #include <stddef.h>

@@ -99,7 +99,7 @@ static int to_init(struct rdma_queue *q, struct err *err)
 	return r ? err_errno(err, r, "%s: queue pair to INIT", q->device->name) : 0;
 }
 
-/* Through a limited membership a port reaches full members alone, and not even itself. */
+/* With limited membership a port only reaches full members, and not even itself. */
 static int choose_pkey(struct rdma_queue *q, struct err *err)
 {
 	const int wanted = q->options.pkey_index;
@@ -123,7 +123,7 @@ static int choose_pkey(struct rdma_queue *q, struct err *err)
 	if (is_limited)
 		return err_set(err, EACCES, RDMA_PKEY_LIMITED_WORDS, q->device->name,
 			       q->options.port);
-	/* None can be asked for: the first, as ever. */
+	/* No P_Key can be queried: use the first, as usual. */
 	return 0;
 }
 
@@ -216,7 +216,7 @@ static int to_ready_to_receive(struct rdma_queue *q, const struct rdma_end *peer
 				  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
 	if (r == 0)
 		return 0;
-	/* The kernel looks the address up while it changes the state. */
+	/* The kernel resolves the address during this state change. */
 	return err_errno(err, r, "%s port %u: queue pair to RTR: the other side's address",
 			 q->device->name, q->options.port);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine over libibverbs: queue pairs and how they come up. */
+/* The libibverbs engine: queue pairs and their state changes. */
 #pragma once
 
 struct err;
