@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is moved, so that what arrives can be checked: words that differ
- * everywhere and from seed to seed, so that a request that went astray is
- * seen as well as a bit that flipped. Pure.
+ * Test data whose arrival can be checked: every word is different, also between seeds, so that both
+ * a misdirected request and a flipped bit are detected. Pure.
  */
 #pragma once
 
@@ -12,9 +11,9 @@
 
 enum { DATA_WORDS_SIZE = 128 };
 
-/* Fill `bytes` (rounded down to words of 8). */
+/* Fill `bytes` bytes, rounded down to whole 8-byte words. */
 void data_fill(void *at, uint64_t bytes, uint64_t seed);
 
-/* True when `got` is not what was filled in at `wanted`; then where, in words. */
+/* Returns true if `got` differs from `wanted`; `ret_words` then says where. */
 bool data_differs(const void *got, const void *wanted, uint64_t bytes,
 		  char ret_words[static DATA_WORDS_SIZE]);

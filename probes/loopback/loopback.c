@@ -17,10 +17,10 @@
 #include "probes/memory/numa.h"
 #include "probes/rdma/ports.h"
 
-enum { GPU_OPEN_PART = 2 /* of the time, at most half: contexts of eight take seconds */ };
+enum { GPU_OPEN_PART = 2 /* of the time, at most half: eight contexts take seconds */ };
 enum { GPUS_MAX = 64, ENDPOINTS_MAX = NUMA_NODES_MAX + GPUS_MAX };
 
-/* More than the caches and what a device may write into them (DDIO). */
+/* Larger than the caches and what a device may write into them (DDIO). */
 #define ENDPOINT_BYTES (UINT64_C(64) << 20)
 #define ENDPOINT_BYTES_SOFTWARE (UINT64_C(256) << 10)
 
@@ -54,7 +54,7 @@ static void plan_release(struct plan *p)
 		topology_release(&p->topology);
 }
 
-/* Memory of every node, touched, so that the device finds pages. */
+/* Touch the memory of every node, so that the device finds pages. */
 static int add_endpoint(struct plan *p, const struct numa_node *node, uint64_t bytes,
 			struct err *err)
 {
@@ -73,7 +73,7 @@ static int add_endpoint(struct plan *p, const struct numa_node *node, uint64_t b
 	p->n_ends++;
 	data_fill(end->buffer->arrays[0], bytes, p->probe->seed);
 	memset(end->buffer->arrays[1], 0, bytes);
-	/* Two arrays were touched. */
+	/* Only two of the arrays were touched. */
 	end->pages = buffer_pages(end->buffer, 2 * bytes / BUFFER_ARRAYS);
 	return 0;
 }
@@ -90,8 +90,8 @@ static bool is_software(const struct plan *p)
 }
 
 /*
- * A software device moves data with the cores: there is no path to memory to be
- * measured, and two requests of each queue pair, as perftest has, stay in their caches.
+ * On a software device the cores move the data, and there is no path to memory to measure. With two
+ * requests per queue pair, as in perftest, the data stays in their caches.
  */
 static uint64_t endpoint_bytes(const struct plan *p)
 {
@@ -101,7 +101,7 @@ static uint64_t endpoint_bytes(const struct plan *p)
 	return is_software(p) ? MAX(ENDPOINT_BYTES_SOFTWARE, two) : ENDPOINT_BYTES;
 }
 
-/* What can be measured without them still is; that they are missing is said. */
+/* A missing GPU engine is logged; everything else is still measured. */
 static void add_gpus(struct plan *p)
 {
 	struct err err = ERR_INIT;

@@ -19,15 +19,15 @@ enum {
 	TIMEOUT = 14,
 	RETRIES = 1,
 	NSEC_PER_USEC = 1000,
-	ADDRESSES_MAX = 3, /* others of a port that are tried */
+	ADDRESSES_MAX = 3, /* other addresses of a port to try */
 };
 
-/* What goes round within a host takes microseconds; a processor may stand still. */
+/* A round trip within a host takes microseconds, but a virtual CPU may be descheduled. */
 #define ASK_US (250 * USEC_PER_MSEC)
-/* Not asked when less is left: what was found must still be told. */
+/* Do not ask with less time left, so that the result can still be reported. */
 #define ASK_LEFT_US (2 * ASK_US)
 
-/* One write that is under way. */
+/* One write in flight. */
 struct call {
 	const struct rdma_ops *ops;
 	struct rdma_device *device;
@@ -93,7 +93,7 @@ static uint64_t now_us(const struct answers *a)
 	return a->engine->ops->now_ns(a->engine) / NSEC_PER_USEC;
 }
 
-/* Does a port answer itself, in host memory, from this address? */
+/* Does a port answer itself, with host memory, from this address? */
 static bool ask(const struct answers *a, const struct rdma_port *port, int gid_index)
 {
 	CLEANUP(call_release)
@@ -110,7 +110,7 @@ static bool ask(const struct answers *a, const struct rdma_port *port, int gid_i
 	return n > 0 && done.status == RDMA_OK;
 }
 
-/* The addresses of a port into `ret`, new memory; how many. */
+/* Get the addresses of a port into `ret`, which the caller frees. Returns their number. */
 static size_t addresses_of(const struct answers *a, const struct rdma_port *port,
 			   struct rdma_gid **ret)
 {
@@ -126,7 +126,7 @@ static size_t addresses_of(const struct answers *a, const struct rdma_port *port
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* Another address of the port from which it answers; false when there is none. */
+/* Find another address of the port that answers; false if there is none. */
 static bool find_address(const struct answers *a, const struct rdma_port *port,
 			 const struct gid_choice *gid, struct rdma_gid *ret, size_t *ret_tried)
 {
@@ -161,7 +161,7 @@ static bool answers(struct answers *a, size_t port)
 	return a->of[port].said == ANSWERS;
 }
 
-/* Made alike: what can be done with one should be done with the other. */
+/* Ports of one kind: what works with one should work with the other. */
 static bool is_of_a_kind(const struct rdma_port *x, const struct rdma_port *y)
 {
 	return x->layer == y->layer && !x->pci[0] == !y->pci[0];
@@ -234,7 +234,7 @@ static char *say_nobody(const struct rdma_port *port, size_t tried)
 					     : "");
 }
 
-/* Why a port does not answer, whatever the memory. New memory. */
+/* Find out why a port does not answer, whatever the memory. The caller frees the result. */
 static char *look_into(struct answers *a, size_t i, const struct gid_choice *gid, bool *ret_set_up)
 {
 	const struct rdma_port *port = &a->ports[i], *other;

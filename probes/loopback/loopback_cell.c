@@ -32,11 +32,11 @@ enum {
 	LATENCY_MAX = 2000,
 };
 
-/* Of the time of a check, before it counts; and after, for what is outstanding. */
+/* Parts of a check's time for warm-up and for counting; the rest is for draining. */
 #define WARM_SHARE 0.15
 #define COUNT_SHARE 0.75
 
-/* What must be equal for two values to be compared. */
+/* Everything that must be equal for two values to be comparable. */
 static json_t *params_of(const struct session *s, bool latency)
 {
 	char *const *with = s->cell->with;
@@ -77,8 +77,8 @@ char *cell_subject(const struct rdma_port *port, const struct endpoint *end, siz
 }
 
 /*
- * How close the ends are. A guest hides the bridges, and may know all the same that a node is not
- * the port's.
+ * Locality class of the two ends. A guest does not see the PCIe bridges, but may still know that
+ * the node is not the port's.
  */
 static bool class_of(const struct cell *cell, const char *device, enum locality *ret)
 {
@@ -92,7 +92,7 @@ static bool class_of(const struct cell *cell, const char *device, enum locality 
 	return true;
 }
 
-/* Where the sample is about: ends, and the path when the topology knows it. */
+/* Identify what the sample is about: the ends, and the path if the topology knows it. */
 static struct sample sample_of(const struct cell *cell, const struct check *check)
 {
 	struct sample s = sample_init();
@@ -116,7 +116,9 @@ static struct sample sample_of(const struct cell *cell, const struct check *chec
 	return s;
 }
 
-/* All of them for the same reason; `failed`, when not 0, is what is wrong with the memory's GPU. */
+/*
+ * Emit all checks with the same reason. `failed` != 0 is the error of the GPU whose memory it is.
+ */
 static int emit_each(const struct cell *cell, int state, int failed, const char *why)
 {
 	size_t i;
@@ -129,7 +131,7 @@ static int emit_each(const struct cell *cell, int state, int failed, const char 
 			continue;
 		s = sample_of(cell, &checks[i]);
 		if (failed) {
-			accel_failure_fill(&s, cell->end->subject, failed, why); /* its state too */
+			accel_failure_fill(&s, cell->end->subject, failed, why); /* and the state */
 		} else {
 			s.state = state;
 			s.note = xstrdup(why);
@@ -157,13 +159,15 @@ static struct flow flow_of(struct session *s, const struct check *check)
 		.size = check->latency ? LATENCY_BYTES : o->size,
 		.depth = check->latency ? 1 : o->depth,
 		.batch = check->latency ? 1 : flow_batch(o->depth),
-		/* A software device too: sleeping costs more calls than spinning and yielding. */
+		/*
+		 * Also for a software device: sleeping takes more calls than spinning and yielding.
+		 */
 		.wait = FLOW_SPIN,
 		.stays = s->software,
 	};
 
 	if (check->latency && check->opcode == RDMA_WRITE) {
-		/* The core reads what it inlines: of a GPU's memory it cannot. */
+		/* Inline data is read by the core, which cannot read GPU memory. */
 		flow.inlined = s->cell->end->buffer != NULL;
 		flow.lands = session_sees(s) ? (unsigned char *)s->target.at + LATENCY_BYTES - 1
 					     : NULL;
@@ -176,19 +180,19 @@ static struct flow flow_of(struct session *s, const struct check *check)
 static void set_bandwidth(struct sample *ret, const struct flow_result *result)
 {
 	sample_set_windows(ret, result->windows, result->n);
-	/* The average: the best or the typical window hides what slow ones cost. */
+	/* The mean: the best or the median window would hide the cost of slow ones. */
 	ret->value = (double)result->bytes / result->seconds;
 	ret->seconds = result->seconds;
 	if (result->n < FLOW_WINDOWS_MIN)
 		ret->w.n = 0;
 }
 
-/* A check as it was tried: what became of it. */
+/* The outcome of a check. */
 struct attempt {
 	const struct check *check;
 	const struct flow *flow;
 	const struct flow_result *result;
-	const struct flow_trips *trips; /* of latency */
+	const struct flow_trips *trips; /* for latency */
 	int error;			/* of set-up, or -ETIME */
 	const char *why;
 };
@@ -201,7 +205,7 @@ static void set_value(const struct attempt *a, struct sample *sample)
 		sample_set_windows(sample, a->trips->seconds, a->trips->made);
 }
 
-/* No value, and nobody to blame for it. */
+/* There is no value, and the device is not to blame. */
 static bool set_error(const struct attempt *a, struct sample *sample)
 {
 	bool late = a->error == -ETIME || (a->trips && a->trips->made < FLOW_WINDOWS_MIN);
@@ -238,7 +242,7 @@ static int finish(struct session *s, const struct attempt *a)
 	return probe_emit(s->cell->probe, &sample);
 }
 
-/* After a failure: the queues are broken, and what failed has been said. */
+/* An earlier check failed and was reported; its queues are broken. */
 static int skip(const struct session *s, const struct check *check)
 {
 	struct sample sample = sample_of(s->cell, check);
@@ -267,7 +271,7 @@ static int measure_latency(struct session *s, const struct check *check, uint64_
 	return finish(s, &attempt);
 }
 
-/* What each port was asked for: sessions may share one. */
+/* Sum up the requests per port, as sessions may share one. */
 static void count_requests(struct session *sessions, const struct flow_one *ones, size_t n)
 {
 	size_t i, k;
@@ -280,7 +284,7 @@ static void count_requests(struct session *sessions, const struct flow_one *ones
 	}
 }
 
-/* The same check of all sessions at once. */
+/* Run the same check in all sessions at once. */
 static int measure_bandwidth(struct session *sessions, size_t n, const struct check *check,
 			     uint64_t us)
 {
@@ -314,7 +318,7 @@ static int measure_bandwidth(struct session *sessions, size_t n, const struct ch
 	return r;
 }
 
-/* Those whose queues still work first; how many. */
+/* Move sessions with working queues to the front; returns their number. */
 static size_t put_working_first(struct session *sessions, size_t n)
 {
 	size_t working = 0, i;
@@ -330,7 +334,7 @@ static size_t put_working_first(struct session *sessions, size_t n)
 	return working;
 }
 
-/* Every check of sessions that are open, bandwidth together and latency in turn. */
+/* Run every check in the open sessions: bandwidth together, latency in turn. */
 static int measure_all(struct session *sessions, size_t n, uint64_t us)
 {
 	size_t i, k;
@@ -353,7 +357,7 @@ static int measure_all(struct session *sessions, size_t n, uint64_t us)
 	return r;
 }
 
-/* A lost GPU is a finding, whoever was to reach its memory. */
+/* A lost GPU is a finding, whichever cell needed its memory. */
 static int emit_unopened(const struct cell *cell, int opened, const char *why)
 {
 	if (opened == -EBUSY)

@@ -12,10 +12,10 @@
 #include "probes/accel/watch.h"
 #include "probes/loopback/data.h"
 
-/* Of the time to open them this is kept for what comes after those that were ready. */
+/* Divisor of the opening time: the part kept for what follows once the other GPUs are ready. */
 enum { READY_PART = 8 };
 
-/* The source holds the data that is moved, the target nothing. */
+/* The source gets the data to be moved, the target zeros. */
 static int fill(struct accel_region *regions, uint64_t bytes, uint64_t seed, struct err *err)
 {
 	CLEANUP(freep) void *data = xcalloc(1, bytes);
@@ -28,11 +28,11 @@ static int fill(struct accel_region *regions, uint64_t bytes, uint64_t seed, str
 	return ops->upload(&regions[GPU_SOURCE], 0, data, bytes, err);
 }
 
-/* What the thread of one GPU needs, for as long as it runs. */
+/* Used by the thread of one GPU for as long as it runs. */
 struct taking {
 	const struct gpu_endpoints *gpus;
 	struct endpoint *end;
-	struct accel_region *regions; /* of the endpoint, unless it is late */
+	struct accel_region *regions; /* the endpoint's, unless the thread is late */
 	unsigned device;
 };
 
@@ -48,7 +48,7 @@ static int take_memory(void *context, struct err *err)
 	return r == 0 ? fill(t->regions, g->bytes, g->seed, err) : r;
 }
 
-/* Who else computes there: traffic would be in their way. */
+/* Does somebody else compute there? Our traffic would disturb them. */
 static void find_user(const struct gpu_endpoints *g, unsigned device, struct endpoint *end)
 {
 	char command[64] = "";
@@ -90,17 +90,17 @@ static void add(struct gpu_endpoints *g, unsigned device, struct endpoint *end)
 		break_end(end, r, &err);
 }
 
-/* Kept when the thread hangs. */
+/* Not freed if a thread hangs. */
 struct opening {
 	struct gpu_endpoints gpus;
 	_Atomic(struct accel *) opened; /* NULL: the driver has not started yet */
-	uint64_t ready_us;		/* when GPUs of threads must be set up; monotonic */
-	bool late;			/* a thread of one has all this still */
+	uint64_t ready_us;		/* monotonic deadline for the per-GPU threads */
+	bool late;			/* such a thread still uses this */
 	size_t n, max;
 	struct endpoint ends[];
 };
 
-/* Memory on all of them, side by side; one that is late keeps what its thread may touch. */
+/* Allocate memory on all GPUs in parallel. What a late thread may still touch is not freed. */
 static void take_all(struct opening *o)
 {
 	struct taking *takings = xcalloc(o->n + 1, sizeof(*takings));
@@ -129,7 +129,7 @@ static void take_all(struct opening *o)
 		free(takings);
 }
 
-/* Under confidential computing no other device reads or writes the memory of a GPU. */
+/* Under confidential computing no other device can access the memory of a GPU. */
 static bool is_sealed(const struct accel *a)
 {
 	struct accel_device_info info = { .cc = false };
@@ -156,8 +156,8 @@ static int add_all(void *context, struct err *err)
 }
 
 /*
- * The GPU whose call did not come back is an endpoint that says so; of the others, in
- * whose driver that call still is, nothing is asked any more.
+ * The GPU whose call hangs becomes an endpoint that says so. The others are not queried any more,
+ * because that call is still inside their driver.
  */
 static int tell_blocked(struct accel *a, struct endpoint *ends, size_t *n, size_t max,
 			struct err *err)
@@ -193,7 +193,7 @@ int gpu_endpoints_open(struct gpu_endpoints *gpus, struct endpoint *ends, size_t
 	o->ready_us = clock_mono_us() + gpus->open_us - gpus->open_us / READY_PART;
 	r = accel_watch(add_all, o, clock_mono_us() + gpus->open_us, err);
 	if (r == -ETIMEDOUT)
-		return tell_blocked(o->opened, ends, n, max, err); /* that thread still uses `o` */
+		return tell_blocked(o->opened, ends, n, max, err); /* the thread still uses `o` */
 	gpus->accel = o->gpus.accel;
 	memcpy(&ends[*n], o->ends, o->n * sizeof(*ends));
 	*n += o->n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of GPUs as endpoints, through an accelerator engine. */
+/* GPU memory as endpoints, through an accelerator engine. */
 #pragma once
 
 #include "probes/loopback/loopback.h"
@@ -7,30 +7,30 @@
 struct accel_ops;
 struct err;
 
-/* Each GPU's source and target. */
+/* The regions of each GPU. */
 enum { GPU_SOURCE, GPU_TARGET, GPU_REGIONS };
 
-/* The endpoints that an engine's GPUs add. */
+/* Endpoints for the GPUs of an engine. Input: `engine` to `open_us`. */
 struct gpu_endpoints {
-	const struct accel_ops *engine; /* NULL: none; given */
-	uint64_t bytes;	     /* of each half, at most 64 MiB: what a small BAR1 shows; given */
-	uint64_t seed;	     /* of the data; given */
-	bool run_busy;	     /* take memory of GPUs that others compute on too; given */
-	uint64_t open_us;    /* longest wait for all GPUs, which may not answer; given */
-	struct accel *accel; /* opened; NULL: there are no GPUs here */
+	const struct accel_ops *engine; /* NULL: none */
+	uint64_t bytes;	     /* of each half, at most 64 MiB, so that it fits a small BAR1 */
+	uint64_t seed;	     /* of the data */
+	bool run_busy;	     /* use GPUs that others compute on, too */
+	uint64_t open_us;    /* how long to wait for all GPUs, which may hang */
+	struct accel *accel; /* once opened; NULL: no GPUs on this host */
 };
 
 /*
- * Open the engine and add an endpoint for every GPU to `ends`, at `*n` of `max`. A GPU
- * whose memory cannot be had, or is in use by others, is an endpoint too, with the
- * reason in `broken`. No engine is 0. An engine that does not open adds nothing: its
- * error, with the sentence; one whose calls do not come back: -ETIMEDOUT.
+ * Open the engine and append an endpoint for every GPU to `ends`, at `*n` of `max`. A GPU whose
+ * memory is unavailable, or used by others, gets an endpoint too, with the reason in `broken`.
+ * Returns 0 if there is no engine. If the engine cannot be opened, nothing is added and its error
+ * is returned; -ETIMEDOUT if a driver call hangs.
  */
 int gpu_endpoints_open(struct gpu_endpoints *gpus, struct endpoint *ends, size_t *n, size_t max,
 		       struct err *err);
 
-/* Release what an endpoint has of its GPU; nothing for others. */
+/* Release the GPU resources of an endpoint; does nothing for others. */
 void gpu_endpoint_release(struct endpoint *end);
 
-/* After all its endpoints. */
+/* To be called after all its endpoints are released. */
 void gpu_endpoints_close(struct gpu_endpoints *gpus);

@@ -8,7 +8,7 @@
 #include "lib/json/json.h"
 #include "probes/loopback/loopback.h"
 
-/* Values taken with other options say nothing about these. */
+/* Values measured with other options are not comparable. */
 static json_t *options_of(const struct loopback_options *o)
 {
 	return json_pack("[i, i, i, i]", (int)o->size, (int)o->qps, (int)o->depth, (int)o->mtu);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each cell of this host has reached before, kept from run to run. Capacities
- * are a guess where nobody says them: a cell that never reached what its path
- * should carry is held against what it did reach, or every quick run would
- * measure the whole mesh for the same known answer.
+ * The rates that each cell of this host reached in earlier runs. Expected capacities are partly
+ * guesses. A cell that never reached what its path should carry is compared with what it did reach;
+ * otherwise every quick run would measure the whole mesh again for the same known result.
  */
 #pragma once
 
@@ -14,14 +13,16 @@
 struct loopback_options;
 struct probe;
 
-/* Cells measured with the same options; empty without. New reference. */
+/*
+ * Load the rates measured with the same options; empty if there are none. Returns a new reference.
+ */
 json_t *known_load(const struct probe *probe, const struct loopback_options *options);
 
-/* Bytes per second; NAN when it was never measured. */
+/* Bytes per second; NAN if never measured. */
 double known_rate(const json_t *known, const char *subject);
 
-/* Half of the way up to a rate that is higher than what is known; a lower one changes nothing. */
+/* Record a rate: a higher one raises the known one half of the way; a lower one changes nothing. */
 void known_note(json_t *known, const char *subject, double rate);
 
-/* Best effort: says in the log why it could not be kept. */
+/* Best effort: logs a warning if it cannot be saved. */
 void known_save(const struct probe *probe, const struct loopback_options *options, json_t *known);

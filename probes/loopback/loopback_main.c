@@ -7,7 +7,7 @@
 
 enum { OPT_SET = 0x200 };
 
-/* The whole mesh of 8 RNICs and 8 GPUs, and its quick set with room for the rest. */
+/* For the whole mesh of 8 RNICs and 8 GPUs, and for its quick set with some room for the rest. */
 #define BUDGET_FULL_US (75 * USEC_PER_SEC)
 #define BUDGET_QUICK_US (20 * USEC_PER_SEC)
 
@@ -41,7 +41,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		parse_set(arg, state, o);
 		return 0;
 	case ARGP_KEY_END:
-		/* The quick set has a budget of its own, unless one is given. */
+		/* The quick set has its own default budget. */
 		if (o->set == SET_QUICK && !probe->budget_given)
 			probe->budget_us = BUDGET_QUICK_US;
 		return 0;

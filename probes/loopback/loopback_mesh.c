@@ -16,24 +16,27 @@
 #include "probes/rdma/mesh_quick.h"
 #include "probes/rdma/mesh_topology.h"
 
-/* A cell of less cannot fill its windows; of more it learns nothing. */
+/* With less time, a cell cannot fill its windows; with more, nothing is gained. */
 #define CELL_MIN_US (200 * USEC_PER_MSEC)
 #define CELL_MAX_US (8 * USEC_PER_SEC)
 
-/* Of the budget, kept for a last round that takes longer: a dead path is waited for. */
+/*
+ * Divisor of the budget: the part kept for a last round that overruns while waiting for a dead
+ * path.
+ */
 enum { MARGIN_PART = 20 };
 
-/* Of the budget of a quick set, kept for what it may lead to. */
+/* Part of the budget of a quick set kept for follow-up measurements. */
 #define REST_SHARE 0.4
 
 struct run {
 	const struct loopback_host *host;
 	const struct loopback_options *options;
 	struct mesh mesh;
-	char **subjects; /* by cell of the mesh, as the next */
-	double *values;	 /* the lower of both bandwidths; NAN: not measured */
-	bool *done;	 /* tried */
-	json_t *known;	 /* rates of earlier runs */
+	char **subjects; /* by cell of the mesh, like the next two */
+	double *values;	 /* the lower of the two bandwidths; NAN: not measured */
+	bool *done;	 /* measured or attempted */
+	json_t *known;	 /* rates from earlier runs */
 	struct answers answers;
 	struct progress progress;
 };
@@ -69,9 +72,9 @@ static struct cell cell_of(struct run *r, unsigned number)
 	return cell;
 }
 
-/* --- which cells there are --------------------------------------------------- */
+/* --- selecting cells -------------------------------------------------------- */
 
-/* A port that is down says so for each of its memories. */
+/* Report a port that is down, once for each memory. */
 static int tell_down(struct run *r, const struct rdma_port *port, const struct endpoint *end)
 {
 	CLEANUP(freep)
@@ -82,9 +85,9 @@ static int tell_down(struct run *r, const struct rdma_port *port, const struct e
 }
 
 /*
- * The asked-for cells of active ports into `ends`; returns how many, or an error. A port that is
- * not active is only told of when it is asked for, or cannot be looked at: one without a cable is
- * no fault, and one that was active before rnic-state tells of.
+ * Collect the selected cells of active ports into `ends`. Returns their number, or a negative
+ * errno. An inactive port is only reported if it was asked for or cannot be queried: a port without
+ * a cable is no fault, and rnic-state reports one that used to be active.
  */
 static int gather(struct run *r, struct mesh_ends *ends, char **names)
 {
@@ -162,7 +165,7 @@ static void run_close(struct run *r)
 
 /* --- measuring ----------------------------------------------------------------- */
 
-/* The cells of a set as they are measured: `with` of a group, else NULL. */
+/* Make the cells of a set; `with` is that of a group, otherwise NULL. */
 static struct cell *cells_of(struct run *r, const struct mesh_set *set, char *const *with)
 {
 	struct cell *cells = xcalloc(set->n, sizeof(*cells));
@@ -177,7 +180,7 @@ static struct cell *cells_of(struct run *r, const struct mesh_set *set, char *co
 	return cells;
 }
 
-/* Subjects of a group, NULL-terminated; NULL when it is none. */
+/* NULL-terminated subjects of a group; NULL if it is not a group. */
 static char **names_of(const struct run *r, const struct mesh_set *set, bool group)
 {
 	char **names = group ? xcalloc(set->n + 1, sizeof(*names)) : NULL;
@@ -212,7 +215,7 @@ static int run_set(struct run *r, const struct mesh_set *set, bool group, uint64
 		r->done[set->cells[i]] = true;
 	if (us == 0)
 		return give_up(cells, set->n);
-	/* One thread drives all flows of a round. */
+	/* A single thread drives all flows of a round. */
 	numa_go_near(r->host->numa, r->host->ports[r->mesh.cells[set->cells[0]].port].numa_node);
 	return cells_run(cells, set->n, us);
 }
@@ -227,10 +230,9 @@ static uint64_t left_us(const struct run *r)
 }
 
 /*
- * One set after the other, each with an equal part of what is left but `keep_us`
- * and as much for each of `others` sets that come later; a third of a part is for
- * setting up and ending. When that is too short
- * for a cell the first ones still get what they need, the last none.
+ * Measure the sets one after the other. Each gets an equal share of the time left, except `keep_us`
+ * and the shares of `others` later sets; a third of a share is for set-up and teardown. If that is
+ * too short for a cell, the first sets still get the minimum and the last ones nothing.
  */
 static int run_sets(struct run *r, const struct mesh_sets *sets, bool groups, size_t others,
 		    uint64_t keep_us)
@@ -251,7 +253,7 @@ static int run_sets(struct run *r, const struct mesh_sets *sets, bool groups, si
 	return error;
 }
 
-/* Rounds of the cells that were not tried yet. */
+/* Measure the cells not tried yet, in rounds. */
 static int run_rest(struct run *r, const double *weight, size_t others)
 {
 	CLEANUP(freep) unsigned *rest = xcalloc(r->mesh.n_cells + 1, sizeof(*rest));
@@ -266,7 +268,7 @@ static int run_rest(struct run *r, const double *weight, size_t others)
 	return run_sets(r, &rounds, false, others, 0);
 }
 
-/* The first of the set weighs most, all others nothing. */
+/* The first cell of the set gets the highest weight; cells outside it get 0. */
 static void weigh_set(const struct mesh_set *set, double *weight)
 {
 	size_t i;
@@ -289,7 +291,7 @@ static int run_full(struct run *r)
 	return error < 0 ? error : run_sets(r, &groups, true, 0, 0);
 }
 
-/* From what cells should reach to what they are known to. */
+/* Lower what cells are expected to reach to the known rates. */
 static void expect_known(struct run *r)
 {
 	size_t i;

@@ -8,14 +8,14 @@
 
 #define QUIET_US (2 * USEC_PER_SEC)
 
-/* Back to the first column, and all of the line away: ECMA-48 EL. */
+/* Back to the first column, and clear the line: ECMA-48 EL. */
 #define WIPE "\r\033[K"
 
 void progress_begin(struct progress *p, const char *what)
 {
 	*p = (struct progress){ .what = what,
 				.begin_us = clock_mono_us(),
-				/* Samples on the terminal say it themselves. */
+				/* Samples on the terminal show the progress themselves. */
 				.terminal = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO) };
 }
 

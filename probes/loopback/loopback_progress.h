@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far a long measurement is, in one line of a terminal; silent elsewhere. */
+/* Progress of a long measurement, as one line on a terminal; silent elsewhere. */
 #pragma once
 
 #include <stddef.h>
@@ -13,9 +13,9 @@ struct progress {
 	bool terminal, shown;
 };
 
-/* Nothing is shown in the first two seconds, nor where the samples are seen themselves. */
+/* Nothing is shown in the first two seconds, nor if samples go to the terminal themselves. */
 void progress_begin(struct progress *p, const char *what);
 void progress_tell(struct progress *p, size_t done, size_t of, const char *unit, uint64_t left_us);
 
-/* Wipe the line. */
+/* Clear the line. */
 void progress_end(struct progress *p);

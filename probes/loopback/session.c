@@ -20,12 +20,12 @@
 #include "probes/rnic_state/nic.h"
 
 enum {
-	/* A dead path shows within 4.096 us x 2^14 x 8 tries, about half a second. */
+	/* A dead path is reported after 4.096 us x 2^14 x 8 tries, about half a second. */
 	TIMEOUT = 14,
 	RETRIES = 7,
 };
 
-/* Of each queue's part, looked at for wrong data. */
+/* Bytes of each queue's part that are compared. */
 #define CHECKED_BYTES (UINT64_C(1) << 20)
 
 void session_close(struct session *s)
@@ -50,7 +50,7 @@ static int choose_gid(struct session *s, struct err *err)
 	return gid_choose(port, gids, (size_t)n, s->cell->options->gid_index, &s->gid, err);
 }
 
-/* Packets larger than the port's would be lost on the way: that looks like a dead path. */
+/* Larger packets than the port's MTU would be lost, which looks like a dead path. */
 static int check_mtu(const struct session *s, struct err *err)
 {
 	const struct rdma_port *port = s->cell->port;
@@ -64,7 +64,7 @@ static int check_mtu(const struct session *s, struct err *err)
 		       wanted, port->device, port->number, port->mtu);
 }
 
-/* Queues, each connected to itself: what it sends comes back through its own port. */
+/* Queues connected to themselves: what they send comes back through their own port. */
 static int open_queues(struct session *s, struct err *err)
 {
 	const struct loopback_options *o = s->cell->options;
@@ -159,7 +159,7 @@ bool session_sees(const struct session *s)
 	return !s->ops->hollow && s->cell->end->buffer;
 }
 
-/* Put zeros where data is to arrive. */
+/* Zero the memory where data will arrive. */
 static void clear(const struct session *s, uint64_t offset, uint64_t bytes)
 {
 	struct accel_region *gpu = s->cell->end->gpu;
@@ -185,7 +185,9 @@ void session_guard(struct session *s, const struct flow *flow)
 	traffic_read_fresh(s->cell->port, &nic_kernel, &s->before);
 }
 
-/* Compare a stretch of source and target, here or brought here from the GPU. Its errors. */
+/*
+ * Compare part of source and target, copied from the GPU if need be. Fails only as that copy does.
+ */
 static int compare(const struct session *s, uint64_t offset, uint64_t bytes, bool *ret_wrong,
 		   char ret_words[static DATA_WORDS_SIZE], struct err *err)
 {
@@ -207,7 +209,7 @@ static int compare(const struct session *s, uint64_t offset, uint64_t bytes, boo
 	return r;
 }
 
-/* A GPU that failed meanwhile is a finding; that its data could not be looked at is none. */
+/* A GPU that failed meanwhile is a finding; other failures to read its data are not. */
 static void tell_failed(const struct session *s, int failed, const char *why, struct sample *sample)
 {
 	if (failed != -ENODEV && failed != -EIO)

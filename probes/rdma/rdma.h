@@ -107,9 +107,9 @@ struct rdma_queue_options {
 	 * then serve both. NULL: its own. Lets one thread drive several queues from one place.
 	 */
 	struct rdma_queue *with;
-	unsigned sharers; /* queues that will share this one's completions, itself included; 0 is 1 */
-	int gid_index;	  /* local; -1: none (InfiniBand within a subnet) */
-	unsigned depth;	  /* maximum outstanding work requests */
+	unsigned sharers;  /* queues that will share its completions, itself included; 0 is 1 */
+	int gid_index;	   /* local; -1: none (InfiniBand within a subnet) */
+	unsigned depth;	   /* maximum outstanding work requests */
 	unsigned receives; /* maximum outstanding receives; 0: nothing is sent to this queue */
 	bool events;	   /* wait() will be called */
 	unsigned retries;  /* per packet, 0 to 7 */
