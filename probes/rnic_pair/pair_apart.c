@@ -3,13 +3,19 @@
 
 #include <stdio.h>
 
-/* Two that do not reach each other are one sick link; more are no matter of any one port. */
+/*
+ * Two ports that do not reach each other may have a bad link; with more it is no single port's
+ * fault.
+ */
 enum { SIDES_THAT_MAY_BE_SICK = 2 };
 
-/* Ports of a network that a sentence has room for. */
+/* Ports of a network that are named in a message. */
 enum { NAMED_MAX = 2, MEMBERS_SIZE = NAMED_MAX * (RDMA_NAME_SIZE + 16) + 32 };
 
-/* The ports of all jobs, and for each the first of those that it reaches, by any way. */
+/*
+ * The ports of all jobs, and for each the first port of its network, that is, of those that it
+ * reaches directly or through others.
+ */
 struct reach {
 	const struct pair_side *sides[PAIR_PORTS_MAX];
 	size_t network[PAIR_PORTS_MAX];
@@ -69,13 +75,16 @@ static void name_members(const struct reach *r, size_t network, char ret[static 
 		(void)snprintf(ret + used, MEMBERS_SIZE - used, " and %zu more", n - NAMED_MAX);
 }
 
-/* Who never met anybody in any run is of another network, as far as can be known. */
+/*
+ * A port that never reached another one in any run belongs to a separate network, as far as we
+ * know.
+ */
 static bool is_stranger(const struct reach *r, size_t i)
 {
 	return !r->somebody[i] && !r->sides[i]->met_before;
 }
 
-/* The ports that keep the pairs of two networks from being one sick link: they reach others. */
+/* Can the port count as part of a separate network, rather than as one end of a bad link? */
 static bool is_network(const struct reach *r, size_t i)
 {
 	return r->somebody[i] || is_stranger(r, i);
@@ -118,7 +127,7 @@ static void decide_apart(const struct reach *r, struct pair_job *job, size_t pai
 			from, to, pairs);
 }
 
-/* Of networks `a` and `b`, or when nobody reaches anybody of all. */
+/* Is the job between networks `a` and `b`? If no port reaches any other, every job counts. */
 static bool is_between(const struct reach *r, const struct pair_job *job, size_t a, size_t b)
 {
 	const size_t from = r->network[find(r, job->from)], to = r->network[find(r, job->to)];
@@ -126,7 +135,7 @@ static bool is_between(const struct reach *r, const struct pair_job *job, size_t
 	return !r->any || (from == a && to == b) || (from == b && to == a);
 }
 
-/* The first pair of two networks speaks for all of them. */
+/* The first pair of two networks reports for all of them. */
 static void tell_once(const struct reach *r, struct pair_job *jobs, size_t n, size_t first)
 {
 	const size_t a = r->network[find(r, jobs[first].from)];

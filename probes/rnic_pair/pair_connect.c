@@ -15,12 +15,15 @@ enum {
 	NSEC_PER_USEC = 1000,
 };
 
-/* What is left must hold an address that is not found, within the harness's grace. */
+/*
+ * With less time left, the lookup of an unreachable address could outlast the harness's grace
+ * period.
+ */
 #define OPEN_MIN_US (200 * USEC_PER_MSEC)
 
 const unsigned pair_smaller_mtus[] = { 1024, 256, 0 };
 
-/* What became of one write. */
+/* The outcome of one write. */
 struct attempt {
 	struct pair_job *job;
 	bool going;
@@ -33,7 +36,7 @@ static uint64_t now_us(const struct pair_job *job)
 	return job->from->engine->ops->now_ns(job->from->engine) / NSEC_PER_USEC;
 }
 
-/* One host has both ends, and its kernel finds its own addresses without the wire. */
+/* Both ends are on one host, whose kernel resolves its own addresses without using the wire. */
 static void decide_no_way(struct pair_job *job, const struct err *err)
 {
 	char address[GID_TEXT_SIZE];
@@ -95,7 +98,10 @@ static int join_to_try(struct pair_job *job, unsigned mtu, struct err *err)
 	return pair_join(job, &want, err);
 }
 
-/* The way back was not found: neither is this one, which would take as long to see. */
+/*
+ * If the reverse direction has no route, neither has this one, and it would take as long to find
+ * out.
+ */
 static const struct pair_job *failed_way_back(const struct pair_job *jobs, size_t before)
 {
 	const struct pair_job *job = &jobs[before];
@@ -138,7 +144,7 @@ static bool begin(struct pair_job *jobs, size_t i, uint64_t deadline_us)
 	return r == 0;
 }
 
-/* Write through all that are going, at once; then see what became of each. */
+/* Write through all attempts that are going, at once, then collect the outcome of each. */
 static void write_all(struct attempt *tries, size_t n, bool full, uint64_t deadline_us)
 {
 	size_t i;
@@ -173,7 +179,7 @@ static bool failed(const struct attempt *t)
 	return t->r == -ETIME || (t->r == 0 && t->done.status != RDMA_OK);
 }
 
-/* The same with smaller packets: then something on the way has a smaller MTU. */
+/* Retry with smaller packets: if they arrive, something on the path has a smaller MTU. */
 static bool arrives_smaller(struct attempt *t, unsigned mtu, uint64_t deadline_us)
 {
 	struct pair_job *job = t->job;
@@ -224,7 +230,7 @@ static void decide_connected(struct pair_job *job)
 			    job->verdict.mtu);
 }
 
-/* After a round of writes: who goes on. */
+/* After a round of writes: decide which attempts go on. */
 static void sort_out(struct attempt *tries, size_t n, bool full, uint64_t deadline_us)
 {
 	size_t i;
@@ -260,7 +266,7 @@ void pair_connect_all(struct pair_job *jobs, size_t n, uint64_t deadline_us)
 	sort_out(tries, n, false, deadline_us);
 	write_all(tries, n, true, deadline_us);
 	sort_out(tries, n, true, deadline_us);
-	/* Who names a pair says that it should meet. */
+	/* Naming a pair says that its ports should reach each other. */
 	if (n > 0 && !jobs[0].from->options->cells)
 		pair_tell_apart(jobs, n);
 	for (i = 0; i < n; i++)

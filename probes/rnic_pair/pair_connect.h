@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does each direction of each pair connect, and do whole packets get through? */
+/* Checks that each direction of each pair connects and that full packets get through. */
 #pragma once
 
 #include <stddef.h>
@@ -11,9 +11,9 @@ struct err;
 struct pair_job;
 struct pair_want;
 
-/* One small write and one of a full packet, each within PAIR_TRY_US. */
+/* A small write, then a full packet, each within PAIR_TRY_US. */
 enum { PAIR_SMALL_BYTES = 64, PAIR_TRY_BYTES = 4096, PAIR_TRY_RETRIES = 3 };
-/* Four tries of 67 ms, of which devices may make 268 each; and some to spare. */
+/* Four tries of 67 ms, which devices may stretch to 268 ms, and some slack. */
 #define PAIR_TRY_US (2 * USEC_PER_SEC)
 #define PAIR_SMALL_WORDS "a write of 64 bytes"
 #define PAIR_FULL_WORDS "a write of one full packet"
@@ -22,18 +22,21 @@ enum { PAIR_SMALL_BYTES = 64, PAIR_TRY_BYTES = 4096, PAIR_TRY_RETRIES = 3 };
 	"packets of %u bytes do not get from %s to %s, but those of %u do: something between " \
 	"them has a smaller MTU; set the same MTU on all ports and switches"
 
-/* Queue pairs that its rates are measured with: as asked for, else as suits the slower port. */
+/* Number of queue pairs for the job's rates: as given, or as suits the slower port. */
 unsigned pair_job_queues(const struct pair_job *job);
 
-/* Tried when full packets are lost, up to a 0: steps that switches are set to. */
+/* MTUs to try if full packets are lost, typical switch settings; terminated by 0. */
 extern const unsigned pair_smaller_mtus[];
 
-/* Open both ends of a job in this process and connect them; pair_part() in any case. */
+/*
+ * Open both ends of a job in this process and connect them. The caller calls pair_part() in any
+ * case.
+ */
 int pair_join(struct pair_job *job, const struct pair_want *want, struct err *err);
 void pair_part(struct pair_job *job);
 
 /*
- * Connect all jobs, write 64 bytes through each and then a full packet, all at
- * once, by the deadline; fills their verdicts and leaves no lanes open.
+ * Connect all jobs, then write 64 bytes and then a full packet through each, all at once, by the
+ * deadline. Fills in their verdicts and leaves no lanes open.
  */
 void pair_connect_all(struct pair_job *jobs, size_t n, uint64_t deadline_us);

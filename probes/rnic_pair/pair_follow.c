@@ -42,7 +42,7 @@ static int on_open(struct follower *f, struct pair_message *m, struct err *err)
 	if (pair_step_open(s, &f->step, &v) < 0)
 		return say_failed(s, &v, err);
 	pair_lanes_offer(&s->lanes, &answer.offer);
-	/* Connected before it answers: what the leader writes finds us ready. */
+	/* Connect before answering, so that we are ready when the leader writes. */
 	if (pair_step_connect(s, &m->offer, &v) < 0)
 		return say_failed(s, &v, err);
 	if (f->step.rates && f->step.forth)
@@ -94,7 +94,7 @@ static int on_final(struct follower *f, struct pair_message *m, struct err *err)
 
 	if (m->rail >= s->n_rails)
 		return err_set(err, EPROTO, "%s named a rail that does not exist", s->line.name);
-	/* It may be heard of here alone: both ends emit the same. */
+	/* Foreign traffic may only be seen on this side, but both sides must emit the same. */
 	ack.note = pair_step_heard(s, &m->written);
 	for (i = 0; ack.note && i < m->n_samples; i++)
 		pair_guard_blame_others(&m->samples[i], ack.note);
@@ -112,7 +112,7 @@ static int on_bye(struct follower *f, struct pair_message *m, struct err *err)
 
 static const struct {
 	int (*handle)(struct follower *f, struct pair_message *m, struct err *err);
-	bool keeps; /* the lanes of the step go on */
+	bool keeps; /* the lanes of the step stay open */
 } rows[PAIR_KINDS] = {
 	[PAIR_OPEN] = { on_open, false },
 	[PAIR_READY] = { on_ready, true },
@@ -124,7 +124,7 @@ static int follow_once(struct follower *f, struct err *err)
 {
 	CLEANUP(pair_message_release) struct pair_message m = pair_message_init(PAIR_BYE);
 	struct pair_session *s = f->session;
-	/* The leader may be measuring: how long only it knows, and the budget is of both. */
+	/* Only the leader knows how long it will measure; the budget covers both sides. */
 	int r = pair_hear(s, clock_left_us(s->deadline_us), &m, err);
 
 	if (r < 0)

@@ -53,9 +53,9 @@ int pair_gpus_check(const struct pair_options *options, struct err *err)
 		       "one");
 }
 
-/* --- which is the nearest --- */
+/* --- choosing the nearest GPU --- */
 
-/* How far it is, comparable; a topology that does not know leaves it to the NUMA nodes. */
+/* A comparable distance; by NUMA node if the topology does not know. */
 static unsigned distance(const struct rdma_port *port, const struct endpoint *end,
 			 const struct topology *topology)
 {
@@ -69,7 +69,9 @@ static unsigned distance(const struct rdma_port *port, const struct endpoint *en
 									      : LOCALITY_SYS;
 }
 
-/* Of those that are equally near, one that few have yet: two below one switch with two RNICs. */
+/*
+ * Of equally near GPUs, take one with few users: a switch may have two GPUs and two RNICs below it.
+ */
 static size_t nearest(const struct pair_gpus *g, const struct rdma_port *port,
 		      const struct topology *topology, const unsigned *uses)
 {

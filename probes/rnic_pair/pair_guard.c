@@ -10,7 +10,7 @@
 #include "probes/rnic_pair/pair.h"
 #include "probes/rnic_state/nic.h"
 
-/* All lanes that are measured together. */
+/* All lanes measured together. */
 struct watch {
 	const struct pair_lanes *const *lanes;
 	const struct pair_guard *guards;
@@ -52,7 +52,7 @@ void pair_guard_begin(const struct pair_lanes *const *lanes, size_t n, struct pa
 	}
 }
 
-/* --- whose traffic it was ----------------------------------------------------------- */
+/* --- attributing traffic ------------------------------------------------------------- */
 
 static void add_own(const struct watch *w, size_t i, struct traffic_own *own)
 {
@@ -67,7 +67,7 @@ static void add_own(const struct watch *w, size_t i, struct traffic_own *own)
 	own->window += (uint64_t)l->side->options->depth * l->flow.n_queues;
 }
 
-/* Ours that went out of this port, and in; what one direction had to send again comes twice. */
+/* Sum up our traffic out of and into the port. Resends of incoming directions arrive again. */
 static void find_own(const struct watch *w, const struct pair_side *side, struct traffic_own *out,
 		     struct traffic_own *in)
 {
@@ -86,7 +86,10 @@ static void find_own(const struct watch *w, const struct pair_side *side, struct
 	}
 }
 
-/* What others sent through this port meanwhile, when that is too much. New memory, or NULL. */
+/*
+ * Describes foreign traffic through this port if it is too much, otherwise NULL. The caller frees
+ * the result.
+ */
 static char *foreign_words(const struct watch *w, const struct pair_side *side,
 			   const struct traffic *before, const struct traffic *after)
 {
@@ -104,7 +107,7 @@ static void forget_value(struct sample *s)
 	s->w.n = 0;
 }
 
-/* What failed meanwhile is said too: it may be their doing. */
+/* Keep the reason of a failure in the note: the foreign traffic may be its cause. */
 static void set_foreign(struct sample *s, char *words)
 {
 	char *note = s->state == SAMPLE_MEASURED && s->ok != TRI_NO
@@ -130,7 +133,7 @@ static void judge_traffic(const struct watch *w, size_t i, struct sample *s)
 		set_foreign(s, words);
 }
 
-/* --- the end of two hosts that is written to ------------------------------------------ */
+/* --- the written-to end of a pair of two hosts ---------------------------------------- */
 
 struct pair_written pair_guard_written(const struct pair_lanes *l, const struct pair_guard *from)
 {
@@ -178,7 +181,7 @@ char *pair_reading_end(const struct pair_reading *reading, const struct pair_wri
 		       : NULL;
 }
 
-/* --- what became of the ports --------------------------------------------------------- */
+/* --- the state of the ports ----------------------------------------------------------- */
 
 static struct rdma_scene scene_of(const struct pair_side *side, int status)
 {
@@ -191,13 +194,13 @@ static struct rdma_scene scene_of(const struct pair_side *side, int status)
 	return scene;
 }
 
-/* An operator at one end explains what the other end saw. */
+/* What happened at one end may explain what the other saw; an operator's action explains more. */
 static int weight_of(const struct rdma_scene *scene)
 {
 	return scene->gone ? 3 : scene->taken_down ? 2 : scene->down ? 1 : 0;
 }
 
-/* Where a port or its device is not there any more the sample says so, whatever else it came to. */
+/* If a port or its device is gone, the sample says so, whatever its result. */
 static bool explain(const struct pair_lanes *l, bool failed, struct sample *s)
 {
 	CLEANUP(freep) char *rail = s->code ? xstrdup(s->code) : NULL;

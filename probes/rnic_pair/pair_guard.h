@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The guard over a measurement of pairs: traffic of others through either port makes a value
- * foreign-traffic, not slow; a port that an operator took down, or a device that was removed,
- * is nobody's fault; one that went down by itself warns.
+ * Guards the measurement of pairs. Foreign traffic through either port makes a value
+ * foreign-traffic, not slow. A port taken down by an operator, or a removed device, is nobody's
+ * fault; a port that went down by itself is a warning.
  *
- * Of a pair of two hosts each side guards its own port: who writes knows what was asked of it,
- * who is written to hears that from the other (pair_message.h) and tells what it makes of it.
+ * With two hosts each side guards its own port. The writer knows what it asked of its port; the
+ * target learns that from the writer (pair_message.h) and reports its finding back.
  */
 #pragma once
 
@@ -16,31 +16,34 @@ struct pair_lanes;
 struct pair_side;
 struct sample;
 
-/* How things stood when the measurement of one of the lanes began. */
+/* The state at the start of measuring one of the lanes. */
 struct pair_guard {
-	struct traffic from, to; /* counters of both ports, as far as they are of this host */
+	struct traffic from, to; /* counters of both ports, if on this host */
 	struct rdma_posted posted;
 };
 
-/* Before measuring over `n` lanes at once, one guard each. */
+/* To be called before measuring `n` lanes at once, with one guard each. */
 void pair_guard_begin(const struct pair_lanes *const *lanes, size_t n, struct pair_guard *guards);
 
-/* After it: what each sample is worth. One that says why there is none stays what it is. */
+/*
+ * To be called afterwards: marks samples whose values do not count. Samples without a value keep
+ * their reason.
+ */
 void pair_guard_end(const struct pair_lanes *const *lanes, size_t n,
 		    const struct pair_guard *guards, struct sample *samples);
 
-/* --- the end of two hosts that is written to --- */
+/* --- the written-to end of a pair of two hosts --- */
 
-/* What one side wrote in a step. None: it does not know. */
+/* What the other side wrote in a step. All zero: it does not know. */
 struct pair_written {
 	uint64_t requests, bytes;
-	uint64_t resends; /* that its port counted */
+	uint64_t resends; /* counted by its port */
 };
 
-/* Since before `from`, which is of the first measurement of the step. */
+/* Totals since before `from`, the guard of the first measurement of the step. */
 struct pair_written pair_guard_written(const struct pair_lanes *l, const struct pair_guard *from);
 
-/* How things stood at the end that is written to. */
+/* The state of the written-to end. */
 struct pair_reading {
 	const struct pair_side *side; /* NULL: not watched */
 	struct traffic before;
@@ -50,11 +53,14 @@ struct pair_reading {
 
 void pair_reading_begin(const struct pair_lanes *l, struct pair_reading *ret);
 
-/* What others sent through this port meanwhile, when that is too much. New memory, or NULL. */
+/*
+ * Describes foreign traffic through this port since then if it is too much, otherwise NULL. The
+ * caller frees the result.
+ */
 char *pair_reading_end(const struct pair_reading *reading, const struct pair_written *written);
 
-/* The value is not of the path alone: so says one of the two ends, in `words`. */
+/* Mark the value as disturbed by foreign traffic, as one of the two ends reports in `words`. */
 void pair_guard_blame_others(struct sample *s, const char *words);
 
-/* Do the queue pairs still work after a measurement that came to this? */
+/* Are the queue pairs still usable after a measurement with this result? */
 bool pair_guard_goes_on(const struct sample *s);

@@ -10,9 +10,11 @@
 enum {
 	/* One try of 67 ms (4.096 us x 2^14); devices may take up to four times that. */
 	TIMEOUT = 14,
-	/* Whose processor may stand still: 268 ms, so that 8 tries still end in FLOW_DRAIN_US. */
+	/*
+	 * the peer's CPU may be descheduled: 268 ms, so that 8 tries still end within FLOW_DRAIN_US
+	 */
 	TIMEOUT_SOFTWARE = 16,
-	INLINE_BYTES = 64, /* as every queue takes them */
+	INLINE_BYTES = 64, /* supported by every queue */
 	NSEC_PER_USEC = 1000,
 };
 
@@ -95,7 +97,7 @@ void pair_lanes_offer(const struct pair_lanes *l, struct pair_offer *ret)
 		ops_of(l)->queue_end(l->flow.queues[i], &ret->ends[i]);
 }
 
-/* What is measured is told by both ends: neither may have another memory than the other. */
+/* Both ends report what is measured, so both must use the same kind of memory. */
 static int check_memory(const struct pair_lanes *l, const struct pair_offer *peer, struct err *err)
 {
 	if ((l->way > PAIR_WAY_HOST) == (peer->way > PAIR_WAY_HOST))
@@ -218,12 +220,12 @@ struct flow pair_lanes_flow(const struct pair_lanes *l, size_t queues, uint32_t 
 		.depth = depth,
 		.batch = flow_batch(depth),
 		.wait = l->side->wait,
-		.stays = l->side->wait == FLOW_EVENTS, /* a device in software: core_keep.h */
-		/* Inlined is what the core reads: of a GPU's memory it cannot. */
+		.stays = l->side->wait == FLOW_EVENTS, /* software device: core_keep.h */
+		/* Inline data is read by the core, which cannot read GPU memory. */
 		.inlined = size <= INLINE_BYTES && l->way == PAIR_WAY_HOST,
 	};
 
-	/* Both ends go round in as much as the smaller one has. */
+	/* Both ends cycle through as much as the smaller one has. */
 	flow.local.bytes = MIN(flow.local.bytes, l->remote_bytes);
 	memcpy(flow.queues, l->flow.queues, sizeof(flow.queues));
 	return flow;

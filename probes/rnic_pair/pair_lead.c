@@ -10,7 +10,7 @@
 #include "probes/rnic_pair/pair_connect.h"
 #include "probes/rnic_pair/pair_step.h"
 
-/* An address that is not found takes a second a queue; a try two writes. */
+/* An unreachable address takes a second per queue; a test takes two writes. */
 #define ANSWER_US (20 * USEC_PER_SEC)
 #define PATIENCE 3
 
@@ -36,7 +36,7 @@ static int unexpected(const struct pair_session *s, struct err *err)
 	return err_set(err, EPROTO, "%s sent an unexpected answer", s->line.name);
 }
 
-/* Ask the other side to open its lanes and connect ours; 1 when both are ready. */
+/* Ask the other side to open its lanes, and connect ours. Returns 1 if both are ready. */
 static int open_both(struct pair_session *s, const struct pair_step *step, struct pair_outcome *ret,
 		     struct err *err)
 {
@@ -84,7 +84,10 @@ static int let_other_write(struct pair_session *s, const struct pair_step *step,
 	return 0;
 }
 
-/* One step. 0 with its outcome, whatever that is; errors are of the line. */
+/*
+ * Run one step. Returns 0 with its outcome, good or bad; errors are of the connection to the other
+ * side.
+ */
 static int run_step(struct pair_session *s, const struct pair_step *step, struct pair_outcome *ret,
 		    struct err *err)
 {
@@ -104,7 +107,7 @@ static int run_step(struct pair_session *s, const struct pair_step *step, struct
 		else if (r == 0)
 			r = let_other_write(s, step, ret, err);
 	} else if (r == 0) {
-		/* What could not be set up has no rates either. */
+		/* If set-up failed, the rates get its reason. */
 		ret->samples[0].state = ret->samples[1].state = SAMPLE_SET_UP;
 		ret->samples[0].note = xstrdup(ret->verdict.note);
 		ret->samples[1].note = xstrdup(ret->verdict.note);
@@ -113,7 +116,7 @@ static int run_step(struct pair_session *s, const struct pair_step *step, struct
 	return r;
 }
 
-/* Full packets are lost: are smaller ones too? */
+/* Full packets are lost: find out whether smaller ones arrive. */
 static int look_for_smaller(struct pair_session *s, const struct pair_step *step,
 			    struct pair_outcome *o, struct err *err)
 {
@@ -141,7 +144,7 @@ static int look_for_smaller(struct pair_session *s, const struct pair_step *step
 	return r;
 }
 
-/* Both emit when the other has acknowledged. */
+/* Both sides emit once the other one has acknowledged. */
 static int finish(struct pair_session *s, const struct pair_step *step, struct sample *samples,
 		  size_t n, struct err *err)
 {
@@ -172,7 +175,7 @@ static int finish(struct pair_session *s, const struct pair_step *step, struct s
 	return r == 0 ? pair_step_emit(s, step->rail, step->forth, samples, n) : r;
 }
 
-/* A connection that is not there: its rates say so on both sides. */
+/* There is no connection, so the samples of the rates say that on both sides. */
 static int finish_unmeasured(struct pair_session *s, const struct pair_step *step,
 			     const struct pair_verdict *v, struct err *err)
 {
@@ -189,7 +192,7 @@ static int finish_unmeasured(struct pair_session *s, const struct pair_step *ste
 	return r;
 }
 
-/* 1 when it connects, 0 when not. */
+/* Returns 1 if the rail connects, 0 if not. */
 static int connect_rail(struct pair_session *s, size_t rail, bool forth, struct err *err)
 {
 	const struct pair_step step = { .rail = rail, .forth = forth, .mtu = s->options->mtu };

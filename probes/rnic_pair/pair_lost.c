@@ -14,7 +14,7 @@ static const char *const names[PAIR_LOST_COUNTERS] = {
 	"packet_seq_err",
 	"local_ack_timeout_err",
 	"duplicate_request",
-	/* rxe, which has duplicate_request too */
+	/* rxe, which also has duplicate_request */
 	"out_of_seq_request",
 	"rcvd_seq_err",
 	"completer_retry_err",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the RNICs of a direction count when packets are lost on the way: a
- * reliable queue pair sends them again, which costs time and shows nowhere else.
+ * RNIC counters of lost packets. A reliable queue pair resends them, which costs time but shows
+ * nowhere else.
  *
- * Names: drivers/infiniband/hw/mlx5/counters.c, sw/rxe/rxe_hw_counters.c,
- * hw/bnxt_re/hw_counters.c of Linux.
+ * Names: drivers/infiniband/hw/mlx5/counters.c, sw/rxe/rxe_hw_counters.c, hw/bnxt_re/hw_counters.c
+ * of Linux.
  */
 #pragma once
 
@@ -17,13 +17,13 @@ struct pair_side;
 enum { PAIR_LOST_COUNTERS = 9 };
 
 struct pair_lost {
-	uint64_t counts[PAIR_LOST_COUNTERS]; /* of hw_counters; those that there are not stay 0 */
+	uint64_t counts[PAIR_LOST_COUNTERS]; /* from hw_counters; missing ones stay 0 */
 };
 
 void pair_lost_read(const struct pair_side *side, struct pair_lost *ret);
 
 /*
- * "rxe1 counted 12 out_of_seq_request" when a counter of `side` rose since
- * `before`: of those that did the one that rose most. Else NULL. New memory.
+ * "rxe1 counted 12 out_of_seq_request" for the counter of `side` that rose most since `before`;
+ * NULL if none rose. The caller frees the result.
  */
 char *pair_lost_words(const struct pair_side *side, const struct pair_lost *before);

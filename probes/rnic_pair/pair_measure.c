@@ -22,17 +22,17 @@ enum {
 	NSEC_PER_USEC = 1000,
 };
 
-/* Of the time of a check, before it counts; and after, for what is outstanding. */
+/* Parts of a check's time for warm-up and for counting; the rest is for draining. */
 #define WARM_SHARE 0.15
 #define COUNT_SHARE 0.75
 
-/* Of one host the other end's memory is ours: a trip ends when its data is seen there. */
+/* On one host we can access the other end's memory: a trip ends when its data is visible there. */
 static bool is_seen(const struct pair_lanes *l)
 {
 	return l->other && l->way == PAIR_WAY_HOST && !l->side->engine->ops->hollow;
 }
 
-/* Host memory goes without saying, as it always did. */
+/* Host memory is the default and is not recorded. */
 static void add_memory(const struct pair_lanes *l, json_t *params)
 {
 	const char *own = pair_way_names[l->way], *other = pair_way_names[MAX(l->peer_way, 0)];
@@ -71,7 +71,7 @@ json_t *pair_params(const struct pair_lanes *l, int check)
 	return params;
 }
 
-/* The end that is down now; NULL while both are up. */
+/* The end that is down now; NULL if both are up. */
 static const struct pair_side *down_side(const struct pair_lanes *l)
 {
 	if (!pair_side_is_up(l->side))
@@ -87,7 +87,7 @@ static void set_sick(struct sample *s, char *note)
 	s->note = note;
 }
 
-/* Live ports between which nothing arrives are a sick path, all else was set up wrongly. */
+/* Nothing arrives between active ports: a bad path. Any other failure is a set-up error. */
 static void set_failed(const struct pair_lanes *l, const struct flow_result *result,
 		       struct sample *s)
 {
@@ -105,7 +105,7 @@ static void set_failed(const struct pair_lanes *l, const struct flow_result *res
 	}
 }
 
-/* Some devices wait for ever to send through a port that is down. */
+/* Some devices never complete a send through a port that is down. */
 static void set_late(const struct pair_lanes *l, struct sample *s)
 {
 	const struct pair_side *down = down_side(l);
@@ -119,7 +119,7 @@ static void set_late(const struct pair_lanes *l, struct sample *s)
 	s->note = xstrdup("too few writes completed in time");
 }
 
-/* What was lost until now at both ends, as far as they are of this host. */
+/* Counts of lost packets so far at both ends, if on this host. */
 struct losses {
 	struct pair_lost own, other;
 };
@@ -134,7 +134,7 @@ static struct losses losses_before(const struct pair_lanes *l)
 	return before;
 }
 
-/* What was lost, or late, is sent again: slow, for a reason that no other value shows. */
+/* Lost or late packets are resent, which costs speed; no other value shows why. */
 static void add_losses(const struct pair_side *side, const struct pair_lost *before,
 		       struct sample *s)
 {
@@ -163,13 +163,13 @@ static void finish(const struct pair_lanes *l, int r, const struct flow_result *
 		add_losses(l->other, &before->other, s);
 }
 
-/* All windows are there when only what was outstanding then has not ended. */
+/* Running out of time is fine if all windows were taken and only the drain did not end. */
 static int flow_outcome(const struct flow_one *one, size_t windows)
 {
 	return one->error == -ETIME && one->result.n == windows ? 0 : one->error;
 }
 
-/* One way of lanes, as it is measured beside others. */
+/* One direction of lanes that is measured together with others. */
 struct course {
 	const struct pair_lanes *lanes;
 	struct flow flow;
@@ -177,7 +177,7 @@ struct course {
 	struct losses before;
 };
 
-/* The flow keeps the place of the sink. */
+/* The flow points to the sink, so `c` must not move. */
 static void set_course(struct course *c, const struct pair_lanes *l, int check)
 {
 	const struct pair_options *o = l->side->options;
@@ -208,7 +208,7 @@ static void finish_bandwidth(const struct pair_lanes *l, const struct flow_one *
 	set_params(l, PAIR_WRITE_BW, s);
 	if (r == 0 && result->status == RDMA_OK) {
 		sample_set_windows(s, result->windows, result->n);
-		/* The average: the typical window hides what slow ones cost. */
+		/* The mean: a typical window would hide the cost of slow ones. */
 		s->value = (double)result->bytes / result->seconds;
 		s->seconds = result->seconds;
 		if (result->n < FLOW_WINDOWS_MIN)
@@ -222,7 +222,10 @@ static void finish_bandwidth(const struct pair_lanes *l, const struct flow_one *
 	finish(l, r, result, before, s);
 }
 
-/* What there is to tell of a course that went two ways: of the one that failed, else of its own. */
+/*
+ * Which flow of a bidirectional measurement to report: the opposite one if only that failed,
+ * otherwise its own.
+ */
 static const struct flow_one *telling(const struct flow_one *own, const struct flow_one *back,
 				      size_t windows)
 {
@@ -264,8 +267,8 @@ void pair_bandwidth(const struct pair_lanes *const *lanes, size_t n, const struc
 }
 
 /*
- * First as few trips as make a value, however long they take; then as many more as there is
- * time for, of which the last may meet the deadline.
+ * First make the minimum number of trips for a value, however long they take, then as many more as
+ * fit, the last of which may run into the deadline.
  */
 static int make_trips(const struct flow *flow, const struct pair_time *time,
 		      struct flow_trips *trips, struct flow_result *result, struct err *err)

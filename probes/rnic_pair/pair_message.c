@@ -16,7 +16,7 @@ enum {
 	PORT_MAX = 255,
 };
 
-/* JSON's whole numbers are those of 63 bits; addresses of user space are fewer. */
+/* JSON integers have 63 bits; user space addresses are smaller. */
 #define ADDRESS_MAX 0x1p62
 
 static const char *const kind_names[] = {
@@ -71,7 +71,7 @@ static int decode_hex(const struct jval *v, unsigned char *ret, size_t n, struct
 
 /* --- ends and offers --- */
 
-/* As numbers of JSON; rdma_end has narrower ones. */
+/* As JSON numbers; the members of rdma_end are narrower. */
 struct end_numbers {
 	uint64_t number, psn, lid, mtu;
 };
@@ -291,7 +291,7 @@ static const struct jfield ack_fields[] = {
 static const struct {
 	const struct jfield *fields;
 	size_t n;
-	size_t samples; /* at least */
+	size_t samples; /* minimum number */
 } kinds[PAIR_KINDS] = {
 	[PAIR_HELLO] = { hello_fields, ARRAY_SIZE(hello_fields), 0 },
 	[PAIR_OPEN] = { open_fields, ARRAY_SIZE(open_fields), 0 },

@@ -11,7 +11,7 @@
 #include "probes/rnic_pair/pair_plan.h"
 #include "probes/rnic_pair/pair_step.h"
 
-/* Of the budget, to find each other. */
+/* Part of the budget for finding each other. */
 #define MEET_SHARE 0.5
 
 static int listen_for_peer(const struct pair_options *o, const char *token, uint64_t deadline_us,
@@ -34,7 +34,7 @@ static int meet(const struct pair_options *o, const char *token, uint64_t deadli
 			 : oob_dial(o->peer, token, deadline_us, ret, err);
 }
 
-/* What went wrong before the other side said its name was set up wrongly; later it was given up. */
+/* Failures before the other side has said its name are set-up, later ones are aborts. */
 static void emit_failure(struct pair_session *s, const struct err *err)
 {
 	(void)pair_step_emit_rest(s, s->peer.node ? SAMPLE_ABORTED : SAMPLE_SET_UP, err->msg);

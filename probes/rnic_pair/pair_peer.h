@@ -6,8 +6,8 @@ struct err;
 struct pair_plan;
 
 /*
- * Find the other side, who knows the token, measure with it, and emit. When it does not come, or goes
- * away, samples of every rail say so and a negative errno other than -EINVAL and
- * -ENODEV is returned; those two are about the options.
+ * Connect to the other side, which knows the token, measure with it, and emit. If it does not come
+ * or goes away, samples of every rail say so, and a negative errno other than -EINVAL and -ENODEV
+ * is returned; those two are about the options.
  */
 int pair_peer_run(struct pair_plan *p, const char *token, struct err *err);

@@ -14,12 +14,12 @@
 #include "probes/rnic_pair/pair_rounds.h"
 #include "probes/rnic_state/nic.h"
 
-/* More than the caches and what a device may write into them (DDIO). */
+/* Larger than the caches and what a device may write into them (DDIO). */
 #define MEMORY_BYTES (UINT64_C(64) << 20)
 #define MEMORY_BYTES_SOFTWARE (UINT64_C(4) << 20)
 #define MEMORY_BYTES_CONNECT (UINT64_C(1) << 20)
 
-enum { GPU_OPEN_PART = 2 /* of the time, at most half: contexts of eight take seconds */ };
+enum { GPU_OPEN_PART = 2 /* of the time, at most half: eight contexts take seconds */ };
 
 static const struct pair_options *options_of(const struct pair_plan *p)
 {
@@ -64,7 +64,7 @@ static void keep_left_out(struct pair_plan *p, const char *left)
 	free(before);
 }
 
-/* Which of them the jobs use, unless pairs are named. */
+/* Keep the ports that jobs use, unless pairs are named. */
 static int choose_ports(struct pair_plan *p, int n)
 {
 	const char *devices = rdma_service_devices(&options_of(p)->service);
@@ -115,7 +115,7 @@ static void add_job(struct pair_plan *p, const struct match *m, bool back)
 	const struct pair_job job = { .from = &p->sides[back ? m->b : m->a],
 				      .to = &p->sides[back ? m->a : m->b] };
 	CLEANUP(freep) char *subject = pair_job_subject(&job);
-	/* A host may have RNICs of InfiniBand and of Ethernet: no wire is between those. */
+	/* A host may have both InfiniBand and Ethernet RNICs; no cable connects those. */
 	const bool may_meet = job.from->port->layer == job.to->port->layer ||
 			      job.from->port->unknown || job.to->port->unknown;
 
@@ -123,7 +123,7 @@ static void add_job(struct pair_plan *p, const struct match *m, bool back)
 		p->jobs[p->n_jobs++] = job;
 }
 
-/* Rounds of disjoint pairs, each there and then back. */
+/* Make rounds of disjoint pairs, each in both directions. */
 static int make_jobs(struct pair_plan *p, struct err *err)
 {
 	struct match matches[PAIR_PORTS_MAX / 2];
@@ -159,7 +159,7 @@ bool pair_plan_is_software(const struct pair_plan *p)
 	return true;
 }
 
-/* Contended is busy, never slow: queue pairs of others, and traffic during the set-up. */
+/* Contended is busy, never slow: check for others' queue pairs, and for traffic during set-up. */
 static void check_others(struct pair_side *s, const struct traffic *first)
 {
 	int r = s->err.code ? 0 : port_check_users(s->port, &s->err);
@@ -196,7 +196,7 @@ static void open_all(struct pair_plan *p)
 
 static int open_sides(struct pair_plan *p, struct err *err)
 {
-	/* Who listens does what the other side asks for, which may be more. */
+	/* The listening side does what the other one asks for, which may be more. */
 	const bool connects = options_of(p)->connect_only && !options_of(p)->listen;
 	int r = numa_read_here(&p->host, err);
 
@@ -210,12 +210,14 @@ static int open_sides(struct pair_plan *p, struct err *err)
 	return r;
 }
 
-/* Which memory, before the devices. Who listens has the host's until the other side says it. */
+/* Settle the memory type first. The listening side uses host memory until told otherwise. */
 static int check_memory(struct pair_options *o, struct err *err)
 {
 	if (o->listen)
 		o->memory = PAIR_MEMORY_HOST;
-	/* Of several hosts the others must hear which one has no GPU: the sides say it. */
+	/*
+	 * With two hosts, a missing GPU must be reported to the other side: in `err` of the sides.
+	 */
 	return o->memory == PAIR_MEMORY_GPU && !o->peer ? pair_gpus_check(o, err) : 0;
 }
 
@@ -245,11 +247,11 @@ int pair_plan_make(struct pair_plan *p, struct err *err)
 	return r;
 }
 
-/* --- ports of one host on several InfiniBand fabrics: for the job, for storage --- */
+/* --- ports of one host on several InfiniBand fabrics: for jobs, for storage --- */
 
 enum { SUBNETS_TEXT_MAX = PAIR_PORTS_MAX * (RDMA_NAME_SIZE + GID_TEXT_SIZE + 16) };
 
-/* What cannot be looked at may be of any. */
+/* A port that cannot be queried may be in any subnet. */
 static bool has_subnet(const struct pair_side *s)
 {
 	return s->port->layer == RDMA_INFINIBAND && s->err.code == 0;
@@ -265,7 +267,7 @@ static bool may_meet(const struct pair_side *a, const struct pair_side *b)
 	return !has_subnet(a) || !has_subnet(b) || is_same(a, b);
 }
 
-/* Is there none of its subnet before it? */
+/* Is it the first side of its subnet? */
 static bool is_first(const struct pair_plan *p, size_t side)
 {
 	size_t i = 0;
@@ -275,7 +277,7 @@ static bool is_first(const struct pair_plan *p, size_t side)
 	return i == side;
 }
 
-/* "fe80:: (mlx5_0:1, mlx5_1:1)": the subnet of a side and who is in it. */
+/* Append "fe80:: (mlx5_0:1, mlx5_1:1)": the subnet of a side and its ports. */
 static void add_members(const struct pair_plan *p, const struct pair_side *of, struct strbuf *to)
 {
 	struct rdma_gid gid = { .index = 0 };
@@ -295,7 +297,7 @@ static void add_members(const struct pair_plan *p, const struct pair_side *of, s
 	(void)strbuf_puts(to, ")");
 }
 
-/* All subnets with their ports. */
+/* Append all subnets with their ports. */
 static void add_subnets(const struct pair_plan *p, struct strbuf *to)
 {
 	size_t i, n = 0;

@@ -3,7 +3,7 @@
 
 #include "lib/base/xalloc.h"
 
-/* Both lists as they were; what is taken is in the new ones already. */
+/* Copies of both lists, and which entries are already in the new ones. */
 struct matching {
 	struct pair_side own[PAIR_PORTS_MAX];
 	struct pair_rail theirs[PAIR_PORTS_MAX];

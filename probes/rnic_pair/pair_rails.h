@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which port of one host is measured with which of the other: those of the same name, for
- * hosts alike name their devices alike. A port that is down on one of them then leaves its
- * own rail out and moves no other. Hosts without a name in common are matched by place.
+ * Matches the ports of two hosts by name, because similar hosts name their devices alike. So a port
+ * that is down on one host only removes its own rail and does not shift the others. Hosts with no
+ * name in common are matched by index.
  */
 #pragma once
 
@@ -10,9 +10,9 @@
 #include "probes/rnic_pair/pair_side.h"
 
 /*
- * Put the ports that are measured with each other first, in both lists in the order of the
- * leader's; returns how many. Both hosts come to the same. `ret_rails` has the number of each
- * rail: of two places the later one, as a port that is down has no place.
+ * Move the matched ports to the front of both lists, in the leader's order, and return their
+ * number. Both hosts get the same result. `ret_rails` is the number of each rail: the higher of its
+ * two indices, since ports that are down have none.
  */
 size_t pair_rails_match(struct pair_side *own, size_t n_own, struct pair_rail *theirs,
 			size_t n_theirs, bool leads, unsigned ret_rails[static PAIR_PORTS_MAX]);

@@ -11,23 +11,23 @@
 
 enum { LINKS_MAX = 16 }; /* between an RNIC and its memory */
 
-/* What a side uses beside its port, and how much of it. */
+/* The links that a side uses besides its port, and its load on them. */
 struct way {
-	size_t links[LINKS_MAX]; /* numbers in the topology, of those whose capacity is known */
+	size_t links[LINKS_MAX]; /* numbers in the topology, of links with a known capacity */
 	size_t n;
 	double bytes_per_s;
 };
 
-/* Through a link what is written comes down to the RNIC, and what arrives goes up to memory. */
+/* Data that is sent comes down to the RNIC; data that is received goes up to memory. */
 enum direction { DOWN, UP, DIRECTIONS };
 
 struct packing {
 	const struct pair_plan *plan;
 	struct way ways[PAIR_PORTS_MAX];
-	double *capacity; /* by link; 0 unknown */
+	double *capacity; /* by link; 0: unknown */
 	double *load;	  /* by group, link and direction */
 	bool *taken;	  /* by group and side */
-	bool both;	  /* what is measured goes both ways */
+	bool both;	  /* traffic goes both ways */
 };
 
 static size_t number_of(const struct pair_plan *p, const struct pair_side *side)
@@ -53,12 +53,12 @@ static void find_way(struct packing *k, size_t side)
 
 	if (!k->plan->has_topology || t->is_virtual || topology_path(t, from, to, &path) < 0)
 		return;
-	/* One whose rate is not known may fill any. */
+	/* A port of unknown rate may fill any link. */
 	way->bytes_per_s = port->bytes_per_s > 0 ? port->bytes_per_s : INFINITY;
 	for (i = 0; path[i] && way->n < LINKS_MAX; i++) {
 		const size_t link = (size_t)(topology_find_link(t, path[i]) - t->links);
 
-		/* Memory is wide, and of one node for all. */
+		/* Memory is wide, and all sides of a node share it. */
 		if (k->capacity[link] > 0 && !streq(t->links[link].a, t->links[link].b))
 			way->links[way->n++] = link;
 	}
@@ -87,7 +87,7 @@ static void packing_release(struct packing *k)
 	free(k->taken);
 }
 
-/* Would `side` of one more job have its links to itself, or enough of them? */
+/* Would `side`, with one more job, have its links to itself or enough capacity left on them? */
 static bool links_suffice(struct packing *k, size_t group, size_t side, enum direction direction)
 {
 	const struct way *way = &k->ways[side];

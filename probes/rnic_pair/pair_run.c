@@ -18,13 +18,13 @@
 #include "probes/rnic_pair/pair_schedule.h"
 #include "probes/rnic_pair/pair_ways.h"
 
-/* A direction of less cannot fill its windows; more teaches nothing. */
+/* With less time, a direction cannot fill its windows; with more, nothing is gained. */
 #define DIRECTION_MIN_US (200 * USEC_PER_MSEC)
 #define DIRECTION_MAX_US (3 * USEC_PER_SEC)
 #define BANDWIDTH_SHARE 0.80
 #define LATENCY_SHARE 0.10
 
-/* Of the budget, for all connections. */
+/* Part of the budget for all connections. */
 #define CONNECT_SHARE 0.5
 
 enum { RETRIES = 7, NSEC_PER_USEC = 1000 };
@@ -41,7 +41,7 @@ static struct sample sample_of(const struct pair_plan *p, const struct pair_job 
 	return pair_sample(&from, &to, check, p->has_topology ? &p->topology : NULL);
 }
 
-/* The connection of each; the address that it was made from belongs to it. */
+/* Emit the connection of each job, with the address it was made from. */
 static int emit_connections(const struct pair_plan *p)
 {
 	const char *left_out = p->left_out;
@@ -72,7 +72,7 @@ static int emit_connections(const struct pair_plan *p)
 	return r;
 }
 
-/* Bandwidth and latency that were not measured, with the reason of the connection. */
+/* Emit bandwidth and latency as not measured, for the same reason as the connection. */
 static int emit_unmeasured(const struct pair_plan *p, const struct pair_job *job, int state,
 			   const char *why)
 {
@@ -88,7 +88,7 @@ static int emit_unmeasured(const struct pair_plan *p, const struct pair_job *job
 	return r;
 }
 
-/* Jobs that are measured at the same moment. */
+/* Jobs measured at the same time. */
 struct together {
 	struct pair_job *jobs[PAIR_PORTS_MAX / 2];
 	const struct pair_lanes *lanes[PAIR_PORTS_MAX / 2];
@@ -98,7 +98,7 @@ struct together {
 	size_t n;
 };
 
-/* The subjects of the others, when there are any. */
+/* The subjects of the other jobs, or NULL if there are none. */
 static char **others_of(const struct together *t, size_t which)
 {
 	char **with;
@@ -114,7 +114,7 @@ static char **others_of(const struct together *t, size_t which)
 	return with;
 }
 
-/* Those that can be measured; of the others the samples say why not. */
+/* Collect the jobs that can be measured; the samples of the others say why not. */
 static int gather(const struct pair_plan *p, struct pair_job *jobs, size_t n, struct together *ret)
 {
 	const struct pair_options *o = options_of(p);
@@ -158,7 +158,7 @@ static void measure_latency(struct together *t, size_t which, const struct pair_
 	s->note = xstrdup("not tried: the queue pairs were lost in the bandwidth test");
 }
 
-/* As long as a bandwidth may take, when the budget has that. */
+/* Latency may take as long as bandwidth does, budget permitting. */
 static struct pair_time latency_time(const struct pair_plan *p, uint64_t us, uint64_t most_us)
 {
 	const uint64_t now_us = p->engine->ops->now_ns(p->engine) / NSEC_PER_USEC;
@@ -221,7 +221,7 @@ static int run_group(const struct pair_plan *p, struct pair_job *jobs, size_t n,
 	return r == 0 ? pair_ways_run(p, jobs, n, us) : r;
 }
 
-/* How many jobs from this one on go together: software devices share our cores, so one. */
+/* How many jobs from this one on run together; one for software devices, which share our cores. */
 static size_t group_size(const struct pair_plan *p, size_t first)
 {
 	size_t n = 1;
@@ -257,7 +257,7 @@ static int measure_all(const struct pair_plan *p)
 	return r;
 }
 
-/* --- who ever met somebody: {"met": {"mlx5_0:1": true}} --- */
+/* --- ports that reached another one in any run: {"met": {"mlx5_0:1": true}} --- */
 
 static char *name_of(const struct pair_side *side)
 {
@@ -319,7 +319,10 @@ static int run_all(struct pair_plan *p, struct err *err)
 	return r == 0 && !options_of(p)->connect_only ? measure_all(p) : r;
 }
 
-/* What a person gave is looked at before the devices: who has none is told of a slip all the same. */
+/*
+ * Check the user's input before the devices, so that mistakes are reported even on a host without
+ * any.
+ */
 static int check_peer(const struct pair_options *o, char **ret_token, struct err *err)
 {
 	if (oob_lookup_check(o->listen ? o->listen : o->peer, err) < 0)

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pairs of one host: the time that each gets, and what becomes of it. */
+/* Measures the pairs of one host within the budget. */
 #pragma once
 
 struct err;
 struct probe;
 struct rdma_engine;
 
-/* All ordered pairs of `engine` that the options ask for. Errors as struct probe_desc's run(). */
+/*
+ * Measure all ordered pairs of `engine` selected by the options. Errors as for run() of struct
+ * probe_desc.
+ */
 int pair_run(struct probe *probe, struct rdma_engine *engine, struct err *err);

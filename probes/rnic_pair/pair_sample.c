@@ -42,7 +42,7 @@ char *pair_end_name(const struct pair_end *end)
 			 : xasprintf("%s:%u", end->device, end->port);
 }
 
-/* The id of its node in the topology; of another host's in nobody's. */
+/* Its topology id; that of another host's RNIC is in no topology. */
 static char *node_id(const struct pair_end *end)
 {
 	if (!end->device)
@@ -59,7 +59,7 @@ static void append(char **path, size_t *n, char *link)
 		free(link);
 }
 
-/* Between the memory and the RNIC of one end: PCIe, as the topology knows it. */
+/* Append the PCIe path between the memory and the RNIC of one end, if the topology knows it. */
 static int append_inside(const struct topology *topology, const struct pair_end *end, bool outward,
 			 char **path, size_t *n)
 {
@@ -81,8 +81,8 @@ static int append_inside(const struct topology *topology, const struct pair_end 
 }
 
 /*
- * Memory, RNIC, cable, fabric, cable, RNIC, memory. A cable has one link each
- * way: it may be slow in one direction only.
+ * Memory, RNIC, cable, fabric, cable, RNIC, memory. A cable has one link per direction, as it may
+ * be slow in only one of them.
  */
 static char **path_of(const struct pair_end *from, const struct pair_end *to,
 		      const struct topology *topology)

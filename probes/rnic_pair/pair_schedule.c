@@ -4,9 +4,9 @@
 #include "lib/base/macro.h"
 #include "probes/rdma/flow.h"
 
-/* How many times as long a slow fabric may take. */
+/* How many times longer a slow fabric may take. */
 #define PATIENCE 3
-/* Kept of the budget then: for what is outstanding, and to see why it does not end. */
+/* Part of the budget reserved for draining, and for finding out why it does not end. */
 #define RESERVE_US (FLOW_DRAIN_US + 1 * USEC_PER_SEC)
 
 uint64_t pair_patience_us(uint64_t us, uint64_t left_us)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long a pair may take. Pure; who meets whom is lib/base/circle.h. */
+/* How long a pair may take. Pure; lib/base/circle.h schedules which ports meet when. */
 #pragma once
 
 #include <stdint.h>
 
 /*
- * How long a measurement of `us` may take on a slow fabric when `left_us` of the budget are left:
- * a path that went dead is waited for after that (FLOW_DRAIN_US), and the sample must still be told.
+ * How long a measurement of nominally `us` may take on a slow fabric, with `left_us` of the budget
+ * left. Keeps time to wait for a path that went dead (FLOW_DRAIN_US) and to report the sample.
  */
 uint64_t pair_patience_us(uint64_t us, uint64_t left_us);

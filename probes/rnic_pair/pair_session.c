@@ -15,11 +15,11 @@
 #include "probes/rnic_pair/pair_rails.h"
 #include "probes/rnic_pair/pair_step.h"
 
-/* Within which the other side answers what needs no measurement. */
+/* Time for the other side to answer what needs no measurement. */
 #define HELLO_US (10 * USEC_PER_SEC)
-/* Within which the follower has its GPUs open: the leader waits 20 s for its first answer. */
+/* Time for the follower to open its GPUs: the leader waits 20 s for its first answer. */
 #define GPU_OPEN_US (15 * USEC_PER_SEC)
-/* Kept of the budget, to say that it is over. */
+/* Part of the budget reserved for ending the session. */
 #define RESERVE_US (300 * USEC_PER_MSEC)
 
 static int hello(struct pair_session *s, struct err *err)
@@ -29,7 +29,7 @@ static int hello(struct pair_session *s, struct err *err)
 	size_t i;
 	int r;
 
-	/* One number for all rails: the other side has it from here alone. */
+	/* One number for all rails, because this is the only place where the other side gets it. */
 	o->qps = pair_side_queues(s->sides, s->n_sides);
 	own.node = host_name();
 	(void)snprintf(s->node, sizeof(s->node), "%s", own.node);
@@ -53,7 +53,7 @@ static int hello(struct pair_session *s, struct err *err)
 	return r;
 }
 
-/* Ports that the other host has none for: down there, or of another name. */
+/* Log ports without a counterpart on the other host: down there, or with another name. */
 static void tell_alone(const struct pair_session *s)
 {
 	size_t i;
@@ -66,7 +66,7 @@ static void tell_alone(const struct pair_session *s)
 			    s->peer.node, s->peer.rails[i].device, s->peer.rails[i].port);
 }
 
-/* Who follows has memory of the host ready until it hears what is wanted. */
+/* The follower has host memory ready until it is told which memory to use. */
 static void change_memory(struct pair_session *s)
 {
 	const struct pair_memory_want want = {
@@ -82,7 +82,7 @@ static void change_memory(struct pair_session *s)
 		pair_side_close(&s->sides[i]);
 	pair_gpus_take(s->gpus, s->options, &want, s->sides, s->n_sides);
 	for (i = 0; i < s->n_sides; i++) {
-		/* One that is in use by others stays what it is. */
+		/* A port that others use stays busy. */
 		if (!s->sides[i].err.code)
 			pair_side_open(&s->sides[i], s->host, s->memory_bytes);
 	}

@@ -16,7 +16,7 @@
 #include "probes/rnic_pair/pair.h"
 #include "probes/rnic_pair/pair_gpu.h"
 
-/* The node of the RNIC; of one that has none (software) the first with memory. */
+/* The NUMA node of the RNIC; for a software device, the first one with memory. */
 static const struct numa_node *local_node(const struct pair_side *s, const struct numa_host *host)
 {
 	const struct numa_node *first = NULL;
@@ -50,13 +50,13 @@ static int open_memory(struct pair_side *s, const struct numa_host *host, uint64
 	}
 	s->buffer = buffer;
 	s->node = (int)node->id;
-	/* Touched, so that the device finds pages. */
+	/* Touch it, so that the device finds pages. */
 	memset(buffer->arrays[0], 0x5a, bytes);
 	memset(buffer->arrays[1], 0, bytes);
 	return 0;
 }
 
-/* Of the GPU nearest to it. No core reaches it. */
+/* Memory of the nearest GPU, which no core can access. */
 static int add_gpu_memory(struct pair_side *s)
 {
 	const struct rdma_ops *ops = s->engine->ops;
@@ -93,7 +93,7 @@ static int add_memory(struct pair_side *s, const struct numa_host *host, uint64_
 	return r;
 }
 
-/* The subnet of an IPv4 address of this host, which a GID does not tell. */
+/* Find the subnet of an IPv4 address of this host; the GID does not contain it. */
 static void find_network(struct pair_side *s)
 {
 	const unsigned char *raw = s->gid.gid.raw;
@@ -139,7 +139,7 @@ void pair_side_open(struct pair_side *s, const struct numa_host *host, uint64_t 
 	const struct rdma_ops *ops = s->engine->ops;
 	int r = 0;
 
-	/* A software device shares its cores with us: let it have them. */
+	/* A software device shares its cores with us: leave them to it. */
 	s->wait = s->port->pci[0] ? FLOW_SPIN : FLOW_EVENTS;
 	s->err = (struct err)ERR_INIT;
 	if (!s->port->active)

@@ -76,7 +76,7 @@ static char **list_of(const char *text)
 	return list;
 }
 
-/* A sample of a rail, out from here or in. */
+/* A sample of a rail, going out from here or coming in. */
 static struct sample sample_of(const struct pair_session *s, size_t rail, bool out, int check)
 {
 	const struct pair_end own = own_end(s, rail), other = other_end(s, rail);
@@ -87,7 +87,7 @@ static struct sample sample_of(const struct pair_session *s, size_t rail, bool o
 	return sample;
 }
 
-/* What was measured stays, what names it is ours. */
+/* Copy the results of `from` into our own sample, keeping its names. */
 static void rename_sample(struct sample *from, struct sample *names)
 {
 	struct sample *n = names;
@@ -211,14 +211,14 @@ int pair_step_connect(struct pair_session *s, const struct pair_offer *peer,
 	return r;
 }
 
-/* A deadline of the engine's clock, which is `us` away or where the budget ends. */
+/* A deadline on the engine's clock: in `us`, or at the end of the budget. */
 static uint64_t until(const struct pair_session *s, uint64_t us)
 {
 	return s->engine->ops->now_ns(s->engine) / NSEC_PER_USEC +
 	       MIN(us, clock_left_us(s->deadline_us));
 }
 
-/* One write; true when it arrived. */
+/* Post one write; returns true if it arrived. */
 static bool write_once(struct pair_session *s, uint32_t bytes, const char *what,
 		       struct pair_verdict *ret)
 {
@@ -290,7 +290,7 @@ char *pair_step_heard(struct pair_session *s, const struct pair_written *written
 	CLEANUP(freep) char *words = pair_reading_end(&s->reading, written);
 
 	s->reading.side = NULL;
-	/* Names may be long; what is told to the other side is bounded. */
+	/* Names may be long, but the message to the other side is bounded. */
 	return words ? xasprintf("%.*s: %s", PAIR_NOTE_SIZE / 4, s->node, words) : NULL;
 }
 

@@ -30,7 +30,7 @@ static const struct pair_side *down_side(const struct pair_lanes *l)
 	return l->other && !pair_side_is_up(l->other) ? l->other : NULL;
 }
 
-/* The end that an operator took down; its cable's other end only follows. */
+/* The end that an operator took down; the other end of its cable merely follows. */
 static const struct pair_side *off_side(const struct pair_lanes *l)
 {
 	if (port_is_taken_down(l->side->port))
@@ -38,7 +38,7 @@ static const struct pair_side *off_side(const struct pair_lanes *l)
 	return l->other && port_is_taken_down(l->other->port) ? l->other : NULL;
 }
 
-/* A path between live ports that carries nothing is sick; what else failed is not. */
+/* Nothing arrives between active ports: a bad path. Other failures are not. */
 void pair_decide_lost(struct pair_verdict *v, const struct pair_lanes *l, int r,
 		      const struct rdma_done *done, const char *what)
 {

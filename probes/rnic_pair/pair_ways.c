@@ -30,8 +30,8 @@ size_t pair_ways_count(const struct pair_options *o)
 }
 
 /*
- * Jobs that are measured at the same moment, one way. Of both directions the lanes of the ways
- * back follow: they are guarded too, and told of when their own job is measured.
+ * Jobs measured at the same time. If both directions are, the lanes of the reverse directions
+ * follow: they are guarded too, but reported by their own job.
  */
 struct way {
 	const struct pair_plan *plan;
@@ -60,7 +60,7 @@ static int emit_unmeasured(const struct way *w, const struct pair_job *job, int 
 	return probe_emit(w->plan->probe, &s);
 }
 
-/* What goes on beside a job: its own way back, and the others. */
+/* What runs beside a job: its own reverse direction, and the others. */
 static char **beside(const struct way *w, size_t which)
 {
 	char **with = xcalloc(w->n + 1, sizeof(*with));
