@@ -15,7 +15,7 @@ static int by_rate(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* What a good link does; NAN when none is known. */
+/* The rate of a good link; NAN if none is known. */
 static double good_rate(const double *rates, unsigned n)
 {
 	CLEANUP(freep) double *known = xcalloc(n, sizeof(*known));
@@ -49,7 +49,7 @@ struct coll_blame coll_blame_slow(const double *rates, unsigned n)
 	if (slow == 0)
 		return blame;
 	blame.kind = slow == 1 ? COLL_BLAME_LINK : COLL_BLAME_MANY;
-	/* Of two that follow each other the rank between them has both. */
+	/* If two slow links follow each other, both belong to the rank between them. */
 	for (i = 0; slow == 2 && n > 2 && i < n; i++) {
 		const unsigned next = (i + 1) % n;
 

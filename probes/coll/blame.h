@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which link of a ring is slow: each rank's rate is of the one link from it to
- * the next, whoever else is late. Pure.
+ * Finds the slow link of a ring. The rate of each rank is that of the link from it to the next
+ * rank, however late other ranks are. Pure.
  */
 #pragma once
 
@@ -9,22 +9,22 @@
 
 enum coll_blame_kind {
 	COLL_BLAME_NOBODY,
-	COLL_BLAME_LINK, /* from `rank` to the next one: either of them, or what is between */
+	COLL_BLAME_LINK, /* the link from `rank` to the next one: either rank, or what is between */
 	COLL_BLAME_RANK, /* both links of `rank`, in and out */
-	COLL_BLAME_MANY, /* more than that; the one from `rank` is the slowest */
+	COLL_BLAME_MANY, /* more than that; the link from `rank` is the slowest */
 };
 
 struct coll_blame {
 	int kind; /* enum coll_blame_kind */
 	unsigned rank;
-	double share; /* of the rate of the good ones that the slowest has */
+	double share; /* rate of the slowest link as a share of the good links' rate */
 };
 
-/* A link below this share of the good ones' rate is slow. */
+/* A link is slow below this share of the good links' rate. */
 #define COLL_BLAME_SHARE 0.8
 
 /*
- * `rates` of `n` ranks (2 or more); one that is no number is not known. Good ones: the fastest but
- * for one of each eight, which may be faster by chance.
+ * `rates` of `n` (2 or more) ranks; one that is not finite is unknown. The good links' rate is that
+ * of the fastest link, ignoring one in eight, which may be faster by chance.
  */
 struct coll_blame coll_blame_slow(const double *rates, unsigned n);

@@ -9,7 +9,7 @@
 
 enum { NSEC_PER_USEC = 1000 };
 
-/* How often somebody else's word is listened for. */
+/* How often the watch is called. */
 #define LOOK_US (10 * USEC_PER_MSEC)
 
 static uint64_t now_us(struct coll *c)
@@ -17,7 +17,7 @@ static uint64_t now_us(struct coll *c)
 	return c->ops->now_ns(c) / NSEC_PER_USEC;
 }
 
-/* 0 to go on; else the operation is over. */
+/* Returns true if the watch gave up; the operation is then over. */
 static bool is_told(struct coll *c, const struct coll_watch *watch)
 {
 	struct coll_result *result = &c->result;
@@ -40,7 +40,7 @@ static void set_late(struct coll_result *result)
 			       "it had not finished when time ran out");
 }
 
-/* A failure of the engine's own calls is one of the operation once it has begun. */
+/* Once an operation has begun, a failing engine call is a failure of the operation. */
 static void set_failed(struct coll_result *result, const struct err *why)
 {
 	result->state = COLL_FAILED;

@@ -37,14 +37,17 @@ float coll_wanted(int kind, uint64_t seed, unsigned n, unsigned rank, uint64_t e
 	return sum;
 }
 
-/* Some elements of a rank. */
+/* Some elements of a rank's buffer. */
 struct batch {
 	unsigned rank;
 	uint64_t at, n;
 	float values[BATCH];
 };
 
-/* The next of all that the ranks here have, `elements` each; from n = 0 the first. False: no more. */
+/*
+ * Advance to the next elements of the ranks here, `elements` each; start with n = 0. False at the
+ * end.
+ */
 static bool batch_next(struct batch *b, const struct coll *c, uint64_t elements)
 {
 	b->at += b->n;
@@ -72,7 +75,7 @@ int coll_fill(struct coll *c, const struct coll_op *op, uint64_t seed, struct er
 	return r;
 }
 
-/* The first is kept, all are counted. */
+/* Keep the first one, count all. */
 static void note_wrong(struct coll_wrong *w, const struct coll_wrong *found)
 {
 	const uint64_t before = w->count;

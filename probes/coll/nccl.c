@@ -74,7 +74,10 @@ static int nccl_spread(struct coll *c, uint64_t bytes, struct err *err)
 	return r < 0 ? r : wait_copies(g, err);
 }
 
-/* What it sends: in no block but its own is that what it should receive. */
+/*
+ * Overwrite the receive buffer with the rank's own send data, which is correct in no other rank's
+ * block.
+ */
 static int nccl_blot(struct coll *c, uint64_t bytes, struct err *err)
 {
 	struct nccl_group *g = nccl_group_of(c);
@@ -168,7 +171,7 @@ static int mark(struct nccl_group *g, struct err *err)
 	return r;
 }
 
-/* The event after the repetition that was put last: not before NCCL has put it. */
+/* Record the event after the latest repetition, but only once NCCL has enqueued that. */
 static int step(struct nccl_group *g, struct err *err)
 {
 	unsigned i;
@@ -184,7 +187,10 @@ static int step(struct nccl_group *g, struct err *err)
 	return r;
 }
 
-/* Put what can be put: 1 when something was, 0 when NCCL is not ready, negative errno. */
+/*
+ * Enqueue what can be enqueued. Returns 1 if something was, 0 if NCCL is not ready, or a negative
+ * errno.
+ */
 static int advance(struct nccl_group *g, int *ret_rank, struct err *err)
 {
 	int r = nccl_comms_ready(g, ret_rank, err);
@@ -200,7 +206,7 @@ static int advance(struct nccl_group *g, int *ret_rank, struct err *err)
 	return r < 0 ? r : 1;
 }
 
-/* 1 when the rank did something new. Its times are by its GPU's clock, from the start on. */
+/* Returns 1 if there is news of the rank. Its times are by its GPU's clock, from the start on. */
 static int look(struct nccl_group *g, unsigned i, struct err *err)
 {
 	struct nccl_rank *rank = &g->ranks[i];
@@ -260,9 +266,9 @@ static int nccl_wait(struct coll *c, uint64_t deadline_us, struct err *err)
 	return now_us(g) < deadline_us ? 0 : err_set(err, ETIME, "time ran out");
 }
 
-/* --- its end --- */
+/* --- ending --- */
 
-/* Of one rank it can be told that its own GPU never came to it; all else may be of the others. */
+/* With a single rank here, all we can tell is that its own GPU did not arrive. */
 static void look_here(struct nccl_group *g)
 {
 	struct coll_result *result = &g->coll.result;
@@ -330,7 +336,7 @@ static const struct coll_ops nccl_ops = {
 	.whole = &nccl_whole,
 };
 
-/* Of one rank of several processes. */
+/* For one rank of several processes. */
 static const struct coll_ops nccl_host_ops = {
 	.name = "nccl",
 	.put = nccl_put,
@@ -343,9 +349,9 @@ static const struct coll_ops nccl_host_ops = {
 	.now_ns = nccl_now_ns,
 };
 
-/* --- its beginning --- */
+/* --- opening --- */
 
-/* All but its buffers. */
+/* Everything but the buffers. */
 static int open_rank(struct nccl_group *g, struct nccl_rank *rank, unsigned device, struct err *err)
 {
 	struct accel_device_info info;
@@ -375,7 +381,7 @@ static int take_buffers(struct nccl_group *g, struct nccl_rank *rank, struct err
 	return r < 0 ? r : g->ops->region_new(g->accel, rank->device, &memory, &rank->in, err);
 }
 
-/* With its communicators, or, after a failure so far (`r`), away with it. */
+/* Add the communicators; after a failure (here or in `r`), tear everything down. */
 static int finish(struct nccl_group *g, int r, uint64_t deadline_us, const struct coll_watch *watch,
 		  struct coll **ret, struct err *err)
 {

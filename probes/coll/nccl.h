@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The group of coll.h whose ranks are GPUs, through NCCL loaded at run time: all GPUs of
- * this host, all of this process and driven by one thread (nccl_coll_new()), or one GPU of each of
- * several hosts, one of them here (nccl_host_new()).
+ * A group of coll.h whose ranks are GPUs, through NCCL loaded at run time: all GPUs of this host,
+ * driven by one thread of this process (nccl_coll_new()), or one GPU on each of several hosts, one
+ * of them here (nccl_host_new()).
  *
- * Communicators do not block: each call may answer "in progress", and turn()
- * asks for asynchronous errors. A rank has arrived when all that its stream
- * had to do before is done: one that has not is the one that the others wait for.
+ * Communicators are non-blocking: each call may return "in progress", and turn() polls for
+ * asynchronous errors. A rank has arrived when everything before the operation on its stream is
+ * done; a rank that has not arrived is the one that the others wait for.
  *
- * An operation that does not end: who is behind is told, in this order, by who did
- * not arrive, by whom NCCL did not begin on, by who ended fewer operations than the
- * others, and by whose GPU is still not free when all were aborted: a kernel that
- * merely waits for the others looks at the flag that an abort sets. When all let go it
- * cannot be told, and that is what the result says. Of several hosts a process sees its own
- * rank alone: whether its GPU came to it. Who is behind is for whoever hears all ranks.
+ * If an operation does not end, the ranks at fault are, by the first of these that tells: those
+ * that did not arrive; those on which NCCL did not start it; those that finished fewer operations
+ * than the others; those whose GPU is still busy after all communicators were aborted. (A kernel
+ * that merely waits for others looks at a flag that the abort sets.) If all GPUs are released, the
+ * fault cannot be located, and the result says so. With several hosts, a process only knows whether
+ * its own GPU arrived; locating the fault is up to whoever hears from all ranks.
  *
- * A buffer is twice the memory of a rank: what it sends and what it receives.
+ * A rank's buffer takes twice its size in memory: for sending and for receiving.
  *
- * Run against the fakes of tests/fakes so far, not on a GPU.
+ * So far tested only with the fakes in tests/fakes, not on a GPU.
  */
 #pragma once
 
@@ -27,50 +27,53 @@
 #include "probes/coll/nccl_load.h"
 
 enum {
-	NCCL_READY_US = 20000000, /* longest that communicators may take to be ready */
+	NCCL_READY_US = 20000000, /* for communicators to become ready */
 	NCCL_ABORT_US = 3000000,  /* for all communicators to be aborted */
-	NCCL_DRAIN_US = 500000,	  /* after that, for what is left on the GPUs to end */
-	NCCL_POLL_US = 100,	  /* between two looks at work under way */
-	NCCL_POLL_LAUNCH_US = 10, /* while the next operation is put, that a GPU may wait for */
+	NCCL_DRAIN_US = 500000,	  /* then, for work on the GPUs to end */
+	NCCL_POLL_US = 100,	  /* between looks at work in progress */
+	NCCL_POLL_LAUNCH_US = 10, /* while more is being enqueued, as a GPU may wait for it */
 };
 
 struct nccl_setup {
 	const struct nccl_library *library;
 	struct accel *accel;
-	unsigned n;	      /* its first devices: 2 to COLL_RANKS_MAX */
-	uint64_t bytes;	      /* of the buffer of each rank: a multiple of 4 n */
-	uint64_t deadline_us; /* for the communicators to be ready */
+	unsigned n;	      /* its first `n` devices: 2 to COLL_RANKS_MAX */
+	uint64_t bytes;	      /* buffer size per rank: a multiple of 4 n */
+	uint64_t deadline_us; /* for the communicators to become ready */
 };
 
 /*
- * Make the group. Errors of the engine, with the GPU in the sentence; -EPROTO
- * in NCCL's words; -ETIMEDOUT when the communicators are not ready in time.
+ * Make the group. Errors of the engine, naming the GPU; -EPROTO with NCCL's message; -ETIMEDOUT if
+ * the communicators are not ready in time.
  */
 int nccl_coll_new(const struct nccl_setup *setup, struct coll **ret, struct err *err);
 
-/* The rank of this process in a group of several hosts. */
+/* This process's rank in a group over several hosts. */
 struct nccl_host {
 	const struct nccl_library *library;
-	/* What it sends and what it receives, of one GPU; borrowed as long as the group. */
+	/* Send and receive buffers on one GPU; borrowed for the lifetime of the group. */
 	const struct accel_region *out, *in;
 	unsigned n, rank;
-	uint64_t bytes;	   /* of the buffer: a multiple of 4 n; the same at all ranks */
-	const nccl_id *id; /* of nccl_id_new() at one rank, the same at all */
+	uint64_t bytes;	   /* buffer size: a multiple of 4 n, the same at all ranks */
+	const nccl_id *id; /* from nccl_id_new() at one rank, the same at all */
 	uint64_t deadline_us;
-	const struct coll_watch *watch; /* while the ranks find each other; or NULL */
+	const struct coll_watch *watch; /* called while the ranks connect; may be NULL */
 };
 
-/* By which the ranks of one group find each other. The process that makes it must be one of them. */
+/*
+ * Make the id that the ranks of a group find each other by. This process must be one of the ranks.
+ */
 int nccl_id_new(const struct nccl_library *library, nccl_id *ret, struct err *err);
 
 /*
- * Make the group; all ranks do, at the same time. An all-reduce in it leaves what it takes as it is
- * (nccl_coll_apart()). Errors as nccl_coll_new(), and -ECANCELED with the reason of the watch.
+ * Make the group; all ranks must do so at the same time. An all-reduce in it leaves its input
+ * unchanged (nccl_coll_apart()). Errors as for nccl_coll_new(), and -ECANCELED with the reason of
+ * the watch.
  */
 int nccl_host_new(const struct nccl_host *host, struct coll **ret, struct err *err);
 
 /*
- * From now on an all-reduce leaves what it takes as it is, and get() is of what
- * came out: one that is repeated does not grow its sums beyond all bounds.
+ * From now on an all-reduce leaves its input unchanged and get() reads a separate output, so that
+ * the sums of repeated operations do not grow without bounds.
  */
 void nccl_coll_apart(struct coll *c);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What this suite uses of NCCL (libnccl.so.2), in words of our own: built where
- * its header is not, and loaded where the library is. The list has the form of
- * probes/accel/cuda_abi.h. tests/unit/test_nccl_abi.c compares every line with
- * nccl.h where there is one.
+ * The part of NCCL (libnccl.so.2) that this suite uses, declared here so that it can be built
+ * without NCCL's header and loaded where the library exists. The list has the form of
+ * probes/accel/cuda_abi.h. tests/unit/test_nccl_abi.c compares every line with nccl.h where that
+ * exists.
  *
- * Source: nccl.h of NCCL 2.28; the configuration is that of 2.14, the first
- * with communicators that do not block, which every later one still takes
- * (parseCommConfig() of NCCL's src/init.cc fills in what is newer).
+ * Source: nccl.h of NCCL 2.28. The configuration struct is that of 2.14, the first version with
+ * non-blocking communicators; later versions still accept it (parseCommConfig() in NCCL's
+ * src/init.cc fills in newer members).
  */
 #pragma once
 
@@ -37,7 +37,7 @@ enum {
 
 #define NCCL_CONFIG_MAGIC 0xcafebeefU
 
-/* The beginning of ncclConfig_t. */
+/* The first members of ncclConfig_t. */
 struct nccl_config_2_14 {
 	size_t size;
 	unsigned magic, version;
@@ -48,7 +48,7 @@ struct nccl_id {
 	char bytes[NCCL_ID_BYTES];
 };
 
-/* The test defines these by the library's own names, to compare the prototypes. */
+/* The test defines these with the library's own types, to compare the prototypes. */
 #ifndef NCCL_ABI_TYPES
 typedef struct nccl_id nccl_id;
 typedef struct nccl_config_2_14 nccl_config;

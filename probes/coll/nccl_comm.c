@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Communicators that do not block: made, watched and ended with a deadline. */
+/* Non-blocking communicators: created, watched and aborted with a deadline. */
 #include "probes/coll/nccl_comm.h"
 
 #include <errno.h>
@@ -16,21 +16,21 @@
 #include "probes/coll/nccl_load.h"
 
 /*
- * An abort sets a flag that waiting kernels look at, and then frees what the
- * communicator had, which waits for the GPU: that of a GPU which does not look
- * any more may never come back. So each is called in a thread of its own, and
- * who does not come back tells whose GPU it is.
+ * An abort sets a flag that waiting kernels look at, and then frees the resources of the
+ * communicator, which waits for its GPU. If that GPU no longer looks at the flag, the call may
+ * never return. So each abort runs in a thread of its own, and those that do not return identify
+ * the GPUs.
  */
 
-/* On the heap, and kept when a thread stays: it may still come back. */
+/* On the heap, and not freed while a thread is left: it may still return. */
 struct aborts {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	unsigned left; /* that have not come back */
+	unsigned left; /* not returned yet */
 	struct abort {
 		struct aborts *all;
 		unsigned (*call)(struct ncclComm *comm);
-		struct ncclComm *comm; /* NULL: came back, or none */
+		struct ncclComm *comm; /* NULL: returned, or there was none */
 		pthread_t thread;
 		bool threaded;
 	} one[COLL_RANKS_MAX];
@@ -53,12 +53,12 @@ static void *run(void *argument)
 static void begin(struct abort *one)
 {
 	one->threaded = pthread_create(&one->thread, NULL, run, one) == 0;
-	/* Without a thread whoever watches over all of this ends it. */
+	/* Without a thread, the watchdog above us ends a call that hangs. */
 	if (!one->threaded)
 		(void)run(one);
 }
 
-/* Until all are back or the time is up: those that are not. */
+/* Wait until all have returned or time is up. Returns the ranks that have not. */
 static uint64_t wait_for(struct aborts *all, uint64_t deadline_us)
 {
 	const struct timespec at = {
@@ -81,7 +81,7 @@ static uint64_t wait_for(struct aborts *all, uint64_t deadline_us)
 	return held;
 }
 
-/* Ranks whose communicators were not aborted in time. */
+/* Returns the ranks whose communicators were not aborted in time. */
 static uint64_t abort_all(struct nccl_group *g)
 {
 	struct aborts *all = xcalloc(1, sizeof(*all));
@@ -147,7 +147,7 @@ int nccl_check(struct nccl_group *g, const struct nccl_rank *rank, unsigned resu
 	if (!last || !last[0])
 		return err_set(err, EPROTO, "%s: %s: %s", rank->subject, what,
 			       g->call.error_string(result));
-	/* Its first line: where in NCCL it was is not for everybody. */
+	/* Only its first line: the NCCL call trace is not useful to users. */
 	return err_set(err, EPROTO, "%s: %s: %s (%.*s)", rank->subject, what,
 		       g->call.error_string(result), (int)strcspn(last, "\n"), last);
 }
@@ -178,7 +178,7 @@ int nccl_comms_ready(struct nccl_group *g, int *ret_rank, struct err *err)
 			pending++;
 		if (state == NCCL_OK || state == NCCL_IN_PROGRESS)
 			continue;
-		/* Who only hears of a fault elsewhere is not at fault. */
+		/* A communicator that reports a remote error is not at fault itself. */
 		if (failed == COLL_NOBODY || (state != NCCL_REMOTE_ERROR && *ret_rank < 0))
 			(void)nccl_check(g, rank, state, "its communicator failed", &why);
 		failed = (int)i;
@@ -190,7 +190,7 @@ int nccl_comms_ready(struct nccl_group *g, int *ret_rank, struct err *err)
 	return pending ? 0 : 1;
 }
 
-/* -ECANCELED with the reason when somebody else gives it up. */
+/* -ECANCELED with the reason if the watch gives up. */
 static int look_about(const struct coll_watch *watch, struct err *err)
 {
 	char why[COLL_WHY_SIZE] = "";
@@ -215,7 +215,7 @@ static int wait_ready(struct nccl_group *g, uint64_t deadline_us, const struct c
 	return r;
 }
 
-/* "gpu:GPU-a, gpu:GPU-b": whose communicators are not ready. */
+/* "gpu:GPU-a, gpu:GPU-b": GPUs whose communicators are not ready. */
 static void name_pending(struct nccl_group *g, char *ret, size_t size)
 {
 	size_t used = 0;
@@ -305,7 +305,7 @@ void nccl_comms_close(struct nccl_group *g)
 	}
 }
 
-/* One operation of all ranks, put on their streams in one group of NCCL's calls. */
+/* One operation on all ranks, put on their streams within one NCCL group call. */
 
 static int put_move(struct nccl_group *g, const struct coll_move *m, struct err *err)
 {

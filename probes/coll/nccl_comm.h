@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The communicators of the NCCL engine: made, watched and ended with a deadline, and one operation
- * put on all of them. The engine is nccl.c; who is behind when one does not end is nccl_hang.h.
+ * The communicators of the NCCL engine: created, watched and aborted with a deadline, and used to
+ * launch an operation on all ranks. The engine is nccl.c; nccl_hang.h finds out who is behind in a
+ * hang.
  */
 #pragma once
 
@@ -11,36 +12,36 @@
 
 struct nccl_rank {
 	struct ncclComm *comm;
-	unsigned device; /* of the engine */
+	unsigned device; /* number in the engine */
 	struct accel_stream *stream;
 	struct accel_event *from, *to;		    /* around the operation */
-	struct accel_event *steps[COLL_REPEAT_MAX]; /* after each repetition */
-	struct accel_region out, in;		    /* what it sends, what it receives */
+	struct accel_event *steps[COLL_REPEAT_MAX]; /* one after each repetition */
+	struct accel_region out, in;		    /* send and receive buffer */
 	char subject[64];			    /* "gpu:GPU-..." */
 	char pci[16];				    /* "0000:1b:00.0" */
-	bool in_it;				    /* it has a part in the operation */
-	double seconds;				    /* of one of them, by its clock; NAN */
+	bool in_it;				    /* takes part in the operation */
+	double seconds;				    /* per operation, by its own clock; NAN */
 };
 
 struct nccl_group {
-	struct coll coll; /* first; `ranks` are those of this process */
+	struct coll coll; /* first; its ranks of this process are `ranks` */
 	struct nccl call;
 	const struct accel_ops *ops;
 	struct accel *accel;
 	struct nccl_rank ranks[COLL_RANKS_MAX];
-	nccl_id id;    /* of the group, before its communicators are made */
+	nccl_id id;    /* id of the group, until its communicators are made */
 	bool apart;    /* an all-reduce is not in place */
-	bool borrowed; /* the buffers are another's */
-	int error;     /* negative errno of an operation that failed, 0 */
+	bool borrowed; /* the buffers are borrowed */
+	int error;     /* negative errno of a failed operation, or 0 */
 
-	/* Of the operation under way. */
+	/* The current operation. */
 	struct coll_op op;
 	uint64_t begun_ns;
-	unsigned left;	  /* repetitions not put yet */
-	unsigned stepped; /* repetitions with their event after them */
-	bool launching;	  /* NCCL has not put the newest yet */
-	bool marked;	  /* all are put, and the events after them */
-	uint64_t held;	  /* ranks that did not let go when they were aborted */
+	unsigned left;	  /* repetitions not launched yet */
+	unsigned stepped; /* repetitions followed by their event */
+	bool launching;	  /* NCCL has not enqueued the latest yet */
+	bool marked;	  /* everything is enqueued, with the events after it */
+	uint64_t held;	  /* ranks whose communicators could not be aborted */
 };
 
 static inline struct nccl_group *nccl_group_of(struct coll *c)
@@ -49,38 +50,37 @@ static inline struct nccl_group *nccl_group_of(struct coll *c)
 }
 
 /*
- * Communicators of all ranks of this process, ready by the deadline; -ECANCELED with the reason
- * when `watch`, which may be NULL, gives it up.
+ * Make communicators of all ranks of this process, ready by the deadline. -ECANCELED with the
+ * reason if `watch`, which may be NULL, gives up.
  */
 int nccl_comms_open(struct nccl_group *g, uint64_t deadline_us, const struct coll_watch *watch,
 		    struct err *err);
 
-/* In good order when nothing failed, within COLL_ABORT_US; else by force. */
+/* Finalize within COLL_ABORT_US if nothing has failed; otherwise abort. */
 void nccl_comms_close(struct nccl_group *g);
 
 /*
- * Abort all communicators at once, each in a thread of its own, and see whose GPU is
- * free then: g->held are those that are not in time. One
- * that does not come back keeps its thread, and the process ends by accel_leave_at_once().
+ * Abort all communicators at once, each in a thread of its own. g->held are the ranks for which
+ * that did not return in time, because their GPU is not released. The thread of such a rank stays
+ * behind, and the process exits by accel_leave_at_once().
  */
 void nccl_comms_abort(struct nccl_group *g);
 
 /*
- * 1 when no communicator has something in progress, 0 when one has, -EPROTO with
- * the words of the one that failed; `ret_rank` is then its rank, COLL_NOBODY when
- * only others are to blame.
+ * Returns 1 if no communicator has anything in progress, 0 if one has, and -EPROTO with NCCL's
+ * message if one failed; `ret_rank` is then its rank, or COLL_NOBODY if only remote ranks are to
+ * blame.
  */
 int nccl_comms_ready(struct nccl_group *g, int *ret_rank, struct err *err);
 
-/* 0 for OK and IN_PROGRESS, else -EPROTO: "gpu:GPU-...: what: NCCL's words". */
+/* 0 for OK and IN_PROGRESS, otherwise -EPROTO: "gpu:GPU-...: what: NCCL's message". */
 int nccl_check(struct nccl_group *g, const struct nccl_rank *rank, unsigned result,
 	       const char *what, struct err *err);
 
-/* Put one repetition of g->op; NCCL may go on with that by itself. Errors of the
- * calls. */
+/* Launch one repetition of g->op; NCCL may enqueue it asynchronously. Errors of the calls. */
 int nccl_launch(struct nccl_group *g, struct err *err);
 
-/* Has the event passed? 1, 0, negative errno. */
+/* Has the event passed? Returns 1, 0 or a negative errno. */
 static inline int nccl_passed(struct nccl_group *g, struct accel_event *event, struct err *err)
 {
 	int r = g->ops->event_wait(event, 0, err);
@@ -88,5 +88,5 @@ static inline int nccl_passed(struct nccl_group *g, struct accel_event *event, s
 	return r == -ETIMEDOUT ? 0 : r < 0 ? r : 1;
 }
 
-/* A pause until there may be something new, not past the deadline. */
+/* Pause until there may be news, but not past the deadline. */
 void nccl_pause(struct nccl_group *g, uint64_t deadline_us, uint64_t pause_us);

@@ -23,7 +23,7 @@ static uint64_t all_in(const struct nccl_group *g)
 	return ranks;
 }
 
-/* "gpu:GPU-a (0000:1b:00.0), gpu:GPU-b (0000:43:00.0)", and how many more. */
+/* "gpu:GPU-a (0000:1b:00.0), gpu:GPU-b (0000:43:00.0)", and the number of others. */
 static void name(const struct nccl_group *g, uint64_t ranks, char ret[static NAMES_SIZE])
 {
 	unsigned named = 0, i;
@@ -51,7 +51,7 @@ static uint64_t not_arrived(const struct nccl_group *g)
 	return ranks;
 }
 
-/* Those on whose streams NCCL has not put the operation. */
+/* Ranks on whose streams NCCL has not enqueued the operation. */
 static uint64_t not_put(struct nccl_group *g)
 {
 	uint64_t ranks = 0;
@@ -67,7 +67,7 @@ static uint64_t not_put(struct nccl_group *g)
 	return ranks;
 }
 
-/* How many repetitions of the operation its stream has behind it. */
+/* How many repetitions of the operation its stream has finished. */
 static unsigned steps_of(struct nccl_group *g, unsigned rank)
 {
 	unsigned n = 0;
@@ -77,7 +77,7 @@ static unsigned steps_of(struct nccl_group *g, unsigned rank)
 	return n;
 }
 
-/* Those that have fewest, how many that is, and how many the others have at least. */
+/* Ranks with the fewest finished repetitions, that number, and the least number of the others. */
 static uint64_t behind(struct nccl_group *g, unsigned *ret_fewest, unsigned *ret_others)
 {
 	unsigned fewest = COLL_REPEAT_MAX + 1, others = COLL_REPEAT_MAX + 1, i;

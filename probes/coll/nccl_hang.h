@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is behind when an operation does not end; the model is in nccl.h. */
+/* Finds out which ranks are behind if an operation does not end; nccl.h describes how. */
 #pragma once
 
 struct nccl_group;
 
-/* Before the abort of an operation that is late: suspects and sentence of the result. */
+/* Before the abort of a late operation: set the suspects and the reason of the result. */
 void nccl_hang_look(struct nccl_group *g);
 
-/* After it: what letting go tells. */
+/* After the abort: conclude from which GPUs were released. */
 void nccl_hang_conclude(struct nccl_group *g);

@@ -9,15 +9,15 @@
 #include "probes/accel/library.h"
 #include "probes/coll/nccl.h"
 
-/* NCCL reads these when it starts. */
+/* Settings that NCCL reads from the environment when it starts. */
 static const struct {
 	const char *name, *value;
 } settings[] = {
-	/* 4.096 us x 2^17 and 7 tries: a dead link is told after 4 s, not after 30 s. */
+	/* 4.096 us x 2^17 and 7 tries: a dead link is reported after 4 s instead of 30 s. */
 	{ "NCCL_IB_TIMEOUT", "17" },
-	/* Its service listens on a port that a job's NCCL wants. */
+	/* The RAS service listens on a port that a job's NCCL needs. */
 	{ "NCCL_RAS_ENABLE", "0" },
-	/* By default it writes where the samples go. */
+	/* The default is stdout, where the samples go. */
 	{ "NCCL_DEBUG_FILE", "/dev/stderr" },
 };
 

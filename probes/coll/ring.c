@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pieces of a ring: where each goes, sending them, and adding up those that come. */
+/* The pieces of a ring: where each belongs, sending them, and adding up those that arrive. */
 #include "probes/coll/ring.h"
 
 #include <errno.h>
@@ -10,11 +10,11 @@
 #include "probes/rdma/words.h"
 
 enum {
-	RECEIVE_BYTES = 8, /* that a write which tells leaves as they are */
+	RECEIVE_BYTES = 8, /* a write with immediate does not use the buffer */
 	ADDED_AT_ONCE = 16,
 };
 
-/* --- where a piece goes --- */
+/* --- the place of a piece --- */
 
 struct place {
 	uint64_t offset;  /* in the buffer */
@@ -23,7 +23,7 @@ struct place {
 	bool adds;
 };
 
-/* Piece `m` of those that `rank` sends. */
+/* Where piece `m` of those that `rank` sends belongs. */
 static struct place place_of(const struct ring *g, unsigned rank, uint64_t m)
 {
 	const unsigned n = g->coll.n, steps = n - 1;
@@ -47,7 +47,7 @@ static size_t queue_of(const struct ring *g, uint64_t m)
 /* --- sending --- */
 
 enum {
-	ID_BITS = 8, /* of a completion: the queue; above it how many pieces it is of */
+	ID_BITS = 8, /* of a completion: the queue; the bits above are its number of pieces */
 	ID_MASK = (1 << ID_BITS) - 1,
 };
 
@@ -66,8 +66,8 @@ static struct rdma_work work_of(const struct ring *g, uint64_t m)
 }
 
 /*
- * How many pieces can go now: of what is ready, and of one chunk, so that the end of a chunk is
- * seen when it is reached.
+ * How many pieces can be sent now: ready, within the depth, and of one chunk, so that the end of a
+ * chunk is noticed.
  */
 static uint64_t sendable(const struct ring *g)
 {
@@ -81,7 +81,7 @@ static uint64_t sendable(const struct ring *g)
 	return m - g->posted;
 }
 
-/* Are so many worth a doorbell? More come, as long as there are more under way. */
+/* Are so many worth a doorbell? More may follow only while others are under way. */
 static bool is_batch(const struct ring *g, uint64_t n)
 {
 	const uint64_t batch = g->batch * g->out.flow.n_queues;
@@ -89,7 +89,7 @@ static bool is_batch(const struct ring *g, uint64_t n)
 	return n >= batch || (g->posted + n) % g->pieces == 0 || g->posted - g->sent < batch;
 }
 
-/* Of `n` pieces from the next on those of one queue, as far as one doorbell takes them. */
+/* Of the next `n` pieces, post those that belong to queue `q`, up to one doorbell's worth. */
 static int post_by(struct ring *g, size_t q, uint64_t n, struct err *err)
 {
 	struct rdma_work work[RDMA_BATCH_MAX];
@@ -130,7 +130,7 @@ int ring_post_ready(struct ring *g, struct err *err)
 	return r;
 }
 
-/* What was posted did not get there: the next rank, or the way to it. */
+/* What was posted did not arrive: blame the next rank, or the path to it. */
 static void set_lost(struct ring *g, const struct rdma_done *done)
 {
 	CLEANUP(freep) char *words = rdma_done_words(done);
@@ -143,7 +143,7 @@ static void set_lost(struct ring *g, const struct rdma_done *done)
 		       ring_next(g), words);
 }
 
-/* The first chunk waited for nobody. */
+/* The first chunk waited for nobody, so its time is that of the link. */
 static void time_first(struct ring *g)
 {
 	struct coll_rank *rank = &g->coll.result.ranks[0];
@@ -215,7 +215,7 @@ int ring_reap_told(struct ring *g, struct err *err)
 	return r < 0 ? r : n;
 }
 
-/* Blocks of known length are what compilers make vectors of. */
+/* Compilers vectorise loops over blocks of constant length. */
 static void add_up(float *restrict to, const float *restrict from, uint64_t n)
 {
 	uint64_t i;

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes round a ring, in pieces. For its group (verbs.c) only. */
+/* The pieces of a ring. Only for its group (verbs.c). */
 #pragma once
 
 #include "probes/coll/verbs.h"
 #include "probes/rnic_pair/pair_side.h"
 
-enum { RING_RECEIVES = 2048 /* pieces told of, and not yet looked at, at most */ };
+enum { RING_RECEIVES = 2048 /* upper bound on pieces announced but not yet taken in */ };
 
 struct ring {
 	struct coll coll; /* first */
 	const struct pair_side *side;
-	struct pair_lanes out, in; /* to the next rank, from the one before */
-	unsigned depth;		   /* pieces under way, of each queue */
-	unsigned batch;		   /* of them, with one doorbell and one completion */
-	uint64_t size;		   /* of a piece, as it is wanted */
+	struct pair_lanes out, in; /* to the next rank, from the previous one */
+	unsigned depth;		   /* outstanding pieces per queue */
+	unsigned batch;		   /* pieces per doorbell and completion */
+	uint64_t size;		   /* desired size of a piece */
 	bool open;
-	struct rdma_posted taken_in; /* since it is open */
-	bool adds; /* what comes in the first steps; else it stays where it landed */
-	/* The operation. Piece m goes by queue m modulo their number. */
+	struct rdma_posted taken_in; /* since it was opened */
+	bool adds; /* add what arrives in the first steps, rather than leave it where it landed */
+	/* The operation. Piece m uses queue m modulo the number of queues. */
 	uint64_t chunk, piece; /* bytes */
-	uint64_t pieces;       /* of a chunk */
-	uint64_t total;	       /* that are sent, and received */
+	uint64_t pieces;       /* per chunk */
+	uint64_t total;	       /* to send, and to receive */
 	uint64_t posted, sent, received;
-	/* By queue: pieces posted and not ended; come, and not taken in. */
+	/* By queue: pieces posted but not completed; pieces announced but not taken in. */
 	uint64_t under_way[FLOW_QUEUES_MAX], told[FLOW_QUEUES_MAX];
 };
 
 static inline struct ring *ring_of(struct coll *c)
 {
-	return (struct ring *)c; /* it begins with it */
+	return (struct ring *)c; /* it is the first member */
 }
 
 static inline const struct ring *ring_seen(const struct coll *c)
@@ -46,7 +46,7 @@ static inline char *ring_buffer(const struct ring *g)
 	return g->side->target.at;
 }
 
-/* The ranks on both sides. */
+/* The neighbouring ranks. */
 static inline unsigned ring_before(const struct ring *g)
 {
 	return (g->coll.first + g->coll.n - 1) % g->coll.n;
@@ -62,23 +62,26 @@ static inline uint64_t ring_now_ns(struct coll *c)
 	return ring_ops(ring_of(c))->now_ns(ring_of(c)->side->engine);
 }
 
-/* Room on queue `q` to be told of `n` pieces more. */
+/* Post receives on queue `q` for `n` more announcements. */
 int ring_post_receives(struct ring *g, size_t q, unsigned n, struct err *err);
 
 /*
- * Send what can go: the first step has what the buffer holds, each later one what came in the step
- * before. Pieces go in batches while others are under way, and none waits for company when there
- * is less than a batch of them.
+ * Send what can be sent: in the first step what the buffer holds, in each later step what arrived
+ * in the previous one. Pieces go in batches while others are under way; if there is less than a
+ * batch under way, they are sent at once.
  */
 int ring_post_ready(struct ring *g, struct err *err);
 
-/* Look at what was sent (a failure is the operation's), or told: how much it was. */
+/*
+ * Collect completions of sends (a failure fails the operation) or announcements. Return their
+ * number.
+ */
 int ring_reap_sent(struct ring *g, struct err *err);
 int ring_reap_told(struct ring *g, struct err *err);
 
 /*
- * Add up, or leave where it is, what came: a batch at most, so that what can be sent then does not
- * wait for all of it. How many pieces. Queues do not wait for each other: the next piece may come
- * after those behind it.
+ * Add up what arrived, or leave it where it is; at most a batch, so that what becomes sendable does
+ * not wait for the rest. Returns the number of pieces. Queues are independent of each other, so the
+ * next piece may arrive after later ones.
  */
 unsigned ring_take_in(struct ring *g);

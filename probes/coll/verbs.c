@@ -66,7 +66,7 @@ static int ring_wait(struct coll *c, uint64_t deadline_us, struct err *err)
 	return 0;
 }
 
-/* The buffer of a GPU, through its engine. */
+/* GPU memory is written through the accelerator engine. */
 static int ring_upload(struct ring *g, uint64_t offset, const void *from, uint64_t bytes,
 		       struct err *err)
 {
@@ -104,7 +104,7 @@ static int ring_get(struct coll *c, unsigned rank, uint64_t offset, void *to, ui
 	return 0;
 }
 
-/* With its queues gone nothing of the device reads or writes the memory any more. */
+/* Once the queues are closed, the device no longer accesses the memory. */
 static void ring_abort(struct coll *c)
 {
 	struct ring *g = ring_of(c);
@@ -161,7 +161,7 @@ int coll_ring_open(const struct pair_side *side, const struct coll_ring_want *wa
 	g->size = want->size;
 	g->open = true;
 	r = pair_lanes_open(&g->out, side, &lanes, err);
-	/* The pieces of an operation and of the next one both begin at the first queue. */
+	/* The pieces of one operation and of the next both start at the first queue. */
 	lanes.receives = RING_RECEIVES / want->qps + 2;
 	if (r == 0)
 		r = pair_lanes_open(&g->in, side, &lanes, err);
@@ -215,7 +215,7 @@ void coll_ring_flows(const struct coll *c, struct coll_ring_flows *ret)
 uint64_t coll_ring_piece(const struct coll *c, uint64_t bytes)
 {
 	const uint64_t chunk = bytes / c->n;
-	/* All of an operation, and the first step of the one after it, may be told of at once. */
+	/* All pieces of an operation, and the first step of the next, may be announced at once. */
 	const uint64_t most = RING_RECEIVES / (2 * c->n - 1);
 	const uint64_t piece = MAX(MIN(ring_seen(c)->size, chunk), (chunk + most - 1) / most);
 

@@ -13,36 +13,36 @@
 #include "probes/rnic_pair/pair_side.h"
 
 enum {
-	EXCHANGE_TOLD_BYTES = 8,    /* of the send that tells of a block */
-	EXCHANGE_TOLD_ROOM = 64,    /* where they land, at the end of the source memory */
-	EXCHANGE_WORK_OF_PIECE = 2, /* a write; and a send with the last one */
-	/* A peer is one operation ahead at most, for it waits for our block of that one. */
+	EXCHANGE_TOLD_BYTES = 8,    /* of the send that announces a block */
+	EXCHANGE_TOLD_ROOM = 64,    /* where those land, at the end of the source memory */
+	EXCHANGE_WORK_OF_PIECE = 2, /* a write, and with the last piece a send */
+	/* A peer is at most one operation ahead, because it waits for our block. */
 	EXCHANGE_RECEIVES = 4,
 	EXCHANGE_RETRIES = 7,
 };
 
-/* From a rank of this process to a peer, and back. */
+/* The connection from a rank of this process to a peer, and back. */
 struct way {
 	struct pair_lanes lanes;
 	uint64_t total; /* pieces to send in the operation */
 	uint64_t posted, sent;
-	bool awaits;   /* it has a block for us */
-	uint64_t told; /* blocks that have come and were not waited for yet */
-	bool failed;   /* `why`; it is of no more use */
+	bool awaits;   /* the peer has a block for us */
+	uint64_t told; /* announced blocks not waited for yet */
+	bool failed;   /* unusable, with the reason in `why` */
 	struct rdma_done why;
 };
 
 struct exchange {
 	struct coll coll; /* first */
 	const struct pair_side *sides;
-	struct way *ways; /* n_here x n; that of a rank to itself is not used */
-	unsigned depth;	  /* pieces under way to each peer */
-	int error;	  /* of an operation that failed */
-	/* The operation. */
+	struct way *ways; /* n_here x n; that of a rank to itself is unused */
+	unsigned depth;	  /* outstanding pieces per peer */
+	int error;	  /* of a failed operation */
+	/* The current operation. */
 	uint64_t block, piece; /* bytes */
-	uint64_t pieces;       /* of a block */
+	uint64_t pieces;       /* per block */
 	bool in_it[COLL_RANKS_MAX];
-	uint64_t failed_ns; /* when the first way failed; 0: none has */
+	uint64_t failed_ns; /* when the first connection failed; 0: none */
 };
 
 static inline struct exchange *exchange_of(struct coll *c)
@@ -55,7 +55,7 @@ static inline const struct exchange *exchange_seen(const struct coll *c)
 	return (const struct exchange *)c;
 }
 
-/* Of the i-th rank of this process to rank `peer`. */
+/* From the i-th rank of this process to rank `peer`. */
 static inline struct way *exchange_way(struct exchange *g, unsigned i, unsigned peer)
 {
 	return &g->ways[(size_t)i * g->coll.n + peer];
@@ -66,7 +66,7 @@ static inline const struct way *exchange_way_seen(const struct coll *c, unsigned
 	return &exchange_seen(c)->ways[(size_t)i * c->n + peer];
 }
 
-/* What goes over the ways of an exchange, and which of them do not work. */
+/* Data transfer over the connections, and finding those that do not work. */
 
 enum {
 	PIECE_MIN = 16 * 1024,
@@ -76,7 +76,9 @@ enum {
 	WAYS_NAMED = 3,
 };
 
-/* After the first way that failed: the others of the same port fail a little later. */
+/*
+ * After the first failed connection, wait for others of the same port, which fail a little later.
+ */
 #define FAILURES_NS UINT64_C(1000000000)
 
 static const struct rdma_ops *ops_of(const struct exchange *g)
@@ -89,7 +91,7 @@ static uint64_t now_ns(struct exchange *g)
 	return ops_of(g)->now_ns(g->sides[0].engine);
 }
 
-/* Blocks of this many bytes, in pieces. */
+/* Set the block size, and divide blocks into pieces. */
 static void exchange_cut(struct exchange *g, uint64_t block)
 {
 	g->block = block;
@@ -99,7 +101,7 @@ static void exchange_cut(struct exchange *g, uint64_t block)
 
 /* --- sending --- */
 
-/* The next piece to `peer`, and after the last one the word that the block is there. */
+/* Post the next piece to `peer`; the last one also announces the block. */
 static int post_piece(struct exchange *g, unsigned i, unsigned peer, struct err *err)
 {
 	const struct pair_side *side = &g->sides[i];
@@ -132,7 +134,7 @@ static int post_piece(struct exchange *g, unsigned i, unsigned peer, struct err 
 	return 0;
 }
 
-/* Each rank begins with the one after it: so that not all begin with the same. */
+/* Each rank starts with its successor, so that not all send to the same peer first. */
 static int exchange_post(struct exchange *g, struct err *err)
 {
 	const unsigned n = g->coll.n;
@@ -158,7 +160,7 @@ static int exchange_post(struct exchange *g, struct err *err)
 	return r;
 }
 
-/* --- what came of it --- */
+/* --- completions --- */
 
 static int exchange_post_receives(struct way *w, unsigned n, struct err *err)
 {
@@ -176,7 +178,7 @@ static int exchange_post_receives(struct way *w, unsigned n, struct err *err)
 						   MIN(n, (unsigned)RDMA_BATCH_MAX), err);
 }
 
-/* A negative errno when the room for what a peer says cannot be had again. */
+/* Returns a negative errno if receives cannot be posted again. */
 static int reap_way(struct exchange *g, struct way *w, struct err *err)
 {
 	struct rdma_done done[RDMA_BATCH_MAX];
@@ -201,7 +203,7 @@ static int reap_way(struct exchange *g, struct way *w, struct err *err)
 	return r < 0 ? r : n;
 }
 
-/* All sent, and told of all that was awaited: which is then used up. */
+/* Has everything been sent, and all awaited blocks announced? If so, consume the announcements. */
 static bool exchange_has_ended(struct exchange *g, unsigned i)
 {
 	unsigned peer;
@@ -221,7 +223,7 @@ static bool exchange_has_ended(struct exchange *g, unsigned i)
 	return true;
 }
 
-/* --- which ways do not work --- */
+/* --- connections that do not work --- */
 
 static void name_rank(const struct exchange *g, unsigned rank, char ret[static NAME_SIZE])
 {
@@ -245,7 +247,7 @@ static bool is_missing(const struct way *w)
 	return w->sent < w->total;
 }
 
-/* What there is of one kind among the ways: how many, the first ones, and whom all have in common. */
+/* Connections in one condition: how many, the first ones, and the ranks common to all. */
 struct survey {
 	unsigned n;
 	uint64_t common; /* ranks */
@@ -285,7 +287,7 @@ static struct survey survey(struct exchange *g, bool (*is_one)(const struct way 
 	return s;
 }
 
-/* One rank, when all of several ways begin or end there. */
+/* Blame a single rank if several connections are affected and all start or end there. */
 static void accuse(struct exchange *g, const struct survey *s)
 {
 	const uint64_t common = s->n > 1 ? s->common : 0;
@@ -327,7 +329,7 @@ static void tell_failed(struct exchange *g)
 	tell(g, &s, what);
 }
 
-/* Who has not sent what was waited for. */
+/* Report connections on which not everything was acknowledged in time. */
 static void exchange_tell_late(struct exchange *g)
 {
 	const struct survey s = survey(g, is_missing);
@@ -338,8 +340,8 @@ static void exchange_tell_late(struct exchange *g)
 }
 
 /*
- * Take in what has ended: how much. A block that does not get there makes the
- * operation a failed one; a negative errno is of this side.
+ * Collect completions and return their number. A block that does not arrive fails the operation; a
+ * negative errno is an error of this side.
  */
 static int exchange_reap(struct exchange *g, struct err *err)
 {
@@ -363,7 +365,7 @@ static int exchange_reap(struct exchange *g, struct err *err)
 	return news;
 }
 
-/* With its queues gone nothing of a device reads or writes the memory any more. */
+/* Once the queues are closed, the devices no longer access the memory. */
 static void exchange_close_ways(struct exchange *g)
 {
 	size_t i;
@@ -372,9 +374,9 @@ static void exchange_close_ways(struct exchange *g)
 		pair_lanes_close(&g->ways[i].lanes);
 }
 
-enum { WAIT_MAX = 64 /* queues of one wait_any() */, NSEC_PER_USEC = 1000 };
+enum { WAIT_MAX = 64 /* queues per wait_any() */, NSEC_PER_USEC = 1000 };
 
-/* Where there are more queues than one wait can watch they are looked at this often. */
+/* How often to look at the queues if there are more than one wait can watch. */
 #define LOOK_US 500
 
 static uint64_t exchange_now_ns(struct coll *c)
@@ -447,7 +449,7 @@ static int exchange_blot(struct coll *c, uint64_t bytes, struct err *err UNUSED)
 	const struct exchange *g = exchange_of(c);
 	unsigned i;
 
-	/* No number at all. */
+	/* NaN, which is never a valid value. */
 	for (i = 0; i < c->n_here; i++)
 		memset(g->sides[i].target.at, 0xff, MIN(bytes, c->bytes));
 	return 0;
@@ -479,7 +481,7 @@ static bool is_moved(const struct coll *c, unsigned from, unsigned to)
 	return c->n_moves == 0 || i < c->n_moves;
 }
 
-/* What each way has to carry; a rank that has no part in it has ended at once. */
+/* Plan what each connection has to carry. A rank that takes no part has ended at once. */
 static void plan_ways(struct exchange *g)
 {
 	const struct coll *c = &g->coll;
@@ -570,7 +572,7 @@ static int exchange_wait(struct coll *c, uint64_t deadline_us, struct err *err)
 	return 0;
 }
 
-/* --- its end --- */
+/* --- ending --- */
 
 static void exchange_abort(struct coll *c)
 {
@@ -590,7 +592,7 @@ static void exchange_close(struct coll *c)
 	free(g);
 }
 
-/* --- its beginning --- */
+/* --- opening --- */
 
 static int open_ways(struct exchange *g, const struct coll_exchange_want *want, struct err *err)
 {
@@ -619,7 +621,7 @@ static int open_ways(struct exchange *g, const struct coll_exchange_want *want, 
 	return r;
 }
 
-/* Both ends of what is within this process. */
+/* Connect both ends of the connections within this process. */
 static int join_here(struct exchange *g, struct err *err)
 {
 	const struct coll *c = &g->coll;
