@@ -94,7 +94,7 @@ static int run(struct probe *probe, struct err *err)
 
 	if (!o->peers || !o->rank_given || !o->pair.token_file)
 		return err_set(err, EINVAL, "--peers, --rank and --token-file are all needed");
-	/* The ports of this host, without pairs of its own. */
+	/* Open the ports of this host, but make no pairs among them. */
 	o->pair.peer = o->peers;
 	o->pair.gpus = accel_gpu_present() ? &accel_cuda_copy_ops : NULL;
 	return reduce_run(probe, rdma_verbs(), err);

@@ -29,18 +29,18 @@ static const struct {
 };
 
 /*
- * Of NCCL's data, what left through the port. Ports that are equally near to the GPU share it; with
- * hardly any of it the rates are those of another port.
+ * Bounds on the fraction of NCCL's data that left through the port. Ports equally near to the GPU
+ * share it; with hardly any of it, the rates are those of another port.
  */
 static const double mostly = 0.9, hardly = 0.1;
 
-/* NCCL tells nothing of single links. */
+/* NCCL reports nothing about single links. */
 static bool is_told(const struct reduce_session *s, int check)
 {
 	return check != LINK_BW || s->engine == REDUCE_VERBS;
 }
 
-/* Another check then: no value of one memory, or engine, stands for the other. */
+/* Each memory type and engine has checks of its own, so that values are not mixed up. */
 static const char *prefix_of(const struct reduce_session *s)
 {
 	if (s->engine == REDUCE_NCCL)
@@ -48,7 +48,7 @@ static const char *prefix_of(const struct reduce_session *s)
 	return s->sides[0].options->memory == PAIR_MEMORY_GPU ? "gpu_" : "";
 }
 
-/* Whether data is passed on without being added up. */
+/* Is data passed on without summing? */
 static bool is_gpu(const struct reduce_session *s)
 {
 	return s->engine == REDUCE_VERBS && s->sides[0].options->memory == PAIR_MEMORY_GPU;
@@ -93,7 +93,7 @@ static json_t *params_of(const struct reduce_session *s)
 	return params;
 }
 
-/* The other nodes. */
+/* The names of the other nodes. */
 static char **others(const struct reduce_session *s)
 {
 	char **with = xcalloc(s->n, sizeof(*with));
@@ -140,9 +140,9 @@ static void set_correct(const struct reduce_session *s, struct sample *sample)
 }
 
 /*
- * A rank that comes late finds the first chunk there already, and would take less time for the
- * rest; and not all have to wait for the last step of a slow one. The time of an operation is from
- * the first rank that came to the last that was through.
+ * The time of an operation is from the first arrival to the last end of all ranks, not this rank's
+ * own. A late rank finds the first chunk already there and would need less time for the rest, and
+ * not every rank waits for the last step of a slow one.
  */
 static void set_busbw(const struct reduce_session *s, const struct reduce_message *result,
 		      struct sample *sample)
@@ -181,13 +181,16 @@ static void fill(const struct reduce_session *s, const struct reduce_message *re
 		sample->note = xstrdup(result->why);
 }
 
-/* Part of NCCL's data that left through the port; NAN: not known, or it is not NCCL's. */
+/* Fraction of NCCL's data that left through the port; NAN: unknown, or not NCCL. */
 static double share_of_port(const struct reduce_session *s)
 {
 	return s->engine == REDUCE_NCCL ? reduce_guard_share(&s->guard) : NAN;
 }
 
-/* Why the rates of a rail say nothing of it, in new memory, and as what that counts; or NULL. */
+/*
+ * The reason why the rates of a rail are meaningless, and the sample state for it; or NULL. The
+ * caller frees it.
+ */
 static char *why_nothing(const struct reduce_session *s, const struct reduce_message *result,
 			 int *ret_state)
 {
@@ -206,7 +209,7 @@ static char *why_nothing(const struct reduce_session *s, const struct reduce_mes
 			      : NULL;
 }
 
-/* It may take several ports that are equally near to the GPU. */
+/* NCCL may use several ports that are equally near to the GPU. */
 static void note_port(const struct reduce_session *s, struct sample *sample)
 {
 	const double share = share_of_port(s);

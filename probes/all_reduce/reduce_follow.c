@@ -12,7 +12,7 @@
 #include "probes/all_reduce/reduce_emit.h"
 #include "probes/all_reduce/reduce_part.h"
 
-/* A frame that has begun to come is all there by then. */
+/* Time for the rest of a frame that has begun to arrive. */
 #define FRAME_US (5 * USEC_PER_SEC)
 
 static struct oob *line_of(struct reduce_session *s)
@@ -42,7 +42,7 @@ static int lost_leader(struct reduce_session *s, struct err *err)
 	return err_set(err, ECONNRESET, "%s", s->why);
 }
 
-/* While an operation is under way rank 0 says nothing but that it is over. */
+/* During an operation the only message from rank 0 is that it is over. */
 static bool look(void *context, int *ret_suspect, char ret_why[static COLL_WHY_SIZE])
 {
 	CLEANUP(reduce_message_release) struct reduce_message m = reduce_message_init(REDUCE_BYE);
@@ -159,7 +159,7 @@ static int on_stop(struct reduce_session *s, struct reduce_message *m,
 	return told_to_stop(s, m, err);
 }
 
-/* 1: the answer is sent. */
+/* Handlers return 1 if they have sent the answer. */
 static int (*const handlers[REDUCE_KINDS])(struct reduce_session *, struct reduce_message *,
 					   struct reduce_message *, struct err *) = {
 	[REDUCE_PLAN] = on_plan,     [REDUCE_PING] = on_ping, [REDUCE_OPEN] = on_open,
@@ -167,7 +167,7 @@ static int (*const handlers[REDUCE_KINDS])(struct reduce_session *, struct reduc
 	[REDUCE_RESULT] = on_result, [REDUCE_STOP] = on_stop, [REDUCE_UNITE] = on_unite,
 };
 
-/* Rank 0 takes no answer any more. What it said before it went tells why. */
+/* Rank 0 no longer accepts answers. Its last message says why. */
 static int hear_last_word(struct reduce_session *s, struct err *err)
 {
 	CLEANUP(reduce_message_release) struct reduce_message m = reduce_message_init(REDUCE_BYE);
@@ -177,7 +177,7 @@ static int hear_last_word(struct reduce_session *s, struct err *err)
 	return lost_leader(s, err);
 }
 
-/* 0 to go on, 1 when it is over. */
+/* Returns 0 to go on, 1 when it is over. */
 static int follow_once(struct reduce_session *s, struct err *err)
 {
 	CLEANUP(reduce_message_release) struct reduce_message m = reduce_message_init(REDUCE_BYE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ranks that dialled: they do what rank 0 asks for, and listen for it to stop them. */
+/* The ranks that dialled: they do what rank 0 asks for, and stop when it says so. */
 #pragma once
 
 struct err;

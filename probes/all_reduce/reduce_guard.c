@@ -40,7 +40,7 @@ double reduce_guard_share(const struct reduce_guard *g)
 	return (double)sent / (double)bytes;
 }
 
-/* What was asked of one way, in requests of one size. */
+/* Set what was asked in one direction, as requests of equal size. */
 static void set_own(const struct rdma_posted *before, const struct rdma_posted *now,
 		    struct traffic_own *own)
 {

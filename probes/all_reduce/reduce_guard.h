@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The guard over a rail of an all-reduce: traffic of others through a port of any
- * rank makes what all of them measured worthless, as all are as slow as the slowest.
+ * Detects foreign traffic during an all-reduce. At a port of any rank it invalidates the results of
+ * all, because all are as slow as the slowest.
  *
- * Each rank reads the counters of its own port while nothing goes through it: after
- * the operation that is checked first, and after each window. Only then, with how
- * often the rank before it had to send again, it can tell whose packets they were.
+ * Each rank reads the counters of its own port while nothing goes through it: after the first
+ * checked operation, and after each window. To tell whose packets they were, it also needs to know
+ * how often the previous rank resent.
  */
 #pragma once
 
@@ -20,20 +20,23 @@ struct reduce_guard {
 	struct coll_ring_flows flows_before, flows_now;
 };
 
-/* The counters now, after `flows`; the first time they are those that the guard begins with. */
+/* Read the counters, at which point `flows` were done; the first reading is the reference. */
 void reduce_guard_look(struct reduce_guard *g, const struct pair_side *side,
 		       const struct coll_ring_flows *flows);
 
-/* Part of what this rank sent that left through the port since it began; NAN: it is not counted. */
+/*
+ * Fraction of this rank's data that left through the port since the first reading; NAN: not
+ * counted.
+ */
 double reduce_guard_share(const struct reduce_guard *g);
 
-/* How often this port has sent again since it began. */
+/* Resends counted by this port since the first reading. */
 uint64_t reduce_guard_resends(const struct reduce_guard *g);
 
 /*
- * What others sent through the port meanwhile; `out` and `in` are of packets and requests that one
- * lost packet may make either end send again (`mtu`, `window`), and `in` of what the rank before
- * sent again (`resends`). New memory; NULL: nothing to speak of.
+ * Describes foreign traffic through the port if it is too much, otherwise NULL. `out` and `in` give
+ * the packets and requests that one lost packet may make either end resend (`mtu`, `window`), and
+ * `in` the resends of the previous rank (`resends`). The caller frees the result.
  */
 char *reduce_guard_words(const struct reduce_guard *g, const struct pair_side *side,
 			 const struct traffic_own *out, const struct traffic_own *in);

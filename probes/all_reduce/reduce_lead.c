@@ -17,11 +17,11 @@
 
 enum { PINGS = 8, TRIAL_OPS = 2, NSEC_PER_USEC = 1000 };
 
-/* An address that is not found takes seconds. */
+/* Resolving an unreachable address takes seconds. */
 #define ANSWER_US (20 * USEC_PER_SEC)
-/* A frame that has begun to come is all there by then. */
+/* Time for the rest of a frame that has begun to arrive. */
 #define FRAME_US (5 * USEC_PER_SEC)
-/* Of what is left, for one operation or window: the warm ones and checks besides the windows. */
+/* Divisor of the time left for one request: the windows, and warm-ups and checks as well. */
 enum { PARTS = REDUCE_WINDOWS + 6 };
 
 static void blame(struct reduce_session *s, int suspect, const char *format, ...) PRINTF(3, 4);
@@ -45,7 +45,7 @@ static void lose(struct reduce_session *s, unsigned rank, const struct err *err)
 	blame(s, (int)rank, "%s: %.300s", name, err->msg);
 }
 
-/* By then, or by the end of this side's time. */
+/* Waits until the deadline, but not past the end of this side's time. */
 static void hear_from(struct reduce_session *s, unsigned rank, uint64_t deadline_us)
 {
 	struct reduce_peer *p = &s->peers[rank];
@@ -84,7 +84,9 @@ static void not_ready(struct reduce_session *s, unsigned rank, const struct redu
 	s->busy = m->busy;
 }
 
-/* Until all have answered with `kind`, one has not, or said why it cannot. -ECANCELED. */
+/*
+ * Wait until all have answered with `kind`, or one has failed to or said why it cannot. -ECANCELED.
+ */
 static int gather(struct reduce_session *s, int kind, uint64_t deadline_us, struct err *err)
 {
 	unsigned rank;
@@ -104,7 +106,7 @@ static int gather(struct reduce_session *s, int kind, uint64_t deadline_us, stru
 	return s->why[0] ? err_set(err, ECANCELED, "%s", s->why) : 0;
 }
 
-/* --- what the others' lines say while this rank is in an operation --- */
+/* --- messages of the others while this rank is in an operation --- */
 
 static bool look(void *context, int *ret_suspect, char ret_why[static COLL_WHY_SIZE])
 {
@@ -134,7 +136,7 @@ static bool look(void *context, int *ret_suspect, char ret_why[static COLL_WHY_S
 	return s->why[0] != '\0';
 }
 
-/* Hear whoever has something to say, until a line broke or all have answered. */
+/* Listen to all ranks until a connection breaks or all have answered. */
 static void listen_to_all(struct reduce_session *s, uint64_t deadline_us)
 {
 	while (!s->why[0] && clock_left_us(deadline_us) > 0) {
@@ -157,7 +159,7 @@ static void listen_to_all(struct reduce_session *s, uint64_t deadline_us)
 	}
 }
 
-/* When the time was up everybody alive has said so. */
+/* When time is up, everyone who is alive has reported that. */
 static void blame_silent(struct reduce_session *s, const struct reduce_message *own)
 {
 	bool late = own->state == COLL_LATE;
@@ -175,8 +177,8 @@ static void blame_silent(struct reduce_session *s, const struct reduce_message *
 }
 
 /*
- * Somebody's part failed. A line that breaks says more than a link that does not answer or a time
- * that is up: who has died is at fault, and all others only waited for it.
+ * Somebody's part failed. A broken connection says more than a dead link or a timeout: the rank
+ * that died is at fault, and all others were only waiting for it.
  */
 static void find_fault(struct reduce_session *s, const struct reduce_message *own)
 {
@@ -198,10 +200,10 @@ static void find_fault(struct reduce_session *s, const struct reduce_message *ow
 	blame(s, suspect, "%s", before);
 }
 
-/* What operations are for. */
+/* The purpose of operations. */
 enum { CHECKED, TRIAL, TIMED };
 
-/* Ask all for operations and do them too; -ECANCELED when not all came to an end. */
+/* Ask all for operations and take part in them; -ECANCELED if not all finished. */
 static int go(struct reduce_session *s, uint64_t ops, int what, struct reduce_message *ret,
 	      struct err *err)
 {
@@ -233,9 +235,9 @@ static int go(struct reduce_session *s, uint64_t ops, int what, struct reduce_me
 	return err_set(err, ECANCELED, "%s", s->why);
 }
 
-/* --- the order of things --- */
+/* --- the sequence of a session --- */
 
-/* All move the data by the same; -ECANCELED. */
+/* All must use the same engine; -ECANCELED. */
 static int check_engines(struct reduce_session *s, struct err *err)
 {
 	unsigned rank;
@@ -284,7 +286,9 @@ static int make_plan(struct reduce_session *s, struct err *err)
 	return 0;
 }
 
-/* The clock of each other rank, read half way between asking and hearing, of the quickest try. */
+/*
+ * Read the clock of each other rank half way between asking and hearing, and use the quickest try.
+ */
 static int compare_clocks(struct reduce_session *s, struct err *err)
 {
 	const struct reduce_message ping = reduce_message_init(REDUCE_PING);
@@ -313,7 +317,7 @@ static int compare_clocks(struct reduce_session *s, struct err *err)
 	return s->why[0] ? err_set(err, ECANCELED, "%s", s->why) : 0;
 }
 
-/* All open their queues, or look after the GPU of the rail: `ret` is what rank 0 has of it. */
+/* Everyone opens queues, or checks the GPU of the rail; `ret` is rank 0's own answer. */
 static int open_rail(struct reduce_session *s, uint64_t rail, struct reduce_message *ret,
 		     struct err *err)
 {
@@ -328,7 +332,7 @@ static int open_rail(struct reduce_session *s, uint64_t rail, struct reduce_mess
 		      clock_mono_us() + ANSWER_US, err);
 }
 
-/* All get the queues of their neighbours, and are ready. */
+/* Everyone connects to the neighbours and becomes ready. */
 static int join_ring(struct reduce_session *s, const struct coll_offer *own, struct err *err)
 {
 	CLEANUP(reduce_message_release)
@@ -353,7 +357,7 @@ static int join_ring(struct reduce_session *s, const struct coll_offer *own, str
 	return gather(s, REDUCE_READY, clock_mono_us() + ANSWER_US, err);
 }
 
-/* All make a group of NCCL, which none has before the last has come. */
+/* Everyone joins an NCCL group, which only completes when the last has joined. */
 static int unite(struct reduce_session *s, struct err *err)
 {
 	CLEANUP(reduce_message_release) struct reduce_message m = reduce_message_init(REDUCE_UNITE);
@@ -384,7 +388,7 @@ static int connect_rail(struct reduce_session *s, uint64_t rail, struct err *err
 	return s->engine == REDUCE_NCCL ? unite(s, err) : join_ring(s, &own.offer, err);
 }
 
-/* Each judges its own port; the first whose port had traffic of others is told to all. */
+/* Each rank judges its own port; the first one with foreign traffic is announced to all. */
 static int ask_whose(struct reduce_session *s, struct reduce_tally *t, struct err *err)
 {
 	CLEANUP(reduce_message_release) struct reduce_message m = reduce_message_init(REDUCE_WHOSE);
@@ -420,7 +424,7 @@ static int tell_result(struct reduce_session *s, uint64_t rail, struct reduce_ta
 	return r;
 }
 
-/* Fresh data checked before and after; in between the time. */
+/* Check fresh data before and after; measure in between. */
 static int run_rail(struct reduce_session *s, uint64_t rail, struct err *err)
 {
 	CLEANUP(freep) struct reduce_tally *t = xcalloc(1, sizeof(*t));
@@ -428,7 +432,7 @@ static int run_rail(struct reduce_session *s, uint64_t rail, struct err *err)
 	uint64_t ops = 1, us, window_us;
 	int r = connect_rail(s, rail, err), i;
 
-	/* Anew for each rail: the clocks of two hosts part meanwhile. */
+	/* Per rail, because the clocks of two hosts drift apart. */
 	if (r == 0)
 		r = compare_clocks(s, err);
 	if (r == 0)
@@ -454,7 +458,7 @@ static int run_rail(struct reduce_session *s, uint64_t rail, struct err *err)
 	return r == 0 ? tell_result(s, rail, t) : r;
 }
 
-/* However it ended: nobody waits any longer. */
+/* However it ended, nobody must be left waiting. */
 static void say_stop(struct reduce_session *s)
 {
 	struct reduce_message m = reduce_message_init(REDUCE_STOP);

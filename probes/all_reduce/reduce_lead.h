@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rank 0: asks all others, waits for all answers, and tells all when it is over. */
+/* Rank 0: asks all others, waits for their answers, and tells them when it is over. */
 #pragma once
 
 struct err;

@@ -12,10 +12,10 @@
 #include "probes/all_reduce/reduce.h"
 #include "probes/all_reduce/reduce_part.h"
 
-/* One that knows the token and then says nothing must not keep the others out for long. */
+/* A peer that knows the token but then says nothing must not keep the others out for long. */
 #define HELLO_US (5 * USEC_PER_SEC)
 
-/* Who it is; a line that is nobody's is closed. */
+/* Find out which rank this is; close the connection if it is none. */
 static void greet(struct reduce_session *s, struct oob *line, unsigned *come)
 {
 	struct reduce_message hello = reduce_message_init(REDUCE_BYE);
@@ -47,7 +47,7 @@ static void greet(struct reduce_session *s, struct oob *line, unsigned *come)
 	++*come;
 }
 
-/* The ranks that are not there, in words. */
+/* Name the missing ranks. */
 static void name_missing(struct reduce_session *s)
 {
 	size_t used = 0;
@@ -67,7 +67,7 @@ static void name_missing(struct reduce_session *s)
 		(void)snprintf(s->why + used, sizeof(s->why) - used, " did not come");
 }
 
-/* Those that did come are told later who did not. */
+/* Ranks that did connect are told later which are missing. */
 static int wait_for_all(struct reduce_session *s, uint64_t deadline_us, struct err *err)
 {
 	char bound[OOB_NAME_SIZE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the ranks find each other: all dial rank 0. */
+/* How the ranks connect: all dial rank 0. */
 #pragma once
 
 #include <stdint.h>
@@ -7,5 +7,5 @@
 struct err;
 struct reduce_session;
 
-/* Find each other: listen at the first address, or dial it. -EINVAL: no such address. */
+/* Listen on the first address, or dial it. -EINVAL: invalid address. */
 int reduce_meet(struct reduce_session *s, uint64_t deadline_us, struct err *err);

@@ -31,7 +31,7 @@ static const char *const state_names[] = {
 	[COLL_TOLD + 1] = NULL,
 };
 
-/* JSON's whole numbers are those of 63 bits. */
+/* JSON integers have 63 bits. */
 #define WHOLE_MAX 0x1p62
 #define SECONDS_MAX 86400.0
 #define RATE_MAX 1e15
@@ -191,7 +191,7 @@ static int check_names(const struct jval *root, const struct reduce_message *m, 
 	return 0;
 }
 
-/* They are counts. */
+/* `again` holds counts. */
 static int check_again(const struct jval *root, const struct reduce_message *m, struct err *err)
 {
 	struct jval again = jval_get(root, "again");

@@ -17,11 +17,10 @@
 enum {
 	PORTS_TEXT_MAX = PAIR_PORTS_MAX * (RDMA_NAME_SIZE + 8),
 	NUMBER_SIZE = 16,
-	STEP_BYTES =
-		512 << 10, /* of a request: an eighth of NCCL's buffer (NCCL_BUFFSIZE, 4 MiB) */
+	STEP_BYTES = 512 << 10, /* per request: an eighth of NCCL_BUFFSIZE (4 MiB) */
 };
 
-/* A number that the site gave; below 0 NCCL's own default stays. */
+/* A number given by the site; if negative, NCCL's default stays. */
 static void set_number(const char *name, int value)
 {
 	char text[NUMBER_SIZE];
@@ -32,7 +31,7 @@ static void set_number(const char *name, int value)
 	(void)setenv(name, text, 1);
 }
 
-/* "=mlx5_0:1,mlx5_1:1": these and no other. */
+/* "=mlx5_0:1,mlx5_1:1": exactly these. */
 static void set_ports(const struct pair_side *sides, size_t n)
 {
 	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT(PORTS_TEXT_MAX);
@@ -54,9 +53,9 @@ int reduce_nccl_start(const struct pair_side *sides, size_t n, struct nccl_libra
 	set_number("NCCL_IB_PKEY", o->service.pkey_index);
 	set_number("NCCL_IB_SL", o->service.sl);
 	set_number("NCCL_IB_TC", o->service.tclass);
-	/* Not by TCP where it finds no RDMA; a plug-in of the site goes by a name of its own. */
+	/* No fallback to TCP if it finds no RDMA; a site's plug-in may have its own name here. */
 	(void)setenv("NCCL_NET", "IB", 0);
-	/* Nor by NVLink, which joins the hosts of a rack of GB200. */
+	/* Nor NVLink, which connects the hosts of a GB200 rack. */
 	(void)setenv("NCCL_MNNVL_ENABLE", "0", 1);
 	(void)setenv("NCCL_ALGO", "Ring", 1);
 	(void)setenv("NCCL_PROTO", "Simple", 1);

@@ -55,7 +55,7 @@ struct coll_op reduce_op(const struct reduce_session *s)
 	return (struct coll_op){ .kind = sums ? COLL_ALL_REDUCE : COLL_PASS_ON, .bytes = s->bytes };
 }
 
-/* What has gone through the port, as far as it is this rank's. */
+/* What this rank sent and received through the port. */
 static struct coll_ring_flows flows_of(const struct reduce_session *s)
 {
 	struct coll_ring_flows flows = { .out = s->moved, .in = s->moved };
@@ -132,7 +132,7 @@ void reduce_join(struct reduce_session *s, const struct coll_offer *of_neighbour
 	ret->why = r < 0 ? why_of(s, &err) : xstrdup("");
 }
 
-/* Add so many operations, which took one time after another, to the answer. */
+/* Add `ops` operations of equal duration to the answer. */
 static void count(struct reduce_session *s, uint64_t ops, struct reduce_message *ret)
 {
 	const struct coll_rank *rank = &s->ring->result.ranks[0];
@@ -162,7 +162,7 @@ static void look_at_sums(struct reduce_session *s, const struct coll_op *op,
 	ret->wrong = wrong.count;
 }
 
-/* A window of it. */
+/* Keep the result of a window. */
 static void keep(struct reduce_session *s, const struct reduce_message *go,
 		 const struct reduce_message *done)
 {
@@ -175,8 +175,8 @@ static void keep(struct reduce_session *s, const struct reduce_message *go,
 }
 
 /*
- * One after the other, until one does not end. NCCL is given several at once, so that its GPUs do
- * not wait for the host between them. Errors of coll_run().
+ * Run operations one after the other, until one does not end. NCCL gets several at once, so that
+ * the GPUs do not wait for the host in between. Errors of coll_run().
  */
 static int run_all(struct reduce_session *s, const struct reduce_message *go,
 		   const struct coll_watch *watch, struct reduce_message *ret, struct err *err)
@@ -222,7 +222,7 @@ void reduce_go(struct reduce_session *s, const struct reduce_message *go,
 		look_at_sums(s, &op, ret, &err);
 	else if (ret->state == COLL_DONE)
 		keep(s, go, ret);
-	/* Between operations, when nothing of the ring goes through the port. */
+	/* Between operations, when the ring sends nothing through the port. */
 	if (ret->state == COLL_DONE && (go->timed || !s->guard.begun)) {
 		flows = flows_of(s);
 		reduce_guard_look(&s->guard, &s->sides[s->rail], &flows);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One rank's part: its ring, and operations on it. */
+/* The part of one rank: its ring, and operations on it. */
 #pragma once
 
 #include <stdint.h>
@@ -16,23 +16,23 @@ int reduce_say(struct oob *line, const struct reduce_message *m, uint64_t deadli
 	       struct err *err);
 int reduce_hear(struct oob *line, uint64_t deadline_us, struct reduce_message *ret, struct err *err);
 
-/* "rank 2 (node-c)", or its address while its name is not known. New memory. */
+/* "rank 2 (node-c)", or its address if its name is unknown. The caller frees it. */
 char *reduce_name(const struct reduce_session *s, unsigned rank);
 
-/* What all do together on the rail: without sums in memory of GPUs (coll/verbs.h). */
+/* The operation used on the rail: on GPU memory it has no sums (coll/verbs.h). */
 struct coll_op reduce_op(const struct reduce_session *s);
 
-/* This rank's part of each question; `ret` is its answer. */
+/* Do this rank's part for a request; `ret` is its answer. */
 void reduce_open(struct reduce_session *s, uint64_t rail, struct reduce_message *ret);
 void reduce_join(struct reduce_session *s, const struct coll_offer *of_neighbours,
 		 struct reduce_message *ret);
-/* By NCCL instead, in the group of this id, until `watch` gives it up. */
+/* The NCCL counterpart: join the group of this id, until `watch` gives up. */
 void reduce_unite(struct reduce_session *s, const char *id, const struct coll_watch *watch,
 		  struct reduce_message *ret);
 void reduce_go(struct reduce_session *s, const struct reduce_message *go,
 	       const struct coll_watch *watch, struct reduce_message *ret);
 void reduce_shut(struct reduce_session *s);
 
-/* Whose traffic went through this rank's port, told how often all had to send again. */
+/* Judge foreign traffic at this rank's port, given the resends of all ranks. */
 void reduce_see(struct reduce_session *s, const struct reduce_message *whose,
 		struct reduce_message *ret);

@@ -27,7 +27,7 @@ static bool has(char *const *list, const char *text)
 	return false;
 }
 
-/* One line of the file; the first is the token. */
+/* Take one line of the file; the first is the token. */
 static int take_line(struct reduce_permit *p, size_t number, char *line, const char *path,
 		     struct err *err)
 {

@@ -18,9 +18,9 @@
 #include "probes/all_reduce/reduce_permit.h"
 #include "probes/rnic_pair/pair_plan.h"
 
-/* Of the budget, to find each other. */
+/* Part of the budget for finding each other. */
 #define MEET_SHARE 0.5
-/* Kept of the budget, to say that it is over. */
+/* Part of the budget reserved for reporting the end. */
 #define RESERVE_US (300 * USEC_PER_MSEC)
 #define WINDOW_US (250 * USEC_PER_MSEC)
 #define GO_US (20 * USEC_PER_SEC)
@@ -103,8 +103,8 @@ void reduce_session_take(struct reduce_session *s, const struct pair_plan *plan)
 	s->seed = plan->probe->seed;
 	s->engine = o->engine;
 	/*
-	 * Not of any one side, which may have no memory: its GPU is in use, or lost. The ring of
-	 * verbs is written to in half of it.
+	 * Not taken from a side, which may have no memory because its GPU is in use or lost. The
+	 * ring of verbs uses only half for its buffer, and receives in the other.
 	 */
 	s->bytes = s->engine == REDUCE_NCCL ? plan->bytes : plan->bytes / 2;
 	s->deadline_us = plan->probe->deadline_us - RESERVE_US;
@@ -127,14 +127,16 @@ static int run_on(struct pair_plan *plan, char **peers, const char *token, struc
 	s->grace_us = GRACE_US;
 	s->emit = probe_emit;
 	reduce_session_init(s);
-	/* Who has none says so to the others. */
+	/* If NCCL is missing, the other ranks are told so. */
 	if (s->engine == REDUCE_NCCL)
 		(void)reduce_nccl_start(plan->sides, plan->n_sides, &s->nccl, &s->no_nccl);
 	r = run_session(s, &why);
 	reduce_session_release(s);
 	if (r == 0)
 		return 0;
-	/* What is nobody's option is no usage, whatever errno it came with. */
+	/*
+	 * An error that is not about the options must not become a usage error, whatever its errno.
+	 */
 	return err_set(err, r == -EINVAL && !why.msg[0] ? EINVAL : EPROTO, "%s",
 		       why.msg[0] ? why.msg : "cannot print samples");
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The whole probe on one host: ports, the session over them, and what it came to.
- */
+/* The probe on one host: ports, the session over them, and its outcome. */
 #pragma once
 
 struct err;
@@ -10,15 +8,18 @@ struct probe;
 struct rdma_engine;
 struct reduce_session;
 
-/* Over lines that are open: rank 0's `peers` by rank, or the line to it. 0 with all emitted;
- * else what was not measured has been emitted with the reason, and is in `err` too. */
+/*
+ * Run the session over open connections: rank 0's `peers` by rank, or the one to rank 0. Returns 0
+ * if all rails were measured and emitted. Otherwise the rest has been emitted as not measured, and
+ * `err` has the reason.
+ */
 int reduce_session_run(struct reduce_session *s, struct err *err);
-/* What the ports of this host, made ready, and its options say; borrowed. */
+/* Copy the opened ports and options of this host into the session; borrowed. */
 void reduce_session_take(struct reduce_session *s, const struct pair_plan *plan);
 
-/* No line is open, nobody suspected. */
+/* No connection open, nobody suspected. */
 void reduce_session_init(struct reduce_session *s);
 void reduce_session_release(struct reduce_session *s);
 
-/* The whole probe. Errors as struct probe_desc's run(). */
+/* Run the probe. Errors as for run() of struct probe_desc. */
 int reduce_run(struct probe *probe, struct rdma_engine *engine, struct err *err);
