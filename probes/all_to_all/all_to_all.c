@@ -30,7 +30,7 @@ int all_to_all_emit(struct all_to_all *t, struct sample *s)
 	return r < 0 ? r : 0;
 }
 
-/* The end with which the sentence begins, else all of them. */
+/* The end that the message begins with, otherwise the subject of all ends. */
 static const char *subject_of(const struct all_to_all *t, const char *why)
 {
 	unsigned i;
@@ -90,7 +90,7 @@ char **all_to_all_subjects(const struct all_to_all *t, uint64_t ranks)
 
 enum { LINKS_MAX = 64, NAMES_SIZE = 256 };
 
-/* "link 3", "links 3, 12": those that are down; "" none is known. */
+/* "link 3", "links 3, 12": those that are down; "": none known. */
 static void name_down(uint64_t down, char ret[static NAMES_SIZE])
 {
 	unsigned link;
@@ -136,7 +136,10 @@ static struct sample sample_of(const struct all_to_all_end *end, unsigned up)
 	return s;
 }
 
-/* How many are built in is not the measure: a bridge may use a part of them on every GPU. */
+/*
+ * The number of NVLinks built in is not the reference: a bridge may use only some of them on every
+ * GPU.
+ */
 int all_to_all_links(struct all_to_all *t)
 {
 	struct accel *a = t->plan->accel;

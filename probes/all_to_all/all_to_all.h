@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assay-probe-all-to-all: every end of the host sends to every other at once.
- * Bus bandwidth over sizes (busbw, size_bw), exact data (correct), each ordered
- * pair alone (pair_bw).
+ * assay-probe-all-to-all: every end of the host sends to every other at once. Measures bus
+ * bandwidth by size (busbw, size_bw), data integrity (correct), and each ordered pair alone
+ * (pair_bw).
  *
- *	GPUs through NCCL (all_to_all_gpus.c): and the NVLinks that are up (nvlinks):
- *	one that is lost costs a GPU 5.6 % (H100) or 8.3 % (A100), which a bandwidth
- *	alone does not tell from noise.
- *	Ports of RNICs over the fabric, on memory of the host (all_to_all_rnics.c).
+ *	GPUs through NCCL (all_to_all_gpus.c), and the NVLinks that are up (nvlinks): a lost
+ *	link costs a GPU 5.6 % (H100) or 8.3 % (A100), which bandwidth alone does not
+ *	distinguish from noise.
+ *	RNIC ports over the fabric, on host memory (all_to_all_rnics.c).
  *
- *	who else is there -> (links) -> set up -> all_to_all_measure(): data -> sizes -> pairs
+ *	other users -> (links) -> set-up -> all_to_all_measure(): data -> sizes -> pairs
  *
- * What is the same of both is here; it knows coll.h and a sink. A group has all its
- * ranks in this process (struct coll_whole_ops).
+ * The common part is here; it only knows coll.h and a sink for samples. All ranks of the group are
+ * in this process (struct coll_whole_ops).
  */
 #pragma once
 
@@ -39,17 +39,19 @@ struct pair_plan;
 
 /* What is measured, and between what. */
 struct all_to_all_kind {
-	const char *busbw, *size_bw, *pair_bw, *correct; /* checks */
-	const char *all;  /* the subject of what all ends do together: "gpus" */
-	const char *ends; /* in a sentence: "GPUs" */
-	/* All that must be equal for two samples of operations of `bytes` to be compared. New
-	 * reference. */
+	const char *busbw, *size_bw, *pair_bw, *correct; /* names of the checks */
+	const char *all;  /* subject of what all ends do together: "gpus" */
+	const char *ends; /* for messages: "GPUs" */
+	/*
+	 * Everything that must be equal for samples of operations of `bytes` to be comparable.
+	 * Returns a new reference.
+	 */
 	json_t *(*params)(const struct all_to_all *t, uint64_t bytes);
-	/* The ends, class and path of a sample of a pair. */
+	/* Fill in the ends, class and path of a sample of a pair. */
 	void (*place)(const struct all_to_all *t, const struct coll_move *m, struct sample *s);
 	/*
-	 * Around what is timed: end() makes a sample of what others spoiled meanwhile that of it.
-	 * NULL: nobody can be seen.
+	 * Called around what is timed; end() marks a sample that others disturbed. NULL: other
+	 * users cannot be detected.
 	 */
 	void (*begin)(struct all_to_all *t);
 	void (*end)(struct all_to_all *t, struct sample *s);
@@ -57,30 +59,30 @@ struct all_to_all_kind {
 
 struct all_to_all_plan {
 	const struct all_to_all_kind *kind;
-	uint64_t size; /* of each buffer, the largest */
+	uint64_t size; /* maximum size of each buffer */
 	uint64_t seed;
-	bool full;     /* pairs always, not only on suspicion */
-	bool run_busy; /* measure although others use an end, and say so */
+	bool full;     /* always measure pairs, not only on suspicion */
+	bool run_busy; /* measure even if others use an end, and say so */
 	double known;  /* best bandwidth of this size here so far, B/s; NAN. Out: the new best */
 	uint64_t begin_us, deadline_us; /* on the group's clock */
-	int64_t epoch_us;		/* UNIX time less that clock */
-	/* Takes `s` and leaves it as by sample_init(). */
+	int64_t epoch_us;		/* UNIX time minus that clock */
+	/* Takes ownership of the contents of `s`, leaving it as by sample_init(). */
 	int (*emit)(void *context, struct sample *s);
 	void *context;
-	/* Of GPUs: */
+	/* GPUs only: */
 	struct accel *accel;
-	uint64_t ready_us; /* when all GPUs must have started; monotonic */
-	bool leaves;	   /* the process ends at once: nothing is given back */
+	uint64_t ready_us; /* deadline for all GPUs to start; monotonic */
+	bool leaves;	   /* the process exits right away: nothing is released */
 	struct nccl_library library;
-	/* Of RNICs: */
+	/* RNICs only: */
 	struct pair_plan *ports;
-	unsigned depth, mtu; /* pieces under way to each peer; bytes of a packet, 0: the ports' */
+	unsigned depth, mtu; /* outstanding pieces per peer; packet size in bytes, 0: the ports' */
 };
 
 /* One rank. */
 struct all_to_all_end {
 	char subject[ALL_TO_ALL_SUBJECT_SIZE]; /* "gpu:GPU-...", "mlx5_0:1" */
-	char pci[16];			       /* "0000:1b:00.0", "" without */
+	char pci[16];			       /* "0000:1b:00.0"; "" if none */
 };
 
 struct all_to_all {
@@ -88,44 +90,44 @@ struct all_to_all {
 	struct coll *coll;
 	unsigned n;
 	struct all_to_all_end ends[COLL_RANKS_MAX];
-	uint64_t bytes;			    /* of each buffer */
-	char busy[ALL_TO_ALL_NOTE_SIZE];    /* who else is there, a sentence; "" nobody */
-	char suspect[ALL_TO_ALL_NOTE_SIZE]; /* why pairs are measured; "" nothing is suspect */
-	int links_to;			    /* enum accel_links, of all GPUs */
-	struct sample total; /* the busbw of the largest size, told last: pairs add to its note */
-	double *pairs;	     /* n x n, B/s of row to column; NULL until measured */
+	uint64_t bytes;			    /* size of each buffer */
+	char busy[ALL_TO_ALL_NOTE_SIZE];    /* a sentence about other users; "": none */
+	char suspect[ALL_TO_ALL_NOTE_SIZE]; /* why pairs are measured; "": no suspicion */
+	int links_to;			    /* enum accel_links, for all GPUs */
+	struct sample total; /* busbw of the largest size, emitted last: pairs add to its note */
+	double *pairs;	     /* n x n, B/s from row to column; NULL until measured */
 	bool over;	     /* an operation did not end: nothing more can be measured */
-	bool spoiled; /* some of `pairs` say nothing: others were there, or a port went away */
-	void *guard;  /* of the kind; owned */
+	bool spoiled;	     /* some of `pairs` are invalid: other users, or a port went away */
+	void *guard;	     /* owned by the kind; freed with this */
 };
 
 /* --- samples --- */
 
-/* A sample of `check` with params for operations of `bytes`. */
+/* A sample of `check`, with params for operations of `bytes`. */
 struct sample all_to_all_sample(const struct all_to_all *t, const char *check, const char *subject,
 				uint64_t bytes);
 
 int all_to_all_emit(struct all_to_all *t, struct sample *s);
 
-/* How the set-up failed, with the end in `why` as its subject when it begins with one. */
+/* Report a set-up failure. If `why` begins with an end, that end is the subject. */
 int all_to_all_tell_failure(struct all_to_all *t, int failed, const char *why);
 
-/* Who comes while we measure is given way: what is left is told as busy. */
+/* If others start to use an end, stop; the rest is reported as busy. */
 static inline bool all_to_all_gives_way(const struct all_to_all *t)
 {
 	return t->busy[0] && !t->plan->run_busy;
 }
 
-/* Take back what was measured: it is no rate of the device. */
+/* Remove the measured values: they are not a rate of the device. */
 void all_to_all_forget(struct sample *s);
 
-/* Nothing is measured because others are there: t->busy. */
+/* Report that nothing is measured because others are there: t->busy. */
 int all_to_all_tell_busy(struct all_to_all *t);
 
-/* Subjects of a set of ranks. New vector. */
+/* Subjects of a set of ranks. The caller frees the vector. */
 char **all_to_all_subjects(const struct all_to_all *t, uint64_t ranks);
 
 /* --- links --- */
 
-/* all_to_all.nvlinks of each GPU that has any. */
+/* Emit all_to_all.nvlinks for each GPU that has NVLinks. */
 int all_to_all_links(struct all_to_all *t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probes/all_to_all/all_to_all_gpus.h"
 
-/* All GPUs of the host through NCCL. */
+/* All GPUs of the host, through NCCL. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,16 +13,16 @@
 #include "probes/all_to_all/all_to_all_run.h"
 #include "probes/coll/nccl_load.h"
 
-/* Part of a GPU's memory that its two buffers may take. */
+/* Divisor of a GPU's memory for its two buffers. */
 enum { MEMORY_PART = 8, BUFFERS = 2 };
 
-/* NCCL has the operation itself since 2.28; before it is sends and receives. */
+/* NCCL has this operation since 2.28; before, it is composed of sends and receives. */
 static const char *call_of(const struct all_to_all *t)
 {
 	return t->plan->library.call.all_to_all ? "ncclAlltoAll" : "ncclSend";
 }
 
-/* Copies between GPUs are encrypted under confidential computing. */
+/* Under confidential computing, copies between GPUs are encrypted. */
 static void say_cc(const struct accel *a, json_t *params)
 {
 	struct accel_device_info info = { .cc = false };
@@ -44,8 +44,8 @@ static json_t *params(const struct all_to_all *t, uint64_t bytes)
 }
 
 /*
- * Ends as the topology has them, by slot. Behind switches a pair goes over all NVLinks of the one
- * and of the other; without, over what is between the two.
+ * Name the ends as in the topology, by PCI slot. With switches, a pair uses all NVLinks of both
+ * GPUs; without, those between the two.
  */
 static void place(const struct all_to_all *t, const struct coll_move *m, struct sample *s)
 {
@@ -64,7 +64,7 @@ static void place(const struct all_to_all *t, const struct coll_move *m, struct 
 	s->path[1] = xasprintf("%s^nvswitch", s->to);
 }
 
-/* One GPU that others use spoils the operation of all. */
+/* One GPU in use by others disturbs the operation of all. */
 static void look_busy(struct all_to_all *t)
 {
 	struct accel *a = t->plan->accel;
@@ -81,7 +81,7 @@ static void look_busy(struct all_to_all *t)
 	}
 }
 
-/* Who has come meanwhile made it slow: from then on nothing is measured any more. */
+/* If other users have come meanwhile, the value is invalid, and nothing more is measured. */
 static void end(struct all_to_all *t, struct sample *s)
 {
 	if (t->plan->run_busy || s->state != SAMPLE_MEASURED || s->ok == TRI_NO)
@@ -144,10 +144,10 @@ static int enter(void *context, struct err *err)
 	return e->accel->ops->device_enter(e->accel, e->device, err);
 }
 
-/* Contexts of all at once; NCCL makes those that are not there one after the other. */
+/* Create the contexts of all GPUs in parallel; NCCL would create missing ones one by one. */
 static int start_all(const struct all_to_all *t, struct err *err)
 {
-	struct entering *all = xcalloc(t->n, sizeof(*all)); /* of threads that are late, too */
+	struct entering *all = xcalloc(t->n, sizeof(*all)); /* late threads still use it */
 	struct watched_part *parts = xcalloc(t->n, sizeof(*parts));
 	unsigned i, late;
 	int r = 0;

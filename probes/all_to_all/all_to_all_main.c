@@ -8,7 +8,7 @@
 
 enum { OPT_SET = 0x200, OPT_SIZE, OPT_ENGINE, OPT_GID_INDEX, OPT_MTU, OPT_DEPTH, DECIMAL = 10 };
 
-/* Pieces of 512 KiB under way to each peer: 8 MiB fill a link of 400 Gb/s for 160 us. */
+/* Outstanding 512 KiB pieces per peer: 8 MiB fill a link of 400 Gb/s for 160 us. */
 enum { DEPTH_DEFAULT = 16, DEPTH_MAX = 64 };
 
 static const struct argp_option option_table[] = {
@@ -42,7 +42,9 @@ static unsigned long long number(const char *arg, const char *name, unsigned lon
 	return value;
 }
 
-/* True when `arg` is the second of two words; anything else than either is bad usage. */
+/*
+ * Returns true if `arg` is the second of two words; anything else but the first is a usage error.
+ */
 static bool is_second(const char *arg, const char *name, const char *first, const char *second,
 		      struct argp_state *state)
 {
@@ -130,7 +132,7 @@ int main(int argc, char **argv)
 	};
 	struct all_to_all_options options = {
 		.size = ALL_TO_ALL_SIZE_MAX,
-		/* Of the ports of this host all are opened, without pairs of their own. */
+		/* Open all ports of this host, but make no pairs among them. */
 		.pair = { .gid_index = -1, .qps = 1, .depth = DEPTH_DEFAULT, .peer = "all" },
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line of the program, and who carries it out. */
+/* The options of the program, and its RDMA engine. */
 #pragma once
 
 #include "probes/all_to_all/all_to_all.h"
@@ -8,10 +8,10 @@
 
 struct all_to_all_options {
 	struct pair_options pair; /* first: ports are opened with them */
-	bool verbs;		  /* RNICs; else GPUs */
+	bool verbs;		  /* RNICs; otherwise GPUs */
 	bool quick;
 	uint64_t size;
 };
 
-/* The devices of libibverbs; NULL where this was built without (all_to_all_verbs_none.c). */
+/* The libibverbs engine; NULL if built without it (all_to_all_verbs_none.c). */
 struct rdma_engine *all_to_all_rdma(void);

@@ -13,7 +13,7 @@
 
 enum { PAIR_WINDOWS = 8, PAIR_REPEAT = 8 };
 
-/* As many operations at most as that holds. */
+/* As many operations as fit into this. */
 #define PAIR_WINDOW_S 5e-3
 
 static const double slow_part = 0.97;
@@ -78,7 +78,7 @@ bool all_to_all_slow_pair(const double *pairs, unsigned n, struct coll_move *ret
 	return *ret_part < slow_part;
 }
 
-/* What one rank sends to another, whole bytes. */
+/* Bytes that one rank sends to another, rounded down. */
 static double block_bytes(const struct all_to_all *t)
 {
 	const uint64_t block = t->bytes / t->n;
@@ -101,7 +101,7 @@ static void set_rates(struct all_to_all *t, const struct coll_move *moves, unsig
 	}
 }
 
-/* One direction of a round. False when an operation did not end. */
+/* Measure one direction of a round. Returns false if an operation did not end. */
 static bool measure_moves(struct all_to_all *t, const struct coll_move *moves, unsigned n,
 			  struct cell *ret)
 {
@@ -125,7 +125,7 @@ static bool measure_moves(struct all_to_all *t, const struct coll_move *moves, u
 	return true;
 }
 
-/* What spoiled a round spoiled each of its cells. */
+/* What disturbed a round disturbed each of its cells. */
 static void spoil(struct sample *s, const struct sample *by)
 {
 	s->state = by->state;
@@ -176,7 +176,7 @@ static int measure_round(struct all_to_all *t, size_t round, bool back)
 	return r;
 }
 
-/* Behind switches no two GPUs share a link; without, theirs go straight to each other. */
+/* With switches, no two GPUs share a link; without, a pair's links connect the two directly. */
 static char *pair_words(const struct all_to_all *t, const struct coll_move *m, double part)
 {
 	return xasprintf("only %s to %s is slow, %.0f %% of the others%s", t->ends[m->from].subject,

@@ -14,15 +14,15 @@
 #include "probes/coll/coll_data.h"
 
 enum {
-	ONCE_US = 5000000, /* longest for one operation, or COLL_REPEAT_MAX of them */
-	WINDOW_US = 5000,  /* of a sub-window: as many operations as that holds */
+	ONCE_US = 5000000, /* limit for one operation, or for COLL_REPEAT_MAX of them */
+	WINDOW_US = 5000,  /* of a sub-window: as many operations as fit */
 	WARM_UPS = 5,
-	SIZE_STEP = 16, /* from one size to the next */
-	ONCE_PARTS = 4, /* of the budget, at least, for one operation */
+	SIZE_STEP = 16, /* factor from one size to the next */
+	ONCE_PARTS = 4, /* divisor of the budget: limit for one operation */
 	NSEC_PER_USEC = 1000,
 };
 
-/* Lower than this part of the best that was measured here, pairs are looked at. */
+/* Below this part of the best rate measured here, pairs are measured as well. */
 static const double suspect_part = 0.95;
 
 static uint64_t now_us(const struct all_to_all *t)
@@ -35,13 +35,13 @@ static const struct coll_whole_ops *whole_of(const struct all_to_all *t)
 	return t->coll->ops->whole;
 }
 
-/* A whole number of 16 bytes for each of the ranks: what NCCL moves fastest. */
+/* Round to a multiple of 16 bytes per rank, which NCCL moves fastest. */
 static uint64_t whole(const struct all_to_all *t, uint64_t bytes)
 {
 	return MAX(bytes / (16 * t->n), (uint64_t)1) * 16 * t->n;
 }
 
-/* The longest for one operation: never so long that the budget's end looks like a hang. */
+/* The limit for one operation, so that the end of the budget never looks like a hang. */
 static uint64_t once_us(const struct all_to_all *t)
 {
 	const struct all_to_all_plan *plan = t->plan;
@@ -131,8 +131,10 @@ static void note_wrong(const struct all_to_all *t, struct sample *s, const struc
 	s->with[1] = xstrdup(t->ends[w->rank].subject);
 }
 
-/* Once with data of that seed: 1 when it was compared, 0 when the operation did not end, told as
- * `check`. */
+/*
+ * Run once with data of that seed. Returns 1 if it was compared, 0 if the operation did not end,
+ * which is emitted as `check`.
+ */
 static int compare(struct all_to_all *t, const char *check, uint64_t bytes, uint64_t seed,
 		   struct coll_wrong *ret, struct err *err)
 {
@@ -167,7 +169,7 @@ static int emit_correct(struct all_to_all *t, uint64_t bytes, const struct coll_
 	return all_to_all_emit(t, &s);
 }
 
-/* What was wrong once is told, whatever became of it when it was tried again. */
+/* Wrong data is reported even if a second try is right. */
 int all_to_all_verify(struct all_to_all *t)
 {
 	uint64_t bytes = whole(t, MIN(t->bytes, (uint64_t)ALL_TO_ALL_CHECK_BYTES));
@@ -193,7 +195,7 @@ int all_to_all_verify(struct all_to_all *t)
 
 /* --- rates --- */
 
-/* Of one operation: as long as it takes the slowest end. */
+/* The time of one operation: that of the slowest end. */
 static double all_seconds(const struct all_to_all *t)
 {
 	double most = 0;
@@ -204,7 +206,7 @@ static double all_seconds(const struct all_to_all *t)
 	return most;
 }
 
-/* 0 and the sample without its place; 1 when an operation did not end. */
+/* Returns 0 with the sample, without its place, or 1 if an operation did not end. */
 static int measure(struct all_to_all *t, uint64_t bytes, struct sample *ret)
 {
 	const struct coll_op op = { COLL_ALL_TO_ALL, bytes };
@@ -267,7 +269,7 @@ int all_to_all_rate(struct all_to_all *t)
 			s.check = xstrdup(t->plan->kind->size_bw);
 			free(s.subject);
 			s.subject = xasprintf("%s@%" PRIu64 "KiB", t->plan->kind->all, bytes >> 10);
-			s.better = BETTER_NONE; /* much of it is what a launch takes */
+			s.better = BETTER_NONE; /* dominated by the launch time */
 			r = all_to_all_emit(t, &s);
 		}
 		sample_release(&s);

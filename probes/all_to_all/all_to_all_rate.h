@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations of all ends: their data, and how fast they are by size. */
+/* Operations of all ends: data integrity, and the rate by size. */
 #pragma once
 
 #include <stdint.h>
@@ -9,13 +9,16 @@
 struct all_to_all;
 
 /*
- * One operation of `bytes`, in its time. False when it did not end: that was
- * told as a sample of `check`, and t->over is set.
+ * Run one operation of `bytes` within its time limit. If it does not end, emits that as a sample of
+ * `check`, sets t->over and returns false.
  */
 bool all_to_all_once(struct all_to_all *t, const char *check, uint64_t bytes);
 
-/* all_to_all.correct. What the sink returned. */
+/* Measure all_to_all.correct. Returns the result of the sink. */
 int all_to_all_verify(struct all_to_all *t);
 
-/* all_to_all.size_bw of each size, and t->total of the largest. What the sink returned. */
+/*
+ * Measure all_to_all.size_bw for each size, and t->total for the largest. Returns the result of the
+ * sink.
+ */
 int all_to_all_rate(struct all_to_all *t);

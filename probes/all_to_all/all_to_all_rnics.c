@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probes/all_to_all/all_to_all_rnics.h"
 
-/* All RDMA ports of the host over the fabric, on its memory: without GPUs, and in guests. */
+/*
+ * All RDMA ports of the host, over the fabric and on host memory: for hosts without GPUs, and in
+ * guests.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,10 +20,10 @@
 #include "probes/rnic_pair/pair_plan.h"
 #include "probes/rnic_state/nic.h"
 
-/* What the counters and our own queues said when the time began. */
+/* The port counters and our own totals at the start. */
 struct guard {
 	struct traffic before[PAIR_PORTS_MAX];
-	struct rdma_posted posted[PAIR_PORTS_MAX][PAIR_PORTS_MAX]; /* from one to another */
+	struct rdma_posted posted[PAIR_PORTS_MAX][PAIR_PORTS_MAX]; /* by sender and receiver */
 };
 
 static const struct pair_side *side_of(const struct all_to_all *t, unsigned i)
@@ -43,7 +46,7 @@ static json_t *params(const struct all_to_all *t, uint64_t bytes)
 	return params;
 }
 
-/* As rnic-pair names it: the two are of the same way. */
+/* Name the pair as rnic-pair does, because it uses the same path. */
 static void place(const struct all_to_all *t, const struct coll_move *m, struct sample *s)
 {
 	const struct pair_plan *p = t->plan->ports;
@@ -60,7 +63,7 @@ static void place(const struct all_to_all *t, const struct coll_move *m, struct 
 	s->code = TAKE(like.code);
 }
 
-/* --- whose traffic it was, and what became of the ports --- */
+/* --- foreign traffic, and the state of the ports --- */
 
 static bool is_watched(const struct all_to_all *t)
 {
@@ -99,7 +102,7 @@ static void begin(struct all_to_all *t)
 	read_posted(t, g);
 }
 
-/* Ours that went over a way since then. */
+/* Add our own traffic over a connection since then. */
 static void add_own(const struct guard *before, const struct guard *now, unsigned from, unsigned to,
 		    struct traffic_own *own)
 {
@@ -136,7 +139,7 @@ static bool is_foreign(const struct all_to_all *t, const struct guard *now, unsi
 	return ret->foreign;
 }
 
-/* A port that is not there any more explains all else. */
+/* A port that is gone explains everything else. */
 static bool explain(const struct all_to_all *t, bool failed, struct sample *s)
 {
 	unsigned i;
@@ -197,7 +200,7 @@ const struct all_to_all_kind all_to_all_rnics = {
 	.end = end,
 };
 
-/* --- set up --- */
+/* --- set-up --- */
 
 static void take_ends(struct all_to_all *t)
 {
@@ -213,7 +216,7 @@ static void take_ends(struct all_to_all *t)
 	}
 }
 
-/* What one port cannot do keeps all from it. 0 when every one is ready. */
+/* A port that is not ready keeps all from running. Returns 0 if every port is ready. */
 static int find_unready(struct all_to_all *t)
 {
 	unsigned i;

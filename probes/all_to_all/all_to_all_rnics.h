@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All RDMA ports of the host over the fabric, on its memory: without GPUs, and in guests. */
+/*
+ * All RDMA ports of the host, over the fabric and on host memory: for hosts without GPUs, and in
+ * guests.
+ */
 #pragma once
 
 #include "probes/all_to_all/all_to_all.h"
 
 extern const struct all_to_all_kind all_to_all_rnics;
 
-/* The same over the ports of `plan->ports`, which are open. -ENODEV with fewer than two. */
+/* As all_to_all_run_gpus(), over the open ports `plan->ports`. -ENODEV with fewer than two. */
 int all_to_all_run_rnics(struct all_to_all_plan *plan, struct err *err);

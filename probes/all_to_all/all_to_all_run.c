@@ -15,7 +15,7 @@ int all_to_all_measure(struct all_to_all *t)
 		r = all_to_all_rate(t);
 	if (r == 0 && !t->over && !all_to_all_gives_way(t) && (t->plan->full || t->suspect[0]))
 		r = all_to_all_pairs(t);
-	/* Known even when a pair did not end. */
+	/* It is valid even if a pair did not end. */
 	if (r == 0 && (t->total.n || t->total.state != SAMPLE_MEASURED))
 		r = all_to_all_emit(t, &t->total);
 	return r;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One measurement from the data to the pairs, whatever the ends are. */
+/* One measurement from data to pairs, independent of the kind of ends. */
 #pragma once
 
 struct all_to_all;
 
-/* What belongs to `t`; the plan is of who made it. */
+/* Release what belongs to `t`; the plan belongs to its creator. */
 void all_to_all_release(struct all_to_all *t);
 
-/* Data, sizes and pairs of a group that is set up. What the sink returned. */
+/* Measure data, sizes and pairs with a group that is set up. Returns the result of the sink. */
 int all_to_all_measure(struct all_to_all *t);

@@ -14,10 +14,14 @@
 #include "probes/rnic_pair/pair_plan.h"
 
 static const double end_part = 0.1;
-/* Until then all GPUs must be ready: the rest does for communicators and for measuring. */
+/*
+ * All GPUs must be ready by this part of the budget, to leave time for communicators and measuring.
+ */
 static const double ready_part = 0.5;
 
-/* What hangs is given up, and then who let go is seen: but of a short budget no more than this. */
+/*
+ * A hang is aborted and then examined; with a short budget this may take at most this part of it.
+ */
 static const double hang_part = 0.4;
 #define HANG_US ((uint64_t)NCCL_ABORT_US + NCCL_DRAIN_US)
 
@@ -85,12 +89,12 @@ static int tell_blocked(struct all_to_all_plan *plan, struct err *err)
 	return r;
 }
 
-/* A thread that does not come back keeps the plan. */
+/* A thread that hangs keeps the plan. */
 static int watch_gpus(struct all_to_all_plan *plan, struct err *err)
 {
 	const struct probe *probe = plan->context;
 	const uint64_t left_us = probe->deadline_us - plan->deadline_us;
-	/* Before whoever started us ends us. */
+	/* Before our parent kills us. */
 	const uint64_t until_us = plan->deadline_us + left_us / 2;
 	const uint64_t hang_us =
 		MIN((uint64_t)(hang_part * (double)probe->budget_us), (uint64_t)HANG_US);
@@ -103,7 +107,7 @@ static int watch_gpus(struct all_to_all_plan *plan, struct err *err)
 
 static int run_gpus(struct all_to_all_plan *plan, struct err *err)
 {
-	/* What must be the same for the best so far to mean anything. */
+	/* What must be equal for the best value so far to be comparable. */
 	CLEANUP(freep)
 	char *key = xasprintf("%s, %s, %u GPUs, %llu bytes", plan->library.version,
 			      plan->accel->ops->version(plan->accel),
@@ -124,10 +128,10 @@ int all_to_all_start_gpus(struct probe *probe, struct err *err)
 		return r;
 	plan = all_to_all_plan_new(probe);
 	plan->kind = &all_to_all_gpus;
-	/* GPUs that cannot be driven, or no NCCL, are nothing to measure here. */
+	/* GPUs that cannot be driven, or a missing NCCL, mean there is nothing to measure here. */
 	r = accel_open_watched(ops, probe->deadline_us - probe->budget_us / 10, &plan->accel, err);
 	if (r == 0) {
-		/* Ending contexts and communicators takes seconds, and nobody waits for it. */
+		/* Destroying contexts and communicators takes seconds, and nobody needs it. */
 		accel_leave_at_once();
 		plan->leaves = true;
 		plan->ready_us = probe->deadline_us -

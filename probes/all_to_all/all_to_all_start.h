@@ -6,16 +6,16 @@ struct all_to_all_plan;
 struct err;
 struct probe;
 
-/* As struct probe_desc's run(). */
+/* As run() of struct probe_desc. */
 int all_to_all_start_gpus(struct probe *probe, struct err *err);
 int all_to_all_start_rnics(struct probe *probe, struct err *err);
 
-/* What both begin with; all of an engine is to be added. Free it. */
+/* The common part of a plan, without the engine's members. The caller frees it. */
 struct all_to_all_plan *all_to_all_plan_new(struct probe *probe);
 
 /*
- * Run `work` with the best that was measured before under `key`, and keep the new best. What
- * `work` returned.
+ * Run `work` with the best value measured before under `key`, and save the new best. Returns the
+ * result of `work`.
  */
 int all_to_all_with_known(struct all_to_all_plan *plan, const char *key,
 			  int (*work)(struct all_to_all_plan *plan, struct err *err),
