@@ -23,7 +23,7 @@ enum { HUGE_SHIFT = 26, ROLLUP_MAX = 64 * 1024 };
 #define HUGE_2M (UINT64_C(2) << 20)
 #define HUGE_1G (UINT64_C(1) << 30)
 
-/* Of what was touched, when the kernel was to use huge pages: at least so much is in them. */
+/* If the kernel was to use huge pages, at least this part of the touched bytes is in them. */
 #define THP_SHARE 0.9
 
 static uint64_t round_up(uint64_t value, uint64_t unit)
@@ -31,7 +31,7 @@ static uint64_t round_up(uint64_t value, uint64_t unit)
 	return (value + unit - 1) / unit * unit;
 }
 
-/* Bytes of this process in transparent huge pages: of itself, so in the real /proc. */
+/* Bytes of this process in transparent huge pages, from the real /proc. */
 static uint64_t thp_bytes(void)
 {
 	static const char key[] = "AnonHugePages:";
@@ -64,9 +64,8 @@ static int bind_to(const struct buffer *b, bool only_node)
 }
 
 /*
- * Reserved huge pages, only when the node has enough free ones. They are
- * populated here by a call that fails; a plain touch of one that is taken
- * meanwhile would kill us (SIGBUS).
+ * Reserved huge pages, only if the node has enough free ones. They are populated here by a call
+ * that can fail; touching a page that somebody else took meanwhile would kill us (SIGBUS).
  */
 static int map_huge(uint64_t page_bytes, uint64_t free_bytes, bool only_node, struct buffer *b)
 {
@@ -91,7 +90,7 @@ static int map_huge(uint64_t page_bytes, uint64_t free_bytes, bool only_node, st
 	return 0;
 }
 
-/* Plain pages, huge where the kernel finds some (it may be told not to). */
+/* Normal pages, or huge ones if the kernel provides them transparently. */
 static int map_plain(bool only_node, struct buffer *b, struct err *err)
 {
 	uint64_t bytes = round_up(BUFFER_ARRAYS * (b->array_bytes + BUFFER_PAD), HUGE_2M) + HUGE_2M;

@@ -35,7 +35,7 @@ static struct sample new_sample(const struct numa_node *cpu, const struct numa_n
 	return s;
 }
 
-/* All that must be equal for two samples of this probe to be compared. */
+/* Everything that must be equal for two samples of this probe to be comparable. */
 static json_t *params_of(const struct cell *cell, unsigned check)
 {
 	json_t *params = json_pack("{s:I, s:I, s:s}", "size", (json_int_t)cell->ready->array_bytes,
@@ -49,7 +49,7 @@ static json_t *params_of(const struct cell *cell, unsigned check)
 	return params;
 }
 
-/* What a person should know about a rate; NULL when there is nothing. */
+/* A note about the rate for people; NULL if there is nothing to say. */
 static char *rate_note(const struct ready *ready)
 {
 	if (ready->cached)
@@ -105,7 +105,7 @@ static int measure_pattern(struct cell *cell, uint64_t us, struct sample *s)
 	return 0;
 }
 
-/* Leave only who and what was to be measured, and why it was not. */
+/* Remove the result and keep only what was to be measured, with the reason. */
 static void take_back(const struct cell *cell, unsigned check, int state, char *why,
 		      struct sample *s)
 {
@@ -116,7 +116,7 @@ static void take_back(const struct cell *cell, unsigned check, int state, char *
 	s->note = why;
 }
 
-/* Contended is busy; but a wrong word is wrong whoever else was there. */
+/* Contended is busy. But a wrong word is wrong, whoever else was there. */
 static void judge_contention(struct cell *cell, unsigned check, const struct stint *from,
 			     struct sample *s)
 {

@@ -10,7 +10,10 @@
 
 enum { CGROUP_TEXT_MAX = 64 * 1024 };
 
-/* The path of our group: the line "0::/system.slice/x.service". New memory, "" when none. */
+/*
+ * The path of our group, from the line "0::/system.slice/x.service"; "" if none. The caller frees
+ * it.
+ */
 static char *own_group(const char *root)
 {
 	CLEANUP(freep) char *path = xasprintf("%s/proc/self/cgroup", root);
@@ -26,7 +29,7 @@ static char *own_group(const char *root)
 	return xstrndup(at, strcspn(at, "\n"));
 }
 
-/* Left in one group; "max" is no number, and so no limit. */
+/* What is left in one group. "max" is not a number, so it means no limit. */
 static uint64_t left_in(const char *root, const char *group)
 {
 	CLEANUP(freep) char *max_path = xasprintf("%s/sys/fs/cgroup%s/memory.max", root, group);

@@ -13,9 +13,9 @@
 #include "probes/memory/numa.h"
 #include "probes/memory/team.h"
 
-enum { TICK_NS = 10000000 }; /* of /proc/stat, at 100 ticks a second */
+enum { TICK_NS = 10000000 }; /* of /proc/stat, at 100 ticks per second */
 
-/* Nothing to wait for but time: the counters of /proc move with it. */
+/* Only time has to pass for the counters of /proc to advance. */
 static void let_pass(uint64_t us)
 {
 	const uint64_t end_us = clock_mono_us() + us;
@@ -44,7 +44,7 @@ void contention_close(struct contention *c)
 	cpu_look_release(&c->second);
 }
 
-/* "process 12 (cc1)", or what else there is to say. New memory. */
+/* "process 12 (cc1)", or a fallback if no process is found. The caller frees it. */
 static char *name_user(const struct contention *c, const struct cpu_look *to, const unsigned *cpus,
 		       size_t n)
 {
@@ -101,7 +101,7 @@ struct stint contention_stint(const struct contention *c, const struct team *tea
 	return stint;
 }
 
-/* How much later a counter is; none of them goes back. */
+/* Growth of a counter, 0 if it went backwards. */
 static uint64_t since(uint64_t from, uint64_t to)
 {
 	return to > from ? to - from : 0;
@@ -114,7 +114,7 @@ static double lost_share(const struct contention *c, const struct stint *from,
 	double all_ns = (double)since(from->at_us, to.at_us) * 1e3 * (double)team_size(team);
 	uint64_t stolen_ns = since(from->stolen_ns, to.stolen_ns);
 
-	/* One tick may be of the time before. */
+	/* One tick may belong to the time before. */
 	stolen_ns -= MIN(stolen_ns, (uint64_t)TICK_NS);
 	if (all_ns <= 0)
 		return 0;

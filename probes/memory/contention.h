@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether somebody else uses the cores: once before anything is loaded, and
- * again over each measurement. The limits are those of probes/harness/cpu_use.h.
+ * Detects other users of the cores: once before we load them, and again during each measurement.
+ * The thresholds are those of probes/harness/cpu_use.h.
  */
 #pragma once
 
@@ -14,45 +14,44 @@ struct numa_node;
 struct team;
 
 struct contention {
-	int proc_fd;	       /* of the sysroot; -1: nothing is known, nobody is busy */
-	int self_fd;	       /* of the real /proc, where our own threads are */
-	struct cpu_look first; /* when the probe began */
+	int proc_fd;	       /* /proc of the sysroot; -1: unknown, so never busy */
+	int self_fd;	       /* the real /proc, for our own threads */
+	struct cpu_look first; /* at the start of the probe */
 	struct cpu_look second;
 };
 
 /*
- * Look at all cores for `us` without loading any. Without /proc there is
- * nothing to see, and nobody is ever busy.
+ * Observe all cores for `us` without loading them. Without /proc nothing is known, and cores are
+ * never considered busy.
  */
 void contention_open(struct contention *c, uint64_t us);
 void contention_close(struct contention *c);
 
 /*
- * Of the cores of a node, so much (beside one of them half used) must be used
- * by others before it counts: a daemon on one of a hundred cores takes less of
- * their bandwidth than the 5 % that a judge calls slow.
+ * Others count only if they use more than this part of a node's cores (besides half of one core): a
+ * daemon on one of a hundred cores costs less bandwidth than the 5 % that is judged slow.
  */
 #define CONTENTION_NODE_MAX 0.05
 
 /*
- * A sentence that names the busiest CPU when the cores of the node were used by
- * others in that time, NULL when they were not. New memory.
+ * If others used the cores of the node at the start, a sentence naming the busiest CPU, otherwise
+ * NULL. The caller frees it.
  */
 char *contention_before(const struct contention *c, const struct numa_node *node);
 
-/* What the threads of a team had lost at one moment. */
+/* Time that the threads of a team had lost at one moment. */
 struct stint {
 	uint64_t at_us;
-	uint64_t waited_ns; /* for a core: all threads, from their schedstat */
-	uint64_t stolen_ns; /* by the hypervisor from their cores; counts in clock ticks */
+	uint64_t waited_ns; /* waiting for a core: all threads, from their schedstat */
+	uint64_t stolen_ns; /* steal time of their cores; counted in clock ticks */
 };
 
 struct stint contention_stint(const struct contention *c, const struct team *team,
 			      const struct numa_node *node);
 
 /*
- * A sentence when the team lost more than CPU_USE_LOST_MAX of its time since
- * `from`, NULL when it did not. New memory.
+ * If the team lost more than CPU_USE_LOST_MAX of its time since `from`, a sentence that says so,
+ * otherwise NULL. The caller frees it.
  */
 char *contention_since(const struct contention *c, const struct stint *from,
 		       const struct team *team, const struct numa_node *node);

@@ -8,10 +8,10 @@
 #include "probes/memory/gpu_link.h"
 
 enum {
-	BATCH_MAX = 250,   /* copies of one window: three windows fit into a stream's queue */
-	WINDOW_EVENTS = 2, /* of one window, beside its copies */
+	BATCH_MAX = 250,   /* copies per window: three windows fit into a stream's queue */
+	WINDOW_EVENTS = 2, /* per window, besides its copies */
 	SLICE_MIN_US = 100,
-	COLD = 1, /* windows before those that count: the first tells how long a copy takes */
+	COLD = 1, /* discarded windows: the first shows how long a copy takes */
 };
 
 static unsigned batch_for(const struct gpu_lane *l, double window_us)
@@ -41,7 +41,7 @@ static int put_window(struct gpu_lane *l, double window_us, struct err *err)
 	return r;
 }
 
-/* Count the oldest window when it is over by `deadline_us`. -ETIMEDOUT. */
+/* Count the oldest window if it ends by `deadline_us`, otherwise -ETIMEDOUT. */
 static int take_window(struct gpu_lane *l, uint64_t deadline_us, struct err *err)
 {
 	const struct accel_ops *ops = l->device->plan->ops;
@@ -88,7 +88,7 @@ static uint64_t now_us(const struct round *round)
 	return round->plan->ops->now_us(round->plan->accel);
 }
 
-/* Every lane in turn: `step` is told when the round should be over. */
+/* Call `step` for every lane in turn. Returns true if any call did. */
 static bool each_lane(struct round *round, bool (*step)(struct round *, struct gpu_lane *))
 {
 	bool any = false;
@@ -114,13 +114,13 @@ static bool put_windows(struct round *round, struct gpu_lane *l)
 	return false;
 }
 
-/* Only what goes to or from the host keeps its PCIe link awake. */
+/* Only copies to or from the host keep the PCIe link awake. */
 static bool is_on_pcie(const struct gpu_lane *l)
 {
 	return l->from->place != ACCEL_DEVICE || l->to->place != ACCEL_DEVICE;
 }
 
-/* Take at most one window. True when one was in flight. */
+/* Take at most one window. Returns true if one was in flight. */
 static bool take_windows(struct round *round, struct gpu_lane *l)
 {
 	const uint64_t slice_us =

@@ -7,7 +7,7 @@
 
 #include "probes/memory/pattern.h"
 
-/* Part of a GPU's memory that both regions of its own may take. */
+/* Part of a GPU's memory for its two own regions. */
 static const double memory_part = 0.25;
 
 bool gpu_live(const struct gpu_device *d)
@@ -33,9 +33,12 @@ void gpu_device_look_for_users(struct gpu_device *d)
 	(void)snprintf(d->busy, sizeof(d->busy), "pid %ld (%s) computes on it", pid, command);
 }
 
-/* --- nodes --- */
+/* --- NUMA nodes --- */
 
-/* The node a GPU is on, else the first with memory; and one far from it: half of the nodes on. */
+/*
+ * Near: the node of the GPU, otherwise the first with memory. Far: the one half of the nodes
+ * further on.
+ */
 static void choose_nodes(struct gpu_device *d)
 {
 	const struct numa_host *host = d->plan->host;
@@ -67,7 +70,7 @@ static void fill_words(struct accel_region *region, uint64_t seed)
 	pattern_fill(&data, region->ptr, region->size / sizeof(uint64_t), 0);
 }
 
-/* With one node there is nothing to bind to. */
+/* With a single node there is nothing to bind to. */
 static void set_up_pages(struct gpu_device *d, enum gpu_place place)
 {
 	const struct gpu_plan *plan = d->plan;
@@ -150,7 +153,7 @@ int gpu_device_find(struct gpu_device *d, struct err *err)
 	return 0;
 }
 
-/* --- the end --- */
+/* --- release --- */
 
 static void release_region(struct accel_region *r)
 {

@@ -13,7 +13,7 @@ static char *line_of(const struct gpu_device *d, const char *name)
 	return sys_line("/sys/bus/pci/devices/%s/%s", d->info.pci, name);
 }
 
-/* "16.0 GT/s PCIe" and "16" begin with their number; 0: not known. */
+/* The leading number of "16.0 GT/s PCIe" or "16"; 0: unknown. */
 static double number_of(const struct gpu_device *d, const char *name)
 {
 	CLEANUP(freep) char *line = line_of(d, name);
@@ -21,7 +21,7 @@ static double number_of(const struct gpu_device *d, const char *name)
 	return line ? fmax(strtod(line, NULL), 0) : 0;
 }
 
-/* What both ends of the link can; the port above it lies around it in sysfs. */
+/* The maximum of both ends of the link; the parent port is the parent directory in sysfs. */
 static double most_of(const struct gpu_device *d, const char *name, const char *above,
 		      bool *ret_sure)
 {
@@ -36,7 +36,7 @@ void gpu_link_look(struct gpu_device *d)
 	struct gpu_pcie *p = &d->pcie;
 
 	*p = (struct gpu_pcie){ .sure = true };
-	/* Copies over C2C cross none. */
+	/* Copies over C2C do not use PCIe. */
 	if (d->info.c2c)
 		return;
 	p->gts = number_of(d, "current_link_speed");
@@ -63,7 +63,7 @@ char *gpu_link_words(const struct gpu_device *d)
 			 p->gts, p->width, p->max_gts, p->max_width);
 }
 
-/* A port above it that is not seen may be the slower end. */
+/* If the port above is not visible, it may be the slower end. */
 static void judge(const struct gpu_device *d, struct sample *s)
 {
 	if (!(s->value < 1)) {

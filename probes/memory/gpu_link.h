@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the PCIe link of a GPU ran while copies were on it, by the kernel: an idle
- * one may have slowed down, one under load must not have.
+ * The state of a GPU's PCIe link during copies, according to the kernel. An idle link may have
+ * slowed down; a link under load must not.
  */
 #pragma once
 
 struct gpu_device;
 
-/* Fill `pcie` from sysfs, while copies of it are under way. */
+/* Fill in `pcie` from sysfs, while copies are under way. */
 void gpu_link_look(struct gpu_device *d);
 
-/* The part of what it can that the link ran at; NAN: not known, or copies cross none. */
+/* The speed of the link as a fraction of its maximum; NAN: unknown, or copies do not use PCIe. */
 double gpu_link_part(const struct gpu_device *d);
-/* Both in words. New memory. */
+/* Current and maximum speed in words. The caller frees the result. */
 char *gpu_link_words(const struct gpu_device *d);
 
-/* Whether it was below what both ends can, where that is known. Errors of emit(). */
+/* Emit whether it was below what both ends support, if known. Errors of emit(). */
 int gpu_link_emit(const struct gpu_device *d);

@@ -11,24 +11,27 @@
 #include "probes/memory/gpu.h"
 #include "probes/memory/gpu_run.h"
 
-/* From such a budget on there is time for the pattern. */
+/* From this budget on there is time for the pattern check. */
 enum { PATTERN_BUDGET_US = 20000000 };
 
-/* The kernel takes the memory of GPUs back when the process ends: of the budget, and at most. */
+/*
+ * Time for the kernel to release GPU memory when the process exits: part of the budget, and a
+ * maximum.
+ */
 static const double end_part = 0.1;
 enum { END_MAX_US = 1000000 };
 
-/* Of what is left when the driver has started, for making GPUs ready: the rest does for measuring. */
+/* Part of the time left after the driver start for setting up GPUs; the rest is for measuring. */
 static const double ready_part = 0.6;
 
-/* Kept until the process ends: threads may have it. */
+/* Not freed before the process exits, because threads may use it. */
 struct work {
 	struct gpu_plan plan;
 	struct numa_host host;
 	struct topology topology;
 };
 
-/* Without nodes there is one; without a topology there are no paths. */
+/* Without NUMA nodes we assume one; without a topology there are no paths. */
 static void read_host(struct work *w)
 {
 	if (numa_read_here(&w->host, NULL) == 0) {
@@ -93,9 +96,9 @@ int gpu_probe(struct probe *probe, struct accel *accel, uint64_t copy_bytes, str
 		.emit = probe_emit_of,
 		.context = probe,
 	};
-	read_host(w); /* takes a part of a second on a large host */
+	read_host(w); /* takes a fraction of a second on a large host */
 	w->plan.ready_us = clock_mono_us() + (uint64_t)(ready_part * (double)clock_left_us(end_us));
 	r = accel_watch(measure, w, end_us, err);
-	/* A GPU that is late still has it. */
+	/* The thread of a late GPU still uses it. */
 	return r == -ETIMEDOUT ? tell_blocked(probe, accel, err) : r;
 }

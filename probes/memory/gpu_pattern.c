@@ -11,30 +11,30 @@
 #include "probes/memory/pattern.h"
 
 enum {
-	STRIP_CHUNKS = 16,	  /* sent by the host, and copied on: 512 MiB, more than any L2 */
+	STRIP_CHUNKS = 16,	  /* sent by the host, then copied on: 512 MiB, more than any L2 */
 	CHUNK_US = 5000000,	  /* longest wait for a copy, or a strip of them */
-	PACE = 2000,		  /* bytes a microsecond that the host gets through, at most */
-	SAMPLE_BYTES = 64 * 1024, /* of each strip that is read when all are written */
-	TAKES_MAX = 48,		  /* times that less memory is asked for */
+	PACE = 2000,		  /* upper bound of the host's rate, bytes per microsecond */
+	SAMPLE_BYTES = 64 * 1024, /* of each strip, read after all are written */
+	TAKES_MAX = 48,		  /* attempts with less memory */
 	PASSES = 2,		  /* the pattern, and its complement */
 };
 
 /*
- * Part of a GPU's memory that is tried at most: what the driver keeps, and some for who starts
- * meanwhile, is left. Where others have work on it (--busy run), or the host its own memory there
- * (NVLink-C2C), no more than half.
+ * Maximum part of a GPU's memory to test: the driver's own memory, and some for processes that
+ * start meanwhile, is left. No more than half if others have work on it (--busy run), or if the
+ * host uses it as memory (NVLink-C2C).
  */
 static const double tried_part = 0.98, shared_part = 0.5;
-/* Of what is free, asked for next when it was too much. */
+/* If it was too much, the part to try next. */
 static const double less_part = 0.875;
-/* Of the time of a pass, for copying on: the rest is for reading. */
+/* Part of a pass for copying on; the rest is for reading. */
 static const double spread_part = 0.8;
 
 struct pass {
 	struct gpu_device *d;
 	struct accel_region *memory;
-	struct accel_region *out, *back; /* of the host */
-	uint64_t strip;			 /* chunks that the host sends, 1 to STRIP_CHUNKS */
+	struct accel_region *out, *back; /* host buffers */
+	uint64_t strip;			 /* chunks per strip, sent by the host: 1 to STRIP_CHUNKS */
 	struct pattern pattern;
 	struct pattern_fault fault; /* index: words from the start of the memory */
 	struct err *err;
@@ -53,22 +53,21 @@ static uint64_t words_of(const struct pass *p)
 /* --- which chunk holds what --- */
 
 /*
- * How far a strip is turned. No two strips that are a power of two apart (of 16 chunks: up to 128
- * strips) hold the same in the same place, so that an address line which does not work brings
- * another word.
+ * How far a strip is rotated. No two strips a power of two apart (up to 128 strips of 16 chunks)
+ * have the same contents in the same place, so a faulty address line returns a different word.
  */
 static uint64_t turn_of(const struct pass *p, uint64_t strip)
 {
 	return (strip + strip / p->strip) % p->strip;
 }
 
-/* Where the strip has the chunk `sent` of those that the host sent. */
+/* The chunk where the strip holds chunk `sent` of those that the host sent. */
 static uint64_t place_of(const struct pass *p, uint64_t strip, uint64_t sent)
 {
 	return strip * p->strip + (sent + turn_of(p, strip)) % p->strip;
 }
 
-/* The other way round: what the chunk holds. */
+/* The inverse: which sent chunk this chunk holds. */
 static uint64_t sent_to(const struct pass *p, uint64_t chunk)
 {
 	return (chunk % p->strip + p->strip - turn_of(p, chunk / p->strip)) % p->strip;
@@ -76,7 +75,7 @@ static uint64_t sent_to(const struct pass *p, uint64_t chunk)
 
 /* --- copies --- */
 
-/* One copy, done when it returns. */
+/* Copy synchronously. */
 static int move(struct pass *p, struct accel_at to, struct accel_at from, uint64_t bytes)
 {
 	const struct gpu_plan *plan = p->d->plan;
@@ -97,7 +96,7 @@ static int write_chunk(struct pass *p, uint64_t chunk)
 		    (struct accel_at){ p->out, 0 }, bytes);
 }
 
-/* Its first `bytes`. */
+/* Read and check the first `bytes` of a chunk. */
 static int read_chunk(struct pass *p, uint64_t chunk, uint64_t bytes)
 {
 	const uint64_t first = sent_to(p, chunk) * words_of(p);
@@ -117,7 +116,7 @@ static int read_chunk(struct pass *p, uint64_t chunk, uint64_t bytes)
 	return 0;
 }
 
-/* A strip, or what there is room for, out of the one before it. */
+/* Copy a strip, or as much of it as fits, from the previous one. */
 static int copy_strip(struct pass *p, uint64_t strip, uint64_t end)
 {
 	const struct gpu_plan *plan = p->d->plan;
@@ -137,7 +136,10 @@ static int copy_strip(struct pass *p, uint64_t strip, uint64_t end)
 
 /* --- a pass --- */
 
-/* Write the first of `n` chunks and copy them on. `*ret` becomes how many hold the pattern then. */
+/*
+ * Write the first of `n` chunks and copy them on. `*ret` is the number that holds the pattern
+ * afterwards.
+ */
 static int write_all(struct pass *p, uint64_t n, uint64_t end_us, uint64_t *ret)
 {
 	uint64_t done = 0, strip;
@@ -153,7 +155,7 @@ static int write_all(struct pass *p, uint64_t n, uint64_t end_us, uint64_t *ret)
 	return r;
 }
 
-/* The last of each chain of copies, which has what went wrong in any before it. */
+/* Read the last chunk of each chain of copies, which has the faults of all before it. */
 static int read_ends(struct pass *p, uint64_t n)
 {
 	const uint64_t whole = n / p->strip, bytes = p->d->plan->copy_bytes;
@@ -167,7 +169,7 @@ static int read_ends(struct pass *p, uint64_t n)
 	return r;
 }
 
-/* A piece of each strip: what was written last may have gone to where others were. */
+/* Read a piece of each strip: what was written last may have overwritten others. */
 static int read_samples(struct pass *p, uint64_t n)
 {
 	const uint64_t bytes = MIN(p->d->plan->copy_bytes, (uint64_t)SAMPLE_BYTES);
@@ -179,7 +181,7 @@ static int read_samples(struct pass *p, uint64_t n)
 	return r;
 }
 
-/* The first fault was copied on from somewhere: the first strip that has it. */
+/* Find the first strip that has the first fault, from where it was copied on. */
 static int find_source(struct pass *p)
 {
 	const uint64_t seen = p->fault.index / words_of(p), sent = sent_to(p, seen);
@@ -203,7 +205,7 @@ static int find_source(struct pass *p)
 	return r;
 }
 
-/* `*ret` becomes how many of `n` chunks were tried. */
+/* `*ret` is the number of the `n` chunks that were tested. */
 static int try_pass(struct pass *p, uint64_t n, uint64_t end_us, uint64_t *ret)
 {
 	const uint64_t before = p->fault.wrong, now = now_us(p->d->plan);
@@ -217,7 +219,7 @@ static int try_pass(struct pass *p, uint64_t n, uint64_t end_us, uint64_t *ret)
 	return r == 0 && before == 0 && p->fault.wrong ? find_source(p) : r;
 }
 
-/* The chunk of the first fault, with other values and the buffers swapped. */
+/* Retest the chunk of the first fault with other values and the buffers swapped. */
 static int try_again(const struct pass *first, uint64_t seed, bool *ret_wrong)
 {
 	static const uint64_t inverts[PASSES] = { 0, UINT64_MAX };
@@ -240,14 +242,14 @@ static int try_again(const struct pass *first, uint64_t seed, bool *ret_wrong)
 	return r;
 }
 
-/* --- all of it --- */
+/* --- the whole test --- */
 
 static double part_of(const struct gpu_device *d)
 {
 	return d->plan->run_busy || d->info.c2c ? shared_part : tried_part;
 }
 
-/* As much as there is, at least one chunk; what others have is not there. */
+/* Allocate as much as possible, at least one chunk; memory of others is not available. */
 static int take_memory(struct gpu_device *d, struct accel_region *ret, struct err *err)
 {
 	const struct gpu_plan *plan = d->plan;
@@ -269,7 +271,7 @@ static int take_memory(struct gpu_device *d, struct accel_region *ret, struct er
 	return r;
 }
 
-/* How much of its memory that was. New memory. */
+/* The amount that was tested. The caller frees it. */
 static char *share_words(const struct pass *p, uint64_t chunks)
 {
 	const struct gpu_device *d = p->d;
@@ -304,7 +306,7 @@ static void describe(const struct pass *p, uint64_t chunks, bool reproduced, str
 			    share);
 }
 
-/* Both passes. `*ret` becomes how many of `n` chunks both tried. */
+/* Run both passes. `*ret` is the number of the `n` chunks that both tested. */
 static int try_all(struct pass *p, uint64_t n, uint64_t end_us, uint64_t *ret)
 {
 	static const uint64_t inverts[PASSES] = { 0, UINT64_MAX };
@@ -339,7 +341,7 @@ static int try_memory(struct gpu_device *d, uint64_t end_us, struct sample *s, s
 		.err = err,
 	};
 	const uint64_t now = now_us(plan), us = end_us > now ? end_us - now : 0;
-	/* The host sends it and reads it back, in each pass. */
+	/* In each pass the host sends it and reads it back. */
 	const uint64_t sent =
 		MIN(us * PACE / (2 * PASSES) / plan->copy_bytes, (uint64_t)STRIP_CHUNKS);
 	uint64_t n, tried = 0;

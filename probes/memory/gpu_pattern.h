@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does the memory of a GPU keep what is written? The pattern of pattern.h and then its complement:
- * the host sends a strip through one pinned buffer, the GPU copies it on from strip to strip until
- * all of its memory holds it, and the host reads the last one back through another buffer. A word
- * that is wrong anywhere is copied on with all that follows, so the last strip has it; halving
- * finds the first that does. Each strip is read when more was written behind it than caches hold.
- * Then a piece of each is read once more, since an address that does not work puts one strip where
- * another was. A fault is tried again with other values and the buffers the other way round.
+ * Does the memory of a GPU retain what is written? Uses the pattern of pattern.h and then its
+ * complement. The host sends a strip through a pinned buffer, the GPU copies it from strip to strip
+ * until it fills the memory, and the host reads the last strip back through another buffer. A wrong
+ * word anywhere is copied on with everything else and ends up in the last strip; bisection finds
+ * the first strip that has it. Each strip is read only after more has been written behind it than
+ * caches hold. Finally a piece of each strip is read again, because a faulty address line makes one
+ * strip overwrite another. A fault is retried with other values and with the buffers swapped.
  *
- * Not seen: two faults that undo each other in the same bit of two strips.
+ * Not detected: two faults that cancel each other out in the same bit of two strips.
  */
 #pragma once
 
 #include "probes/memory/gpu.h"
 
-/* Try memory of the device until about `end_us`, emit memory.pattern. Fails as `emit`. */
+/* Test memory of the device until about `end_us` and emit memory.pattern. Fails as `emit`. */
 int gpu_pattern(struct gpu_device *d, uint64_t end_us);

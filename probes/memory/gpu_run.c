@@ -13,13 +13,13 @@
 #include "probes/memory/gpu_pattern.h"
 #include "probes/memory/gpu_sample.h"
 
-/* Of one round: long enough for 16 windows of some copies each, and never all of the budget. */
+/* Of one round: long enough for 16 windows of several copies, but never the whole budget. */
 enum { ROUND_MIN_US = 4000, ROUND_MAX_US = 100000, ROUND_LATE_US = 1000000 };
 
 static const struct step {
 	enum gpu_kind kind;
 	enum gpu_place place;
-	bool at_once; /* all GPUs together, else one after the other */
+	bool at_once; /* all GPUs together, otherwise one after the other */
 } steps[] = {
 	{ GPU_H2D, GPU_NEAR, false }, { GPU_D2H, GPU_NEAR, false }, { GPU_BIDIR, GPU_NEAR, false },
 	{ GPU_OWN, GPU_NEAR, false }, { GPU_H2D, GPU_FAR, false },  { GPU_D2H, GPU_FAR, false },
@@ -87,7 +87,10 @@ static void add_lane(struct gpu_job *job, struct accel_region *to, struct accel_
 	job->n_lanes++;
 }
 
-/* In both directions each has memory of its own on the GPU: what comes back stays what was sent. */
+/*
+ * In both directions at once, each uses its own GPU memory, so that what comes back is what was
+ * sent.
+ */
 static struct gpu_job make_job(const struct step *step, struct gpu_device *d)
 {
 	struct gpu_job job = { .kind = step->kind, .place = step->place, .device = d };
@@ -102,7 +105,7 @@ static struct gpu_job make_job(const struct step *step, struct gpu_device *d)
 	return job;
 }
 
-/* Only those that can be: the others' samples say why not. */
+/* Only jobs that can run; the samples of the others say why not. */
 static bool can_run(const struct gpu_job *job)
 {
 	return gpu_live(job->device) && (!job->peer || gpu_live(job->peer)) &&
@@ -122,7 +125,7 @@ static uint64_t round_us(struct gpu_run *run)
 	return MIN(left / 2 / MAX(run->rounds_left, (size_t)1), (uint64_t)ROUND_MAX_US);
 }
 
-/* The jobs at once, those that cannot run left out; a sample of each. */
+/* Run the possible jobs at once, and emit a sample for each job. */
 static int run_round(struct gpu_run *run, struct gpu_job *jobs, size_t n)
 {
 	const uint64_t us = round_us(run);
@@ -154,7 +157,7 @@ static int run_round(struct gpu_run *run, struct gpu_job *jobs, size_t n)
 	return r;
 }
 
-/* No far memory, and no others to run with: nothing to say. */
+/* There must be a far node, or other GPUs to run with, if the step needs them. */
 static bool is_wanted(const struct step *step, const struct gpu_device *d, unsigned n)
 {
 	return d->pages[step->place].node >= 0 && (!step->at_once || n > 1);
@@ -179,7 +182,7 @@ static int run_step(struct gpu_run *run, const struct step *step)
 	return r == 0 && n > 0 ? run_round(run, jobs, n) : r;
 }
 
-/* A small copy each way, of one GPU after the other: milliseconds, and so no round. */
+/* Time small copies of one GPU in one direction. Takes milliseconds, so it has no round. */
 static int run_latency(struct gpu_run *run, const struct step *step, struct gpu_device *d)
 {
 	struct gpu_job job = make_job(step, d);
@@ -213,7 +216,7 @@ static int run_latencies(struct gpu_run *run)
 	return r;
 }
 
-/* From each GPU to each other, one pair at a time. */
+/* From one GPU to another; pairs run one at a time. */
 static int run_pair(struct gpu_run *run, struct gpu_device *from, struct gpu_device *to)
 {
 	struct gpu_job job = { .kind = GPU_P2P, .device = from, .peer = to };
@@ -243,7 +246,7 @@ static int run_pairs(struct gpu_run *run)
 	return r;
 }
 
-/* The rest of the time, in equal parts. */
+/* Divide the remaining time equally. */
 static int run_patterns(struct gpu_run *run)
 {
 	unsigned i;

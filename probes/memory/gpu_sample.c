@@ -17,13 +17,13 @@ static const char *const checks[GPU_KINDS] = {
 	[GPU_D2H_LAT] = "memory.d2h_lat",
 };
 
-/* Of both directions together, and of a copy within a GPU, which reads and writes the same memory. */
+/* A copy within a GPU reads and writes the same memory, so its bytes count twice. */
 static double factor(const struct gpu_job *job)
 {
 	return job->kind == GPU_OWN ? 2 : 1;
 }
 
-/* "numa:0>gpu:GPU-...*8": who, and how many at once. */
+/* "numa:0>gpu:GPU-...*8": the ends, and how many run at once. */
 static char *subject_of(const struct gpu_job *job, size_t at_once)
 {
 	const char *gpu = job->device->info.subject;
@@ -47,7 +47,7 @@ static bool is_near(const struct gpu_job *job)
 				    : job->place == GPU_NEAR;
 }
 
-/* A guest hides the bridges, and may know all the same which node a GPU is not next to. */
+/* A guest does not see the PCIe bridges, but may still know that a GPU is not next to a node. */
 static enum locality seen_closer(const struct gpu_job *job, enum locality locality)
 {
 	const bool far = job->kind != GPU_P2P && job->device->info.numa >= 0 && !is_near(job);
@@ -55,7 +55,7 @@ static enum locality seen_closer(const struct gpu_job *job, enum locality locali
 	return locality == LOCALITY_VIRTUAL && far ? LOCALITY_SYS : locality;
 }
 
-/* The ends, how close they are, and the links between them when the topology knows. */
+/* Set the ends, their class, and the links between them if the topology knows. */
 static void set_ends(const struct gpu_job *job, struct sample *s)
 {
 	const struct gpu_device *d = job->device;
@@ -79,7 +79,7 @@ static void set_ends(const struct gpu_job *job, struct sample *s)
 		s->locality = xstrdup(locality_names[seen_closer(job, locality)]);
 	else
 		s->locality = xstrdup(is_near(job) ? "node" : "sys");
-	/* Between GPUs it may be NVLink, and to a processor C2C, which no topology shows. */
+	/* Between GPUs it may be NVLink, and to a processor C2C; the topology has neither. */
 	if (t && job->kind != GPU_P2P && !d->info.c2c)
 		(void)topology_path(t, s->from, s->to, &s->path);
 }
@@ -134,7 +134,7 @@ static void set_rates(const struct gpu_job *job, struct sample *s)
 		s->state = SAMPLE_TIMEOUT;
 }
 
-/* What came back from a GPU is what was sent there. */
+/* The data that came back from a GPU must be what was sent. */
 static void check_data(const struct gpu_job *job, struct sample *s)
 {
 	const struct gpu_pages *pages = &job->device->pages[job->place];
@@ -193,7 +193,7 @@ int gpu_job_emit(const struct gpu_job *jobs, size_t n, size_t i, const struct gp
 	s.check = xstrdup(checks[job->kind]);
 	s.subject = subject_of(job, n);
 	s.unit = xstrdup(gpu_kind_is_latency(job->kind) ? "s" : "B/s");
-	/* How far good ones differ in what a small copy takes is not known. */
+	/* How much small copies differ between good GPUs is not known. */
 	s.better = gpu_kind_is_latency(job->kind) ? BETTER_NONE : BETTER_HIGHER;
 	s.params = params_of(job, n);
 	s.start = ((double)times->start_us + (double)plan->epoch_us) * 1e-6;

@@ -99,7 +99,7 @@ void kernel_flush(const void *at, size_t bytes)
 
 #else
 
-/* Vectors of the compiler: any CPU; no portable store around the caches. */
+/* Compiler vectors for any CPU; there is no portable non-temporal store. */
 typedef double generic_vector __attribute__((vector_size(16), may_alias));
 typedef uint64_t generic_words __attribute__((vector_size(16), may_alias));
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loops that move memory, for each instruction set of this machine.
+ * The loops that move memory, for each instruction set of this architecture.
  *
- * Bytes are counted as STREAM counts them (McCalpin, stream.c): what the loop
- * reads and writes, not what the caches move besides. Where the machine has
- * stores that go around the caches they are used: a plain store reads the line
- * first, a third more traffic in a triad that nobody counts.
+ * Bytes are counted as in STREAM (McCalpin, stream.c): what the loop reads and writes, not what
+ * caches transfer in addition. Non-temporal stores are used where available: a plain store first
+ * reads the line, which in a triad is a third more traffic that nobody counts.
  */
 #pragma once
 
@@ -15,10 +14,10 @@
 
 enum kernel_check { KERNEL_READ, KERNEL_WRITE, KERNEL_COPY, KERNEL_TRIAD, KERNEL_CHECKS };
 
-/* Elements of a call are a multiple of this; arrays are aligned to as many. */
+/* The element count of a call is a multiple of this; arrays are aligned to as many elements. */
 enum { KERNEL_GRAIN = 64 };
 
-/* A loop over `n` elements of each array. The result keeps reads from being left out. */
+/* A loop over `n` elements of each array. The result prevents reads from being optimised away. */
 typedef uint64_t kernel_loop(double *a, double *b, double *c, size_t n);
 
 struct kernel {
@@ -28,18 +27,18 @@ struct kernel {
 	kernel_loop *loop[KERNEL_CHECKS];
 };
 
-/* Bytes that one element of a check counts for: 24, 24, 16, 24. */
+/* Bytes counted per element of each check: 24, 24, 16, 24. */
 extern const unsigned kernel_element_bytes[KERNEL_CHECKS];
 
-/* All that were built, best first; the last is supported everywhere. */
+/* All variants in this build, best first; the last one is supported everywhere. */
 extern const struct kernel kernels[];
 extern const size_t n_kernels;
 
-/* The best that this CPU supports. */
+/* The best variant that this CPU supports. */
 const struct kernel *kernel_best(void);
 
-/* Wait until the stores of this thread are in memory or its caches. */
+/* Wait until the stores of this thread are globally visible. */
 void kernel_fence(void);
 
-/* Write back and drop the cached lines of a range, where the CPU lets a user do so. */
+/* Write back and evict the cache lines of a range, if the CPU allows that in user mode. */
 void kernel_flush(const void *at, size_t bytes);

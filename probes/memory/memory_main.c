@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assay-probe-memory: how fast the cores of each NUMA node read, write, copy
- * and calculate on the memory of each, and whether it keeps what is written;
- * and how fast GPUs copy from and to the memory of the host, and within their own.
+ * assay-probe-memory: how fast the cores of each NUMA node read, write, copy and compute on the
+ * memory of each node, and whether memory retains what is written; and how fast GPUs copy to and
+ * from host memory and within their own.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,16 +17,16 @@
 
 enum { OPT_ENGINE = 0x200, OPT_SIZE };
 
-/* Of the budget: until then the driver of GPUs must have started. */
+/* Part of the budget within which the GPU driver must have started. */
 static const double start_part = 0.5;
-/* Of what is left then, where both the host and GPUs are measured. */
+/* Part of the remaining time for the host, if GPUs are measured as well. */
 static const double host_part = 0.35;
 
 enum engine { ENGINE_AUTO, ENGINE_CPU, ENGINE_CUDA };
 
 struct options {
 	enum engine engine;
-	uint64_t copy_bytes; /* of one copy of a GPU */
+	uint64_t copy_bytes; /* per copy of a GPU */
 };
 
 static const char *const engine_names[] = {
@@ -77,7 +77,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return EINVAL;
 }
 
-/* Asked for by name, GPUs that cannot be driven are nothing to measure here. */
+/* GPUs were asked for by name: if they cannot be driven, there is nothing to measure here. */
 static int run_gpus(struct probe *probe, const struct options *options, struct err *err)
 {
 	struct accel *accel;
@@ -92,7 +92,7 @@ static int run_gpus(struct probe *probe, const struct options *options, struct e
 	return r == -ENOTSUP ? -ENODEV : r;
 }
 
-/* The host's part of the time, as a probe of its own would have it. */
+/* Run the host part with its share of the time as if it were the whole budget. */
 static int run_host(struct probe *probe, struct err *err)
 {
 	const uint64_t budget_us = probe->budget_us, deadline_us = probe->deadline_us;
@@ -107,9 +107,9 @@ static int run_host(struct probe *probe, struct err *err)
 }
 
 /*
- * The driver first: where there are GPUs that cannot be driven, good memory of the host
- * must not pass for all of it. Then the host, before any thread pins and fills its memory for a
- * GPU, however late; a GPU that hangs does so after it.
+ * Start the driver first: if there are GPUs that cannot be driven, good host memory must not pass
+ * for everything. Then measure the host, before threads pin and fill its memory for GPUs. A GPU
+ * that hangs does so after that.
  */
 static int run_all(struct probe *probe, const struct options *options, struct err *err)
 {

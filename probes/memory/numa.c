@@ -19,7 +19,7 @@ enum {
 	LIST_TEXT_MAX = 64 * 1024,
 	MEMINFO_MAX = 64 * 1024,
 	PATH_SIZE = 128,
-	CACHES_MAX = 16, /* index0.. of one CPU */
+	CACHES_MAX = 16, /* cache indices of one CPU */
 };
 
 #define HUGE_2M (UINT64_C(2) << 20)
@@ -48,7 +48,7 @@ static void add_cpu(struct cpu_list *list, unsigned cpu)
 	list->v[list->n++] = cpu;
 }
 
-/* A whole number below NUMA_CPUS_MAX at `*at`, moving past it. */
+/* Parse an integer below NUMA_CPUS_MAX at `*at` and advance past it. */
 static int read_number(const char **at, unsigned *ret)
 {
 	char *end = NULL;
@@ -64,7 +64,7 @@ static int read_number(const char **at, unsigned *ret)
 	return 0;
 }
 
-/* "8" or "10-11", from `least` on. */
+/* Parse "8" or "10-11", starting at `least` or later. */
 static int read_range(const char **at, unsigned least, struct cpu_list *list)
 {
 	unsigned first, last;
@@ -125,7 +125,7 @@ int cpu_list_allowed(struct cpu_list *ret, struct err *err)
 	return 0;
 }
 
-/* A file that holds a list; -ENOENT when it is not there. */
+/* Read a file with a CPU list; -ENOENT if it does not exist. */
 static int read_list(int sys_fd, const char *path, struct cpu_list *ret, struct err *err)
 {
 	CLEANUP(freep) char *text = NULL;
@@ -172,7 +172,7 @@ static uint64_t free_huge(int sys_fd, unsigned node, uint64_t size)
 	return (uint64_t)n * size;
 }
 
-/* The first of its hardware threads that we may use stands for a physical core. */
+/* The first usable hardware thread stands for a physical core. */
 static void pick_cores(int sys_fd, const struct cpu_list *allowed, struct numa_node *node)
 {
 	size_t i, k;
@@ -194,7 +194,7 @@ static void pick_cores(int sys_fd, const struct cpu_list *allowed, struct numa_n
 	}
 }
 
-/* "36608K" or "32M" in bytes; 0 when it is neither. */
+/* Convert "36608K" or "32M" to bytes; 0 if malformed. */
 static uint64_t cache_size(const char *text)
 {
 	char *end = NULL;
@@ -208,8 +208,8 @@ static uint64_t cache_size(const char *text)
 }
 
 /*
- * Size of the outermost cache of a CPU, and whether `cpu` is the first of
- * those given that share it, so that a shared cache counts once.
+ * The size of the outermost cache of a CPU. 0 unless `cpu` is the first of `cores` that share it,
+ * so that a shared cache counts only once.
  */
 static uint64_t llc_of(int sys_fd, unsigned cpu, const struct cpu_list *cores)
 {
@@ -277,7 +277,7 @@ static int read_node(int sys_fd, unsigned id, const struct cpu_list *allowed, st
 	return 0;
 }
 
-/* A kernel without NUMA: one node of all the CPUs and all the memory. */
+/* A kernel without NUMA: one node with all CPUs and all memory. */
 static void read_flat(int sys_fd, const struct cpu_list *allowed, struct numa_host *host)
 {
 	const long page = sysconf(_SC_PAGESIZE);
@@ -319,7 +319,7 @@ static int read_nodes(int sys_fd, const struct cpu_list *ids, const struct cpu_l
 	return 0;
 }
 
-/* All nodes, or the one of a kernel that knows none. */
+/* Read all nodes, or the single one of a kernel without NUMA. */
 static int read_all(int sys_fd, const struct cpu_list *allowed, struct numa_host *host,
 		    struct err *err)
 {

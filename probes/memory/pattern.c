@@ -3,9 +3,9 @@
 
 #define STEP UINT64_C(0x9e3779b97f4a7c15)
 
-enum { BLOCK = 512 }; /* words looked at together: one 4 KiB page */
+enum { BLOCK = 512 }; /* words compared at once: one 4 KiB page */
 
-/* splitmix64: every seed gives another key with bits spread evenly. */
+/* splitmix64: every seed gives a different key with evenly distributed bits. */
 uint64_t pattern_key(uint64_t seed)
 {
 	uint64_t z = seed + STEP;
@@ -29,7 +29,7 @@ void pattern_fill(const struct pattern *p, uint64_t *words, size_t n, uint64_t i
 		words[i] = (value + i * STEP) ^ p->invert;
 }
 
-/* Any wrong bit in the block: no branch inside, so that it keeps up with memory. */
+/* Is any bit in the block wrong? Branch-free, to keep up with memory. */
 static uint64_t differs(const struct pattern *p, const uint64_t *words, size_t n, uint64_t index)
 {
 	uint64_t value = p->key + index * STEP, wrong = 0;
@@ -40,7 +40,7 @@ static uint64_t differs(const struct pattern *p, const uint64_t *words, size_t n
 	return wrong;
 }
 
-/* Reads again: a word that is right now was read wrong before, and counts as wrong. */
+/* Reads again. If all words are right now, one was misread before, which counts as wrong. */
 static void count_wrong(const struct pattern *p, const uint64_t *words, size_t n, uint64_t index,
 			struct pattern_fault *fault)
 {
@@ -79,7 +79,7 @@ void pattern_check(const struct pattern *p, const uint64_t *words, size_t n, uin
 	}
 }
 
-/* One background of values key + i x step, written downwards, read upwards. */
+/* Test one background of values key + i x step, written downwards and read upwards. */
 static bool background_fails(uint64_t *words, size_t n, const struct pattern *p, uint64_t step,
 			     pattern_settle *settle, void *context)
 {

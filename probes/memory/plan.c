@@ -16,7 +16,7 @@ static void add_cell(const struct numa_host *host, struct plan *plan, size_t cpu
 	};
 }
 
-/* The cells of one memory node: its own cores first, then the others in order. */
+/* Add the cells of one memory node: its own cores first, then the others in order. */
 static void add_cells(const struct numa_host *host, struct plan *plan, size_t memory)
 {
 	size_t cpu;
@@ -52,7 +52,7 @@ static void leave_out_remote(struct plan *plan)
 			plan->cells[i].why = PLAN_NO_TIME;
 }
 
-/* Memory nodes that at least one cell measures; marks the first cell of each. */
+/* Count the memory nodes that are measured, and mark the first cell of each. */
 static size_t mark_first(struct plan *plan)
 {
 	size_t last = SIZE_MAX, n = 0, i;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is measured on which nodes, and how much of the budget each part gets.
- * Pure.
+ * Which nodes are measured, and how the budget is divided. Pure.
  *
- * Model: every CPU node measures every memory node: a cell. A memory node is
- * prepared once (mapped, touched, sized) and then measured by its own cores
- * first and by those of the other nodes after; a cell has five parts of equal
- * length, one a check. When a part would be too short to say anything, only
- * the cells of one node are measured.
+ * A cell is a CPU node that measures a memory node; all combinations are measured. A memory node is
+ * prepared once (mapped, touched, sized), then measured by its own cores and after that by those of
+ * the other nodes. A cell has five parts of equal duration, one for each check. If parts would be
+ * too short, only the local cells are measured.
  */
 #pragma once
 
@@ -19,28 +17,28 @@ struct numa_host;
 
 enum {
 	PLAN_PARTS = 5,		     /* read, write, copy, triad, pattern */
-	PLAN_PREPARE_PERMILLE = 350, /* of the budget: making memory ready */
+	PLAN_PREPARE_PERMILLE = 350, /* of the budget: preparing memory */
 	PLAN_CELLS_PERMILLE = 550,   /* measuring, at least */
-	PLAN_RESERVE_PERMILLE = 50,  /* of what is left: for all else */
-	PLAN_LOOK_PERMILLE = 50, /* looking whether others use the cores, at most PLAN_LOOK_US */
+	PLAN_RESERVE_PERMILLE = 50,  /* of what is left: everything else */
+	PLAN_LOOK_PERMILLE = 50,     /* observing other users of the cores, at most PLAN_LOOK_US */
 };
 
 #define PLAN_PART_MIN_US UINT64_C(8000)	   /* eight windows of one millisecond */
-#define PLAN_PART_MAX_US UINT64_C(2000000) /* longer says nothing more */
+#define PLAN_PART_MAX_US UINT64_C(2000000) /* more time gives no better result */
 #define PLAN_LOOK_US UINT64_C(200000)	   /* twenty clock ticks of 10 ms */
 
 enum plan_why {
 	PLAN_MEASURE,
-	PLAN_NO_CORES, /* the node has CPUs, but none that this process may use */
+	PLAN_NO_CORES, /* the node has CPUs, but this process may use none of them */
 	PLAN_NO_TIME,  /* the budget is too short for all cells */
 };
 
 struct plan_cell {
 	size_t cpu, memory; /* indices into host->nodes */
-	bool local;	    /* both are one node */
+	bool local;	    /* both are the same node */
 	enum plan_why why;
-	uint64_t part_us;    /* for each part, at least; 0 unless PLAN_MEASURE */
-	uint64_t prepare_us; /* for making the memory node ready; 0 but in its first measured cell */
+	uint64_t part_us;    /* minimum for each part; 0 unless PLAN_MEASURE */
+	uint64_t prepare_us; /* for preparing its memory node, in the node's first cell; else 0 */
 };
 
 struct plan {
@@ -49,16 +47,16 @@ struct plan {
 	uint64_t look_us;
 };
 
-/* Plan `budget_us` for the nodes of `host`. Release it with plan_release(). */
+/* Plan `budget_us` for the nodes of `host`. Free it with plan_release(). */
 struct plan plan_make(const struct numa_host *host, uint64_t budget_us);
 void plan_release(struct plan *plan);
 
-/* Parts of all cells that are measured. */
+/* Number of parts of all cells that are measured. */
 size_t plan_parts(const struct plan *plan);
 
 /*
- * Time for the next part when `left_us` of the budget are left, of which memory
- * nodes still to prepare need `prepare_us`, and `parts` (at least 1) are to do:
- * what one before did not need goes to those after it.
+ * Time for the next part, with `left_us` of the budget left, `prepare_us` of which is for memory
+ * nodes still to prepare, and `parts` (at least 1) left. Unused time of earlier parts goes to later
+ * ones.
  */
 uint64_t plan_next_us(uint64_t left_us, uint64_t prepare_us, size_t parts);

@@ -14,7 +14,7 @@
 #define NS_PER_US UINT64_C(1000)
 #define NS_PER_S 1e9
 
-/* After this all threads of a job are awake: they start together then. */
+/* Delay until all threads of a job are awake and start together. */
 #define START_NS UINT64_C(100000)
 #define START_NS_PER_THREAD UINT64_C(2000)
 
@@ -66,8 +66,8 @@ struct touch {
 };
 
 /*
- * Ones: no number that a processor is slow with, and sums and products of ones
- * stay the same however often a kernel goes round.
+ * Write ones: processors are not slow with them, and sums and products of ones do not change
+ * however often a kernel goes round.
  */
 static void touch_range(double *array, size_t first, size_t end)
 {
@@ -126,14 +126,14 @@ struct job {
 	kernel_loop *loop;
 	unsigned element_bytes;
 	uint64_t start_ns;
-	uint64_t window_ns;    /* a window ends after this */
-	uint64_t window_bytes; /* or after so many bytes of a thread */
+	uint64_t window_ns;    /* a window ends after this, */
+	uint64_t window_bytes; /* or after a thread has moved this many bytes */
 	size_t n_windows;
 	struct count *counts; /* [thread][window] */
 	atomic_uint_fast64_t sink;
 };
 
-/* What a thread needs besides the job. */
+/* The state of a thread, besides the job. */
 struct walk {
 	size_t first, length, block; /* elements */
 	size_t *at;
@@ -214,7 +214,7 @@ static struct job job_of(struct arena *arena, const struct kernel *kernel, enum 
 	};
 }
 
-/* How many windows fit, one of them thrown away: 0 when too few do. */
+/* The number of windows that fit, besides a discarded one; 0 if too few. */
 static size_t window_count(uint64_t ns)
 {
 	size_t n = RATE_WINDOWS;
@@ -246,7 +246,7 @@ int rate_measure(struct arena *arena, const struct kernel *kernel, enum kernel_c
 	return 0;
 }
 
-/* True when every thread got round its part in each window. */
+/* Has every thread gone round its part in each window? */
 static bool all_round(const struct job *job)
 {
 	size_t n = team_size(job->arena->team), i;

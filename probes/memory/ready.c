@@ -8,7 +8,7 @@
 #include "probes/memory/numa.h"
 #include "probes/memory/sizing.h"
 
-/* Of the time to make ready: touching may take so much, in per cent. */
+/* Maximum percentage of the preparation time for touching. */
 enum { TOUCH_PERCENT = 65, SWEEPS = 2 };
 
 struct search {
@@ -17,7 +17,7 @@ struct search {
 	uint64_t touch_deadline_us, deadline_us;
 };
 
-/* Touch by doubling: what was done when the time is over is then still of use. */
+/* Touch with doubling sizes, so that what is done when time is up can still be used. */
 static int touch(struct search *search, uint64_t bytes)
 {
 	uint64_t size = MAX(search->arena.touched, SIZING_MIN);
@@ -29,8 +29,8 @@ static int touch(struct search *search, uint64_t bytes)
 }
 
 /*
- * The rate of a copy: of all checks it leaves least in the caches that is not
- * counted on (its stores go around them, so one array is all that can stay).
+ * The rate of a copy, which of all checks benefits least from caches (its stores bypass them, so
+ * only one array can stay).
  */
 static int measure(void *context, uint64_t bytes, double *ret_rate)
 {
@@ -53,7 +53,7 @@ static int measure(void *context, uint64_t bytes, double *ret_rate)
 	return 0;
 }
 
-/* Map as much as is allowed, less when the system gives less. */
+/* Map as much as is allowed, or less if the system refuses. */
 static int map(const struct ready_wish *wish, struct sizing *sizing, struct buffer *ret,
 	       struct err *err)
 {
@@ -82,7 +82,7 @@ static int find_size(const struct ready_wish *wish, struct team *team, const str
 
 	arena_init(&search.arena, team, &ready->buffer);
 	r = sizing_find(sizing, measure, &search, &found);
-	/* Slow, or contended: what was touched is there to be measured all the same. */
+	/* Slow or contended: what was touched can still be measured. */
 	if (r == -ENOSPC && search.arena.touched) {
 		found = (struct sizing_result){ .bytes = search.arena.touched };
 		r = 0;

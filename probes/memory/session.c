@@ -29,19 +29,19 @@ struct session {
 	struct plan plan;
 	struct contention contention;
 	const struct kernel *kernel;
-	struct team **teams; /* of each node, made when first needed; owned */
+	struct team **teams; /* by node, created when first needed; owned */
 	json_t *kept;	     /* from the last run: sizes by node; owned */
-	uint64_t left_bytes; /* that our control group allows */
-	bool caches_known;   /* sysfs is right about them */
-	uint64_t prepare_us; /* for nodes still to make ready */
-	size_t parts;	     /* still to do */
-	struct work *work;   /* of each cell of the plan; owned */
+	uint64_t left_bytes; /* allowed by our control group */
+	bool caches_known;   /* sysfs has the real cache sizes */
+	uint64_t prepare_us; /* for nodes still to prepare */
+	size_t parts;	     /* left to do */
+	struct work *work;   /* by cell of the plan; owned */
 };
 
-/* What has become of a cell. */
+/* The progress of a cell. */
 struct work {
-	bool done;   /* its samples are out, or nothing more can be had */
-	double rate; /* slowest of its checks: what the pattern is planned by */
+	bool done;   /* its samples are emitted, or nothing more can be done */
+	double rate; /* of its slowest check: used to plan the pattern check */
 };
 
 static void session_release(struct session *s)
@@ -74,7 +74,7 @@ static int read_host(struct session *s, struct err *err)
 
 	if (r < 0)
 		return r;
-	/* Without GPUs such memory is the host's, and is measured by the nearest processors. */
+	/* Without GPUs this is memory of the host, measured by the nearest processors. */
 	if (accel_gpu_present())
 		numa_leave_out_bare(&s->host);
 	if (s->host.more)
@@ -122,7 +122,7 @@ static struct work *work_of(struct session *s, const struct plan_cell *cell)
 	return &s->work[cell - s->plan.cells];
 }
 
-/* The next part of the budget. */
+/* Time for the next part. */
 static uint64_t take_part(struct session *s)
 {
 	const size_t parts = MAX(s->parts, (size_t)1);
@@ -131,7 +131,7 @@ static uint64_t take_part(struct session *s)
 	return plan_next_us(probe_left_us(s->probe), s->prepare_us, parts);
 }
 
-/* Give a cell up: all its samples say why. */
+/* Give up on a cell: all its samples say why. */
 static int give_up(struct session *s, const struct plan_cell *cell, int state, const char *why)
 {
 	if (cell->why == PLAN_MEASURE)
@@ -153,7 +153,7 @@ static int give_up_unplanned(struct session *s, const struct plan_cell *cell)
 	return give_up(s, cell, SAMPLE_SET_UP, why);
 }
 
-/* Give a cell up when its cores, or those beside its memory, are used by others. */
+/* Give up on a cell if others use its cores, or those next to its memory. */
 static int give_up_busy(struct session *s, const struct plan_cell *cell)
 {
 	CLEANUP(freep) char *why = NULL;
@@ -173,7 +173,7 @@ static uint64_t kept_size(const struct session *s, const char *key)
 	return value > 0 ? (uint64_t)value : 0;
 }
 
-/* Make the memory of a node ready, with the cores of the first cell that wants it. */
+/* Prepare the memory of a node with the cores of the first cell that needs it. */
 static int make_ready(struct session *s, const struct plan_cell *cell, uint64_t us,
 		      struct ready *ret, struct err *err)
 {
@@ -197,7 +197,7 @@ static int make_ready(struct session *s, const struct plan_cell *cell, uint64_t 
 	return r;
 }
 
-/* The checks [first, end) of one cell whose memory is ready. */
+/* Run the checks [first, end) of a cell whose memory is ready. */
 static int measure(struct session *s, const struct plan_cell *plan_cell, const struct ready *ready,
 		   unsigned first, unsigned end)
 {
@@ -231,8 +231,8 @@ static int measure(struct session *s, const struct plan_cell *plan_cell, const s
 }
 
 /*
- * All rates first, then all patterns: a pattern leaves values that some
- * processors are slow to calculate with.
+ * All rates first, then all patterns: these leave values that some processors are slow to compute
+ * with.
  */
 static int measure_ready(struct session *s, size_t first, size_t end, const struct ready *ready)
 {
@@ -247,7 +247,7 @@ static int measure_ready(struct session *s, size_t first, size_t end, const stru
 	return r;
 }
 
-/* What can be told without measuring: not planned, or busy. */
+/* Emit what needs no measuring: cells not planned, or busy. */
 static int settle_unmeasured(struct session *s, size_t first, size_t end)
 {
 	size_t i;
@@ -272,7 +272,7 @@ static int give_up_all(struct session *s, size_t first, size_t end, int error, c
 	return r;
 }
 
-/* The cells [first, end) of one memory node. */
+/* Run the cells [first, end) of one memory node. */
 static int run_memory_node(struct session *s, size_t first, size_t end)
 {
 	uint64_t us = s->plan.cells[first].prepare_us;
@@ -337,7 +337,9 @@ int session_run(struct probe *probe, struct err *err)
 	r = run_all(&s);
 	if (r < 0)
 		return err_errno(err, -r, "writing the samples");
-	/* Keeping the sizes only keeps the next samples comparable: without the right to, go on. */
+	/*
+	 * The saved sizes only keep later samples comparable, so failing to save them is no error.
+	 */
 	(void)probe_save(probe, s.kept, NULL);
 	return 0;
 }

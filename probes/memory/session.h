@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One run of the probe: what is planned, in order, against the clock. */
+/* One run of the host part: executes the plan within the budget. */
 #pragma once
 
 struct err;
 struct probe;
 
-/* probe_desc.run of the host part. */
+/* run() of struct probe_desc, for the host part. */
 int session_run(struct probe *probe, struct err *err);

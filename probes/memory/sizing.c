@@ -6,7 +6,7 @@
 
 #include "lib/base/err.h"
 
-/* The largest power of two that is not larger; 0 for 0. */
+/* Round down to a power of two; 0 stays 0. */
 static uint64_t floor_power(uint64_t value)
 {
 	uint64_t power = 1;
@@ -18,7 +18,7 @@ static uint64_t floor_power(uint64_t value)
 	return power;
 }
 
-/* The smallest power of two that is not smaller, at most SIZING_MAX. */
+/* Round up to a power of two, at most SIZING_MAX. */
 static uint64_t ceil_power(uint64_t value)
 {
 	uint64_t power = SIZING_MIN;
@@ -49,7 +49,7 @@ static bool agree(double a, double b)
 	return fabs(a - b) <= SIZING_AGREE * MAX(a, b);
 }
 
-/* The first size that can be had, from `least` downwards. */
+/* Find the first possible size, from `least` downwards. */
 static int find_first(const struct sizing *s, sizing_measure *measure, void *context,
 		      struct sizing_result *result)
 {
@@ -64,7 +64,7 @@ static int find_first(const struct sizing *s, sizing_measure *measure, void *con
 	return r;
 }
 
-/* Compare with half the size, which can be had; keep the result's own size. */
+/* Compare with half the size, which is possible; the result keeps its own size. */
 static int compare_half(sizing_measure *measure, void *context, struct sizing_result *result)
 {
 	double rate = 0;

@@ -19,20 +19,20 @@ struct member {
 	pid_t tid;
 };
 
-/* `lock` guards all but the members' index and thread. */
+/* `lock` protects everything except `index` and `thread` of the members. */
 struct team {
 	pthread_mutex_t lock;
 	pthread_cond_t begin, done;
-	uint64_t job; /* number of the job that runs, or ran last */
+	uint64_t job; /* number of the current or last job */
 	bool quit;
-	size_t busy; /* members that have not ended the job */
+	size_t busy; /* members still working */
 	team_work *work;
 	void *context;
 	struct member *members;
 	size_t n;
 };
 
-/* Wait for a job later than `seen`; false when there will be none. */
+/* Wait for a job after `seen`; returns false if there will be none. */
 static bool next_job(struct team *team, uint64_t *seen)
 {
 	bool go;
@@ -60,7 +60,7 @@ static void *member_main(void *argument)
 	struct team *team = self->team;
 	uint64_t seen = 0;
 
-	self->tid = gettid(); /* read by others after end_job() only */
+	self->tid = gettid(); /* others read it only after end_job() */
 	end_job(team);
 	while (next_job(team, &seen)) {
 		team->work(team->context, self->index, team->n);

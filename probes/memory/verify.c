@@ -10,13 +10,13 @@
 #include "probes/memory/team.h"
 
 enum {
-	PAGE_WORDS = 512,	/* tried again around a fault */
-	BLOCK_WORDS = 8 * 1024, /* between looks at the clock */
+	PAGE_WORDS = 512,	/* retested around a fault */
+	BLOCK_WORDS = 8 * 1024, /* between clock readings */
 	PASSES = 2,		/* the pattern, and its complement */
-	MOVES = 2 * PASSES,	/* each word is written and read in each pass */
+	MOVES = 2 * PASSES,	/* each pass writes and reads each word */
 };
 
-/* Part of the time that is planned to be used: a verifying read is a little slower than a plain one. */
+/* Part of the time to plan for: a verifying read is slightly slower than a plain one. */
 #define TIME_SHARE 0.7
 
 struct job {
@@ -25,8 +25,8 @@ struct job {
 	const struct verify_hook *hook;
 	uint64_t deadline_us;
 	bool reading;
-	size_t *todo;		      /* words of each array for each thread; lowered when late */
-	struct pattern_fault *faults; /* of each thread */
+	size_t *todo;		      /* words per array, by thread; reduced when late */
+	struct pattern_fault *faults; /* by thread */
 };
 
 static uint64_t *words_of(const struct arena *arena, size_t array)
@@ -71,7 +71,7 @@ static void verify_part(void *context, size_t i, size_t n)
 	kernel_fence();
 }
 
-/* How many words of each array each thread gets: what the time does for, at most its part. */
+/* Words per array for each thread: as many as the time allows, at most its part. */
 static size_t plan(struct job *job, double bytes)
 {
 	size_t n = team_size(job->arena->team), total = 0, i;
@@ -103,7 +103,7 @@ static void run_pass(struct job *job, uint64_t invert)
 	team_run(job->arena->team, verify_part, job);
 }
 
-/* All threads' faults as one: the first place, and the sum. */
+/* Merge the faults of all threads: the first position, and the sum. */
 static void gather(const struct job *job, struct verify *v)
 {
 	size_t i;
@@ -124,7 +124,7 @@ static void flush_cache(void *context UNUSED, uint64_t *words, size_t n)
 	kernel_flush(words, n * sizeof(*words));
 }
 
-/* Find where the first fault lies and try its page again. */
+/* Locate the first fault and retest its page. */
 static void try_again(const struct job *job, uint64_t seed, struct verify *v)
 {
 	const uint64_t per_array = job->arena->array_bytes / sizeof(uint64_t);

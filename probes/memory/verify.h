@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pattern check of an arena: all threads of the team write the pattern,
- * then read it, then the same with the complement, and what is wrong is tried
- * again (probes/memory/pattern.h).
+ * The pattern check of an arena: all threads write the pattern and read it, then the same with its
+ * complement; faults are retested (probes/memory/pattern.h).
  */
 #pragma once
 
@@ -10,24 +9,23 @@
 #include "probes/memory/rate.h"
 
 struct verify {
-	uint64_t words;		    /* checked, each with the pattern and its complement */
-	struct pattern_fault fault; /* wrong 0: none */
-	size_t array;		    /* of the first fault: which array, */
-	uint64_t offset;	    /* and where in it, bytes */
-	bool reproduced;	    /* wrong again when tried another way */
+	uint64_t words;		    /* tested with both the pattern and its complement */
+	struct pattern_fault fault; /* wrong == 0: none */
+	size_t array;		    /* array of the first fault, */
+	uint64_t offset;	    /* and its offset in it, in bytes */
+	bool reproduced;	    /* wrong again with another algorithm */
 	double seconds;
 };
 
-/* Breaks memory between writing and reading: for tests only. NULL: nothing. */
+/* Corrupts memory between writing and reading, only for tests. NULL: nothing. */
 struct verify_hook {
 	pattern_settle *settle;
 	void *context;
 };
 
 /*
- * Check as much as can be in `us` at about `bytes_per_s`, all of the arena at
- * most. Leaves other values in the arrays than arena_touch() did. -ETIME when
- * the time does not even do for a page of each thread.
+ * Check as much of the arena as is possible in `us` at about `bytes_per_s`. Overwrites the values
+ * left by arena_touch(). -ETIME if there is not even time for a page per thread.
  */
 int verify_arena(struct arena *arena, uint64_t seed, uint64_t us, double bytes_per_s,
 		 const struct verify_hook *hook, struct verify *ret);
