@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPUs that the PCI bus shows and the driver never did: one that was broken when the
- * host first ran this probe must not be taken for one that the host has not.
+ * GPUs that are on the PCI bus but that the driver never showed. A GPU that was already broken at
+ * the first run of this probe must not be taken for one that the host does not have.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static bool is_told_of(const struct gpu_state *state, const struct known *lost, 
 	return false;
 }
 
-/* "nvidia", "vfio-pci", ""; the last component of the link. */
+/* "nvidia", "vfio-pci" or "": the last component of the link. */
 static void driver_of(const char *address, char ret[static NAME_SIZE])
 {
 	CLEANUP(freep) char *path = sys_path("/sys/bus/pci/devices/%s/driver", address);
@@ -52,7 +52,7 @@ static void driver_of(const char *address, char ret[static NAME_SIZE])
 	(void)snprintf(ret, NAME_SIZE, "%.63s", ascii_clean(name ? name + 1 : link));
 }
 
-/* The container runtime's word for which GPUs this container has: not all of them. */
+/* Does the container runtime give this container only some of the GPUs? */
 static bool is_a_part(void)
 {
 	const char *visible = getenv("NVIDIA_VISIBLE_DEVICES");

@@ -33,7 +33,7 @@ static const char link_bits[] = "the link has bit errors: check cable, bridge or
 		.source = (source_)                                                            \
 	}
 
-/* Told and never a finding by itself: FINDING_NOTE. */
+/* Rows with FINDING_NOTE are reported but never a finding by themselves. */
 const struct gpu_counter_row gpu_counter_rows[] = {
 	ECC("uncorrected", GPU_FIELD_ECC_UNCORRECTED, FINDING_FAIL,
 	    "GPU memory lost data: the job that used it is wrong or dead", nvml),
@@ -56,7 +56,7 @@ const struct gpu_counter_row gpu_counter_rows[] = {
 	  .is_time = true,
 	  .finding = FINDING_WARN,
 	  .limit = 0.01,
-	  .times = 3, /* memory near its limit under load, as in a hot aisle, is so in several */
+	  .times = 3, /* in a hot aisle, memory near its limit affects several GPUs */
 	  .words = "the GPU was too hot, and the others of this host were not: check its cooling",
 	  .source = ours },
 	THROTTLE("sw-power-cap", 74, FINDING_NOTE,
@@ -89,7 +89,7 @@ const struct gpu_counter_row gpu_counter_rows[] = {
 	LINK("overrun", 207, FINDING_WARN, 0, link_bits, ours),
 	LINK("malformed", 206, FINDING_WARN, 100, link_bits, ours),
 	LINK("received", 208, FINDING_WARN, 100, link_bits, ours),
-	/* How many are too many is published for no product. */
+	/* No product has a published limit for these. */
 	LINK("effective", 219, FINDING_NOTE, 0, "errors remained after correction", nvml),
 	LINK("symbol", 221, FINDING_NOTE, 0, "symbols were received wrong", nvml),
 };

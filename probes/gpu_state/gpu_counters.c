@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What grew since the last run: one sample a GPU and check, which tells the
- * worst counter of its kind and names the others that grew. Counters of a GPU's
- * whole life are kept over boots, as ever: {"SUBJECT/CHECK/NAME": value}, and beside it
- * ".../told": what was told before that counter had it.
+ * Growth since the last run: one sample per GPU and check, which reports the worst counter and
+ * names the others that grew. Lifetime counters are saved across boots, as `ever`:
+ * {"SUBJECT/CHECK/NAME": value}, and with ".../told" how much was reported before that counter
+ * included it.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -22,14 +22,14 @@ enum { NAME_SIZE = 48, SPAN_SIZE = 48, NAMES_MAX = 320 };
 struct growth {
 	const struct gpu_counter *counter;
 	double amount; /* events or seconds */
-	bool known;    /* it can be told: there was an earlier look, or it counts from 0 */
+	bool known;    /* can be told: there was an earlier reading, or it counts from 0 */
 	bool bad;
 };
 
 /* All counters of one check. */
 struct tally {
 	size_t n_known;
-	struct growth worst; /* counter NULL: none grew */
+	struct growth worst; /* counter == NULL: none grew */
 	struct strbuf others;
 };
 
@@ -48,7 +48,7 @@ static bool is_beyond(const struct gpu_state *state, const struct gpu_counter_ro
 		return false;
 	if (!row->is_time)
 		return counter_per_hour(growth, state->window_s) > row->limit;
-	/* Written so that a window that is not known is not beyond. */
+	/* If the window is unknown (NAN), this is false. */
 	return (double)growth * SECONDS_PER_NS > row->limit * state->window_s;
 }
 
@@ -57,7 +57,7 @@ static char *key_of(const struct gpu_reading *gpu, const struct gpu_counter *c)
 	return xasprintf("%s/%s/%s/%u", gpu->subject, c->row->check, c->row->name, c->link);
 }
 
-/* What the same counter of another GPU grew by, when it was seen before. */
+/* The growth of the same counter of another GPU, if it was read before. */
 static uint64_t grew_by(const struct gpu_state *state, const struct gpu_reading *gpu,
 			const struct gpu_counter *c)
 {
@@ -68,7 +68,7 @@ static uint64_t grew_by(const struct gpu_state *state, const struct gpu_reading 
 	return json_is_integer(was) && c->value > before ? c->value - before : 0;
 }
 
-/* False also where there is none to compare with: nothing is told of a GPU alone. */
+/* Also false if there is no other GPU to compare with: a single GPU never stands out. */
 static bool stands_out(const struct gpu_state *state, const struct gpu_reading *gpu,
 		       const struct gpu_counter *c, uint64_t growth)
 {
@@ -106,7 +106,7 @@ static struct growth grow(struct gpu_state *state, const struct gpu_reading *gpu
 	return g;
 }
 
-/* What grow() told of this field in this run. */
+/* What grow() reported for this field in this run. */
 static uint64_t told_of(const struct gpu_state *state, const struct gpu_reading *gpu, unsigned field)
 {
 	size_t i;
@@ -125,7 +125,7 @@ static uint64_t told_of(const struct gpu_state *state, const struct gpu_reading 
 	return 0;
 }
 
-/* The number of past `ever` at this key; -1 when there is none. */
+/* The value of past `ever` at this key; -1 if there is none. */
 static json_int_t ever_of(const struct gpu_state *state, const char *key)
 {
 	const json_t *was = json_object_get(json_object_get(state->past, "ever"), key);
@@ -140,10 +140,10 @@ static void keep_ever(struct gpu_state *state, const char *key, uint64_t value)
 }
 
 /*
- * What the counter that begins with the driver has forgotten: it begins again at a boot, and
- * without persistence mode whenever the last program leaves the GPU, as one that died of an
- * error does. The two need not be written at the same time: what one told before the other
- * had it is not told again.
+ * Growth that the counter since driver load has lost. That one restarts at a boot and, without
+ * persistence mode, whenever the last program closes the GPU, for example because it died of an
+ * error. The two counters need not be updated at the same time, so growth reported from one before
+ * the other included it is not reported again.
  */
 static struct growth grow_ever(struct gpu_state *state, const struct gpu_reading *gpu,
 			       const struct gpu_counter *c)
@@ -206,7 +206,9 @@ static int tell(struct gpu_state *state, const struct gpu_reading *gpu, const ch
 	struct gpu_words words = { .check = check, .value = t->worst.amount };
 	char span[SPAN_SIZE] = "since the driver was loaded", name[NAME_SIZE];
 
-	/* What was not compared has no sample: null would make the host inconclusive at each boot. */
+	/*
+	 * What was not compared has no sample: null would make the host inconclusive at each boot.
+	 */
 	if (t->n_known == 0)
 		return 0;
 	if (isfinite(state->window_s))
@@ -269,7 +271,7 @@ static void keep_of(json_t *next, json_t *past, const char *subject)
 	}
 }
 
-/* The counters of one that was not read are kept for when it answers again. */
+/* The counters of a GPU that was not read are kept until it answers again. */
 static void keep_counters(struct gpu_state *state, const struct gpu_reading *gpu)
 {
 	if (state->counters.past)

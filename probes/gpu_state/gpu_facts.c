@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a GPU says of its memory, bus, power, modes and users: one rule a
- * check. What the driver does not say has no sample.
+ * What a GPU reports about its memory, bus, power, modes and processes, with one rule per check.
+ * What the driver does not report has no sample.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "probes/gpu_state/gpu_state.h"
 
 enum {
-	ROWS_MANY = 512, /* remapped for uncorrectable errors: Azure takes the host out then */
+	ROWS_MANY = 512, /* uncorrectable remaps at which Azure removes a host */
 	WORDS_SIZE = 32,
 	NAMES_MAX = 512,
 	PROCESSES_TOLD = 8,
@@ -91,7 +91,7 @@ static int tell_rows(struct gpu_state *state, const struct gpu_reading *gpu)
 			corrected, uncorrected);
 }
 
-/* NVIDIA's own threshold for a replacement; the errors below it come and go. */
+/* NVIDIA's own replacement threshold; errors below it are acceptable. */
 static int tell_sram(struct gpu_state *state, const struct gpu_reading *gpu)
 {
 	const uint64_t errors = gpu->facts[FACT_SRAM_UNCORRECTED];
@@ -129,7 +129,7 @@ static int tell_repair(struct gpu_state *state, const struct gpu_reading *gpu)
 	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "no repair is pending");
 }
 
-/* --- bus ----------------------------------------------------------------------------------- */
+/* --- bus ------------------------------------------------------------------------------- */
 
 static int tell_width(struct gpu_state *state, const struct gpu_reading *gpu)
 {
@@ -149,12 +149,12 @@ static int tell_width(struct gpu_state *state, const struct gpu_reading *gpu)
 	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "%u lanes", now);
 }
 
-/* Performance states from here on do not compute: P0 to P2 do. */
+/* The first performance state in which a GPU does not compute: P0 to P2 do. */
 enum { PSTATE_LOW = 3 };
 
 /*
- * The utilisation is that of the last period, up to a second ago: one that stopped just
- * now may have let its link slow down already, and then says that it is idle.
+ * Utilisation is an average over up to a second. A GPU that has just stopped working may already
+ * have slowed its link down, but then reports that it is idle.
  */
 static bool works(const struct gpu_reading *gpu)
 {
@@ -163,8 +163,8 @@ static bool works(const struct gpu_reading *gpu)
 }
 
 /*
- * Does another of its model, idle as well, keep its link at full speed? Those on a baseboard do; of
- * cards, and where all are slow, nothing is known.
+ * Does another idle GPU of its model keep its link at full speed? GPUs on a baseboard do; for
+ * cards, or if all are slow, nothing can be said.
  */
 static bool others_keep_speed(const struct gpu_state *state, const struct gpu_reading *gpu)
 {
@@ -183,7 +183,10 @@ static bool others_keep_speed(const struct gpu_state *state, const struct gpu_re
 	return false;
 }
 
-/* An idle card may let its link slow down: it is judged when it works, a GPU of a baseboard always. */
+/*
+ * An idle card may slow its link down, so it is judged only under load; a GPU on a baseboard
+ * always.
+ */
 static int tell_speed(struct gpu_state *state, const struct gpu_reading *gpu)
 {
 	const unsigned now = (unsigned)gpu->facts[FACT_PCIE_SPEED];
@@ -207,9 +210,9 @@ static int tell_speed(struct gpu_state *state, const struct gpu_reading *gpu)
 				   : "other idle GPUs keep theirs at full speed");
 }
 
-/* --- clocks and power ------------------------------------------------------------------------ */
+/* --- clocks and power ------------------------------------------------------------------ */
 
-/* Is another of this host held down for that, or is there none that could tell? */
+/* Is another GPU of this host throttled for that, or is there none that could tell? */
 static bool others_say(const struct gpu_state *state, const struct gpu_reading *gpu, uint64_t bit)
 {
 	unsigned n = 0, say = 0;
@@ -232,7 +235,7 @@ static int tell_clocks(struct gpu_state *state, const struct gpu_reading *gpu)
 		unsigned bit;
 		enum finding finding;
 		const char *code, *words;
-		bool common; /* a note when others of this host have it too */
+		bool common; /* only a note if others on this host have it too */
 	} reasons[] = {
 		{ NVML_REASON_HW_THERMAL, FINDING_WARN, "hw-thermal", "it is too hot" },
 		{ NVML_REASON_HW_POWER_BRAKE, FINDING_WARN, "power-brake",
@@ -311,7 +314,7 @@ static int tell_heat(struct gpu_state *state, const struct gpu_reading *gpu)
 			gpu->facts[FACT_MARGIN]);
 }
 
-/* Is the memory of another of its model about as hot, and this one not slowed down for it? */
+/* Is another GPU's memory of that model about as hot, and is this GPU not throttled for it? */
 static bool is_common_heat(const struct gpu_state *state, const struct gpu_reading *gpu)
 {
 	const uint64_t now = gpu->facts[FACT_MEMORY_TEMPERATURE];
@@ -330,8 +333,9 @@ static bool is_common_heat(const struct gpu_state *state, const struct gpu_readi
 }
 
 /*
- * From its limit on a GPU is slowed down for its memory (SW thermal), whatever its own temperature.
- * Where the limit is not told, that of other products may be too low: then the others count too.
+ * At this limit a GPU is throttled because of its memory (SW thermal), whatever its own
+ * temperature. If the driver does not report the limit, that of other products may be too low, so
+ * other GPUs are considered.
  */
 static int tell_memory_heat(struct gpu_state *state, const struct gpu_reading *gpu)
 {
@@ -341,7 +345,7 @@ static int tell_memory_heat(struct gpu_state *state, const struct gpu_reading *g
 	const bool told = knows(gpu, FACT_MEMORY_LIMIT);
 	const uint64_t limit = told ? gpu->facts[FACT_MEMORY_LIMIT] : ACCEL_MEMORY_LIMIT_C;
 
-	/* A GPU without such a sensor may say 0. */
+	/* A GPU without such a sensor may report 0. */
 	if (!knows(gpu, FACT_MEMORY_TEMPERATURE) || words.value <= 0)
 		return 0;
 	if (gpu->facts[FACT_MEMORY_TEMPERATURE] < limit)
@@ -356,7 +360,7 @@ static int tell_memory_heat(struct gpu_state *state, const struct gpu_reading *g
 			words.value, limit);
 }
 
-/* --- modes and users ---------------------------------------------------------------------------- */
+/* --- modes and processes ------------------------------------------------------------------ */
 
 static int tell_mig(struct gpu_state *state, const struct gpu_reading *gpu)
 {
@@ -375,7 +379,7 @@ static int tell_mig(struct gpu_state *state, const struct gpu_reading *gpu)
 			on ? "it is partitioned into instances (MIG)" : "it is not partitioned");
 }
 
-/* Off, the driver starts a GPU anew for each program that is alone on it. */
+/* If off, the driver restarts the GPU for each program that uses it alone. */
 static int tell_persistence(struct gpu_state *state, const struct gpu_reading *gpu)
 {
 	static const char *const modes[] = { "off", "on" };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVLink and the fabric behind it. How many links a GPU should have is what it
- * had at an earlier run, and what the others of its model on this host have; a
- * GPU none of whose links was ever seen up may not be bridged at all.
+ * NVLink and the fabric behind it. A GPU should have as many links as it had in an earlier run, or
+ * as others of its model on this host have. If no link of a GPU was ever up, it may not be bridged
+ * at all.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -68,7 +68,7 @@ static int tell_links(struct gpu_state *state, const struct gpu_reading *gpu)
 			gpu->n_active, gpu->n_links);
 }
 
-/* The fastest that a link of this GPU was in an earlier run, or one of its model is now. */
+/* The highest link speed of this GPU in an earlier run, or of its model now. */
 static unsigned usual_speed(const struct gpu_state *state, const struct gpu_reading *gpu)
 {
 	const json_t *was = json_object_get(json_object_get(state->past, "gpus"), gpu->subject);
@@ -85,7 +85,7 @@ static unsigned usual_speed(const struct gpu_state *state, const struct gpu_read
 	return most;
 }
 
-/* Links train at one of few speeds, far from each other: drivers that round otherwise do not differ so. */
+/* Link speeds are few and far apart, so different rounding by drivers does not matter. */
 static bool is_slower(unsigned mb_s, unsigned usual)
 {
 	return mb_s > 0 && mb_s < usual - usual / 10;
@@ -122,13 +122,13 @@ static int tell_link_speed(struct gpu_state *state, const struct gpu_reading *gp
 
 /* --- fabric ------------------------------------------------------------------------------ */
 
-/* A pair or four of bits of the health of the fabric, and the value that is bad. */
+/* Bit fields of the fabric's health, and their good and bad values. */
 static const struct {
-	unsigned shift, mask, good, bad; /* 0: either */
+	unsigned shift, mask, good, bad; /* 0: any other value */
 	enum finding finding;
 	const char *code, *words;
 } healths[] = {
-	/* Values: 0 not supported, 1 yes, 2 no; configuration: 1 right, above wrong. */
+	/* Values: 0 not supported, 1 yes, 2 no; configuration: 1 correct, above incorrect. */
 	{ 8, 0xf, 1, 0, FINDING_WARN, "fabric-configuration", "its fabric is misconfigured" },
 	{ 4, 0x3, 0, 1, FINDING_WARN, "fabric-route", "a route of its fabric is unhealthy" },
 	{ 0, 0x3, 0, 1, FINDING_WARN, "fabric-bandwidth",
@@ -145,8 +145,8 @@ static bool is_bad(uint64_t health, size_t i)
 }
 
 /*
- * A GPU of this host is part of a fabric, or was. Where none ever was it may be meant so: one of a
- * virtual machine whose host has the switches, or NVLink switched off.
+ * Is or was any GPU of this host part of a fabric? If none ever was, that may be intended: a
+ * virtual machine whose host owns the switches, or NVLink disabled.
  */
 static bool fabric_was_whole(const struct gpu_state *state)
 {
@@ -195,9 +195,9 @@ static int tell_fabric(struct gpu_state *state, const struct gpu_reading *gpu)
 	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "part of the NVLink fabric");
 }
 
-/* --- all ------------------------------------------------------------------------------------ */
+/* --- everything ---------------------------------------------------------------------------- */
 
-/* The count of the host; none when one could not be asked, or there are no links. */
+/* The host's total; no sample if a GPU could not be queried, or there are no links. */
 static int tell_count(struct gpu_state *state)
 {
 	struct gpu_words words = { .check = "inventory.nvlinks" };
@@ -207,7 +207,7 @@ static int tell_count(struct gpu_state *state)
 	for (i = 0; i < state->gpus->n; i++) {
 		const struct gpu_reading *gpu = &state->gpus->all[i];
 
-		/* One that does not answer counts nothing; one that is lost has none. */
+		/* One that does not answer makes the count unknown; a lost GPU has no links. */
 		if (gpu->stuck || gpu->skipped)
 			return 0;
 		n += gpu->n_links;

@@ -15,7 +15,7 @@ struct look {
 	struct worker *worker;
 	struct nvml_device *device;
 	struct gpu_reading *to;
-	bool wide; /* lists of processes: nvml_process.h */
+	bool wide; /* which process lists: nvml_process.h */
 };
 
 #define NAME_OF(needed, result, member, symbol, parameters) .member = #symbol,
@@ -40,7 +40,7 @@ static bool is_over(const struct look *l)
 	return l->to->result != NVML_OK;
 }
 
-/* Call a member of a table, when the driver has it and the GPU still answers. */
+/* Call a member of a table if the driver has it and the GPU still answers. */
 #define ASK(l, table, member, ...)                               \
 	(!is_over(l) && (l)->calls->table.member &&              \
 	 (worker_step((l)->worker, nvml_names.table.member),     \
@@ -58,7 +58,7 @@ static bool took_field(struct look *l, const struct nvml_field *f)
 	return gpu_took(l->calls, l->to, nvml_names.base.fields, f->result);
 }
 
-/* --- what has one number ------------------------------------------------------------- */
+/* --- single values ------------------------------------------------------------------------ */
 
 static void look_at_modes(struct look *l)
 {
@@ -78,7 +78,7 @@ static void look_at_modes(struct look *l)
 		know(l, FACT_COMPUTE_MODE, now);
 }
 
-/* What it runs, and what firmware set it up with. */
+/* Firmware versions and the settings that firmware made. */
 static void look_at_firmware(struct look *l)
 {
 	struct gpu_reading *to = l->to;
@@ -97,7 +97,7 @@ static void look_at_firmware(struct look *l)
 		know(l, FACT_BAR1_MIB, bar1.total >> 20);
 }
 
-/* Its checksums are read from a flash: the last question, for it is the slowest. */
+/* Verify checksums in flash; asked last because it is the slowest. */
 static void look_at_inforom(struct look *l)
 {
 	const char *name = nvml_names.health.inforom_check;
@@ -133,14 +133,16 @@ static void look_at_bus_and_power(struct look *l)
 		know(l, FACT_POWER_DEFAULT, value);
 	if (ASK(l, base, power, &value))
 		know(l, FACT_POWER, value);
-	/* The name of it since driver 535, else the one before. */
+	/* Its name since driver 535, otherwise the older one. */
 	if (ASK(l, health, event_reasons, &reasons) || ASK(l, base, reasons, &reasons))
 		know(l, FACT_REASONS, reasons);
 	if (ASK(l, health, pstate, &value))
 		know(l, FACT_PSTATE, value);
 }
 
-/* How far from slowing down: newer drivers say so, of older ones the limit is asked. */
+/*
+ * The margin to the slowdown threshold: newer drivers report it; older ones report the threshold.
+ */
 static void look_at_heat(struct look *l)
 {
 	struct nvml_margin margin = { .version = NVML_MARGIN_VERSION };
@@ -165,7 +167,7 @@ static void look_at_heat(struct look *l)
 	know(l, FACT_TOO_HOT, (uint64_t)MAX(-left, 0));
 }
 
-/* Errors of memory on the chip, and repairs that wait. */
+/* Errors of on-chip memory, and pending repairs. */
 static void look_at_repairs(struct look *l)
 {
 	struct nvml_sram sram = { .version = NVML_SRAM_VERSION };
@@ -218,7 +220,7 @@ static void look_at_processes(struct look *l)
 		l->to->pids[i] = nvml_process_pid(processes, l->wide, i);
 }
 
-/* --- counters ------------------------------------------------------------------------- */
+/* --- counters ----------------------------------------------------------------------------- */
 
 static void count(struct look *l, const struct gpu_counter_row *row, unsigned link, uint64_t value)
 {
@@ -229,7 +231,7 @@ static void count(struct look *l, const struct gpu_counter_row *row, unsigned li
 			(struct gpu_counter){ .row = row, .link = link, .value = value };
 }
 
-/* NVLinks up to generation 4 have a call too. */
+/* Up to NVLink 4 there is also a call. */
 static void count_of_link(struct look *l, const struct gpu_counter_row *row, unsigned link)
 {
 	static const struct {
@@ -249,7 +251,7 @@ static void count_of_link(struct look *l, const struct gpu_counter_row *row, uns
 	}
 }
 
-/* By a call of its own, from drivers that do not know the field. */
+/* With drivers that do not know the field: through a separate call. */
 static void count_by_call(struct look *l, const struct gpu_counter_row *row)
 {
 	unsigned long long errors = 0;
@@ -268,7 +270,7 @@ static void count_by_call(struct look *l, const struct gpu_counter_row *row)
 		count(l, row, 0, errors);
 }
 
-/* A link that sleeps is slow, and no worse for it. */
+/* A sleeping link is slow, but that is no fault. */
 static void take_speed(struct look *l, unsigned link, const struct nvml_field *speed,
 		       const struct nvml_field *power)
 {
@@ -278,7 +280,7 @@ static void take_speed(struct look *l, unsigned link, const struct nvml_field *s
 		l->to->link_mb_s[link] = (unsigned)MIN(nvml_field_number(speed), (uint64_t)UINT_MAX);
 }
 
-/* All rows of the GPU, or of one of its links, and what else that is asked of a link. */
+/* Read all rows of the GPU or of one of its links, and the other fields of a link. */
 static void look_at_counters(struct look *l, bool per_link, unsigned link)
 {
 	enum { ROWS_MAX = GPU_COUNTERS_MAX / 8, SPEED = 0, POWER = 1, OTHERS };
@@ -363,7 +365,7 @@ static void look_at_c2c(struct look *l)
 	}
 }
 
-/* --- who it is ---------------------------------------------------------------------------- */
+/* --- identity --------------------------------------------------------------------------- */
 
 static bool find_device(struct look *l)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The look at one GPU, from inside the worker. */
+/* Reads one GPU, from inside its worker. */
 #pragma once
 
 #include "probes/gpu_state/gpu_read.h"
 
 struct worker;
 
-/* The function of NVML behind each member of the tables, for people. */
+/* The NVML function behind each member of the tables, for people. */
 #define NVML_NAME_MEMBER(needed, result, member, symbol, parameters) const char *member;
 struct nvml_base_names {
 	CUDA_NVML_FUNCTIONS(NVML_NAME_MEMBER)
@@ -21,15 +21,15 @@ struct nvml_names {
 extern const struct nvml_names nvml_names;
 
 /*
- * Take an answer of the function `name`: true when it is one. What a driver does not
- * know stays unknown; a GPU that is gone or must be reset ends the look at it.
+ * Evaluate the result of the function `name`; returns true if it succeeded. What the driver does
+ * not know stays unknown. A GPU that is gone or must be reset is not queried any further.
  */
 bool gpu_took(const struct nvml_calls *calls, struct gpu_reading *to, const char *name,
 	      unsigned result);
 
 /*
- * Fill `ret`, whose index is set, by the driver of this version ("" when it is not known); the
- * device, or NULL when NVML gives none.
+ * Fill `ret`, whose index is set, with a driver of this version ("": unknown). Returns the device,
+ * or NULL if NVML does not return one.
  */
 struct nvml_device *gpu_look(const struct nvml_calls *calls, const char *driver, struct worker *w,
 			     struct gpu_reading *ret);

@@ -19,7 +19,7 @@ enum { END_MAX_US = 500000 };
 
 static int run_areas(struct gpu_state *state, struct err *err)
 {
-	/* The first names GPUs that could not do so. */
+	/* The first finds names for GPUs that could not be identified. */
 	static int (*const areas[])(struct gpu_state * state) = {
 		gpu_presence, gpu_xids, gpu_facts, gpu_settings, gpu_counters, gpu_links, gpu_c2c,
 	};
@@ -52,7 +52,7 @@ static int look(struct probe *probe, struct gpus *gpus, struct err *err)
 	state.past = since.past;
 	state.next = since.next;
 	state.same_boot = since.same_boot;
-	/* A clock that went back is none. */
+	/* If the clock went backwards, the window is unknown. */
 	state.window_s = since.same_boot && since.window_s > 0 ? since.window_s : NAN;
 	state.counters = since.counters;
 	state.emit = probe_emit_of;
@@ -63,7 +63,7 @@ static int look(struct probe *probe, struct gpus *gpus, struct err *err)
 	return r;
 }
 
-/* All GPUs were in persistence mode when this host was last looked at in this boot. */
+/* Were all GPUs in persistence mode at the last run in this boot? */
 static bool are_started(const struct probe *probe)
 {
 	CLEANUP(json_freep) json_t *past = probe_load(probe, false);
@@ -74,7 +74,7 @@ static bool are_started(const struct probe *probe)
 static int run(struct probe *probe, struct err *err)
 {
 	CLEANUP(gpus_release) struct gpus gpus = { 0 };
-	/* Time to print, and to end with calls that never came back. */
+	/* Time to write samples, and to exit with calls that hang. */
 	const uint64_t end_us = MIN(probe->budget_us / 8, (uint64_t)END_MAX_US);
 	int r = gpus_read(are_started(probe), probe->deadline_us - end_us, &gpus, err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a GPU is called: by the driver, and by the board that it is plugged into. */
+/* The names of a GPU: as the driver knows it, and as the board calls its slot. */
 #pragma once
 
 #include <jansson.h>
@@ -7,7 +7,7 @@
 struct gpu_state;
 
 /*
- * What the GPU of a subject is called: a list as lib/report/host_parts.h has it, NULL when it is
- * not one that NVML shows. New reference.
+ * The names of the GPU `subject`, as a list in the format of lib/report/host_parts.h; NULL if NVML
+ * has no such GPU. Returns a new reference.
  */
 json_t *gpu_parts(const struct gpu_state *state, const char *subject);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether the GPUs that this host was ever seen with are there and answer. What
- * a GPU was is kept for ever, whatever the boot: known: [{id, model}] and
- * gpus: {"SUBJECT": {index, pci, links, link_mb_s, c2c,
- * c2c_mb_s}}.
+ * Whether the GPUs ever seen on this host are present and answer. What is known about a GPU is kept
+ * for good, across boots: known: [{id, model}] and gpus: {"SUBJECT": {index, pci, links, link_mb_s,
+ * c2c, c2c_mb_s}}.
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +21,7 @@ static const char *text_at(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-/* --- one that could not say who it is ------------------------------------------------------ */
+/* --- GPUs that could not be identified --------------------------------------------------- */
 
 static bool is_named(const struct gpus *gpus, const char *subject)
 {
@@ -34,8 +33,8 @@ static bool is_named(const struct gpus *gpus, const char *subject)
 }
 
 /*
- * By its address; else by its number, which in one boot stays with a GPU while
- * none goes: NVML counts by address.
+ * Compares addresses; without one, the index, which within a boot stays with a GPU as long as none
+ * disappears (NVML orders by address).
  */
 static bool is_the_same(const struct gpu_state *state, const struct gpu_reading *gpu,
 			const json_t *was)
@@ -65,7 +64,7 @@ static void name_by_past(const struct gpu_state *state, struct gpu_reading *gpu)
 	}
 }
 
-/* How many have no name even so. */
+/* Find names for all; returns how many still have none. */
 static size_t name_all(struct gpu_state *state)
 {
 	size_t n = 0, i;
@@ -86,7 +85,7 @@ static size_t name_all(struct gpu_state *state)
 	return n;
 }
 
-/* --- what is kept --------------------------------------------------------------------------- */
+/* --- what is saved -------------------------------------------------------------------------- */
 
 static bool has_uuid(const struct gpu_reading *gpu)
 {
@@ -108,7 +107,10 @@ static size_t know_all(const struct gpu_state *state, struct known *now)
 	return n;
 }
 
-/* What is not known does not count; a GPU that was not read is as it was. */
+/*
+ * An unknown mode counts as off. GPUs that were not read have no say; if none was, the past value
+ * holds.
+ */
 static bool all_persistent(const struct gpu_state *state)
 {
 	bool on = state->same_boot && json_is_true(json_object_get(state->past, "persistence"));
@@ -160,7 +162,7 @@ static void keep(struct gpu_state *state, const struct known *lost, size_t n_los
 	(void)json_object_set_new(state->next, "persistence", json_boolean(all_persistent(state)));
 }
 
-/* --- samples ---------------------------------------------------------------------------------- */
+/* --- samples -------------------------------------------------------------------------------- */
 
 static const char *call_of(const struct gpu_reading *gpu)
 {
@@ -187,7 +189,7 @@ static int tell_gone(struct gpu_state *state, const struct known *lost)
 			*text_at(was, "pci") ? text_at(was, "pci") : "an unknown address", dir);
 }
 
-/* The device node of this GPU is not for us: a matter of the set-up, not of the GPU. */
+/* We may not open the device node of this GPU: a set-up problem, not a fault of the GPU. */
 static bool is_refused(const struct gpu_reading *gpu)
 {
 	return gpu->result == NVML_NO_PERMISSION || gpu->result == NVML_OPERATING_SYSTEM;
@@ -209,7 +211,7 @@ static int tell_lost(struct gpu_state *state, const struct gpu_reading *gpu)
 	const bool lost = gpu->result == NVML_GPU_IS_LOST;
 	const struct gpu_words words = { .check = "gpu.lost", .value = lost, .code = "device-lost" };
 
-	/* Of one that does not answer at all, or may not be asked, nothing is known. */
+	/* If it does not answer at all or access is refused, nothing is known about it. */
 	if (gpu->stuck || gpu->skipped || is_refused(gpu))
 		return 0;
 	if (lost)
@@ -220,7 +222,7 @@ static int tell_lost(struct gpu_state *state, const struct gpu_reading *gpu)
 			gpu->pci[0] ? gpu->pci : "an unknown address");
 }
 
-/* --- how long they took to start ------------------------------------------------------------- */
+/* --- start-up time --------------------------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -229,7 +231,10 @@ static int by_number(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Of all that were asked; who has not started by now counts with the time it has had. */
+/*
+ * The median over all GPUs that were queried; one that has not started yet counts with its time so
+ * far.
+ */
 static uint64_t median_start_us(const struct gpus *gpus)
 {
 	uint64_t starts[GPU_MAX];
@@ -243,7 +248,7 @@ static uint64_t median_start_us(const struct gpus *gpus)
 	return n ? starts[(n - 1) / 2] : 0;
 }
 
-/* Compared with the others: those that start one after the other wait for each other. */
+/* Relative to the others, because GPUs that start one after the other wait for each other. */
 static bool is_slow_to_start(const struct gpu_state *state, const struct gpu_reading *gpu)
 {
 	const uint64_t least = gpu->starting && gpu->cut ? 0 : (uint64_t)GPU_SLOW_START_US;
@@ -274,7 +279,7 @@ static int tell_starting(struct gpu_state *state, const struct gpu_reading *gpu)
 				"slow to start: it had not started after %.1f s, when %u of %u "
 				"GPUs had",
 				s, n, all);
-	/* Nearly all have: it is late, if not by far. */
+	/* Most have started: it is late, but not by much. */
 	if (n > all / 2)
 		return gpu_tell(state, gpu->subject, &slow, FINDING_NOTE,
 				"slow to start: still starting after %.1f s, when %u of %u GPUs "
@@ -284,7 +289,7 @@ static int tell_starting(struct gpu_state *state, const struct gpu_reading *gpu)
 			"still starting after %.1f s: %u of %u GPUs had started", s, n, all);
 }
 
-/* Does the driver answer for none of several? Then no GPU is at fault for that. */
+/* With several GPUs, does the driver answer for none? Then no single GPU is at fault. */
 static bool is_all_stuck(const struct gpus *gpus)
 {
 	size_t i = 0;
@@ -338,7 +343,7 @@ static int tell_answers(struct gpu_state *state, const struct gpu_reading *gpu)
 				"returned when time ran out",
 				call_of(gpu));
 	if (gpu->stuck && is_all_stuck(state->gpus))
-		return 0; /* told of the host */
+		return 0; /* reported for the host */
 	if (gpu->stuck) {
 		words.code = "nvml-stuck";
 		return gpu_tell(state, gpu->subject, &words, FINDING_FAIL,
@@ -359,11 +364,11 @@ static int tell_answers(struct gpu_state *state, const struct gpu_reading *gpu)
 				"the driver refuses it: %s (call %s)", gpu->error, call_of(gpu));
 	}
 	if (gpu->result != NVML_OK)
-		return 0; /* gpu.lost says it */
+		return 0; /* reported as gpu.lost */
 	return tell_whole(state, gpu);
 }
 
-/* Told by an event that names no GPU; nothing when a look at one of them found it. */
+/* Reported by an event that names no GPU; not if one of them was found lost. */
 static int tell_unnamed(struct gpu_state *state)
 {
 	static const struct gpu_words words = { .check = "gpu.lost",
@@ -402,7 +407,7 @@ int gpu_presence(struct gpu_state *state)
 		r = gpu_tell(state, "host", &stuck, FINDING_FAIL,
 			     "the driver does not answer: %s took more than %d s",
 			     state->gpus->stuck_at, GPU_CALL_US / 1000000);
-	/* Before the first of them was read: they are not lost for that. */
+	/* The driver hung before the first GPU was read, so they are not lost. */
 	if (state->gpus->stuck_at && state->gpus->n == 0)
 		return r;
 	if (r == 0 && is_all_stuck(state->gpus))
@@ -414,7 +419,7 @@ int gpu_presence(struct gpu_state *state)
 		if (r == 0)
 			r = tell_answers(state, &state->gpus->all[i]);
 	}
-	/* One without a name may be any of those that are not seen. */
+	/* A GPU without a name may be any of the missing ones. */
 	for (i = 0; i < n && n_nameless == 0 && r == 0; i++)
 		r = tell_gone(state, &lost[i]);
 	return r == 0 && n_nameless == 0 ? gpu_bus(state, lost, n) : r;

@@ -12,33 +12,33 @@
 #include "probes/accel/worker.h"
 #include "probes/gpu_state/gpu_look.h"
 
-/* The look at one GPU. */
+/* Reading one GPU. */
 struct one {
 	struct session *session;
-	struct worker *worker; /* NULL: there was no thread for it */
+	struct worker *worker; /* NULL: no thread could be created */
 	struct nvml_device *device;
 	struct gpu_reading reading;
 };
 
-/* All that threads may touch that never come back: then it is left to them. */
+/* Everything that threads may access; if one hangs, this is never freed. */
 struct session {
 	struct nvml_calls calls;
 	struct worker *worker;
 	uint64_t last_us;
-	bool started; /* no GPU is started by the first call about it */
+	bool started; /* no GPU has to be started by its first call */
 	unsigned result;
 	unsigned n;
 	struct nvml_event_set *events;
 	struct one all[GPU_MAX];
 	struct gpu_event seen[GPU_EVENTS_MAX];
 	size_t n_seen;
-	bool unnamed_lost; /* as struct gpus has it */
-	char driver[80];   /* likewise, and these */
+	bool unnamed_lost; /* as in struct gpus */
+	char driver[80];   /* the same, and the next two */
 	bool knows_cc;
 	struct nvml_cc cc;
 };
 
-/* --- inside the worker ------------------------------------------------------------------ */
+/* --- inside the worker ---------------------------------------------------------------------- */
 
 static void start(struct worker *w, void *context)
 {
@@ -112,7 +112,7 @@ static void end(struct worker *w, void *context)
 	(void)s->calls.base.shutdown();
 }
 
-/* --- outside of it ------------------------------------------------------------------------ */
+/* --- outside the worker ------------------------------------------------------------------- */
 
 static int start_session(struct session *s, struct gpus *ret, struct err *err)
 {
@@ -148,7 +148,7 @@ static int start_session(struct session *s, struct gpus *ret, struct err *err)
 	}
 }
 
-/* What was told before the call that never came back; the thread writes no more of these. */
+/* Copy what was known before the call that hangs; the thread no longer writes to these members. */
 static void take_name(struct gpu_reading *to, const struct gpu_reading *from, const char *stuck_at)
 {
 	to->stuck = true;
@@ -177,7 +177,7 @@ static void begin_all(struct session *s)
 	}
 }
 
-/* Given up: it does not answer, or it is the GPU that has not started. */
+/* A call was given up: the GPU does not answer, or has not started. */
 static void take_stuck(const struct session *s, struct one *one, uint64_t begun_us,
 		       struct gpu_reading *ret)
 {
@@ -187,13 +187,13 @@ static void take_stuck(const struct session *s, struct one *one, uint64_t begun_
 	ret->cut = worker_was_cut(one->worker);
 	ret->start_us = clock_mono_us() - begun_us;
 	ret->starting = streq(at, nvml_names.health.by_index);
-	/* Nothing had to be started: then this call had its time, as any other. */
+	/* Nothing had to be started, so this call had its time like any other. */
 	if (!ret->starting || !s->started || ret->start_us <= GPU_CALL_US)
 		return;
 	ret->starting = ret->cut = false;
 }
 
-/* Each in the time that its calls may take, all at once; then what came back late. */
+/* Read all GPUs at once, each within the time limits of its calls; then collect late answers. */
 static void read_all(struct session *s, struct gpus *ret)
 {
 	const uint64_t begun_us = clock_mono_us();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How GPUs are set up, and with what firmware: params.setting, which `assay run` puts into
- * `env` of the report, from where the controller tells which host differs from most of its
- * SKU. One sample of the host when all its GPUs are alike, else one a GPU.
+ * GPU settings and firmware versions: params.setting, which `assay run` copies into `env` of the
+ * report, where the controller finds hosts that differ from most of their SKU. One sample for the
+ * host if all its GPUs agree, otherwise one per GPU.
  */
 #include "probes/gpu_state/gpu_settings.h"
 
@@ -11,10 +11,10 @@
 
 enum { TEXT_SIZE = 80 };
 
-/* What one GPU has of one setting. */
+/* One setting of one GPU. */
 struct setting {
 	bool there;
-	double value; /* 1 when it is only text */
+	double value; /* 1 if it is only text */
 	char text[TEXT_SIZE];
 };
 
@@ -44,7 +44,7 @@ static void say_vbios(const struct gpu_reading *gpu, struct setting *s)
 	set(s, 1, gpu->vbios);
 }
 
-/* The version is told also where the firmware is not used. */
+/* The version is reported even if the firmware is not in use. */
 static void say_gsp(const struct gpu_reading *gpu, struct setting *s)
 {
 	const bool off = gpu->known[FACT_GSP] && !gpu->facts[FACT_GSP];
@@ -84,7 +84,7 @@ static void read_all(const struct gpu_state *state, const struct reader *reader,
 	}
 }
 
-/* How many of the model of this GPU have the setting, and how many as this one. */
+/* How many GPUs of this model have the setting, and how many have the same value. */
 static size_t count_model(const struct gpu_state *state, const struct setting *all, size_t which,
 			  size_t *ret_like)
 {
@@ -120,7 +120,7 @@ static int tell_one(struct gpu_state *state, const struct reader *reader, const 
 			all[which].text);
 }
 
-/* The first that has it; as many as there are when none has. */
+/* The first GPU that has it; the number of GPUs if none has. */
 static size_t first_there(const struct gpu_state *state, const struct setting *all)
 {
 	size_t i = 0;
@@ -160,9 +160,9 @@ static int tell(struct gpu_state *state, const struct reader *reader)
 	return r;
 }
 
-/* --- what is more than a setting -------------------------------------------------------------- */
+/* --- more than a setting ---------------------------------------------------------------------- */
 
-/* Serial number, limits and counts of errors of its life are in it. */
+/* The InfoROM holds the serial number, limits and lifetime error counts. */
 static int tell_inforom(struct gpu_state *state, const struct gpu_reading *gpu)
 {
 	const bool corrupt = gpu->known[FACT_INFOROM_CORRUPT] && gpu->facts[FACT_INFOROM_CORRUPT];

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Xids since the last run, from the kernel log and from NVML's events (an Xid
- * that came while we looked), by the one table of policies/xid.yaml. A fatal one
- * stands until the next boot, kept as xids: [{line}]. One that only an event told
- * of is kept as told: ["CODE SUBJECT"], so that its line, which the kernel may
- * write after we looked, is not counted again by the next run.
+ * Xids since the last run, from the kernel log and from NVML events (an Xid received while
+ * reading), classified by the table in policies/xid.yaml. A fatal one stands until the next boot,
+ * saved as xids: [{line}]. One known only from an event is saved as told: ["CODE SUBJECT"], so that
+ * its log line, which the kernel may write later, is not counted again by the next run.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,18 +23,18 @@
 #define CHECK_XID "gpu.xid"
 
 enum {
-	RECORDS_MAX = 65536, /* new records looked at in one run; the rest is for the next */
-	KINDS_MAX = 128,     /* (code, GPU) told apart in one run */
+	RECORDS_MAX = 65536, /* new records per run; the rest is left for the next run */
+	KINDS_MAX = 128,     /* different (code, GPU) pairs per run */
 	LINE_SIZE = 240,
 };
 
 struct kind {
 	struct kernel_match match;
-	char subject[GPU_SUBJECT_SIZE]; /* the GPU's; "pci:..." when no GPU has that address */
+	char subject[GPU_SUBJECT_SIZE]; /* the GPU's; "pci:..." if no GPU has that address */
 	uint64_t count;
 	char first[LINE_SIZE];
-	bool standing; /* of an earlier run */
-	bool by_event; /* the kernel log has no line of it */
+	bool standing; /* from an earlier run */
+	bool by_event; /* not in the kernel log */
 };
 
 struct xids {
@@ -43,9 +42,9 @@ struct xids {
 	struct kmsg kmsg;
 	struct kind kinds[KINDS_MAX];
 	size_t n;
-	uint64_t next; /* sequence of the first record not seen yet */
+	uint64_t next; /* sequence number of the first record not seen yet */
 	uint64_t n_new;
-	json_t *told; /* what the last run was told by events, less the lines seen since; owned */
+	json_t *told; /* the last run's events, minus lines seen since; owned */
 };
 
 static void xids_free(struct xids *x)
@@ -55,7 +54,7 @@ static void xids_free(struct xids *x)
 }
 DEFINE_CLEANUP(struct xids *, xids_free, xids_freep);
 
-/* --- kinds ----------------------------------------------------------------------------------- */
+/* --- kinds ---------------------------------------------------------------------------------- */
 
 static struct kind *find_kind(struct xids *x, const char *code, const char *subject)
 {
@@ -80,7 +79,7 @@ static void subject_of(const struct gpus *gpus, const char *pci, char ret[static
 	(void)snprintf(ret, GPU_SUBJECT_SIZE, "%.79s", i < gpus->n ? gpus->all[i].subject : pci);
 }
 
-/* Was the last run told of it by an event? The first line of it is then no news. */
+/* Did an event report it in the last run? Its first line is then not new. */
 static bool was_told(struct xids *x, const char *code, const char *subject)
 {
 	CLEANUP(freep) char *key = xasprintf("%s %s", code, subject);
@@ -95,7 +94,7 @@ static bool was_told(struct xids *x, const char *code, const char *subject)
 	return false;
 }
 
-/* Take a line that is an Xid; `again` false: not when there is one of its kind already. */
+/* Take a line that is an Xid. With `again` false, ignore it if there is one of its kind already. */
 static void take_line(struct xids *x, const char *line, bool again)
 {
 	char subject[GPU_SUBJECT_SIZE];
@@ -117,9 +116,9 @@ static void take_line(struct xids *x, const char *line, bool again)
 	(void)snprintf(kind->first, sizeof(kind->first), "%.239s", line);
 }
 
-/* --- where they come from ----------------------------------------------------------------------- */
+/* --- sources -------------------------------------------------------------------------------- */
 
-/* Only what the kernel itself wrote counts: anybody may write to its log. */
+/* Only records written by the kernel count, because anybody may write to its log. */
 static int scan(struct xids *x)
 {
 	struct kmsg_record record;
@@ -136,7 +135,7 @@ static int scan(struct xids *x)
 	return r < 0 ? r : 0;
 }
 
-/* Told in the words of the log, so that they meet the same table. */
+/* Events are turned into log lines, so that the same table applies. */
 static void take_events(struct xids *x)
 {
 	const struct gpus *gpus = x->state->gpus;
@@ -161,7 +160,7 @@ static const char *text_at(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-/* What stands and was not told anew. */
+/* Add standing Xids that were not reported again. */
 static void take_standing(struct xids *x)
 {
 	const json_t *list = x->state->same_boot ? json_object_get(x->state->past, "xids") : NULL;
@@ -194,7 +193,7 @@ static void keep(const struct xids *x)
 	(void)json_object_set_new(x->state->next, "told", told);
 }
 
-/* --- samples ----------------------------------------------------------------------------------- */
+/* --- samples -------------------------------------------------------------------------------- */
 
 static int tell_kind(struct gpu_state *state, const struct kind *kind)
 {
@@ -225,7 +224,7 @@ static bool has_kind(const struct xids *x, const char *subject)
 	return i < x->n;
 }
 
-/* Each GPU that none was told of is good: a state that was told ends so. */
+/* Each GPU without an Xid gets a good sample, which ends an earlier finding. */
 static int tell_all(struct xids *x)
 {
 	static const struct gpu_words none = { .check = CHECK_XID };
@@ -245,7 +244,7 @@ static int tell_all(struct xids *x)
 	return r;
 }
 
-/* host-state says why, and that nobody knows: here nothing is better. */
+/* If the log cannot be read, host-state reports that; "no Xid" would be wrong here. */
 static bool can_read(struct xids *x, int fd)
 {
 	return fd >= 0 && (scan(x) == 0 || x->n_new > 0);
