@@ -13,25 +13,25 @@
 #define CPU_DIR "/sys/devices/system/cpu"
 
 /*
- * Throttle events an hour of one package that are worth a warning (a
- * proposal: a cool host has none, and a fan test may make a few).
+ * Throttle events per hour of one package that warrant a warning (our own estimate: a well-cooled
+ * host has none, and a fan test may cause a few).
  */
 #define THROTTLE_WARN_PER_HOUR 10.0
 
-/* A limit below this part of the processor's own maximum is a limit. */
+/* A limit below this part of the processor's maximum frequency counts. */
 #define FREQUENCY_CAP 0.99
 
 enum {
 	PACKAGES_MAX = 64,
 	/*
-	 * Policies whose frequency now is read: older kernels wait up to 20 ms
-	 * a core for it and wake the core up.
+	 * Number of policies whose current frequency is read: older kernels take up to 20 ms per
+	 * core for it, and wake the core up.
 	 */
 	FREQUENCIES_READ_MAX = 16,
 	LIST_SHOWN = 200, /* bytes of a list of names in a note */
 };
 
-/* A set of CPUs by the name of its file; false when it cannot be read. */
+/* Read a CPU set from a file of that name; false if it cannot be read. */
 static bool read_set(const char *name, bool *set, int *ret_n)
 {
 	CLEANUP(freep) char *line = sys_line(CPU_DIR "/%s", name);
@@ -48,10 +48,7 @@ static void add_name(struct strbuf *names, const char *name)
 	(void)strbuf_printf(names, "%s%s", names->len ? " " : "", name);
 }
 
-/*
- * CPUs that are present and off. With SMT switched off the sibling threads
- * are, as they should be.
- */
+/* CPUs that are present but offline. If SMT is disabled, sibling threads are offline on purpose. */
 static int check_offline(struct host *h)
 {
 	CLEANUP(freep) bool *present = xcalloc(SYS_CPUS_MAX, sizeof(bool));
@@ -104,10 +101,10 @@ static int check_smt(struct host *h)
 struct policies {
 	char **names; /* "policy0", ... */
 	size_t n;
-	double now[FREQUENCIES_READ_MAX]; /* of some, as a part of the maximum */
+	double now[FREQUENCIES_READ_MAX]; /* of some, relative to the maximum */
 	size_t n_now;
 	size_t n_capped;
-	double lowest_cap; /* part of the maximum */
+	double lowest_cap; /* relative to the maximum */
 	struct strbuf capped;
 };
 
@@ -209,7 +206,7 @@ static int check_governor(struct host *h)
 
 struct package {
 	uint64_t core_events;	 /* of all cores, since the last run */
-	uint64_t package_events; /* every core counts the same ones: the most */
+	uint64_t package_events; /* every core counts the same events, so the maximum */
 	bool seen;
 	unsigned worst_cpu;
 	uint64_t worst_events;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What may make the host's side of a job slow without a fault: states in which an idle processor
- * sleeps so deeply that it takes long to wake up, and pages that the kernel moves between NUMA
- * nodes. Settings that hosts are compared by.
+ * Settings that may slow down the host's side of a job without a fault: deep idle states with a
+ * long wake-up time, and migration of pages between NUMA nodes by the kernel. Compared between
+ * hosts.
  */
 #include "probes/host_state/cpu_idle.h"
 
@@ -18,7 +18,7 @@
 
 enum { TEXT_MAX = 200 };
 
-/* The idle states of one CPU: "POLL C1 C1E, off C6", and how long the deepest takes to leave. */
+/* Read the idle states of one CPU, "POLL C1 C1E, off C6", and the exit latency of the deepest. */
 static bool read_states(int cpu, struct strbuf *ret, uint64_t *ret_latency_us)
 {
 	CLEANUP(freep) char *dir = xasprintf(CPU_DIR "/cpu%d/cpuidle", cpu);
@@ -47,7 +47,7 @@ static bool read_states(int cpu, struct strbuf *ret, uint64_t *ret_latency_us)
 	return ret->len > 0;
 }
 
-/* How many online CPUs have other states on than the first; its states go into `ret`. */
+/* Count online CPUs whose enabled states differ from those of the first, which go into `ret`. */
 static size_t read_cpus(struct strbuf *ret, uint64_t *ret_latency_us)
 {
 	CLEANUP(freep) char *line = sys_line(CPU_DIR "/online");

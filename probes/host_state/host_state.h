@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assay-probe-host-state: what the host says about itself, read and never
- * loaded. One file per area; each area reads only below the sysroot, prints
- * its samples and leaves in `next` what the following run compares with.
+ * assay-probe-host-state: what the host reports about itself, without putting load on it. One file
+ * per area. Each area only reads below the sysroot, emits its samples, and puts what the next run
+ * compares with into `next`.
  *
- * Errors are counted by the kernel since boot; an area reports their growth
- * since the last run, or since boot when there was none in this boot.
+ * The kernel counts errors since boot. An area reports their growth since the last run, or since
+ * boot if this is the first run in this boot.
  */
 #pragma once
 
@@ -27,19 +27,18 @@ extern const size_t host_n_checks;
 
 struct host {
 	struct probe *probe;
-	const json_t *past;	  /* kept by the last run, of any boot; {} at the first */
-	json_t *next;		  /* what this run keeps */
-	bool same_boot;		  /* `past` is of this boot */
-	double window_s;	  /* since the last run, or since boot; NAN when not known */
-	struct counters counters; /* of this boot */
+	const json_t *past;	  /* saved by the last run, in any boot; {} at first */
+	json_t *next;		  /* to be saved by this run */
+	bool same_boot;		  /* `past` is from this boot */
+	double window_s;	  /* since the last run, or since boot; NAN if unknown */
+	struct counters counters; /* in this boot */
 	const struct pci_tree *pci;
 	const struct kernel_rules *rules;
 };
 
 /*
- * Print one sample: unit 1, `better` as the probe's table of checks says, the
- * rest as `s` holds it. `s` is left as by sample_init(). The errno of
- * probe_emit().
+ * Emit a sample: unit 1, `better` from the table of checks, the rest from `s`, which is left as by
+ * sample_init(). Errors of probe_emit().
  */
 int host_emit(struct host *h, struct sample *s, enum finding finding, const char *note_fmt, ...)
 	PRINTF(4, 5);
@@ -47,7 +46,7 @@ int host_emit(struct host *h, struct sample *s, enum finding finding, const char
 /* A sample of `check` about `subject` with `value` (NAN: null). */
 struct sample host_sample(const char *check, const char *subject, double value);
 
-/* The areas. 0, or a negative errno when samples cannot be printed any more. */
+/* The areas. They return 0, or a negative errno if samples cannot be written any more. */
 int host_cpu(struct host *h, struct err *err);
 int host_memory(struct host *h, struct err *err);
 int host_pcie(struct host *h, struct err *err);

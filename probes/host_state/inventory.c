@@ -17,20 +17,20 @@
 
 enum { MEMINFO_MAX = 64 * 1024, NAMES_MAX = 512 };
 
-/* --- devices by name: lost when gone ------------------------------------------ */
+/* --- devices by name: lost if gone -------------------------------------------------- */
 
-/* What one kind of device came to. */
+/* The result for one kind of device. */
 struct count {
 	const char *check; /* "inventory.gpus" */
-	const char *list;  /* its name in the state: "gpus" */
+	const char *list;  /* its key in the saved state: "gpus" */
 	const char *words; /* "GPUs" */
-	size_t n;	   /* how many there are */
+	size_t n;	   /* number of devices */
 	double value;	   /* the same, or their bytes */
-	json_t *params;	   /* or NULL; taken by the sample */
-	size_t n_deaf;	   /* listed, and not answering on the bus */
+	json_t *params;	   /* or NULL; the sample takes ownership */
+	size_t n_deaf;	   /* listed, but not answering on the bus */
 };
 
-/* "pci:0000:1b:00.0 (10de:2330), ..." cut at what a note may hold. */
+/* "pci:0000:1b:00.0 (10de:2330), ...", truncated to what a note can hold. */
 static void name_lost(struct strbuf *names, const struct known *lost, size_t n)
 {
 	size_t i;
@@ -53,10 +53,7 @@ static int emit_lost(struct host *h, struct sample *s, const struct count *c,
 			 n, c->words, strbuf_text(&names), state);
 }
 
-/*
- * The count of one kind, after a comparison of the devices with those known
- * from before; both are kept.
- */
+/* Compare the devices of one kind with the known ones, and emit their count. Both are saved. */
 static int check_known(struct host *h, const struct count *c, const struct known *now, size_t n_now)
 {
 	CLEANUP(freep) struct known *lost = xcalloc(KNOWN_MAX, sizeof(*lost));
@@ -76,7 +73,7 @@ static int check_known(struct host *h, const struct count *c, const struct known
 			 c->words);
 }
 
-/* What cannot be read now is neither there nor lost: keep what was known. */
+/* What cannot be read now is neither present nor lost: keep what was known. */
 static void keep_known(struct host *h, const char *list)
 {
 	json_t *past = json_object_get(h->past, list);
@@ -88,8 +85,8 @@ static void keep_known(struct host *h, const char *list)
 /* --- PCI devices ----------------------------------------------------------------- */
 
 /*
- * A function whose configuration space reads as all ones is on the list of the
- * kernel and not on the bus any more. (Virtual functions always read so.)
+ * If the configuration space of a function reads as all ones, the kernel still lists it but it is
+ * no longer on the bus. (That of virtual functions always reads so.)
  */
 static bool answers(const struct pci_device *d)
 {
@@ -98,7 +95,7 @@ static bool answers(const struct pci_device *d)
 	return pci_config(d, config) < 2 || config[0] != 0xff || config[1] != 0xff;
 }
 
-/* NICs that a hypervisor plugs and unplugs as it likes: counted, never lost. */
+/* NICs that a hypervisor plugs and unplugs at will: counted, but never lost. */
 static bool comes_and_goes(const struct pci_device *d)
 {
 	enum { VIRTIO = 0x1af4, AMAZON = 0x1d0f, ENA = 0xec00 };
@@ -173,7 +170,10 @@ static int check_numa_nodes(struct host *h)
 	return host_emit(h, &s, FINDING_NOTE, "%d NUMA nodes online", n);
 }
 
-/* Without the DMI table: what the kernel found, less what firmware and kernel keep. */
+/*
+ * Without the DMI table: what the kernel found, which excludes memory reserved by firmware and
+ * kernel.
+ */
 static int check_meminfo(struct host *h)
 {
 	CLEANUP(freep) char *path = sys_path("/proc/meminfo");
@@ -213,7 +213,7 @@ static int check_dimms(struct host *h)
 	for (i = 0; i < n; i++) {
 		bytes += modules[i].bytes;
 		(void)snprintf(now[i].id, sizeof(now[i].id), "dimm:%s", modules[i].name);
-		/* Another size in the same slot is a DIMM that was exchanged, not lost. */
+		/* Another size in the same slot is a replaced DIMM, not a lost one. */
 		(void)snprintf(now[i].model, sizeof(now[i].model), "DIMM");
 	}
 	c.n = n;

@@ -14,7 +14,7 @@
 
 enum { CMDLINE_MAX = 64 * 1024 };
 
-/* Type of the IOMMU group of a device ("identity", "DMA", "DMA-FQ"), or NULL. */
+/* Type of a device's IOMMU group ("identity", "DMA", "DMA-FQ"), or NULL. */
 static char *group_type(const struct pci_device *d)
 {
 	CLEANUP(freep) char *link = sys_path("/sys/bus/pci/devices/%s/iommu_group", d->address);
@@ -31,7 +31,7 @@ static char *group_type(const struct pci_device *d)
 
 struct translation {
 	size_t n_devices;    /* GPUs and NICs */
-	size_t n_translated; /* of them, behind an IOMMU that translates */
+	size_t n_translated; /* those behind a translating IOMMU */
 	const char *example; /* address of one of those */
 	bool has_gpu;
 };
@@ -103,7 +103,7 @@ static void mark_above(const struct pci_tree *pci, const struct pci_device *d, b
 
 struct acs {
 	size_t n_read;	     /* switch ports whose control word could be read */
-	size_t n_redirected; /* of them, ports that redirect */
+	size_t n_redirected; /* those that redirect */
 	const char *example;
 };
 
@@ -124,9 +124,9 @@ static void read_acs(const struct pci_device *d, struct acs *acs)
 }
 
 /*
- * Only downstream ports of switches count: there a redirect sends what one
- * device says to its neighbour up to the root port and down again. Without the
- * right to read configuration space nothing is said.
+ * Only downstream ports of switches count: with a redirect there, traffic between neighbouring
+ * devices goes up to the root port and down again. If configuration space cannot be read, no sample
+ * is emitted.
  */
 static int check_acs(struct host *h)
 {

@@ -18,7 +18,7 @@ static const struct {
 	{ "iommu=nopt", SAID_TRANSLATE }, { "iommu.passthrough=0", SAID_TRANSLATE },
 };
 
-/* What one word of `len` bytes says; "intel_iommu=on,sm_on" by its first part. */
+/* Classify one word of `len` bytes; "intel_iommu=on,sm_on" by its first part. */
 static enum said said_by(const char *word, size_t len)
 {
 	size_t i;

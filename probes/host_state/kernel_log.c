@@ -20,17 +20,17 @@
 #define CHECK "host.kernel_log"
 
 enum {
-	RECORDS_MAX = 65536,  /* new records looked at in one run; the rest is for the next */
-	KINDS_MAX = 256,      /* (pattern, code, device) told apart in one run */
-	DEADLINE_EVERY = 256, /* new records between looks at the limits */
+	RECORDS_MAX = 65536,  /* new records per run; the rest is left for the next run */
+	KINDS_MAX = 256,      /* different (pattern, code, device) per run */
+	DEADLINE_EVERY = 256, /* new records between checks of the limits */
 	LINE_SHOWN = 240,     /* bytes of the first line in the note */
 };
 
-/* All lines of one (pattern, code, device). */
+/* All lines with the same pattern, code and device. */
 struct kind {
 	struct kernel_match match;
 	uint64_t count;
-	char *first; /* the first of them */
+	char *first; /* the first such line */
 };
 
 struct scan {
@@ -39,11 +39,11 @@ struct scan {
 	struct kind kinds[KINDS_MAX];
 	size_t n_kinds;
 	uint64_t next_sequence; /* of the first record not seen yet */
-	uint64_t n_new;		/* records looked at */
+	uint64_t n_new;		/* records processed */
 	uint64_t n_lost;	/* overwritten before they were read */
 	uint64_t n_bad;		/* lines of warn or worse */
-	uint64_t n_untold;	/* lines past KINDS_MAX */
-	bool stopped;		/* at a limit: there may be more */
+	uint64_t n_untold;	/* lines of severity warn or worse */
+	bool stopped;		/* stopped at a limit: there may be more */
 };
 
 static struct kind *find_kind(struct scan *scan, const struct kernel_match *m)
@@ -81,14 +81,14 @@ static void look_at(struct scan *scan, const char *text)
 }
 
 /*
- * Only what the kernel itself wrote counts: user space may write the same
- * words to /dev/kmsg, such as a journal that forwards the lines we print.
+ * Only records written by the kernel count: user space may write the same text to /dev/kmsg, for
+ * example a journal that forwards our own output.
  */
 static void take_record(struct scan *scan, const struct kmsg_record *record)
 {
 	if (record->sequence < scan->next_sequence)
 		return;
-	/* Before the first run of a boot nothing was there to lose. */
+	/* Nothing can be lost before the first run in a boot. */
 	if (scan->next_sequence > 0)
 		scan->n_lost += record->sequence - scan->next_sequence;
 	scan->next_sequence = record->sequence + 1;
@@ -98,8 +98,8 @@ static void take_record(struct scan *scan, const struct kmsg_record *record)
 }
 
 /*
- * Old records are passed over whatever it takes (the log is bounded), so that
- * each run gets on, however short its budget.
+ * Old records are skipped without a limit (the log is bounded), so that each run makes progress,
+ * however short its budget.
  */
 static bool at_limit(const struct scan *scan)
 {
@@ -125,7 +125,7 @@ static int scan_all(struct scan *scan)
 	return 0;
 }
 
-/* The position of the last run, of this boot; 0 at the first. */
+/* The position of the last run in this boot; 0 at the first. */
 static uint64_t last_position(const struct host *h)
 {
 	json_int_t next = json_integer_value(json_object_get(h->past, "kmsg_next"));
@@ -133,7 +133,7 @@ static uint64_t last_position(const struct host *h)
 	return h->same_boot && next > 0 ? (uint64_t)next : 0;
 }
 
-/* The log cannot be read: nobody's fault that a device could answer for. */
+/* The log cannot be read, which is no fault of a device. */
 static int emit_unreadable(struct host *h, const char *path, int error)
 {
 	struct sample s = host_sample(CHECK, "host", NAN);
@@ -181,7 +181,7 @@ static int emit_lost(struct scan *scan)
 			 scan->n_lost);
 }
 
-/* The whole log in one sample: good when no line was bad. */
+/* One sample for the whole log: good if no line was bad. */
 static int emit_summary(struct scan *scan)
 {
 	struct sample s = host_sample(CHECK, "host", (double)scan->n_bad);
@@ -194,7 +194,7 @@ static int emit_summary(struct scan *scan)
 			 scan->n_untold ? "; too many kinds to name them all" : "");
 }
 
-/* What this run found that stands until the next boot. New reference. */
+/* The fatal findings of this run, which stand until the next boot. Returns a new reference. */
 static json_t *fatal_kinds(const struct scan *scan)
 {
 	json_t *list = json_array();
@@ -226,7 +226,7 @@ static int emit_scan(struct scan *scan)
 	return r;
 }
 
-/* What stands also stands when the log cannot be read any more. */
+/* Standing findings are emitted even if the log can no longer be read. */
 static int emit_standing_only(struct host *h)
 {
 	CLEANUP(json_freep) json_t *standing = standing_load(h);
@@ -257,7 +257,7 @@ int host_kernel_log(struct host *h, struct err *err UNUSED)
 	kmsg_init(&scan->kmsg, &fd);
 	if (r == 0)
 		r = scan_all(scan);
-	/* Kept even when the log broke off: what was not read is for the next run. */
+	/* Saved even if reading failed midway: unread records are left for the next run. */
 	(void)json_object_set_new(h->next, "kmsg_next",
 				  json_integer((json_int_t)scan->next_sequence));
 	if (r < 0 && scan->n_new == 0) {

@@ -13,15 +13,15 @@
 #define MCE_DIR "/sys/devices/system/machinecheck"
 
 /*
- * Corrected errors an hour of one DIMM or controller that are worth a warning
- * (a proposal; rasdaemon takes a page out of use at 50 in 24 hours).
+ * Corrected errors per hour of one DIMM or controller that warrant a warning (our own estimate;
+ * rasdaemon offlines a page at 50 in 24 hours).
  */
 #define CE_WARN_PER_HOUR 10.0
 
-/* One kind of error and how it is judged. */
+/* A kind of error and how it is judged. */
 struct kind {
 	const char *check, *file, *dimm_file, *words;
-	double per_hour; /* from here on it is a finding */
+	double per_hour; /* finding at this rate or above */
 	enum finding finding;
 };
 
@@ -46,7 +46,7 @@ static int emit_growth(struct host *h, const struct kind *kind, const char *subj
 			 bad ? "; replace the DIMM if they continue" : "");
 }
 
-/* "dimm:CPU_SrcID#0_MC#0_Chan#0_DIMM#0" by its label, else by its place. */
+/* "dimm:CPU_SrcID#0_MC#0_Chan#0_DIMM#0" from its label, otherwise its position. */
 static void dimm_subject(const char *mc, const char *dimm, char *ret, size_t size)
 {
 	CLEANUP(freep) char *label = sys_line(EDAC_DIR "/%s/%s/dimm_label", mc, dimm);
@@ -57,7 +57,7 @@ static void dimm_subject(const char *mc, const char *dimm, char *ret, size_t siz
 		(void)snprintf(ret, size, "dimm:%s/%s", mc, dimm);
 }
 
-/* DIMMs that grew, one sample each; their growth together in `ret_growth`. */
+/* Emit one sample for each DIMM with new errors; `ret_growth` is their total growth. */
 static int check_dimms(struct host *h, const struct kind *kind, const char *mc, uint64_t *ret_growth)
 {
 	CLEANUP(freep) char *dir = xasprintf(EDAC_DIR "/%s", mc);
@@ -83,7 +83,7 @@ static int check_dimms(struct host *h, const struct kind *kind, const char *mc, 
 	return r;
 }
 
-/* The controller answers for what no DIMM of it was blamed for. */
+/* Errors that are not attributed to a DIMM count against the controller. */
 static int check_controller(struct host *h, const struct kind *kind, const char *mc)
 {
 	CLEANUP(freep) char *name = xasprintf("%s.%s", kind->file, mc);
@@ -99,7 +99,7 @@ static int check_controller(struct host *h, const struct kind *kind, const char 
 	return r < 0 ? r : emit_growth(h, kind, subject, growth > of_dimms ? growth - of_dimms : 0);
 }
 
-/* Without a driver nobody counts errors: said, not blamed (VMs have none). */
+/* Without a driver, errors are not counted: reported as a note, since VMs have none. */
 static int check_edac(struct host *h)
 {
 	CLEANUP(strv_freep) char **controllers = sys_list(EDAC_DIR, "mc");

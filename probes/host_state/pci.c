@@ -34,7 +34,7 @@ static unsigned read_unsigned(const char *address, const char *name)
 	return (unsigned)value;
 }
 
-/* "Unknown", and the 63 lanes that a device which is off answers, are 0. */
+/* Reads 0 for "Unknown", and for the 63 lanes reported by a powered-off device. */
 static unsigned read_width(const char *address, const char *name)
 {
 	unsigned width = read_unsigned(address, name);
@@ -49,7 +49,7 @@ static double read_speed(const char *address, const char *name)
 	return line ? pci_parse_speed(line) : 0;
 }
 
-/* The component before the last of the real path, when that is a device. */
+/* The parent component of the real path, if that is a device. */
 static void read_above(struct pci_device *d)
 {
 	CLEANUP(freep) char *path = sys_path(PCI_DIR "/%s", d->address);
@@ -106,7 +106,7 @@ static void link_parents(struct pci_tree *tree)
 	for (i = 0; i < tree->n; i++) {
 		int up = tree->devices[i].parent;
 
-		/* Bounded, should a strange tree hold a circle. */
+		/* Bounded, in case a broken tree has a cycle. */
 		for (; up >= 0 && tree->devices[i].depth < 32; up = tree->devices[up].parent)
 			tree->devices[i].depth++;
 	}
@@ -177,7 +177,7 @@ size_t pci_extended_capability(const unsigned char *config, size_t len, unsigned
 {
 	size_t at = 0x100, steps;
 
-	/* Capabilities are 4-aligned and at least 8 bytes: more steps are a circle. */
+	/* Capabilities are 4-byte aligned and at least 8 bytes long, so more steps mean a cycle. */
 	for (steps = 0; at >= 0x100 && at + 8 <= len && steps < PCI_CONFIG_MAX / 8; steps++) {
 		unsigned found = word(config + at);
 
@@ -190,7 +190,7 @@ size_t pci_extended_capability(const unsigned char *config, size_t len, unsigned
 	return 0;
 }
 
-/* Offset of the PCI Express capability, of which four bytes are there; 0 when there is none. */
+/* Offset of the PCI Express capability, with at least four bytes present; 0 if there is none. */
 static size_t express_capability(const unsigned char *config, size_t len)
 {
 	enum { STATUS = 0x06, HAS_LIST = 1 << 4, FIRST = 0x34, PCI_EXPRESS = 0x10 };

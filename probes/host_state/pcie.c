@@ -13,25 +13,25 @@
 #include "probes/host_state/pcie_aer.h"
 
 /*
- * Correctable errors an hour of one device that are worth a warning (a
- * proposal: a sound link has a few a day).
+ * Correctable errors per hour of one device that warrant a warning (our own estimate: a healthy
+ * link has a few a day).
  */
 #define CORRECTABLE_WARN_PER_HOUR 60.0
 
 enum { CLASS_NVME = 0x0108, AER_FILE_MAX = 16 * 1024, AER_TYPES_SHOWN = 200 };
 
-/* What the link of one device could do and what part of that it does. */
+/* The maximum of a device's link, and how much of that it reaches. */
 struct link {
 	double max_gts;
 	unsigned max_width;
-	double speed, width;  /* parts of the maximum, at most 1 */
-	bool bridge_is_known; /* the other end was taken into account */
+	double speed, width;  /* relative to the maximum, at most 1 */
+	bool bridge_is_known; /* the maximum of the other end is known */
 };
 
 /*
- * The link of a device is the one above it. Ports that look down (root ports,
- * downstream ports of switches) show the link of the device below them and
- * are not asked: they lie at even depths of the bridge chain.
+ * A device's link is the one above it. Downward ports (root ports, downstream ports of switches)
+ * show the link of the device below them and are skipped; they are at even depths of the bridge
+ * chain.
  */
 static bool has_own_link(const struct pci_device *d)
 {
@@ -55,19 +55,19 @@ static struct link judge_link(const struct pci_tree *pci, const struct pci_devic
 	return link;
 }
 
-/* GPUs, and the bridges on their boards, slow their link down when idle. */
+/* GPUs, and bridges on their boards, slow their link down when idle. */
 static bool saves_power(const struct pci_device *d)
 {
 	return d->vendor == PCI_VENDOR_NVIDIA || d->vendor == PCI_VENDOR_AMD;
 }
 
-/* A link that matters to a job; others are worth a warning only. */
+/* The link matters to jobs; for other links, a problem is only a warning. */
 static bool carries_jobs(const struct pci_device *d)
 {
 	return pci_is_gpu(d) || pci_is_nic(d) || pci_is_bridge(d) || d->class_code == CLASS_NVME;
 }
 
-/* Functions of one device share its link: function 0 speaks for all. */
+/* Functions of a device share its link, so only its first function is checked. */
 static bool speaks(const struct pci_tree *pci, const struct pci_device *d)
 {
 	size_t len = strlen(d->address) - 1;
@@ -103,8 +103,8 @@ static int emit_link(struct host *h, const struct pci_device *d, const struct li
 }
 
 /*
- * One sample for each GPU, NIC and link that fell short, and one for all, whose
- * value is the smallest part.
+ * Emit a sample for each GPU, NIC and slow link, and one for the whole host whose value is the
+ * lowest.
  */
 static int check_links(struct host *h)
 {
@@ -140,7 +140,7 @@ static int check_links(struct host *h)
 
 static const struct aer_kind {
 	const char *file;
-	double per_hour; /* from here on it is a finding */
+	double per_hour; /* finding at this rate or above */
 	enum finding finding;
 } aer_kinds[] = {
 	{ "aer_dev_correctable", CORRECTABLE_WARN_PER_HOUR, FINDING_WARN },
@@ -162,7 +162,7 @@ static int emit_aer(struct host *h, const struct pci_device *d, const struct aer
 			 types, bad ? "; reseat the card, check riser and cable" : "");
 }
 
-/* Adds what grew to `growth_of_all`; sets `is_there` when the device counts at all. */
+/* Add the growth to `growth_of_all`, and set `is_there` if the device has such counters. */
 static int check_aer_file(struct host *h, const struct pci_device *d, const struct aer_kind *kind,
 			  uint64_t *growth_of_all, bool *is_there)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters of PCIe errors as sysfs gives them. Pure. */
+/* Parses the PCIe error counters of sysfs. Pure. */
 #pragma once
 
 #include <stdint.h>
@@ -9,9 +9,9 @@
 struct strbuf;
 
 /*
- * The sum of an aer_dev_* file (lines "BadTLP 12",
- * Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats): its TOTAL_...
- * line, else all others together. Types that are not 0 are appended to
- * `ret_types` as "BadTLP 12, RxErr 1", cut at its limit.
+ * The total of an aer_dev_* file (lines "BadTLP 12",
+ * Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats): its TOTAL_... line, or else the sum
+ * of the others. Non-zero types are appended to `ret_types` as "BadTLP 12, RxErr 1", truncated at
+ * its limit.
  */
 uint64_t aer_total(const char *text, struct strbuf *ret_types);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How GPUs and NICs are set up on the bus: the largest packet (MPS) and read request (MRRS), and
- * whether they translate addresses themselves (ATS). A firmware sets them, and one host of a rack
- * may have another. Without the right to read configuration space nothing is said.
+ * PCIe settings of GPUs and NICs: maximum payload size (MPS), maximum read request size (MRRS), and
+ * address translation services (ATS). Firmware sets them, possibly differently on one host of a
+ * rack. If configuration space cannot be read, no sample is emitted.
  */
 #include "probes/host_state/pcie_settings.h"
 
@@ -16,10 +16,10 @@
 
 enum { VALUES_MAX = 8, TEXT_MAX = 160, NAMES_MAX = 256, NOT_THERE = -1 };
 
-/* One setting of all GPUs and NICs; NOT_THERE of a device that has none. */
+/* One setting of all GPUs and NICs; NOT_THERE for a device without it. */
 struct row {
 	const char *check, *words;
-	bool is_size; /* bytes; else on or off */
+	bool is_size; /* bytes; otherwise on or off */
 	int (*read)(const unsigned char *config, size_t len);
 };
 
@@ -51,7 +51,7 @@ static const struct row rows[] = {
 	{ "host.ats", "address translation by the device (ATS)", false, read_ats },
 };
 
-/* What each device of the tree has of each row: `n` numbers a row, in new memory. */
+/* Read all settings of all devices: `n` values per row. The caller frees the result. */
 static int *read_all(const struct pci_tree *pci)
 {
 	unsigned char config[PCI_CONFIG_MAX];
@@ -69,7 +69,7 @@ static int *read_all(const struct pci_tree *pci)
 	return all;
 }
 
-/* What devices of one kind have. */
+/* A kind of device. */
 struct kind {
 	const char *name;
 	bool (*is)(const struct pci_device *d);
@@ -84,7 +84,7 @@ static size_t count(const struct pci_tree *pci, const int *all, const struct kin
 	return n;
 }
 
-/* The largest value of the kind below `below`, or NOT_THERE. */
+/* The largest value of that kind below `below`, or NOT_THERE. */
 static int next_below(const struct pci_tree *pci, const int *all, const struct kind *kind, int below)
 {
 	int next = NOT_THERE;
@@ -98,8 +98,9 @@ static int next_below(const struct pci_tree *pci, const int *all, const struct k
 }
 
 /*
- * "GPU 256", or "GPU 256 (7), 128 (1)" where they differ, the larger first; nothing when none
- * has it. Without a count where they are alike: a GPU that is lost changes no setting.
+ * Append "GPU 256", or "GPU 256 (7), 128 (1)" with the larger first if they differ; nothing if no
+ * device has it. If they agree there is no count, so that the loss of a GPU does not change the
+ * setting.
  */
 static void say_kind(const struct pci_tree *pci, const struct row *row, const int *all,
 		     const struct kind *kind, struct strbuf *to)
@@ -128,7 +129,7 @@ static bool is_model(const struct pci_device *a, const struct pci_device *b)
 	return a->vendor == b->vendor && a->device == b->device && a->class_code == b->class_code;
 }
 
-/* Devices unlike most of their model on this host. */
+/* Count and name devices that differ from most of their model on this host. */
 static size_t name_unlike(const struct pci_tree *pci, const int *all, struct strbuf *names)
 {
 	size_t n = 0, i, k;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs without which GPUs reach each other over no fabric: does it run here, and of which
- * version is the one that is installed? A setting that hosts are compared by; that GPUs are not
- * part of the fabric is for gpu-state to find.
+ * Services that the GPU fabric depends on: do they run, and which version is installed? A setting
+ * that hosts are compared by. Whether GPUs are part of the fabric is checked by gpu-state.
  *
- * Sources: NVIDIA's user guides of Fabric Manager and of IMEX (names, paths, `--version`); NVLSM is
- * OpenSM under another name, which prints its version so too.
+ * Sources: NVIDIA's user guides of Fabric Manager and IMEX (names, paths, `--version`); NVLSM is a
+ * renamed OpenSM and prints its version likewise.
  */
 #include "probes/host_state/services.h"
 
@@ -27,10 +26,10 @@ enum { VERSION_SIZE = 32, OUTPUT_MAX = 4096, TEXT_SIZE = 64 };
 
 static const struct service {
 	const char *check;
-	const char *command; /* as /proc has it: 15 bytes at most */
+	const char *command; /* as in /proc: at most 15 bytes */
 	const char *path;
 	const char *words;
-	bool of_driver; /* its version must be that of the driver */
+	bool of_driver; /* its version must match the driver's */
 } all_services[] = {
 	{ "host.fabric_manager", "nv-fabricmanage", "/usr/bin/nv-fabricmanager",
 	  "the fabric manager", true },
@@ -39,7 +38,7 @@ static const struct service {
 	{ "host.imex", "nvidia-imex", "/usr/bin/nvidia-imex", "IMEX", false },
 };
 
-/* The first word that looks like a version: it begins with a digit and has a dot in it. */
+/* Find the first word that looks like a version: a digit first, and a dot inside. */
 static void find_version(const char *text, char ret[static VERSION_SIZE])
 {
 	static const char of_words[] = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -57,7 +56,7 @@ static void find_version(const char *text, char ret[static VERSION_SIZE])
 	}
 }
 
-/* What the program on the disk says of itself. */
+/* Get the version from the installed program. */
 static void read_version(const char *path, uint64_t deadline_us, char ret[static VERSION_SIZE])
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
@@ -70,14 +69,14 @@ static void read_version(const char *path, uint64_t deadline_us, char ret[static
 		find_version(strbuf_text(&text), ret);
 }
 
-/* Which of the services run; false when the processes of the host are not to be seen from here. */
+/* Find the running services; false if the processes of the host are not visible here. */
 static bool find_running(bool ret_running[static ARRAY_SIZE(all_services)])
 {
 	CLEANUP(freep) char *second = sys_line("/proc/2/comm");
 	CLEANUP(strv_freep) char **pids = NULL;
 	size_t i, k;
 
-	/* The second process of a host is the kernel's, that of a container is not. */
+	/* Process 2 of a host is kthreadd; in a container it is not. */
 	if (!second || !streq(second, "kthreadd"))
 		return false;
 	pids = sys_list("/proc", "");

@@ -13,7 +13,7 @@ static const char *text(const json_t *item, const char *key)
 	return value ? value : "";
 }
 
-/* One that a person or a crash spoilt counts as not there. */
+/* An entry that was edited or damaged is ignored. */
 static bool is_whole(const json_t *item)
 {
 	return text(item, "code")[0] && text(item, "subject")[0];
