@@ -15,7 +15,7 @@ const char *const counter_place_names[PLACES] = {
 #define ANY .limit = 0, .within_s = 0
 #define MORE_THAN(count, seconds) .limit = (count), .within_s = (seconds)
 
-/* Who says so. */
+/* Sources of the rules. */
 #define NVSENTINEL "NVSentinel's defaults"
 #define AZURE "AzNHC and resiliency-ext: any link down"
 #define MLX5 "kernel, Documentation/.../mlx5/counters.rst"
@@ -34,16 +34,16 @@ const char *const counter_place_names[PLACES] = {
 #define HOST_SIDE "rnic.host_side"
 #define MODULE "rnic.module"
 
-/* One line a row, so that it reads as a table. */
+/* One line per row, as a table. */
 /* clang-format off */
 const struct counter_row counter_rows[] = {
-	/* --- the link went down: a flap warns, it does not condemn */
+	/* --- the link went down: a flap is a warning, not a failure */
 	{ LINK_DOWNS, PLACE_PORT, "link_downed", 8, FINDING_WARN, ANY, "the link went down", AZURE },
 	{ LINK_DOWNS, PLACE_HW, "link_downed", 64, FINDING_WARN, ANY, "the link went down", AZURE },
 	{ LINK_DOWNS, PLACE_NETDEV, "carrier_down_count", 32, FINDING_WARN, ANY, "the link went down", AZURE },
 	{ LINK_DOWNS, PLACE_ETHTOOL, "link_down_events_phy", 64, FINDING_WARN, ANY, "the link went down", AZURE },
 
-	/* --- bits that came broken */
+	/* --- bit errors */
 	{ SYMBOLS, PLACE_PORT, "symbol_error", 16, FINDING_WARN, MORE_THAN(120, HOUR), "bit errors on the wire: clean or replace the cable", NVSENTINEL },
 	{ SYMBOLS, PLACE_PORT, "link_error_recovery", 8, FINDING_WARN, MORE_THAN(5, MINUTE), "the link retrained: clean or replace the cable", NVSENTINEL },
 	{ SYMBOLS, PLACE_PORT, "local_link_integrity_errors", 4, FINDING_WARN, ANY, "bit errors on the wire: clean or replace the cable", NVSENTINEL },
@@ -54,10 +54,10 @@ const struct counter_row counter_rows[] = {
 	{ SYMBOLS, PLACE_NETDEV, "rx_crc_errors", 64, FINDING_WARN, MORE_THAN(10, SECOND), "frames arrive corrupted: clean or replace the cable", PROPOSED },
 	{ SYMBOLS, PLACE_ETHTOOL, "rx_crc_errors_phy", 64, FINDING_WARN, MORE_THAN(10, SECOND), "frames arrive corrupted: clean or replace the cable", PROPOSED },
 	{ SYMBOLS, PLACE_ETHTOOL, "rx_symbol_err_phy", 64, FINDING_WARN, MORE_THAN(120, HOUR), "bit errors on the wire: clean or replace the cable", NVSENTINEL },
-	/* Of a PAM4 lane raw errors are normal: rnic.fec judges their rate. */
+	/* Raw errors of a PAM4 lane are normal: rnic.fec judges their rate. */
 	{ SYMBOLS, PLACE_ETHTOOL, "rx_err_lane_#_phy", 64, FINDING_NOTE, ANY, "per lane before correction", MLX5 },
 
-	/* --- sent again */
+	/* --- retransmissions */
 	{ RETRANSMITS, PLACE_HW, "packet_seq_err", 32, FINDING_NOTE, ANY, "packets were lost or out of order, and retransmitted", MLX5 },
 	{ RETRANSMITS, PLACE_HW, "implied_nak_seq_err", 32, FINDING_NOTE, ANY, "packets were lost and retransmitted", MLX5 },
 	{ RETRANSMITS, PLACE_HW, "duplicate_request", 32, FINDING_NOTE, ANY, "a peer retransmitted what had already arrived: loss on the way back", MLX5 },
@@ -74,7 +74,7 @@ const struct counter_row counter_rows[] = {
 	{ SEQUENCE, PLACE_HW, "rcvd_seq_err", 64, FINDING_NOTE, ANY, "packets came out of order (Soft-RoCE)", PROPOSED },
 	{ SEQUENCE, PLACE_HW, "out_of_seq_request", 64, FINDING_NOTE, ANY, "packets came out of order (Soft-RoCE)", PROPOSED },
 
-	/* --- congestion: to be compared with the other ports of the rail, not judged */
+	/* --- congestion: compared with other ports of the rail, not judged */
 	{ CONGESTION, PLACE_HW, "np_ecn_marked_roce_packets", 32, FINDING_NOTE, ANY, "packets to this port were marked for congestion", MLX5 },
 	{ CONGESTION, PLACE_HW, "np_cnp_sent", 32, FINDING_NOTE, ANY, "senders to this port were told to slow down", MLX5 },
 	{ CONGESTION, PLACE_HW, "rp_cnp_handled", 32, FINDING_NOTE, ANY, "flows of this port were slowed down", MLX5 },
@@ -98,7 +98,7 @@ const struct counter_row counter_rows[] = {
 	{ PAUSE_TIME, PLACE_ETHTOOL, "tx_prio#_pause_duration", 64, FINDING_WARN, MORE_THAN(10000, SECOND), "this host paused the network (microseconds): check its PCIe links "
 "and memory", PROPOSED },
 
-	/* --- thrown away */
+	/* --- discards */
 	{ DISCARDS, PLACE_PORT, "port_xmit_discards", 16, FINDING_WARN, MORE_THAN(100, SECOND), "packets were dropped before they were sent", NVSENTINEL },
 	{ DISCARDS, PLACE_PORT, "VL15_dropped", 16, FINDING_NOTE, ANY, "management packets were dropped", IBTA },
 	{ DISCARDS, PLACE_PORT, "port_rcv_switch_relay_errors", 16, FINDING_NOTE, ANY, "a switch could not forward packets", IBTA },
@@ -111,7 +111,7 @@ const struct counter_row counter_rows[] = {
 	{ DISCARDS, PLACE_ETHTOOL, "rx_prio#_cong_discard", 64, FINDING_WARN, MORE_THAN(100, SECOND), "packets of a priority were dropped in congestion", NVSENTINEL },
 	{ DISCARDS, PLACE_ETHTOOL, "rx_prio#_marked", 64, FINDING_NOTE, ANY, "packets of a priority were marked in congestion", MLX5 },
 
-	/* --- what queue pairs met: mostly of the job, not of the link */
+	/* --- queue pair errors: mostly caused by jobs, not by the link */
 	{ QUEUES, PLACE_HW, "rnr_nak_retry_err", 32, FINDING_WARN, ANY, "a receiver was not ready", NVSENTINEL },
 	{ QUEUES, PLACE_HW, "out_of_buffer", 32, FINDING_NOTE, ANY, "a receiver had no buffers posted", MLX5 },
 	{ QUEUES, PLACE_HW, "req_transport_retries_exceeded", 32, FINDING_WARN, ANY, "queue pairs gave up after all retries: loss, or a peer that ended", MLX5 },

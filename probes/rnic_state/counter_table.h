@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each counter of an RNIC means and when its growth is a finding: the
- * table of docs/rnic-state.md, as data. Another counter is another row.
+ * What each RNIC counter means and when its growth is a finding: the table of docs/rnic-state.md as
+ * data. A new counter is a new row.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "lib/base/macro.h"
 #include "probes/harness/finding.h"
 
-/* Where a counter is read. */
+/* Where a counter is read from. */
 enum counter_place {
 	PLACE_PORT,    /* /sys/class/infiniband/DEVICE/ports/N/counters */
 	PLACE_HW,      /* .../hw_counters */
@@ -22,27 +22,27 @@ extern const char *const counter_place_names[PLACES]; /* "counters", "hw_counter
 
 enum {
 	BITS_ANY = 64,
-	/* At most this wide they stop at their largest value (IBTA 16.1.3.5) and need a reset. */
+	/* Counters up to this width saturate (IBTA 16.1.3.5) and need a reset. */
 	BITS_STOP = 16,
 };
 
 struct counter_row {
 	const char *check; /* "rnic.retransmits" */
 	enum counter_place place;
-	const char *name;     /* '#' stands for one or two digits: a priority, a lane */
-	unsigned bits;	      /* 64, 32 (wraps), 16, 8, 4 (stops) */
-	enum finding finding; /* of a growth beyond the limit; what is not beyond is a note */
-	double limit;	      /* more than this within `within_s`; 0 and 0: any growth */
+	const char *name;     /* '#' matches one or two digits: a priority, a lane */
+	unsigned bits;	      /* 64, 32 (wraps), 16, 8, 4 (saturates) */
+	enum finding finding; /* if growth exceeds the limit; otherwise it is a note */
+	double limit;	      /* growth allowed within `within_s`; both 0: none */
 	double within_s;
-	const char *words;  /* what its growth means, for the end of a sentence */
+	const char *words;  /* what its growth means, to end a sentence with */
 	const char *source; /* of the rule */
 };
 
 extern const struct counter_row counter_rows[];
 extern const size_t n_counter_rows;
 
-/* Does the name of a counter fit a row's? */
+/* Does the name of a counter match the pattern of a row? */
 bool counter_fits(const char *pattern, const char *name);
 
-/* The row of a counter, or NULL: then nothing is said about it. */
+/* The row of a counter, or NULL if it is not reported. */
 const struct counter_row *counter_find(enum counter_place place, const char *name);

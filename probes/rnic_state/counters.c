@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What grew since the last run: one sample a port and check, which tells the
- * worst counter of its kind and names the others that grew.
+ * Growth since the last run: one sample per port and check, which reports the worst counter and
+ * names the others that grew.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -19,11 +19,11 @@
 #include "probes/rnic_state/reading.h"
 #include "probes/rnic_state/rnic_state.h"
 
-#define RATE_SHOWN 0.1 /* a second */
+#define RATE_SHOWN 0.1 /* per second */
 
 enum { NAMES_MAX = 320, SPAN_SIZE = 48 };
 
-/* "in 300 s", or what can be said of the time instead. */
+/* "in 300 s", or a substitute if the time is unknown. */
 static void say_span(const struct rnic_state *state, char ret[static SPAN_SIZE])
 {
 	if (isfinite(state->window_s))
@@ -61,7 +61,7 @@ static int emit_grown(struct rnic_state *state, const struct port *port, const s
 	char span[SPAN_SIZE], rate[SPAN_SIZE] = "";
 
 	say_span(state, span);
-	/* NAN is no rate, and of a few events there is none. */
+	/* NAN is no rate, and a few events make none. */
 	if ((double)worst->growth / state->window_s >= RATE_SHOWN)
 		(void)snprintf(rate, sizeof(rate), " (%.3g/s)",
 			       (double)worst->growth / state->window_s);
@@ -77,7 +77,9 @@ static int emit_check(struct rnic_state *state, const char *check, const struct 
 {
 	struct tally t = readings_tally(all, check);
 
-	/* What was not compared has no sample: null would make the host inconclusive at each boot. */
+	/*
+	 * What was not compared has no sample: null would make the host inconclusive at each boot.
+	 */
 	if (t.n_known == 0)
 		return 0;
 	return t.worst ? emit_grown(state, port, all, &t) : emit_none(state, check, port, &t);
@@ -85,7 +87,10 @@ static int emit_check(struct rnic_state *state, const char *check, const struct 
 
 /* --- counters that are gone ---------------------------------------------------------- */
 
-/* Their number; the names, and whether any was the RNIC's own, not the network device's. */
+/*
+ * Count and name them; `ret_own` is true if any was a counter of the RNIC rather than the network
+ * device.
+ */
 static size_t find_gone(const struct rnic_state *state, const struct port *port,
 			struct strbuf *names, bool *ret_own)
 {

@@ -19,7 +19,7 @@ enum { STATS_SLACK = 1024, MODE_WORDS_MAX = 127 };
 
 static int count_stats(const char *netdev, size_t *ret_n)
 {
-	union { /* and one number after the head */
+	union { /* with one number after the head */
 		struct ethtool_sset_info head;
 		uint8_t bytes[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
 	} request = {
@@ -38,8 +38,8 @@ static int count_stats(const char *netdev, size_t *ret_n)
 }
 
 /*
- * The kernel writes as many as there are by then, whatever it was asked for: a
- * channel that is added meanwhile must find room.
+ * The kernel writes all counters that exist by then, whatever size was requested, so there must be
+ * room if a channel is added meanwhile.
  */
 static size_t with_slack(size_t n)
 {
@@ -108,7 +108,7 @@ static int kernel_stats(void *context UNUSED, const char *netdev, struct nic_sta
 
 static int kernel_link(void *context UNUSED, const char *netdev, struct nic_link *ret)
 {
-	union { /* and the masks after the head */
+	union { /* with the masks after the head */
 		struct ethtool_link_settings head;
 		uint8_t bytes[sizeof(struct ethtool_link_settings) +
 			      3 * MODE_WORDS_MAX * sizeof(uint32_t)];
@@ -117,7 +117,7 @@ static int kernel_link(void *context UNUSED, const char *netdev, struct nic_link
 
 	if (r < 0)
 		return r;
-	/* The first answer says how many words the kernel has, as a negative number. */
+	/* The first answer has the kernel's number of words, negated. */
 	words = -request.head.link_mode_masks_nwords;
 	if (words <= 0 || words > MODE_WORDS_MAX)
 		return -EPROTO;

@@ -2,5 +2,8 @@
 /* The ethtool ioctl (include/uapi/linux/ethtool.h). */
 #pragma once
 
-/* One request about a network device; `data` begins with its command. A negative errno. */
+/*
+ * Send a request about a network device; `data` starts with the command. Returns 0 or a negative
+ * errno.
+ */
 int ethtool_ask(const char *netdev, void *data);

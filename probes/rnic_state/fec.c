@@ -7,12 +7,12 @@
 #include "probes/rnic_state/nic.h"
 #include "probes/rnic_state/rnic_state.h"
 
-/* The bit error ratio that IEEE 802.3 asks of a link after correction. */
+/* The bit error ratio after correction that IEEE 802.3 requires. */
 #define POST_FEC_WARN 1e-12
-/* So many bits that one wrong symbol among them is below that. */
+/* With this many bits, a single wrong symbol is below that ratio. */
 #define BITS_ENOUGH 3e12
 
-/* Growth of one counter; NAN when it was not read before. False when the NIC has none. */
+/* Growth of one counter, NAN if it was not read before. False if the NIC does not have it. */
 static bool take(struct rnic_state *state, const struct port *port, const struct nic_stats *stats,
 		 const char *name, double *ret)
 {
@@ -40,7 +40,7 @@ int rnic_fec(struct rnic_state *state, const struct port *port, const struct nic
 
 	if (!has_bits || (!has_corrected && !has_wrong))
 		return 0;
-	/* Of too few bits, or at the first look, there is no rate. */
+	/* With too few bits, or at the first reading, there is no rate. */
 	if (!(bits >= BITS_ENOUGH) || isnan(corrected) || isnan(wrong))
 		return 0;
 	s = finding_sample("rnic.fec", port->subject, wrong / bits);

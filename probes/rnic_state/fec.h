@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many bits the receiver had to correct, and how many symbols stayed wrong
- * after it. A PAM4 link always corrects; what stays wrong is loss.
+ * Bits corrected by the receiver, and symbols that remained wrong. A PAM4 link always needs
+ * corrections; only what remains wrong is loss.
  */
 #pragma once
 
@@ -11,5 +11,8 @@ struct nic_stats;
 struct port;
 struct rnic_state;
 
-/* One sample of rnic.fec, when the network device counts bits, and enough came since the last run. */
+/*
+ * Emit a sample of rnic.fec if the network device counts bits and enough have arrived since the
+ * last run.
+ */
 int rnic_fec(struct rnic_state *state, const struct port *port, const struct nic_stats *stats);

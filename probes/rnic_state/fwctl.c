@@ -22,7 +22,7 @@ enum {
 	AT_REGISTER = 10,
 };
 
-/* struct fwctl_rpc; headers of today's distributions do not have it. */
+/* struct fwctl_rpc; current distribution headers do not have it. */
 struct rpc {
 	uint32_t size, scope, in_len, out_len;
 	uint64_t in, out;
@@ -52,7 +52,7 @@ int fwctl_decode(const uint8_t *answer, size_t size, uint8_t *ret_data)
 	return 0;
 }
 
-/* The name of the fwctl device whose parent is that function, new memory; NULL: there is none. */
+/* Name of the fwctl device whose parent is that function, or NULL. The caller frees it. */
 static char *find_device(const char *pci)
 {
 	CLEANUP(strv_freep) char **names = sys_list("/sys/class/fwctl", "fwctl");

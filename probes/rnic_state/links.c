@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether the ports that this host was ever seen with are there, up, and as
- * fast as they can be. What a port was is kept for ever, whatever the boot:
- * {"SUBJECT": {active, rate, down_since}}.
+ * Whether the ports ever seen on this host are present, up, and as fast as they can be. What is
+ * known about a port is kept for good, across boots: {"SUBJECT": {active, rate, down_since}}.
  */
 #include <math.h>
 #include <net/if.h>
@@ -20,9 +19,9 @@
 #include "probes/rnic_state/rnic_parts.h"
 #include "probes/rnic_state/rnic_state.h"
 
-/* A port that is down for longer is bad by itself. */
+/* A port that is down for longer is a failure by itself. */
 #define DOWN_FATAL_S 60.0
-/* Rates are written with a digit or none after the point. */
+/* Rates are printed with at most one decimal. */
 #define RATE_SLACK 0.99
 #define BITS_PER_BYTE 8.0
 
@@ -31,9 +30,9 @@ enum { NAMES_MAX = 512 };
 /* --- ports that are gone -------------------------------------------------------------- */
 
 /*
- * Why ports may be gone without being lost, or NULL: devices that are bound to
- * one network namespace each go with the container that takes one, and a bond
- * makes one device of two. (That of the PCI function host-state tells.)
+ * Why ports may be missing without being lost, or NULL. Devices bound to a single network namespace
+ * move into the container that takes one, and a bond makes one device out of two. (host-state
+ * reports a lost PCI function.)
  */
 static const char *may_be_elsewhere(const struct ports *ports)
 {
@@ -58,7 +57,7 @@ static void know_all(const struct ports *ports, struct known *now)
 	}
 }
 
-/* What was known of a port stays known while it is gone. */
+/* Keep what is known about ports while they are missing. */
 static void remember(struct rnic_state *state, const struct known *lost, size_t n)
 {
 	json_t *past = json_object_get(state->past, "ports");
@@ -97,7 +96,7 @@ static int emit_lost(struct rnic_state *state, const struct known *lost, size_t 
 			 strbuf_text(&names), dir);
 }
 
-/* What an operator told us to leave alone is forgotten. Returns how many are left. */
+/* Forget what an operator told us to ignore. Returns the number left. */
 static size_t forget_excluded(const struct rnic_state *state, struct known *lost, size_t n)
 {
 	size_t left = 0, i;
@@ -127,7 +126,7 @@ static int check_lost(struct rnic_state *state)
 
 /* --- ports that are down --------------------------------------------------------------- */
 
-/* When it went down, by the clock of this boot; now when that was not seen before. */
+/* When it went down, in uptime of this boot; now, if it was not down before. */
 static double down_since(const struct rnic_state *state, const struct port *port, const json_t *was)
 {
 	const json_t *before = json_object_get(was, "down_since");
@@ -138,8 +137,8 @@ static double down_since(const struct rnic_state *state, const struct port *port
 }
 
 /*
- * By an operator: include/uapi/linux/if.h, IFF_UP. Without a network device: by no one. That of an
- * InfiniBand port is IPoIB, which may be off for ever while the port works.
+ * Did an operator switch it off? (include/uapi/linux/if.h, IFF_UP.) Not without a network device,
+ * nor on InfiniBand, where that is IPoIB, which may be off permanently while the port works.
  */
 static bool is_taken_down(const struct port *port)
 {
@@ -206,9 +205,12 @@ static int check_port(struct rnic_state *state, const struct port *port, const j
 			 port->rate, port->netdev[0] ? ", " : "", port->netdev);
 }
 
-/* --- slower than it can be -------------------------------------------------------------- */
+/* --- slower than possible ------------------------------------------------------------- */
 
-/* What a port ran at before, what its device can, what others of its model run at; bit/s. */
+/*
+ * In bit/s: the port's best rate so far, its device's maximum, and the best of other ports of its
+ * model.
+ */
 struct capability {
 	double best, device, others;
 };
@@ -269,7 +271,7 @@ static int check_rate(struct rnic_state *state, const struct port *port, const j
 		(void)json_object_set_new(next, "rate", json_real(can.best));
 	if (rate <= 0 || !port->active)
 		return 0;
-	/* The rate of Soft-RoCE is only a name. */
+	/* The rate of Soft-RoCE is only nominal. */
 	if (!port->software) {
 		can.others = others_rate(state->ports, port);
 		if (port->netdev[0])
@@ -279,7 +281,7 @@ static int check_rate(struct rnic_state *state, const struct port *port, const j
 	return emit_rate(state, port, rate, &can);
 }
 
-/* --- all ---------------------------------------------------------------------------------- */
+/* --- everything ----------------------------------------------------------------------- */
 
 int rnic_links(struct rnic_state *state)
 {

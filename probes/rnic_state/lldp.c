@@ -15,9 +15,9 @@
 
 #define LLDPCLI_US (2 * USEC_PER_SEC)
 
-/* --- reading, pure ---------------------------------------------------------------------- */
+/* --- decoding, pure --------------------------------------------------------------------- */
 
-/* json0 puts everything into arrays of one: the object that is first under `key`. */
+/* json0 wraps everything in arrays: get the first object under `key`. */
 static const json_t *first(const json_t *object, const char *key)
 {
 	return json_array_get(json_object_get(object, key), 0);
@@ -84,7 +84,7 @@ size_t lldp_decode(const char *text, size_t len, struct lldp_neighbor *ret, size
 	return n;
 }
 
-/* --- asking ------------------------------------------------------------------------------- */
+/* --- running lldpcli -------------------------------------------------------------------- */
 
 static size_t ask(uint64_t deadline_us, struct lldp_neighbor *ret, size_t max)
 {

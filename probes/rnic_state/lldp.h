@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The switch ports that the ports of this host are plugged into, as lldpd heard them. */
+/* The switch ports that this host is connected to, as seen by lldpd. */
 #pragma once
 
 #include <net/if.h>
@@ -10,13 +10,13 @@ enum { LLDP_TEXT_SIZE = 128, LLDP_NEIGHBORS_MAX = 256, LLDP_OUTPUT_MAX = 1024 * 
 
 struct lldp_neighbor {
 	char netdev[IF_NAMESIZE];
-	char chassis[LLDP_TEXT_SIZE]; /* its name, else its id */
-	char port[LLDP_TEXT_SIZE];    /* its id; its description when the id is only an address */
+	char chassis[LLDP_TEXT_SIZE]; /* its name, otherwise its id */
+	char port[LLDP_TEXT_SIZE];    /* its id, or its description if the id is only an address */
 };
 
 /*
- * Read what `lldpcli -f json0 show neighbors details` printed: the first
- * neighbor of each network device that names a chassis and a port. How many
- * went into `ret`, at most `max`; 0 for what is not such output. Pure.
+ * Decode the output of `lldpcli -f json0 show neighbors details`: the first neighbour of each
+ * network device that has both a chassis and a port. Returns the number put into `ret`, at most
+ * `max`; 0 for any other text. Pure.
  */
 size_t lldp_decode(const char *text, size_t len, struct lldp_neighbor *ret, size_t max);

@@ -18,14 +18,14 @@ enum {
 	GROUP_PHYSICAL_STATISTICS = 0x16,
 	AT_PORT = 1,	 /* of PPCNT and PMLP */
 	AT_GROUP = 3,	 /* of PPCNT */
-	AT_COUNTERS = 8, /* of PPCNT: the time since they were cleared, then these */
-	AT_MODULE = 7,	 /* of PMLP: that of lane 0 */
+	AT_COUNTERS = 8, /* of PPCNT: the time since clearing, then the counters */
+	AT_MODULE = 7,	 /* of PMLP: the module of lane 0 */
 	MCIA_HEAD = 16,
-	MCIA_BYTES = 32, /* at once, MLX5_EEPROM_MAX_BYTES */
+	MCIA_BYTES = 32, /* per read, MLX5_EEPROM_MAX_BYTES */
 	COUNTER_SIZE = 8,
 };
 
-/* In the order of the register, behind the time since they were cleared. */
+/* In register order, after the time since clearing. */
 static const char *const counters[] = { "rx_bits_phy", "rx_pcs_symbol_err_phy",
 					"rx_corrected_bits_phy" };
 
@@ -75,7 +75,7 @@ static int module_number(const struct nic *nic, const struct port *port, uint8_t
 	return r;
 }
 
-/* MCIA_BYTES of it. */
+/* Read MCIA_BYTES of the module. */
 static int read_piece(const struct nic *nic, const char *pci, uint8_t module,
 		      const struct module_place *place, uint8_t *ret)
 {

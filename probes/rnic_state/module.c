@@ -129,7 +129,7 @@ double module_dbm(double mw)
 	return mw > 0 ? MAX(10 * log10(mw), DBM_MIN) : DBM_MIN;
 }
 
-/* Modules that know no limits write the same for both ends. */
+/* Modules without limits have the same value for both ends. */
 static bool between(double value, double low, double high)
 {
 	return !(high > low) || (value >= low && value <= high);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The module or cable in the cage of a port, from its EEPROM: bytes in, a
- * struct out. Pure.
+ * Decodes the EEPROM of the module or cable in a port's cage: bytes in, a struct out. Pure.
  *
- * Three layouts: SFF-8472 (SFP28), SFF-8636 (QSFP28) and CMIS (QSFP-DD, OSFP).
- * Which one is in byte 0 (SFF-8024, table 4-1). An image is the parts of 128
- * bytes that the layout needs; one that could not be read is not there, and
- * what it would have said is not known.
+ * There are three layouts: SFF-8472 (SFP28), SFF-8636 (QSFP28) and CMIS (QSFP-DD, OSFP), identified
+ * by byte 0 (SFF-8024, table 4-1). An image has the 128-byte parts that the layout needs. A part
+ * that could not be read is missing, and the values in it are unknown.
  */
 #pragma once
 
@@ -18,9 +16,9 @@ enum { MODULE_PART_SIZE = 128, MODULE_LANES_MAX = 8, MODULE_TEXT_SIZE = 17 };
 
 /* The parts of an image. */
 enum module_part {
-	PART_LOWER,    /* bytes 0 to 127; of SFF-8472 those of address A0h */
-	PART_PAGE_0,   /* bytes 128 to 255 of page 00h, likewise */
-	PART_PAGE_1,   /* CMIS: what it can tell */
+	PART_LOWER,    /* bytes 0 to 127; for SFF-8472 of address A0h */
+	PART_PAGE_0,   /* bytes 128 to 255 of page 00h; the same */
+	PART_PAGE_1,   /* CMIS: advertised monitors */
 	PART_PAGE_2,   /* CMIS: thresholds */
 	PART_PAGE_3,   /* SFF-8636: thresholds */
 	PART_PAGE_11H, /* CMIS: lanes */
@@ -33,7 +31,7 @@ struct module_image {
 	uint8_t bytes[PARTS][MODULE_PART_SIZE];
 };
 
-/* Where a part lies in the module. */
+/* Where a part is in the module. */
 struct module_place {
 	uint8_t address; /* on the I2C bus: 0x50 or 0x51 */
 	uint8_t page;
@@ -44,15 +42,15 @@ extern const struct module_place module_places[PARTS];
 enum module_kind { MODULE_UNKNOWN, MODULE_SFF8472, MODULE_SFF8636, MODULE_CMIS };
 extern const char *const module_kind_names[]; /* "unknown", "SFF-8472"... */
 
-/* Limits that the module itself names; NAN where it names none. */
+/* Limits stored in the module; NAN if it has none. */
 struct module_limits {
 	double high_alarm, low_alarm, high_warning, low_warning;
 };
 
-/* What is measured of each lane. */
+/* What is measured per lane. */
 enum module_monitor { MONITOR_RX_POWER, MONITOR_TX_POWER, MONITOR_TX_BIAS, MONITORS };
 
-/* Flags that the module set since they were last read. */
+/* Flags that the module has latched since they were last read. */
 enum module_flag {
 	FLAG_HIGH_ALARM = 1 << 0,
 	FLAG_LOW_ALARM = 1 << 1,
@@ -61,7 +59,7 @@ enum module_flag {
 };
 
 struct module_value {
-	double value; /* NAN when not measured */
+	double value; /* NAN if not measured */
 	unsigned flags;
 };
 
@@ -81,42 +79,42 @@ struct module {
 	struct module_lane lanes[MODULE_LANES_MAX];
 };
 
-/* The kind by the first byte of the lower part; unknown when that is not there. */
+/* The kind, from the first byte of the lower part; unknown if that is missing. */
 enum module_kind module_kind(const struct module_image *image);
 
 /*
- * What must be read besides the lower part and page 0: parts up to PARTS, which
- * ends the list. Nothing of a module with flat memory.
+ * List the parts to read besides the lower part and page 0, terminated by PARTS. None for a module
+ * with flat memory.
  */
 void module_wants(const struct module_image *image, enum module_part ret[static PARTS + 1]);
 
-/* Read an image. -ENODATA when its kind is not known or there is no lower part. */
+/* Decode an image. -ENODATA if its kind is unknown or the lower part is missing. */
 int module_decode(const struct module_image *image, struct module *ret);
 
-/* mW as dBm, at least -40: darkness has no logarithm. */
+/* Convert mW to dBm; at least -40, because zero has no logarithm. */
 double module_dbm(double mw);
 
 /*
- * Which limits a value is beyond, as flags, by itself and by the flags that the
- * module set. A limit of 0 for both ends is none.
+ * Which limits a value exceeds, as flags: by comparison, and by the flags latched by the module.
+ * Limits whose high end is not above the low end are not set, and are ignored.
  */
 unsigned module_beyond(const struct module_value *v, const struct module_limits *limits);
 
-/* --- the three layouts, for module_decode() ------------------------------------------------ */
+/* --- the three layouts, for module_decode() -------------------------------------------- */
 
 void module_sff8472(const struct module_image *image, struct module *m);
 void module_sff8636(const struct module_image *image, struct module *m);
 void module_cmis(const struct module_image *image, struct module *m);
 
-/* Big-endian words at byte `at` of a part that is there; bytes above 127 lie in upper parts. */
+/* Big-endian words at byte `at` of a part that is present; bytes above 127 are in upper parts. */
 unsigned module_u16(const struct module_image *image, enum module_part part, unsigned at);
 int module_s16(const struct module_image *image, enum module_part part, unsigned at);
 unsigned module_byte(const struct module_image *image, enum module_part part, unsigned at);
 
-/* 16 bytes of text from `at`, without the blanks at its end, printable ASCII. */
+/* 16 bytes of text at `at`, printable ASCII, without trailing blanks. */
 void module_text(const struct module_image *image, enum module_part part, unsigned at,
 		 char ret[static MODULE_TEXT_SIZE]);
 
-/* Four words from `at`: high alarm, low alarm, high warning, low warning, each times `scale`. */
+/* Four words at `at`, multiplied by `scale`: high alarm, low alarm, high warning, low warning. */
 struct module_limits module_limits_at(const struct module_image *image, enum module_part part,
 				      unsigned at, double scale, bool is_signed);

@@ -17,7 +17,7 @@
 
 /* --- netlink ------------------------------------------------------------------------------ */
 
-/* An attribute of an answer of a family, of at least `least` and at most `most` bytes. */
+/* The attribute wanted from a family's answer, of `least` to `most` bytes. */
 struct wanted {
 	uint16_t family;
 	unsigned attribute;
@@ -114,7 +114,7 @@ int module_flat_offset(uint32_t type, const struct module_place *place)
 		return (place->address == 0x51 ? 2 * MODULE_PART_SIZE : 0) + place->offset;
 	case ETH_MODULE_SFF_8436:
 	case ETH_MODULE_SFF_8636:
-		/* The lower part, then the upper one of each page. */
+		/* The lower part, then the upper part of each page. */
 		if (place->address != 0x50)
 			return -1;
 		return place->offset + place->page * MODULE_PART_SIZE;
@@ -153,6 +153,6 @@ int module_ask(void *context UNUSED, const char *netdev, const struct module_pla
 {
 	int r = ask_netlink(netdev, place, ret);
 
-	/* Kernels before 5.13 know the ioctl only; the others answer here for old drivers too. */
+	/* Kernels before 5.13 only have the ioctl; later ones handle old drivers here too. */
 	return r == -EOPNOTSUPP || r == -ENOENT || r == -EPROTO ? ask_flat(netdev, place, ret) : r;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Common Management Interface Specification rev 5.2 (QSFP-DD, OSFP). Numbers are of bytes there. */
+/*
+ * Common Management Interface Specification rev 5.2 (QSFP-DD, OSFP). Numbers below are its byte
+ * numbers.
+ */
 #include "probes/rnic_state/module.h"
 
 #define CELSIUS (1.0 / 256)
@@ -10,7 +13,7 @@
 /* Page 00h, byte 212: media interface technology; 0Ah and above are copper. */
 enum { COPPER_FIRST = 0x0a, COPPER_LAST = 0x0f };
 
-/* The bits of page 01h, byte 160, that say which monitors there are, and how much a bias counts. */
+/* Bits in page 01h, byte 160, for available monitors; the same byte has the bias multiplier. */
 static const unsigned monitor_bits[MONITORS] = {
 	[MONITOR_TX_BIAS] = 1 << 0,
 	[MONITOR_TX_POWER] = 1 << 1,
@@ -19,14 +22,14 @@ static const unsigned monitor_bits[MONITORS] = {
 
 static double bias_scale(const struct module_image *image)
 {
-	/* Bits 4 and 3: 1, 2 or 4 times; the rest is reserved. */
+	/* Bits 4 and 3: multiplier 1, 2 or 4; the rest is reserved. */
 	static const double factors[] = { 1, 2, 4, 1 };
 	unsigned bits = image->there[PART_PAGE_1] ? module_byte(image, PART_PAGE_1, 160) >> 3 : 0;
 
 	return MILLIAMPERE * factors[bits & 3];
 }
 
-/* Four bytes from `at`, a bit a lane: high alarm, low alarm, high warning, low warning. */
+/* Four bytes at `at`, with a bit per lane: high alarm, low alarm, high warning, low warning. */
 static unsigned lane_flags(const struct module_image *image, unsigned at, unsigned lane)
 {
 	unsigned flags = 0, i;
@@ -45,7 +48,7 @@ static void read_lane(const struct module_image *image, unsigned i, struct modul
 		[MONITOR_TX_BIAS] = { 170, 143 },
 		[MONITOR_RX_POWER] = { 186, 149 },
 	};
-	/* Without page 01h nothing says what is measured: all is taken that is not 0. */
+	/* Without page 01h, the available monitors are unknown: use every value that is not 0. */
 	unsigned has = image->there[PART_PAGE_1] ? module_byte(image, PART_PAGE_1, 160) : 0xff;
 	unsigned k;
 
@@ -73,7 +76,7 @@ static void read_limits(const struct module_image *image, struct module *m)
 	m->limits[MONITOR_RX_POWER] = module_limits_at(image, PART_PAGE_2, 192, MILLIWATT, false);
 }
 
-/* Page 00h, byte 210: a bit for each lane of the medium that there is none of. */
+/* Page 00h, byte 210: a bit for each media lane that does not exist. */
 static unsigned count_lanes(const struct module_image *image)
 {
 	unsigned missing = image->there[PART_PAGE_0] ? module_byte(image, PART_PAGE_0, 210) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SFF-8472 rev 12.4 (SFP) and SFF-8636 rev 2.10a (QSFP). Numbers are of bytes there. */
+/* SFF-8472 rev 12.4 (SFP) and SFF-8636 rev 2.10a (QSFP). Numbers below are their byte numbers. */
 #include <math.h>
 
 #include "probes/rnic_state/module.h"
@@ -13,7 +13,7 @@
 
 enum { QSFP_LANES = 4 };
 
-/* Four bits as the flags are: high alarm, low alarm, high warning, low warning from the top. */
+/* Convert four bits, from the top: high alarm, low alarm, high warning, low warning. */
 static unsigned flags_of(unsigned nibble)
 {
 	unsigned flags = 0, i;
@@ -23,7 +23,7 @@ static unsigned flags_of(unsigned nibble)
 	return flags;
 }
 
-/* Lanes 1 and 2 share a byte, the first one its upper half. */
+/* Lanes 1 and 2 share a byte; the first uses the upper half. */
 static unsigned lane_flags(const struct module_image *image, unsigned at, unsigned lane)
 {
 	unsigned byte = module_byte(image, PART_LOWER, at + lane / 2);
@@ -102,7 +102,7 @@ static double sfp_float(const struct module_image *image, unsigned at)
 	return value;
 }
 
-/* The slope at `at` (8 bits before and after the point) and the offset behind it: 9.3. */
+/* Slope at `at` (8 bits each before and after the point), followed by the offset: section 9.3. */
 static double calibrate(const struct module_image *image, unsigned at, double raw)
 {
 	if (!(module_byte(image, PART_LOWER, 92) & SFP_EXTERNALLY_CALIBRATED))
@@ -110,7 +110,7 @@ static double calibrate(const struct module_image *image, unsigned at, double ra
 	return raw * module_u16(image, PART_A2, at) / 256 + module_s16(image, PART_A2, at + 2);
 }
 
-/* RX power is a polynomial of the fourth degree, its highest coefficient first. */
+/* RX power is a polynomial of degree 4, highest coefficient first. */
 static double calibrate_rx(const struct module_image *image, double raw)
 {
 	double value = 0;
@@ -123,7 +123,7 @@ static double calibrate_rx(const struct module_image *image, double raw)
 	return isfinite(value) && value >= 0 ? value : NAN;
 }
 
-/* A pair of bits, high then low, of alarms and, four bytes on, of warnings. */
+/* Two bits for high and low: alarms at `at`, warnings four bytes later. */
 static unsigned sfp_flags(const struct module_image *image, unsigned at, unsigned shift)
 {
 	unsigned alarms = module_byte(image, PART_A2, at) >> shift;

@@ -9,7 +9,7 @@
 
 #include "lib/sys/file.h"
 
-/* The macros of <linux/netlink.h> are of mixed signs. */
+/* The macros of <linux/netlink.h> mix signed and unsigned. */
 #define HEAD sizeof(struct nlattr)
 #define ALIGNED(size) (((size_t)(size) + 3) / 4 * 4)
 

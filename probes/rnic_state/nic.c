@@ -67,10 +67,7 @@ const struct nic nic_none = {
 	.read_register = no_register,
 };
 
-/*
- * Bits of enum ethtool_link_mode_bit_indices (include/uapi/linux/ethtool.h)
- * by the speed that they stand for, in Gb/s.
- */
+/* Bits of enum ethtool_link_mode_bit_indices (include/uapi/linux/ethtool.h) by speed in Gb/s. */
 static const struct mode {
 	unsigned first, last;
 	double gbps;

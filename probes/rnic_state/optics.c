@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The modules in the cages: power of each lane, bias, temperature and voltage
- * against the limits that the module itself names. Beyond an alarm limit
- * warns, beyond a warning limit is told. A port that is down says
- * nothing about light: those samples are facts.
+ * The modules in the cages: optical power, bias, temperature and voltage compared with the module's
+ * own limits. Beyond an alarm limit is a warning, beyond a warning limit a note. If a port is down,
+ * optical values say nothing and are reported as facts.
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +21,7 @@ enum { LANES_TEXT_MAX = 256, LIMITS_TEXT_SIZE = 80, ALARMS = FLAG_HIGH_ALARM | F
 static const char *const flag_words[] = { "above its alarm limit", "below its alarm limit",
 					  "above its warning limit", "below its warning limit" };
 
-/* The first word of what it is beyond; "" for nothing. */
+/* The name of the first limit exceeded; "" if none. */
 static const char *say_beyond(unsigned beyond)
 {
 	size_t i;
@@ -43,7 +42,7 @@ static enum finding finding_of(const struct port *port, unsigned beyond, bool by
 	return beyond ? FINDING_INFO : FINDING_GOOD;
 }
 
-/* "; alarm below 0.1 and above 3.0", "" when the module names no limits. */
+/* "; alarm below 0.1 and above 3.0"; "" if the module has no limits. */
 static void say_limits(double low, double high, char ret[static LIMITS_TEXT_SIZE])
 {
 	ret[0] = '\0';
@@ -52,7 +51,7 @@ static void say_limits(double low, double high, char ret[static LIMITS_TEXT_SIZE
 			       high);
 }
 
-/* --- what the module has once --------------------------------------------------------------- */
+/* --- values per module ------------------------------------------------------------------ */
 
 static int emit_one(struct rnic_state *state, const struct port *port, const char *check,
 		    const char *unit, const struct module_value *v,
@@ -72,7 +71,7 @@ static int emit_one(struct rnic_state *state, const struct port *port, const cha
 			 unit, beyond ? ", " : "", say_beyond(beyond), words);
 }
 
-/* --- what each lane has ---------------------------------------------------------------------- */
+/* --- values per lane -------------------------------------------------------------------- */
 
 static const struct {
 	const char *check, *what, *unit;
@@ -83,13 +82,13 @@ static const struct {
 	[MONITOR_TX_BIAS] = { "rnic.tx_bias", "laser bias", "mA", false },
 };
 
-/* A limit that is not known stays so. */
+/* An unknown limit stays NAN. */
 static double shown(enum module_monitor k, double value)
 {
 	return monitors[k].is_power && !isnan(value) ? module_dbm(value) : value;
 }
 
-/* 2 beyond an alarm limit, 1 beyond a warning limit, 0 within. */
+/* 2 beyond an alarm limit, 1 beyond a warning limit, 0 within the limits. */
 static int rank_of(const struct module *m, enum module_monitor k, unsigned lane)
 {
 	unsigned beyond = module_beyond(&m->lanes[lane].monitors[k], &m->limits[k]);
@@ -97,7 +96,7 @@ static int rank_of(const struct module *m, enum module_monitor k, unsigned lane)
 	return beyond & ALARMS ? 2 : beyond != 0;
 }
 
-/* The lane that is worst, and of those alike the lowest value. -1: none is measured. */
+/* The worst lane; among equals, that with the lowest value. -1 if none is measured. */
 static int worst_lane(const struct module *m, enum module_monitor k)
 {
 	double lowest = NAN;
@@ -117,7 +116,7 @@ static int worst_lane(const struct module *m, enum module_monitor k)
 	return worst;
 }
 
-/* "-1.9 -2.0 -4.2 -2.1", and their least and greatest into the sample. */
+/* List the lanes as "-1.9 -2.0 -4.2 -2.1", and set minimum and maximum of the sample. */
 static void list_lanes(const struct module *m, enum module_monitor k, struct sample *s,
 		       struct strbuf *to)
 {
@@ -203,7 +202,7 @@ static bool read_part(const struct rnic_state *state, const struct port *port,
 	uint8_t *bytes = image->bytes[part];
 	int r;
 
-	/* The network device of an InfiniBand port, if it has one, does not know of a module. */
+	/* The network device of an InfiniBand port, if any, cannot access the module. */
 	if (mlx5_register_is_of(port))
 		r = mlx5_register_module(state->nic, port, place, bytes);
 	else
@@ -228,7 +227,7 @@ static int read_module(const struct rnic_state *state, const struct port *port, 
 	return module_decode(image, ret);
 }
 
-/* Did the module note anything since it was last read? */
+/* Has the module latched any flag since it was last read? */
 static bool has_flags(const struct module *m)
 {
 	unsigned flags = m->temperature.flags | m->voltage.flags, i, k;
@@ -245,8 +244,8 @@ static bool has_flags(const struct module *m)
 }
 
 /*
- * Flags stay until they are read: at the first look of a boot they are of the time when the
- * link was not up yet. What is still so is there when they are read again.
+ * Flags are latched until read. At the first reading in a boot they date from before the link was
+ * up, so read again: what persists is set again.
  */
 static int look_at(const struct rnic_state *state, const struct port *port, struct module *ret)
 {
@@ -290,7 +289,7 @@ int rnic_optics(struct rnic_state *state)
 		const struct port *port = &state->ports->all[i];
 		struct module m;
 
-		/* The bus of a module is slow; what there is no time for is left to the next run. */
+		/* A module's bus is slow; what there is no time for is left to the next run. */
 		if ((!port->netdev[0] && !mlx5_register_is_of(port)) ||
 		    clock_mono_us() >= state->deadline_us)
 			continue;

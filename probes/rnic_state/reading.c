@@ -14,7 +14,7 @@
 #include "probes/rnic_state/window.h"
 
 #define MS_PER_SECOND 1000.0
-#define COUNTER_KEY "%s/%s/%s" /* of port, place and counter */
+#define COUNTER_KEY "%s/%s/%s" /* port, place, counter */
 
 /* --- reading -------------------------------------------------------------------------- */
 
@@ -125,7 +125,7 @@ static bool too_much(struct rnic_state *state, const struct counter_row *row, co
 	return bad;
 }
 
-/* Narrow counters do not wrap: PortCounters stay at all ones. */
+/* Narrow counters do not wrap: PortCounters saturate at all ones. */
 static bool has_stopped(const struct reading *r)
 {
 	return r->row->bits <= BITS_STOP && r->value == (UINT64_C(1) << r->row->bits) - 1;
@@ -165,7 +165,7 @@ void readings_judge(struct rnic_state *state, const struct port *port, struct re
 		judge(state, port, &readings->all[i], early);
 }
 
-/* --- telling --------------------------------------------------------------------------- */
+/* --- reporting -------------------------------------------------------------------------- */
 
 static bool is_worse(const struct reading *a, const struct reading *b)
 {

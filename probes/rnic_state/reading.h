@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The counters of one port that the table knows, as they are now and as they
- * grew since the last run.
- */
+/* The known counters of one port: current values and growth since the last run. */
 #pragma once
 
 #include <stdint.h>
@@ -15,50 +12,50 @@ struct port;
 struct rnic_state;
 struct strbuf;
 
-enum { READINGS_MAX = 1024 }; /* of one port: the table, 8 priorities and lanes */
+enum { READINGS_MAX = 1024 }; /* per port: the table, 8 priorities and lanes */
 
 struct reading {
 	const struct counter_row *row;
 	char name[NIC_STAT_NAME_SIZE];
 	uint64_t value;
-	/* of readings_judge() */
+	/* set by readings_judge() */
 	uint64_t growth;
-	bool known;   /* it was read in an earlier run of this boot */
-	bool early;   /* so soon after that the RNIC has not counted anew */
-	bool stopped; /* at the largest value that it can show */
+	bool known;   /* read in an earlier run of this boot */
+	bool early;   /* too soon: the RNIC has not updated it since */
+	bool stopped; /* saturated at its maximum value */
 	bool bad;     /* beyond the limit of its row */
 };
 
 struct readings {
-	struct reading *all; /* owned; in the order of the table */
+	struct reading *all; /* owned; in table order */
 	size_t n;
 };
 
-/* Read all of a port; `stats` are those of its network device. */
+/* Read all counters of a port; `stats` are those of its network device. */
 void readings_take(const struct port *port, const struct nic_stats *stats, struct readings *ret);
 void readings_release(struct readings *readings);
 
-/* Compare with the last run, and keep for the next one. */
+/* Compare with the last run, and save for the next one. */
 void readings_judge(struct rnic_state *state, const struct port *port, struct readings *readings);
 
-/* What the counters of one check come to. */
+/* The counters of one check, summarised. */
 struct tally {
 	size_t n, n_known;
-	const struct reading *worst;   /* of those that grew: a finding before a note; or NULL */
-	const struct reading *stopped; /* any, or NULL */
+	const struct reading *worst;   /* of those that grew, findings first; or NULL */
+	const struct reading *stopped; /* a saturated one, or NULL */
 };
 struct tally readings_tally(const struct readings *readings, const char *check);
 
-/* "; also NAME +N, ..." of the same check, "" when nothing else grew. */
+/* Append "; also NAME +N, ..." for other counters of the same check that grew. */
 void readings_name_others(const struct readings *readings, const struct reading *worst,
 			  struct strbuf *to);
 
 /*
- * Growth of a counter of hw_counters since the last run; false when it was not
- * read then or now. After readings_judge().
+ * Growth since the last run of a counter in hw_counters; false if it was not read both times. To be
+ * called after readings_judge().
  */
 bool counter_growth(const struct rnic_state *state, const struct port *port, const char *name,
 		    uint64_t *ret);
 
-/* Did a counter of link downs grow since the last run? After readings_judge(). */
+/* Did a counter of link downs grow since the last run? To be called after readings_judge(). */
 bool link_went_down(const struct rnic_state *state, const struct port *port);

@@ -35,7 +35,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static int run_areas(struct rnic_state *state, struct err *err)
 {
-	/* The links ask what the counters found. */
+	/* Links use what the counters found. */
 	static int (*const areas[])(struct rnic_state * state) = {
 		rnic_counters, rnic_links, rnic_settings, rnic_neighbors, rnic_optics,
 	};
@@ -69,7 +69,7 @@ static int run(struct probe *probe, struct err *err)
 	state.next = since.next;
 	state.same_boot = since.same_boot;
 	state.uptime_s = since.uptime_s;
-	/* A clock that went back is none. */
+	/* If the clock went backwards, the window is unknown. */
 	state.window_s = since.same_boot && since.window_s > 0 ? since.window_s : NAN;
 	state.counters = since.counters;
 	state.nic = *paths_sysroot() ? &nic_none : &nic_kernel;

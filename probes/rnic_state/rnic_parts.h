@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a port is called, and where its card is plugged in. */
+/* The names of a port, and the slot of its card. */
 #pragma once
 
 #include <jansson.h>
@@ -8,7 +8,7 @@ struct port;
 struct rnic_state;
 
 /*
- * What a port is called: a list as lib/report/host_parts.h has it. Its rail is its place among
- * the active ones with a device. New reference.
+ * The names of a port, as a list in the format of lib/report/host_parts.h. Its rail is its index
+ * among the active ports with a device. Returns a new reference.
  */
 json_t *rnic_parts(const struct rnic_state *state, const struct port *port);

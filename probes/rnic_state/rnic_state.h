@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assay-probe-rnic-state: what the RNICs of this host say about themselves,
- * read and never loaded. One file per area; each reads sysfs below the
- * sysroot, and what the kernel tells only in other ways through `nic`
- * (nic.h), so that tests hand in both.
+ * assay-probe-rnic-state: what the RNICs of this host report about themselves, without putting load
+ * on them. One file per area. Each reads sysfs below the sysroot, and the rest from the kernel
+ * through `nic` (nic.h), so that tests can provide both.
  *
- * Counters say something only by their growth: the first run of a boot prints
- * none, and what it read is kept for the next.
+ * Counters only matter by their growth: the first run in a boot emits none, and saves what it read
+ * for the next.
  */
 #pragma once
 
@@ -28,29 +27,32 @@ extern const size_t rnic_n_checks;
 
 struct rnic_state {
 	const struct probe_desc *desc;
-	const json_t *past;	  /* kept by the last run, of any boot; {} at the first */
-	json_t *next;		  /* what this run keeps */
-	bool same_boot;		  /* `past` is of this boot */
-	double uptime_s;	  /* NAN when not known */
-	uint64_t deadline_us;	  /* monotonic: what is slow begins nothing after it */
-	double window_s;	  /* since the last run; NAN when not known or not of this boot */
-	struct counters counters; /* of this boot */
+	const json_t *past;	  /* saved by the last run, in any boot; {} at first */
+	json_t *next;		  /* to be saved by this run */
+	bool same_boot;		  /* `past` is from this boot */
+	double uptime_s;	  /* NAN if unknown */
+	uint64_t deadline_us;	  /* monotonic: nothing slow is started after it */
+	double window_s;	  /* since the last run; NAN if unknown or not in this boot */
+	struct counters counters; /* in this boot */
 	const struct ports *ports;
-	const struct pci_slots *slots; /* or NULL */
-	const char *exclude;	       /* devices that are left alone, or NULL */
+	const struct pci_slots *slots; /* may be NULL */
+	const char *exclude;	       /* devices to ignore, or NULL */
 	const struct nic *nic;
-	/* Takes a sample, leaves it as by sample_init(). 0, or the errno of the reader's end. */
+	/*
+	 * Takes ownership of the contents of `s`, leaving it as by sample_init(). Returns 0, or the
+	 * errno of the closed output.
+	 */
 	int (*emit)(void *context, struct sample *s);
 	void *emit_context;
 };
 
-/* Print one sample: unit and `better` by the table of checks, the rest as `s` holds it. */
+/* Emit a sample; unit and `better` come from the table of checks, the rest from `s`. */
 int rnic_emit(struct rnic_state *state, struct sample *s, enum finding finding,
 	      const char *note_fmt, ...) PRINTF(4, 5);
 
-/* The areas. 0, or a negative errno when samples cannot be printed any more. */
-int rnic_links(struct rnic_state *state);     /* lost, down, slower than they can be */
-int rnic_counters(struct rnic_state *state);  /* what grew since the last run */
-int rnic_settings(struct rnic_state *state);  /* how the ports are set up */
-int rnic_neighbors(struct rnic_state *state); /* what they are plugged into */
-int rnic_optics(struct rnic_state *state);    /* modules and light */
+/* The areas. They return 0, or a negative errno if samples cannot be written any more. */
+int rnic_links(struct rnic_state *state);     /* lost, down, slower than possible */
+int rnic_counters(struct rnic_state *state);  /* growth since the last run */
+int rnic_settings(struct rnic_state *state);  /* configuration of the ports */
+int rnic_neighbors(struct rnic_state *state); /* switch ports they are connected to */
+int rnic_optics(struct rnic_state *state);    /* modules and optical power */

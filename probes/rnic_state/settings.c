@@ -20,14 +20,14 @@ enum {
 	NETDEV_MTU_WANTED = 4200,
 };
 
-/* What one port has of one setting. */
+/* One setting of one port. */
 struct setting {
 	bool there;
 	char text[SETTING_TEXT_SIZE];
-	double value; /* 1 when it is only text */
+	double value; /* 1 if it is only text */
 };
 
-/* --- texts, pure ---------------------------------------------------------------------------- */
+/* --- texts, pure ------------------------------------------------------------------------ */
 
 void say_bits(unsigned bits, char *to, size_t size)
 {
@@ -63,7 +63,7 @@ unsigned rdma_mtu(unsigned long long netdev_mtu)
 	return mtu >= RDMA_MTU_MIN ? mtu : 0;
 }
 
-/* --- reading one of a port -------------------------------------------------------------------- */
+/* --- reading a setting of a port -------------------------------------------------------- */
 
 static void set(struct setting *s, double value, const char *text)
 {
@@ -103,7 +103,7 @@ static void read_trust(struct rnic_state *state, const struct port *port, struct
 	set(s, dcb.n_dscp, text);
 }
 
-/* The priorities with ECN on, at the side "roce_np" (receiver) or "roce_rp" (sender). */
+/* The priorities with ECN enabled, on side "roce_np" (receiver) or "roce_rp" (sender). */
 static bool read_ecn_side(const struct port *port, const char *side, unsigned *ret_bits)
 {
 	bool there = false;
@@ -136,7 +136,7 @@ static void read_ecn(struct rnic_state *state UNUSED, const struct port *port, s
 	set(s, np & rp, text);
 }
 
-/* "NAME=VALUE ..." of the one-value files in a directory; what is none is left out. */
+/* "NAME=VALUE ..." for the single-value files in a directory; others are left out. */
 static void add_files(const char *dir, struct strbuf *to)
 {
 	CLEANUP(strv_freep) char **names = sys_list(dir, "");
@@ -246,13 +246,16 @@ static void read_mtu(struct rnic_state *state UNUSED, const struct port *port, s
 	set(s, rdma_mtu(mtu), text);
 }
 
-/* --- telling them ------------------------------------------------------------------------------- */
+/* --- reporting -------------------------------------------------------------------------- */
 
 struct reader {
 	const char *check, *words;
 	void (*read)(struct rnic_state *state, const struct port *port, struct setting *s);
-	bool by_netdev; /* asked of the network device */
-	/* A finding that a value is by itself, or NULL: its code and sentence. */
+	bool by_netdev; /* read from the network device */
+	/*
+	 * If a value can be a finding by itself: returns its message or NULL; and the code. May be
+	 * NULL.
+	 */
 	const char *(*finds)(const struct setting *s);
 	const char *code;
 };
@@ -281,7 +284,7 @@ static const struct reader readers[] = {
 	{ "rnic.global_pause", "global pause", read_pause, true, NULL, NULL },
 };
 
-/* Ports whose model is the same should be set up alike: how many are, and as whom the most. */
+/* Ports of the same model should have equal settings: how many equal that of `which`. */
 static size_t count_like(const struct ports *ports, const struct setting *all, size_t which)
 {
 	size_t n = 0, i;
@@ -315,7 +318,7 @@ static int emit_setting(struct rnic_state *state, const struct reader *reader, c
 			 found ? found : "", apart ? apart : "");
 }
 
-/* One sample when all ports have the same, else one each. */
+/* Emit one sample if all ports agree, otherwise one per port. */
 static int tell(struct rnic_state *state, const struct reader *reader, const struct setting *all)
 {
 	const struct ports *ports = state->ports;
@@ -338,7 +341,7 @@ static int tell(struct rnic_state *state, const struct reader *reader, const str
 	return r;
 }
 
-/* Marks came, and nobody was told to slow down. */
+/* ECN-marked packets arrived, but no sender was told to slow down. */
 static int check_cnp(struct rnic_state *state, const struct port *port)
 {
 	uint64_t marked, sent;

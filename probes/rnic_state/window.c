@@ -5,7 +5,7 @@ bool window_add(struct window *w, double growth, double seconds, double limit, d
 {
 	bool bad;
 
-	/* Written so that NAN ends here: nothing is known of such a stretch. */
+	/* These comparisons are false for NAN: nothing is known about such a period. */
 	if (!(growth >= 0) || !(seconds >= 0))
 		return w->bad;
 	w->sum += growth;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Is a counter growing too fast? Asked at runs that come when they come, of a
- * limit within a stretch of time: "120 in an hour" is not known after five
- * minutes, unless 120 came already. What the last full stretch showed holds
- * until the next is full. Pure.
+ * Is a counter growing too fast? Limits apply to a period of time, but runs come at irregular
+ * intervals: "120 in an hour" cannot be decided after five minutes, unless there were 120 already.
+ * The result of the last full period holds until the next one is full. Pure.
  */
 #pragma once
 
@@ -12,14 +11,14 @@
 struct window {
 	double sum;   /* growth since it began */
 	double age_s; /* how long ago that was */
-	bool bad;     /* the last full one was over the limit */
+	bool bad;     /* the last full period was over the limit */
 };
 
 /*
- * `growth` more within the last `seconds`; more than `limit` within `length_s`
- * is too fast. True while it is. A window that is full begins anew.
+ * Add `growth` during the last `seconds`. More than `limit` within `length_s` is too fast; returns
+ * true as long as it is. A full period starts again.
  */
 bool window_add(struct window *w, double growth, double seconds, double limit, double length_s);
 
-/* Does it hold nothing worth keeping? */
+/* Is there nothing in it worth saving? */
 bool window_is_empty(const struct window *w);
