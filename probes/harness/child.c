@@ -33,7 +33,7 @@ static int start(char *const argv[], int output_fd, pid_t *ret_pid)
 	return -r;
 }
 
-/* Its exit status; one that lingers after closing its output is killed at the deadline. */
+/* Wait for its exit status; if it lingers after closing its output, kill it at the deadline. */
 static int end(pid_t pid, uint64_t deadline_us)
 {
 	CLEANUP(closep) int fd = pidfd_open(pid, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Another program's output, bounded in size and time. */
+/* Runs another program and reads its output, limited in size and time. */
 #pragma once
 
 #include <stdint.h>
@@ -9,10 +9,9 @@
 struct strbuf;
 
 /*
- * Run `argv` (argv[0] is a path) and append what it prints to `ret`, which
- * bounds it; it gets no input, and its words are thrown away. When the
- * monotonic `deadline_us` passes, or there is too much, it is killed. Its exit
- * status from 0; -ENOENT when there is no such program, -ETIMEDOUT, -EFBIG, -EINTR when it
- * ended by a signal.
+ * Run `argv` (argv[0] is a path) and append its stdout to `ret`, which limits the size. It gets no
+ * input, and its stderr is discarded. It is killed at the monotonic `deadline_us`, or if there is
+ * too much output. Returns its exit status, -ENOENT if there is no such program, -ETIMEDOUT,
+ * -EFBIG, or -EINTR if a signal ended it.
  */
 int child_read(char *const argv[], uint64_t deadline_us, struct strbuf *ret);

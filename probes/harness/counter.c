@@ -16,7 +16,7 @@ uint64_t counter_delta(uint64_t last, uint64_t now, unsigned bits)
 
 double counter_per_hour(uint64_t delta, double window_s)
 {
-	/* Written so that NAN is not above an hour. */
+	/* The comparison is false for NAN. */
 	double hours = window_s > SECONDS_PER_HOUR ? window_s / SECONDS_PER_HOUR : 1.0;
 
 	return (double)delta / hours;

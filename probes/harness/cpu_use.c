@@ -15,10 +15,10 @@
 #include "lib/sys/file.h"
 
 enum {
-	STAT_MAX = 8 * 1024 * 1024, /* bytes of /proc/stat, of which intr is most */
+	STAT_MAX = 8 * 1024 * 1024, /* limit for /proc/stat, most of which is the intr line */
 	PATH_SIZE = 96,
-	TOP = 8,	    /* processes whose threads are looked at */
-	THREADS_MAX = 4096, /* of one process */
+	TOP = 8,	    /* processes whose threads are examined */
+	THREADS_MAX = 4096, /* per process */
 	STATUS_MAX = 64 * 1024,
 	MOVING_FACTOR = 4, /* see cpu_use_busiest() */
 	NS_PER_SEC = 1000000000,
@@ -37,7 +37,7 @@ static uint64_t ticks_to_ns(uint64_t ticks)
 	return ticks * (NS_PER_SEC / (uint64_t)(hz > 0 ? hz : 100));
 }
 
-/* The next whole number at `*at`, moving past it; 0 when there is none. */
+/* Parse the next integer at `*at` and advance past it; 0 if there is none. */
 static uint64_t next_number(const char **at)
 {
 	char *end = NULL;
@@ -51,7 +51,7 @@ static uint64_t next_number(const char **at)
 	return value;
 }
 
-/* "cpu12 4705 356 584 ...": one core's line; older kernels have fewer columns. */
+/* "cpu12 4705 356 584 ...": the line of one core; older kernels have fewer columns. */
 static void read_core(const char *line, struct cpu_look *look)
 {
 	const char *at = line + strlen("cpu");
@@ -77,7 +77,7 @@ static void read_core(const char *line, struct cpu_look *look)
 	core->steal_ns = ticks_to_ns(ticks[STEAL]);
 }
 
-/* The line after the one at `at`; "" after the last. */
+/* The next line; "" after the last. */
 static const char *next_line(const char *at)
 {
 	at += strcspn(at, "\n");
@@ -99,7 +99,7 @@ static int read_cores(int proc_fd, struct cpu_look *look, struct err *err)
 	return look->n_cores ? 0 : err_set(err, EINVAL, "/proc/stat: no line for any core");
 }
 
-/* Number `field` after the command of a stat line; 0 when it ends before. */
+/* Field number `field` after the command in a stat line; 0 if there are fewer. */
 static uint64_t stat_field(const char *text, unsigned field)
 {
 	const char *at = strrchr(text, ')');
@@ -135,7 +135,7 @@ static void add_process(int proc_fd, const char *name, struct cpu_look *look)
 
 	(void)snprintf(path, sizeof(path), "%.20s/stat", name);
 	if (file_read_line(proc_fd, path, &text) < 0)
-		return; /* it ended meanwhile */
+		return; /* it has exited */
 	ticks = stat_field(text, FIELD_UTIME) + stat_field(text, FIELD_STIME);
 	if (look->n_processes % 256 == 0)
 		look->processes = xrealloc(look->processes, look->n_processes + 256,
@@ -193,7 +193,7 @@ static bool knows(const struct cpu_look *look, unsigned cpu)
 	return cpu < look->n_cores && look->cores[cpu].present;
 }
 
-/* A share of the window, whatever clocks that do not quite agree say. */
+/* A share of the window, clamped because the clocks do not quite agree. */
 static double share(uint64_t from_ns, uint64_t to_ns, const struct cpu_look *from,
 		    const struct cpu_look *to)
 {
@@ -223,7 +223,7 @@ uint64_t cpu_look_steal_ns(const struct cpu_look *look, unsigned cpu)
 	return knows(look, cpu) ? look->cores[cpu].steal_ns : 0;
 }
 
-/* True when thread `tid` last ran on one of the cores. */
+/* Did thread `tid` last run on one of the cores? */
 static bool ran_on(int proc_fd, long pid, const char *tid, const struct cpu_use_cpus *cpus)
 {
 	CLEANUP(freep) char *text = NULL;
@@ -260,7 +260,7 @@ static bool any_thread_ran_on(int proc_fd, long pid, const struct cpu_use_cpus *
 	return false;
 }
 
-/* The command of a process as the kernel knows it; "?" when it is gone. */
+/* The command of a process from /proc; "?" if it is gone. */
 static void read_command(int proc_fd, long pid, char ret[static CPU_USE_COMMAND_SIZE])
 {
 	CLEANUP(freep) char *text = NULL;
@@ -272,7 +272,7 @@ static void read_command(int proc_fd, long pid, char ret[static CPU_USE_COMMAND_
 	(void)snprintf(ret, CPU_USE_COMMAND_SIZE, "%s", text);
 }
 
-/* What the process had used at the look; 0 when it was not there yet. */
+/* CPU time of the process at that look; 0 if it did not exist. */
 static uint64_t time_of(const struct cpu_look *look, long pid)
 {
 	const struct cpu_use_process key = { .pid = pid }, *found = NULL;
@@ -282,7 +282,7 @@ static uint64_t time_of(const struct cpu_look *look, long pid)
 	return found ? found->ns : 0;
 }
 
-/* Keep the `TOP` largest, largest first. */
+/* Insert into the `TOP` largest, in descending order. */
 static void insert_top(struct cpu_use_process top[static TOP], struct cpu_use_process p)
 {
 	size_t i;
@@ -297,7 +297,7 @@ static void insert_top(struct cpu_use_process top[static TOP], struct cpu_use_pr
 	}
 }
 
-/* "Cpus_allowed_list:\t0-3,8" of /proc/PID/status: may it run on one of the cores? */
+/* "Cpus_allowed_list:\t0-3,8" in /proc/PID/status: may it run on one of the cores? */
 static bool may_run_on(int proc_fd, long pid, const struct cpu_use_cpus *cpus)
 {
 	static const char key[] = "\nCpus_allowed_list:";
@@ -325,7 +325,7 @@ static bool may_run_on(int proc_fd, long pid, const struct cpu_use_cpus *cpus)
 	return false;
 }
 
-/* The first of `top` that `is_here`, or `TOP`. */
+/* Index of the first of `top` for which `is_here` is true, or `TOP`. */
 static size_t first_here(int proc_fd, const struct cpu_use_process top[static TOP],
 			 const struct cpu_use_cpus *cpus,
 			 bool (*is_here)(int, long, const struct cpu_use_cpus *))

@@ -32,7 +32,7 @@ void finding_fill(const struct probe_desc *desc, struct sample *s, enum finding 
 		  const char *note_fmt, va_list args)
 {
 	static const int severities[] = {
-		[FINDING_GOOD] = SEVERITY_FAIL, /* does not count, left out */
+		[FINDING_GOOD] = SEVERITY_FAIL, /* unused, left out */
 		[FINDING_NOTE] = SEVERITY_FAIL,	  [FINDING_INFO] = SEVERITY_INFO,
 		[FINDING_WARN] = SEVERITY_WARN,	  [FINDING_FAIL] = SEVERITY_FAIL,
 		[FINDING_FATAL] = SEVERITY_FATAL,

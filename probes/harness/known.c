@@ -18,9 +18,9 @@ static bool decode(const json_t *entry, struct known *ret)
 }
 
 /*
- * Take one of `now` that no known device was found to be yet: of the same
- * model and, unless `id` is NULL, the same id. Ids need not be unique (some
- * firmware names all DIMMs alike): then as many as before must be there.
+ * Match one device of `now` that is not matched yet, with the same model and, unless `id` is NULL,
+ * the same id. Ids need not be unique (some firmware gives all DIMMs one name), so each entry is
+ * matched only once.
  */
 static bool take(const struct known *now, size_t n_now, const char *id, const char *model,
 		 bool *taken)

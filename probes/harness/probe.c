@@ -121,8 +121,8 @@ static int print_description(const struct probe *probe)
 }
 
 /*
- * The last resort of a probe run by hand: a call that hangs for ever still
- * ends. The runner kills earlier and harder.
+ * The last resort of a probe run by hand: even a call that hangs forever ends. The runner kills
+ * earlier and harder.
  */
 static void on_overrun(int signal_number UNUSED)
 {
@@ -145,8 +145,8 @@ static void arm_overrun(uint64_t us)
 }
 
 /*
- * Active probes run one at a time on a host. Run by hand without the right to
- * write the run directory, a probe goes on without the lock and says so.
+ * Active probes run one at a time on a host. If the run directory is not writable for a probe run
+ * by hand, it continues without the lock and says so.
  */
 static int take_active_lock(const struct probe *probe, int *ret_fd, struct err *err)
 {
@@ -225,7 +225,7 @@ int probe_main(const struct probe_desc *desc, void *options, int argc, char **ar
 	return exit_status(r, &err);
 }
 
-/* Under the lock: who was given up may print until it hears of it. */
+/* Called under the lock: work that was given up may go on printing until it notices. */
 static int print_line(struct probe *probe, char *line)
 {
 	size_t len = strlen(line);
@@ -235,7 +235,7 @@ static int print_line(struct probe *probe, char *line)
 	if (len >= SAMPLE_LINE_MAX || probe->n_samples >= SAMPLE_COUNT_MAX ||
 	    probe->n_bytes + len >= PROBE_OUTPUT_MAX)
 		return -E2BIG;
-	line[len++] = '\n'; /* takes the place of the NUL: one write a line */
+	line[len++] = '\n'; /* replaces the NUL: one write per line */
 	probe->n_samples++;
 	probe->n_bytes += len;
 	return file_write_all(STDOUT_FILENO, line, len);
