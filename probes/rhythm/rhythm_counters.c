@@ -33,7 +33,7 @@ static void find_ports(struct rhythm_set *set)
 			       "this host has no RDMA port with counters");
 }
 
-/* Of "mlx5_0:1". */
+/* Read the port "mlx5_0:1". */
 static bool read_port(const struct rhythm_counter *c, uint64_t *ret)
 {
 	const char *colon = strrchr(c->name, ':');
@@ -98,7 +98,7 @@ static int find_gpus(struct rhythm_set *set, struct nvml_gpus *gpus)
 	return 0;
 }
 
-/* Microseconds that it was busy: the part that NVML tells, since the sample before. */
+/* Busy microseconds: NVML's utilisation times the interval since the last sample. */
 static void read_gpus(struct rhythm_set *set, const struct nvml_gpus *gpus, size_t at)
 {
 	const uint64_t passed_us = at ? set->at_us[at] - set->at_us[at - 1] : 0;
@@ -132,7 +132,9 @@ static void watch_gpus(struct rhythm_set *set, bool (*next)(struct rhythm_set *s
 
 /* --- the thread --- */
 
-/* Wait for the next sample; one that comes late is not made up for. False: that was the last one. */
+/*
+ * Wait for the next sample; missed samples are not made up for. Returns false after the last one.
+ */
 static bool next_sample(struct rhythm_set *set)
 {
 	uint64_t at_us = set->begin_us + set->n * set->every_us;

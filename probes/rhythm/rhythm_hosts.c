@@ -23,7 +23,7 @@ static const struct {
 	{ RHYTHM_SENDS_MORE, "sends more per step than the others" },
 };
 
-/* NAN for what is no number. */
+/* NAN if it is not a number. */
 static double number(const json_t *row, const char *key)
 {
 	const json_t *value = json_object_get(row, key);
@@ -31,7 +31,7 @@ static double number(const json_t *row, const char *key)
 	return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-/* "logs/gpu-3.json" is gpu-3. New memory. */
+/* The host of "logs/gpu-3.json" is gpu-3. The caller frees it. */
 static char *name_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -41,7 +41,7 @@ static char *name_of(const char *path)
 	return xstrndup(name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
 }
 
-/* All of its RNICs: what they send together, and the clearest period of any. */
+/* Combine the RNICs of a host: their total rate, and the clearest period of any. */
 static bool sum_up(const json_t *document, struct rhythm *ret)
 {
 	const json_t *row;
@@ -104,7 +104,7 @@ static json_t *host_json(const char *path, const struct rhythm *rhythm, unsigned
 		rhythm->still_s, "stopped", (int)rhythm->stopped, "differs", words);
 }
 
-/* What to say first of all hosts. New memory. */
+/* The headline about all hosts. The caller frees it. */
 static char *sentence_of(const json_t *hosts)
 {
 	const size_t n = json_array_size(hosts);
@@ -152,7 +152,7 @@ int rhythm_hosts_read(char *const *paths, size_t n, json_t **ret, struct err *er
 	return 0;
 }
 
-/* --- for people --- */
+/* --- output for people --- */
 
 static const struct table_column columns[] = {
 	{ "HOST", .min = 8 },

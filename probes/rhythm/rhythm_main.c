@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assay-rhythm: counters of RNICs and GPUs, sampled for a while: how long a step of the job here
- * takes, and whether it still takes any. `assay rhythm` starts it: a program of its own, since a
- * read of a sick device may never come back.
+ * assay-rhythm: samples counters of RNICs and GPUs for a while, to show how long a step of the
+ * running job takes and whether it still makes progress. A separate program, started by `assay
+ * rhythm`, because a read may hang forever on a faulty device.
  */
 #include <argp.h>
 #include <errno.h>
@@ -28,14 +28,14 @@ enum {
 	EVERY_MS_MAX = 100,
 	DECIMALS = 9,
 };
-/* A read that takes so much longer than all samples is stuck. */
+/* A read that takes this much longer than all samples hangs. */
 #define LATE_US (2 * USEC_PER_SEC)
 
 struct options {
 	unsigned seconds, every_ms;
 	bool json;
 	bool compare;
-	char *files[RHYTHM_HOSTS_MAX]; /* borrowed; what other hosts printed */
+	char *files[RHYTHM_HOSTS_MAX]; /* borrowed; output from other hosts */
 	size_t n_files;
 };
 
@@ -120,14 +120,14 @@ static void print_json(const json_t *document)
 	(void)fputc('\n', stdout);
 }
 
-/* Hosts against each other. */
+/* Compare hosts. */
 static int compare(const struct options *options)
 {
 	CLEANUP(json_freep) json_t *document = NULL;
 	struct err err = ERR_INIT;
 
 	if (rhythm_hosts_read(options->files, options->n_files, &document, &err) < 0) {
-		(void)fprintf(stderr, "%s\n", err.msg); /* it begins with the file at fault */
+		(void)fprintf(stderr, "%s\n", err.msg); /* it starts with the file's name */
 		return STATUS_USAGE;
 	}
 	if (options->json)
@@ -137,7 +137,7 @@ static int compare(const struct options *options)
 	return fflush(stdout) == 0 ? STATUS_GOOD : STATUS_FAILED;
 }
 
-/* A set that is stuck in a read is given up with its thread, and its memory left to it. */
+/* If a set hangs in a read, it is abandoned: its thread keeps the memory. */
 static void sample(const struct options *options, json_t *rows, json_t *missing)
 {
 	const uint64_t every_us = options->every_ms * USEC_PER_MSEC;

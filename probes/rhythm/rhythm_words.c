@@ -15,7 +15,7 @@ static const char *const units[RHYTHM_KINDS] = { "B/s", "busy" };
 
 static json_t *row_of(enum rhythm_kind kind, const char *name, const struct rhythm *r)
 {
-	/* Time that is busy in a time is a part of it. */
+	/* Busy time per time is a fraction. */
 	const double rate = kind == RHYTHM_GPUS ? r->rate / USEC_PER_SEC : r->rate;
 
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:f, s:b, s:o, s:o}", "kind",
@@ -73,7 +73,7 @@ json_t *rhythm_words_document(double seconds, uint64_t every_us, json_t *rows, j
 			 rows, "missing", missing);
 }
 
-/* --- for people --- */
+/* --- output for people --- */
 
 static const struct table_column columns[] = {
 	{ "COUNTER", .min = 8 },
@@ -92,7 +92,7 @@ static char *rate_text(const json_t *row)
 		       : xasprintf("%.3g GB/s", rate / 1e9);
 }
 
-/* A number with a format, "-" for none. */
+/* A number with a unit; "-" if there is none. */
 static char *real_text(const json_t *row, const char *key, const char *unit)
 {
 	const json_t *value = json_object_get(row, key);
