@@ -21,7 +21,9 @@ static uint64_t clock_ns(void)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* A job that closes all its descriptors closes ours, and the number is soon that of another file. */
+/*
+ * A job may close all descriptors, including ours, and its number is then reused for another file.
+ */
 static bool is_ours(const struct again_offer *offer, int fd)
 {
 	struct stat st;
@@ -35,7 +37,10 @@ static void close_ours(const struct again_offer *offer, int fd)
 		close(fd);
 }
 
-/* A call that still uses the one before of this place leaves the new one without. */
+/*
+ * If a call still uses the previous descriptor of this place, the new ring cannot be handed over
+ * again.
+ */
 void profiler_again_keep(struct again_offer *offer, const struct sockaddr_un *where, int ring)
 {
 	struct stat st = { 0 };
@@ -56,7 +61,7 @@ void profiler_again_forget(struct again_offer *offer)
 {
 	int was = atomic_load(&offer->ring);
 
-	/* As often as another call begins or ends meanwhile, which is twice a second at most. */
+	/* Retries only if another call starts or ends meanwhile, at most twice a second. */
 	while (was != NONE &&
 	       !atomic_compare_exchange_strong(&offer->ring, &was, was > 0 ? NONE : GIVEN_UP))
 		;
@@ -70,7 +75,7 @@ void profiler_again_taken(struct again_offer *offer)
 	atomic_store(&offer->wait_s, 0);
 }
 
-/* The descriptor, which nobody else has until it is put back; -1: there is none now. */
+/* Take the descriptor for exclusive use until put_back(); -1 if there is none now. */
 static int take(struct again_offer *offer)
 {
 	int was = atomic_load(&offer->ring);
@@ -88,7 +93,7 @@ static void put_back(struct again_offer *offer, int fd)
 	atomic_store(&offer->ring, NONE);
 }
 
-/* Not before its time is up; the time after it is twice as long. */
+/* Set the time of the next attempt, and double the wait after that. */
 static void wait_longer(_Atomic uint64_t *due_ns, _Atomic uint32_t *wait_s, uint64_t now_ns)
 {
 	const uint32_t s = MAX(atomic_load(wait_s), (uint32_t)AGAIN_WAIT_S);
@@ -97,7 +102,7 @@ static void wait_longer(_Atomic uint64_t *due_ns, _Atomic uint32_t *wait_s, uint
 	atomic_store(wait_s, MIN(2 * s, (uint32_t)AGAIN_WAIT_MAX_S));
 }
 
-/* The turn is this call's alone. */
+/* Claim this turn for the call. */
 static bool take_turn(struct again_pace *pace, uint64_t now_ns)
 {
 	uint64_t due_ns = atomic_load_explicit(&pace->due_ns, memory_order_relaxed);

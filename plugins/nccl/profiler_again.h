@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A ring is handed over again, when assayd was started anew and knows nothing of it.
+ * Hands a ring over again after assayd was restarted and no longer knows about it.
  *
- * That is done where NCCL calls, as we have no thread, in a call that has found that what assayd
- * wanted has ended. Such a call takes some ten microseconds. So it is one a second of all this
- * process's, while rings are taken; and none for AGAIN_WAIT_S, then twice as long, and so on to
- * AGAIN_WAIT_MAX_S, when nobody was there, or one that was sent did not get an answer in its head.
- * Nothing waits: where another thread is at it, or the queue of the socket is full, it is left out.
+ * We have no thread, so this happens inside a call from NCCL that finds assayd's last request
+ * expired. Such a call takes some ten microseconds, so this process makes at most one per second
+ * while rings are accepted. If nobody is there, or assayd did not confirm a ring in its head, the
+ * next attempt waits for AGAIN_WAIT_S, then twice as long, and so on up to AGAIN_WAIT_MAX_S. It
+ * never blocks: if another thread is doing it, or the socket's queue is full, it is skipped.
  */
 #pragma once
 
@@ -22,30 +22,33 @@ enum {
 	AGAIN_WAIT_MAX_S = 160,
 };
 
-/* Of the process; zeroes at first. */
+/* Per process; zero-initialised. */
 struct again_pace {
-	_Atomic uint64_t due_ns; /* CLOCK_MONOTONIC; nothing is handed over before */
-	_Atomic uint32_t wait_s; /* after the next time that nobody is there; 0: AGAIN_WAIT_S */
+	_Atomic uint64_t due_ns; /* CLOCK_MONOTONIC; no handover before */
+	_Atomic uint32_t wait_s; /* for the next time nobody is there; 0: AGAIN_WAIT_S */
 };
 
-/* What it takes, of one ring; zeroes: it is never handed over. */
+/* Per ring; zero-initialised: it is never handed over. */
 struct again_offer {
 	struct sockaddr_un where;
-	_Atomic int ring;	 /* its descriptor + 1; 0: none; less: a call is using it */
-	uint64_t device, inode;	 /* what the descriptor is of: the job may have closed it */
-	_Atomic uint64_t due_ns; /* as above, of this one */
+	_Atomic int ring;	 /* descriptor + 1; 0: none; negative: in use by a call */
+	uint64_t device, inode;	 /* of the ring: the job may have closed the descriptor */
+	_Atomic uint64_t due_ns; /* as above, for this ring */
 	_Atomic uint32_t wait_s;
 };
 
-/* Keep what it takes, and the descriptor, which is no longer the caller's. */
+/* Store what a handover needs. Takes ownership of the descriptor. */
 void profiler_again_keep(struct again_offer *offer, const struct sockaddr_un *where, int ring);
 
 /* Close the descriptor: the ring is given up. */
 void profiler_again_forget(struct again_offer *offer);
 
-/* Somebody has it, and says so: the next time begins with the shortest wait. */
+/* assayd has the ring and has confirmed it: the next attempt starts with the shortest wait. */
 void profiler_again_taken(struct again_offer *offer);
 
-/* Hand it over, if it is time; how often and how long it took at most is written into its head. */
+/*
+ * Hand the ring over if it is time. Records the number of handovers, and the longest duration, in
+ * the ring's head.
+ */
 void profiler_again(struct again_offer *offer, struct again_pace *pace, struct ring_head *head,
 		    uint64_t now_ns);

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NCCL's profiler interface as we have it, versions 3 to 6: shapes, numbers and what they mean.
- * NCCL looks for the symbols ncclProfiler_v6, _v5, ... in turn and takes the first that it knows;
- * which version of NCCL asks for which stands in profiler_version.h.
+ * Our own declarations of NCCL's profiler interface, versions 3 to 6: layouts, numbers and their
+ * meaning. NCCL looks for the symbols ncclProfiler_v6, _v5, ... in turn and takes the first that it
+ * supports; profiler_version.h says which versions of NCCL look for which.
  *
- * Source of the layouts and numbers: src/include/plugin/nccl_profiler.h and
- * src/include/plugin/profiler/profiler_v3.h to v6.h of NVIDIA/nccl at the tags v2.26.2-1, v2.27.7-1,
- * v2.28.9-1 and v2.30.7-1; of the logger nccl_common.h there. The declarations are our own.
+ * Source of layouts and numbers: src/include/plugin/nccl_profiler.h and
+ * src/include/plugin/profiler/profiler_v3.h to v6.h of NVIDIA/nccl at the tags v2.26.2-1,
+ * v2.27.7-1, v2.28.9-1 and v2.30.7-1; nccl_common.h there for the logger.
  *
- * What its comments do not say, from src/plugin/profiler.cc and src/enqueue.cc of those tags:
+ * What its comments do not say, from src/plugin/profiler.cc and src/enqueue.cc at those tags:
  *
- * - The mask is one `int` of the process. Each operation takes it as it is when the job calls NCCL;
- *   one captured in a graph keeps it for all times that the graph is played.
- * - The end of an operation's event means that it was enqueued. It has ended when the last of its
+ * - The mask is a single `int` per process. An operation uses its value at the time of the job's
+ *   call; one captured in a graph keeps it for all replays of the graph.
+ * - The stop of an operation's event means that it was enqueued. It has ended when the last of its
  *   channels has (PROFILER_KERNEL_CH_STOP).
- * - Up to 2.27 nothing is told of what is in a group whose event has no handle. From 2.28 on it is,
- *   and collectives of a graph are counted (seq, which RAS compares between ranks) when the group
- *   has a handle: so there it gets none, or ranks that record would differ from those that do not.
- * - An `init` that fails makes NCCL 2.29 and later unload the library while other threads may be in
- *   it, and unload it once more when the communicator ends. So ours never fails: it gives no
- *   context and no mask.
+ * - Up to 2.27, nothing inside a group is reported if the group's event has no handle. From 2.28
+ *   on it is; and if the group has a handle, collectives of a graph are counted (seq, which RAS
+ *   compares between ranks). So from 2.28 on a group gets no handle; otherwise ranks that record
+ *   would differ from those that do not.
+ * - An `init` that fails makes NCCL 2.29 and later unload the library while other threads may be
+ *   inside it, and unload it again when the communicator ends. So ours never fails; it returns no
+ *   context and no mask instead.
  */
 #pragma once
 
@@ -32,7 +33,7 @@ enum { PROFILER_SUCCESS = 0 }; /* ncclSuccess */
 
 enum { PROFILER_LOG_INFO = 3, PROFILER_LOG_INIT = 1 }; /* NCCL_LOG_INFO; NCCL_INIT */
 
-/* Bits of the mask, and types of events. */
+/* Bits of the mask, and event types. */
 enum {
 	PROFILER_GROUP = 1,
 	PROFILER_COLL = 2,
@@ -48,16 +49,16 @@ enum {
 	PROFILER_KERNEL_LAUNCH = 2048,
 };
 
-/* States: those of a step of a proxy are enum ring_wait. */
+/* States; those of a proxy step are enum ring_wait. */
 enum { PROFILER_KERNEL_CH_STOP = 22 };
 
-/* NCCL's logger: what it prints, and where, is its user's to say (NCCL_DEBUG). */
+/* NCCL's logger; the user decides what it prints, and where (NCCL_DEBUG). */
 typedef void (*profiler_log_fn)(int level, unsigned long subsystems, const char *file, int line,
 				const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* Parts of an event that are the same in all versions, or in those named. */
+/* Parts of an event common to all versions, or to those in the name. */
 struct profiler_proxy_op {
-	pid_t pid; /* of the process that began it: with PXN it may be another one */
+	pid_t pid; /* the process that started it; another one with PXN */
 	uint8_t channel;
 	int peer, n_steps, chunk_size, is_send;
 };
@@ -86,7 +87,7 @@ struct profiler_p2p_v3 {
 	size_t count;
 	int peer;
 };
-/* Of version 4 as far as `group`, which 5 and 6 have. */
+/* For version 4 without `group`, which 5 and 6 have. */
 struct profiler_coll {
 	uint64_t seq;
 	const char *func;
@@ -105,11 +106,11 @@ struct profiler_p2p {
 	const char *datatype;
 	size_t count;
 	int peer;
-	uint8_t channels; /* may be more than are started */
+	uint8_t channels; /* an upper bound */
 	void *group;
 };
 
-/* An event; of the union we name what we read. */
+/* An event; the unions only have the members that we read. */
 struct profiler_event_v3 {
 	uint8_t type;
 	void *parent;
@@ -132,7 +133,7 @@ struct profiler_event_v4 {
 		struct profiler_kernel_ch kernel_ch;
 	};
 };
-/* Version 6 has more members in the union, of copy engines, which nobody asks for here. */
+/* Version 6 has further members in the union, for copy engines, which we never ask for. */
 struct profiler_event_v5 {
 	uint64_t type;
 	void *parent;
@@ -145,7 +146,7 @@ struct profiler_event_v5 {
 	};
 };
 
-/* What comes with a new state, versions 4 to 6: a union of one word. */
+/* Arguments of a new state, versions 4 to 6: a union of one word. */
 union profiler_state_args {
 	size_t bytes;
 	uint64_t gpu_ns; /* with PROFILER_KERNEL_CH_STOP */
@@ -168,7 +169,7 @@ struct profiler_v4 {
 	int (*record)(void *handle, int state, union profiler_state_args *args);
 	int (*finalize)(void *context);
 };
-/* And version 6. */
+/* Also version 6. */
 struct profiler_v5 {
 	const char *name;
 	int (*init)(void **context, uint64_t comm_id, int *mask, const char *name, int n_nodes,

@@ -16,15 +16,15 @@
 #include "plugins/nccl/profiler_version.h"
 
 #define NS_PER_S UINT64_C(1000000000)
-#define LOCAL_RANKS 8 /* of a host, where the interface does not say */
+#define LOCAL_RANKS 8 /* per host, if the interface does not say */
 
 enum { PLACE_EMPTY, PLACE_OPENING, PLACE_LIVE, PLACE_GONE };
-enum { ROUND_LIMIT = 4 }; /* times that the table is looked through while others take places */
+enum { ROUND_LIMIT = 4 }; /* times to search the table while others take places */
 
 struct table {
 	_Atomic int pid;
 	_Atomic uint64_t n_gone;
-	_Atomic bool no_room; /* of /dev/shm, once: no kernels any more, whoever wants them */
+	_Atomic bool no_room; /* in /dev/shm, at some time: no more kernel events */
 	struct again_pace again;
 	struct profiler_comm comms[HANDLE_COMMS];
 };
@@ -32,7 +32,7 @@ struct table {
 static _Atomic(struct table *) the_table;
 static _Atomic bool told, told_full;
 
-/* One line to NCCL's log, which is off unless its user asked for it. */
+/* Write one line to NCCL's log, which is off unless the user enables it. */
 static void tell(const struct comm_who *who, const char *text)
 {
 	if (who->log)
@@ -40,7 +40,7 @@ static void tell(const struct comm_who *who, const char *text)
 			 text);
 }
 
-/* The table of this process, made when there is none; NULL: there is no memory that fork() wipes. */
+/* The table of this process, created if necessary. NULL if there is no memory that fork() wipes. */
 static struct table *table_get(void)
 {
 	struct table *table = atomic_load(&the_table), *none = NULL;
@@ -101,7 +101,10 @@ struct profiler_comm *profiler_comm_of(const void *context)
 		       : NULL;
 }
 
-/* The place that has been gone for longest, when enough have gone after it; else one never used. */
+/*
+ * The entry that went first, if enough have gone after it or none is unused; otherwise an unused
+ * one.
+ */
 static struct profiler_comm *choose(struct table *table)
 {
 	const uint64_t n_gone = atomic_load(&table->n_gone);
@@ -123,7 +126,7 @@ static struct profiler_comm *choose(struct table *table)
 	return empty;
 }
 
-/* A place that is now ours to fill; NULL: all are in use. */
+/* Take an entry to fill in; NULL if all are in use. */
 static struct profiler_comm *take(struct table *table, uint32_t *ret_was)
 {
 	int round;
@@ -152,9 +155,9 @@ static uint64_t now_ns(clockid_t clock)
 }
 
 /*
- * NCCL's pools for events of kernels are in /dev/shm, 44 MiB a process, and where there is no room
- * for them it crashes (github.com/NVIDIA/nccl/pull/2326): with the operation of any communicator,
- * as there is one mask. All processes of the host may share it.
+ * NCCL's event pools for kernels are in /dev/shm, 44 MiB per process. If there is no room it
+ * crashes (github.com/NVIDIA/nccl/pull/2326), with an operation of any communicator since there is
+ * only one mask. All processes of the host may share /dev/shm.
  */
 static void look_for_room(struct table *table, int n_ranks, int n_nodes)
 {
@@ -166,7 +169,7 @@ static void look_for_room(struct table *table, int n_ranks, int n_nodes)
 		atomic_store(&table->no_room, true);
 }
 
-/* What any of the communicators here that have this mask of NCCL wants. */
+/* The union of requests of all live communicators with this NCCL mask. */
 static int all_want(struct table *table, const int *mask)
 {
 	uint32_t all = 0;
@@ -181,7 +184,7 @@ static int all_want(struct table *table, const int *mask)
 	return (int)(atomic_load(&table->no_room) ? all & ~(uint32_t)PROFILER_KERNEL_CH : all);
 }
 
-/* Looked at again when it is written: another thread may have done so for less than there is now. */
+/* Checks again after writing, because another thread may have written an outdated value. */
 static void set_mask(struct table *table, int *mask)
 {
 	int round;
@@ -222,7 +225,10 @@ void profiler_comm_ask(struct profiler_comm *comm)
 	want(comm, wants & comm->allowed);
 }
 
-/* Another assayd has the ring than who wrote the page, and says in its head what it wants. */
+/*
+ * If another assayd than the writer of the page has taken the ring, requests are in the ring's
+ * head.
+ */
 static const struct ring_control *find_control(struct profiler_comm *comm)
 {
 	const struct ring_control *control =
@@ -263,7 +269,10 @@ void profiler_comm_idle(struct profiler_comm *comm)
 	(void)profiler_comm_expired(comm, now_ns(CLOCK_MONOTONIC_COARSE));
 }
 
-/* Map a ring, over that of the last one in this place. Populated: no callback waits for memory. */
+/*
+ * Map a ring over the previous one of this entry. Populated, so that callbacks cause no page
+ * faults.
+ */
 static int map_ring(struct profiler_comm *comm, int fd)
 {
 	struct ring_head *old = atomic_load(&comm->head);
@@ -278,7 +287,7 @@ static int map_ring(struct profiler_comm *comm, int fd)
 	return 0;
 }
 
-/* Forget the last one that was in this place. */
+/* Clear the state of the previous communicator in this entry. */
 static void clear(struct profiler_comm *comm)
 {
 	size_t i;
@@ -300,7 +309,7 @@ static void clear(struct profiler_comm *comm)
 	}
 }
 
-/* Never 0, and at random at first: a handle of another process should not fit here. */
+/* Never 0, and random at first, so that handles of another process are unlikely to match. */
 static uint32_t next_generation(struct profiler_comm *comm)
 {
 	uint32_t start = (uint32_t)getpid();
@@ -336,7 +345,7 @@ static void fill_head(const struct comm_who *who, uint32_t nccl, struct ring_hea
 		memcpy(head->name, who->name, strnlen(who->name, sizeof(head->name) - 1));
 }
 
-/* Give the place to the communicator, whose ring assayd has. */
+/* Activate the entry for the communicator, whose ring assayd has. */
 static void go_live(struct profiler_comm *comm, const struct comm_who *who, void **ret_context)
 {
 	const uint32_t generation = next_generation(comm);
@@ -357,7 +366,7 @@ static void go_live(struct profiler_comm *comm, const struct comm_who *who, void
 						    .number = HANDLE_CONTEXT_NUMBER });
 }
 
-/* What became of the first one of the process, in one line. */
+/* Log what became of the first communicator of the process, in one line. */
 static void tell_once(const struct comm_who *who, uint32_t nccl,
 		      const struct profiler_version *version, int r)
 {
@@ -407,8 +416,10 @@ static int open_place(struct profiler_comm *comm, const struct comm_who *who, ui
 	return 0;
 }
 
-/* Before a communicator is there, whether it is recorded or not: those that are must not make NCCL
- * crash in it. */
+/*
+ * Called before any communicator is created, recorded or not: recording of others must not make
+ * NCCL crash in it.
+ */
 static void make_sure(struct table *table, const struct comm_who *who)
 {
 	size_t i;
@@ -448,8 +459,7 @@ void profiler_comm_open(const struct comm_who *who, void **ret_context)
 	tell_once(who, nccl, version, r);
 }
 
-/* Give the memory of the ring that has been gone for longest back: what comes late still falls on
- * memory. */
+/* Free the memory of the ring that has been gone longest. Late calls still find memory there. */
 static void let_go(struct table *table, uint64_t n_gone)
 {
 	size_t i;
@@ -483,7 +493,7 @@ void profiler_comm_close(void *context)
 	atomic_store_explicit(&head->finalized, 1, memory_order_release);
 	profiler_again_forget(&comm->offer);
 	set_mask(table, atomic_load(&comm->mask));
-	madvise(head, RING_SIZE, MADV_DONTNEED); /* the file has it */
+	madvise(head, RING_SIZE, MADV_DONTNEED); /* the file keeps the content */
 	n_gone = atomic_fetch_add(&table->n_gone, 1) + 1;
 	atomic_store(&comm->gone, n_gone);
 	atomic_store(&comm->state, PLACE_GONE);

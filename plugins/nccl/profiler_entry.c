@@ -7,7 +7,7 @@
 
 static const char name[] = "Assay";
 
-/* What the versions have in common: an event that is no operation. */
+/* Common to the versions: an event that is not an operation. */
 static void *begin(struct profiler_comm *comm, const void *parent, int rank, uint64_t type,
 		   const struct profiler_proxy_op *proxy)
 {
@@ -29,7 +29,7 @@ static bool is_wanted(uint32_t wants, uint64_t type)
 	return (type == PROFILER_COLL && wants) || (type == PROFILER_P2P && (wants & PROFILER_P2P));
 }
 
-/* Up to NCCL 2.27 nothing of a group without a handle is told. */
+/* Up to NCCL 2.27, nothing inside a group without a handle is reported. */
 static void *group_handle(struct profiler_comm *comm, uint32_t wants)
 {
 	return wants ? handle_pack(
@@ -124,7 +124,7 @@ static struct record_op op_v3(const struct profiler_event_v3 *event)
 					   .name = p2p->name,
 					   .comm_id = p2p->comm_hash,
 					   .rank = event->rank };
-	/* Its number of channels is the most that there may be. */
+	/* Its number of channels is only an upper bound. */
 	return (struct record_op){ .func = coll->func,
 				   .datatype = coll->datatype,
 				   .algo = coll->algo,
@@ -161,7 +161,7 @@ static int start_v3(void *context, void **handle, struct profiler_event_v3 *even
 	return PROFILER_SUCCESS;
 }
 
-/* That a kernel has stopped is a state, of version 3 the end of its event. */
+/* The stop of a kernel is a state, or in version 3 the stop of its event. */
 static int stop(void *handle)
 {
 	const struct handle h = handle_unpack(handle);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the library exports: the objects that NCCL looks for by name, the newest first. */
+/* What the library exports: the objects that NCCL looks for by name, newest first. */
 #pragma once
 
 #include "plugins/nccl/profiler_api.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What NCCL holds of an event, or a communicator, and hands back to us: never a pointer. All that
- *is needed to find the operation again is in the 64 bits, and enough to know that it has gone:
+ * The handle of an event or communicator that NCCL stores and passes back to us; never a pointer.
+ * Its 64 bits are enough to find the operation, and to notice that it is gone:
  *
  *	kind, 3 | communicator, 6 | its generation, 10 | channel, 7 | number of the operation, 38
  *
- * So there is no pool that runs out, and an event that comes late, from another process or after
- * its communicator is found to be nobody's. Generations begin at random, so that a handle of
- *another process (PXN) fits here once in a thousand; those are told by their process before that.
+ * So there is no pool that could run out, and an event that is late, or from another process, or
+ * for a closed communicator is recognised. Generations start at random, so that a handle of another
+ * process (PXN) matches in one of a thousand cases; before that, those are recognised by their pid.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ enum {
 };
 #define HANDLE_NUMBER_MASK ((UINT64_C(1) << HANDLE_NUMBER_BITS) - 1)
 #define HANDLE_CONTEXT_NUMBER \
-	(UINT64_C(0x2e6e6f6374) & HANDLE_NUMBER_MASK) /* so that a context is known for one */
+	(UINT64_C(0x2e6e6f6374) & HANDLE_NUMBER_MASK) /* distinguishes a context */
 
 _Static_assert(sizeof(void *) == sizeof(uint64_t), "handles need 64-bit pointers");
 
@@ -49,12 +49,12 @@ static inline void *handle_pack(struct handle h)
 				     << HANDLE_GENERATION_BITS |
 			     h.generation;
 
-	/* A pointer that is never followed. */
+	/* A pointer that is never dereferenced. */
 	return (void *)(uintptr_t)((who << HANDLE_CHANNEL_BITS | h.channel) << HANDLE_NUMBER_BITS |
 				   (h.number & HANDLE_NUMBER_MASK));
 }
 
-/* Any pointer will do: of one that is not ours the members may be anything within their bits. */
+/* Accepts any pointer; if it is not ours, the members have arbitrary values within their bits. */
 static inline struct handle handle_unpack(const void *p)
 {
 	const uint64_t bits = (uint64_t)(uintptr_t)p;

@@ -48,7 +48,7 @@ static int64_t limit_ms(void)
 	return ms > 0 && ms <= HANDOVER_LIMIT_MS_MAX ? ms : HANDOVER_LIMIT_MS;
 }
 
-/* Give what blocks next on the socket the time that is left, or say that there is none. */
+/* Limit the next blocking call on the socket to the time left; -ETIMEDOUT if there is none. */
 static int limit(int fd, int option, int64_t deadline_us)
 {
 	const int64_t left = deadline_us - now_us();
@@ -59,7 +59,7 @@ static int limit(int fd, int option, int64_t deadline_us)
 	return setsockopt(fd, SOL_SOCKET, option, &time, sizeof(time)) < 0 ? -errno : 0;
 }
 
-/* EAGAIN is how a limit that has passed is said (EINPROGRESS: of connect(2)). */
+/* EAGAIN means that the time limit has passed (for connect(2), EINPROGRESS). */
 static int failed(int error)
 {
 	return error == EAGAIN || error == EINPROGRESS ? -ETIMEDOUT : -error;
@@ -96,7 +96,9 @@ static int dial(const struct sockaddr_un *where, int64_t deadline_us, int *ret_f
 	return r;
 }
 
-/* Old kernels do not know the flag; where files must not be executable, new ones ask for it. */
+/*
+ * Old kernels do not know the flag; newer ones may require it, if executable memfds are forbidden.
+ */
 static int memory(void)
 {
 	const int fd = memfd_create("assay-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
@@ -120,7 +122,7 @@ static int make_ring(const struct ring_head *head, int *ret_fd)
 	return 0;
 }
 
-/* One descriptor beside a message, as cmsg(3) wants it. */
+/* One descriptor as ancillary data, as in cmsg(3). */
 union passed {
 	struct cmsghdr header;
 	char bytes[CMSG_SPACE(sizeof(int))];
@@ -144,7 +146,7 @@ static int send_ring(int fd, int ring, bool again)
 	return sendmsg(fd, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(hello) ? 0 : failed(errno);
 }
 
-/* The welcome; the descriptor that came with it, if one did, is yours whatever is returned. */
+/* Receive the welcome. The caller owns the descriptor that came with it, if any, even on errors. */
 static int receive(int fd, struct ring_welcome *ret, int *ret_control)
 {
 	struct iovec data = { .iov_base = ret, .iov_len = sizeof(*ret) };
@@ -167,7 +169,7 @@ static int receive(int fd, struct ring_welcome *ret, int *ret_control)
 	return ret->taken ? 0 : -EPERM;
 }
 
-/* Read before it is mapped over the last one, which somebody may still look at. */
+/* Verify it before mapping it over the previous page, which may still be read by others. */
 static int map_control(int fd, const struct ring_control **control)
 {
 	const int seals = fd < 0 ? -1 : fcntl(fd, F_GET_SEALS);
@@ -189,7 +191,9 @@ static int map_control(int fd, const struct ring_control **control)
 	return 0;
 }
 
-/* Send the ring, and take the answer; the page that came with it is yours whatever is returned. */
+/*
+ * Send the ring and receive the answer. The caller owns the page that came with it, even on errors.
+ */
 static int talk(int fd, int ring, int64_t deadline_us, int *ret_page)
 {
 	struct ring_welcome welcome = { 0 };

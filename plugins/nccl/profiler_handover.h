@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a ring comes to assayd, and what assayd wants comes here: lib/ring/ring_layout.h has the
- * words. A job waits for it once a communicator, in its init, HANDOVER_LIMIT_MS at most (tests on
- * busy machines give it more: ASSAY_RING_LIMIT_MS).
+ * Hands a ring to assayd and receives assayd's requests; the messages are in
+ * lib/ring/ring_layout.h. A job waits for this once per communicator, in its init, for at most
+ * HANDOVER_LIMIT_MS (more in tests on busy machines: ASSAY_RING_LIMIT_MS).
  */
 #pragma once
 
@@ -13,28 +13,30 @@
 enum {
 	HANDOVER_LIMIT_MS = 100,
 	HANDOVER_LIMIT_MS_MAX = 60000,
-	HANDOVER_LATE_MAX = 2, /* times that assayd was late, until this process asks no more */
+	HANDOVER_LATE_MAX = 2, /* timeouts of assayd before this process stops asking */
 };
 
-/* $ASSAY_RING_SOCKET, or where assayd's socket is by default. -ENAMETOOLONG. */
+/* $ASSAY_RING_SOCKET, or assayd's default socket. -ENAMETOOLONG. */
 int profiler_handover_where(struct sockaddr_un *ret);
 
 /*
- * Make a ring with this head, sealed, and hand it over there. Returns 0 with the descriptor of the
- * ring, yours, and the page that says what is wanted, mapped for reading and never unmapped: where
- * `*control` is not NULL, over the page there. Or a negative errno:
+ * Create a sealed ring with this head and hand it over there. On success, returns 0 with the ring's
+ * descriptor, owned by the caller, and the page with requests, mapped read-only and never unmapped
+ * (if `*control` is not NULL, over the page there). Otherwise returns a negative errno:
+ *
  *	ENOENT, ECONNREFUSED, EACCES, EAGAIN	nobody is there, or too many are
- *	ETIMEDOUT	assayd did not answer; ECANCELED: it has been so before, and was not asked
- *	EPERM	it does not want it
- *	EPROTO	it answered what is no answer
- * or of memfd_create(2), write(2), mmap(2).
+ *	ETIMEDOUT	no answer from assayd; ECANCELED: too often before, so it was not asked
+ *	EPERM	assayd does not want it
+ *	EPROTO	malformed answer
+ *
+ * or that of memfd_create(2), write(2), mmap(2).
  */
 int profiler_handover(const struct sockaddr_un *where, const struct ring_head *head, int *ret_ring,
 		      const struct ring_control **control);
 
 /*
- * Hand a ring over that was taken once, and wait for nothing, not even for room in a queue: this is
- * called where NCCL calls. 0: it is on its way, and what becomes of it is said in its head. Errors
- * as above, but ETIMEDOUT.
+ * Hand over a ring that was accepted before, without waiting for anything, not even room in a
+ * queue, because this is called from NCCL's calls. 0: it is sent, and assayd will answer in the
+ * ring's head. Errors as above, except ETIMEDOUT.
  */
 int profiler_handover_again(const struct sockaddr_un *where, int ring);

@@ -9,7 +9,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-enum { LOOK_AHEAD = 16 /* operations that one callback looks through for those that are done */ };
+enum { LOOK_AHEAD = 16 /* operations that a callback checks for completion */ };
 
 static uint64_t now_ns(void)
 {
@@ -19,7 +19,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* Bytes of an element: the first number in the name is its bits ("ncclBfloat16"). */
+/* Bytes per element: the first number in the name is its bits ("ncclBfloat16"). */
 static uint8_t size_of(const char *datatype)
 {
 	const char *digit = datatype ? datatype + strcspn(datatype, "12368") : "";
@@ -38,7 +38,7 @@ static uint8_t size_of(const char *datatype)
 	}
 }
 
-/* The slot of an operation that is still there; else the call is late. */
+/* The slot of an operation, if it is still there; otherwise the call is counted as late. */
 static struct ring_slot *slot_of(struct profiler_comm *comm, uint64_t number)
 {
 	struct ring_slot *slot = profiler_comm_slot(comm, number);
@@ -56,8 +56,8 @@ void profiler_record_plan(struct profiler_comm *comm)
 }
 
 /*
- * Take the slot for writing: it is that of an operation RING_SLOTS or more before, or of none.
- * False: a thread has been writing there for as long as RING_SLOTS operations took.
+ * Take the slot for writing. It must be empty, or hold an operation at least RING_SLOTS earlier.
+ * Returns false if another thread is still writing to it, after RING_SLOTS operations.
  */
 static bool take_slot(struct ring_slot *slot, uint64_t number)
 {
@@ -68,7 +68,7 @@ static bool take_slot(struct ring_slot *slot, uint64_t number)
 						     memory_order_relaxed))
 		return false;
 	atomic_thread_fence(
-		memory_order_release); /* no reader may see what follows with the old stamp */
+		memory_order_release); /* readers must not see new data with the old stamp */
 	return true;
 }
 
@@ -104,8 +104,9 @@ static void flag(struct ring_slot *slot, enum ring_flag f)
 }
 
 /*
- * Plays of a graph are not counted by NCCL: two operations of one number are of a graph, or the
- * first is and the second comes after it, which cannot be told before the next.
+ * NCCL does not count replays of a graph. If two consecutive operations have the same number, both
+ * are replays, or only the first is; which, is not known before the next one. So only the first is
+ * flagged here.
  */
 static void find_graph(struct profiler_comm *comm, uint64_t number, enum ring_func func,
 		       uint64_t seq)
@@ -123,7 +124,7 @@ static void find_graph(struct profiler_comm *comm, uint64_t number, enum ring_fu
 		flag(slot, RING_GRAPH);
 }
 
-/* Version 3 says only here who it is. */
+/* In version 3, this is the first time that we learn the communicator's identity. */
 static void say_who(struct profiler_comm *comm, const struct record_op *op)
 {
 	struct ring_head *head = profiler_comm_head(comm);
@@ -173,7 +174,7 @@ void *profiler_record_op(struct profiler_comm *comm, const struct record_op *op)
 	});
 }
 
-/* No stamp of the GPU is to be used; the flag comes first, for whoever reads now. */
+/* Discard the GPU timestamps. The flag is set first, for concurrent readers. */
 static void spoil(struct profiler_comm *comm, struct ring_slot *slot)
 {
 	flag(slot, RING_STAMP_BAD);
@@ -182,7 +183,7 @@ static void spoil(struct profiler_comm *comm, struct ring_slot *slot)
 	atomic_store_explicit(&slot->gpu_stop_ns, 0, memory_order_release);
 }
 
-/* Those before the operation that say they started after this: they have stamps of later works. */
+/* Earlier operations that seem to have started after this one have timestamps of later works. */
 static void spoil_before(struct profiler_comm *comm, uint64_t number, uint64_t start_ns)
 {
 	uint64_t i;
@@ -196,7 +197,7 @@ static void spoil_before(struct profiler_comm *comm, uint64_t number, uint64_t s
 	}
 }
 
-/* The start of an operation's work on a channel, as far as it can be believed. */
+/* Record the start of an operation on a channel, if it is plausible. */
 static void stamp_start(struct profiler_comm *comm, struct ring_slot *slot, uint64_t number,
 			uint32_t channel, uint64_t ns)
 {
@@ -259,7 +260,7 @@ static void done_if(struct profiler_comm *comm, struct ring_slot *slot, uint64_t
 		flag(slot, RING_DONE);
 }
 
-/* A kernel of this plan runs: of the operations before it nothing more can start. */
+/* A kernel of this plan is running, so nothing more can start for earlier operations. */
 static void look_at_plans(struct profiler_comm *comm, uint32_t plan)
 {
 	const uint64_t next =
@@ -327,7 +328,7 @@ void profiler_record_stop(struct handle h, uint64_t gpu_ns)
 		return;
 	started = atomic_load_explicit(&slot->started, memory_order_relaxed);
 	stopped = atomic_load_explicit(&slot->stopped, memory_order_relaxed);
-	if (stopped >= started) { /* it was said before */
+	if (stopped >= started) { /* reported before */
 		atomic_fetch_add_explicit(&profiler_comm_head(comm)->late_calls, 1,
 					  memory_order_relaxed);
 		return;
@@ -350,7 +351,7 @@ void *profiler_record_proxy(const void *parent, pid_t pid, int rank, uint32_t ch
 	struct profiler_comm *comm;
 	int ours;
 
-	/* Of another process (PXN): its handle says nothing here. */
+	/* Of another process (PXN): its handle is meaningless here. */
 	if (pid != profiler_comm_pid() || h.kind != HANDLE_OP)
 		return NULL;
 	comm = profiler_comm_find(h);

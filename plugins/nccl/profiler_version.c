@@ -13,8 +13,8 @@ enum {
 };
 
 /*
- * "Read" is what these are: the tag's sources beside our declarations and rules (profiler_api.h).
- * The numbers of issues are those of github.com/NVIDIA/nccl.
+ * From comparing the sources at each tag with our declarations and rules (profiler_api.h). Issue
+ * numbers are those of github.com/NVIDIA/nccl.
  */
 static const struct profiler_version versions[] = {
 	{ 20000, 22599, 0, "older than 2.26: it has no kernel events" },
@@ -37,7 +37,7 @@ static const struct profiler_version any = { 0, UINT32_MAX, RECORD_PROXIES,
 /* ncclResult_t ncclGetVersion(int *version), nccl.h */
 typedef int (*get_version_fn)(int *version);
 
-/* dlsym() gives a pointer to an object, which ISO C does not turn into one to a function. */
+/* dlsym() returns an object pointer, which ISO C cannot convert to a function pointer. */
 static uint32_t ask(void *symbol)
 {
 	union {
