@@ -15,7 +15,7 @@
 #include "probes/gemm/gemm_launch.h"
 #include "probes/gemm/gemm_rate.h"
 
-/* Part of a device's memory that its three matrices may take. */
+/* Part of a device's memory for its three matrices. */
 static const double memory_part = 0.25;
 
 static int init_events(struct gemm_device *d, struct err *err)
@@ -47,7 +47,7 @@ static void release_device(struct gemm_device *d)
 	gemm_job_release(d, &d->hung);
 }
 
-/* What the thread of one device needs, for as long as it runs. */
+/* Used by the thread of one device for as long as it runs. */
 struct set_up {
 	struct gemm_device *device;
 	const struct gemm_factors *factors;
@@ -69,7 +69,7 @@ static int set_up(void *context, struct err *err)
 	return r < 0 ? r : gemm_factors_upload(d, one->factors, &d->job, err);
 }
 
-/* What does not fit is refused before any device is loaded. */
+/* Refuse a shape that does not fit before loading any device. */
 static int check_size(const struct gemm_device *d, struct err *err)
 {
 	const struct accel_gemm_shape *s = &d->plan->shape;
@@ -84,7 +84,7 @@ static int check_size(const struct gemm_device *d, struct err *err)
 	return 0;
 }
 
-/* What no device here multiplies is refused: the first that nobody else has tells. */
+/* Refuse a type that the devices do not support, by asking the first that is not in use. */
 static int check_type(const struct gemm_run *run, const struct watched_part *parts, unsigned n,
 		      struct err *err)
 {
@@ -113,7 +113,7 @@ static int open_devices(struct gemm_run *run, struct err *err)
 	return check_size(&run->devices[0], err);
 }
 
-/* All that threads which are late may touch is on the heap, and then stays. */
+/* Everything that late threads may touch is on the heap, and then never freed. */
 struct setting_up {
 	struct gemm_factors factors;
 	struct set_up *works;
@@ -168,7 +168,7 @@ static int set_up_devices(struct gemm_run *run, struct err *err)
 	return r;
 }
 
-/* Setting up took what it took: what is left is shared out as the whole would have been. */
+/* Set-up took an unpredictable time: scale the shares to the time left. */
 static void fit_times(struct gemm_plan *plan)
 {
 	uint64_t *const times[] = { &plan->warm_us, &plan->rate_us, &plan->check_us, &plan->vote_us,
@@ -205,7 +205,7 @@ static const struct part usual[] = {
 	{ "gemm.correct", gemm_check },
 	{ "gemm.launch", gemm_launch },
 	{ "gemm.chain", gemm_chain },
-	/* Last: what hangs in it may be left hanging. */
+	/* Last, because what hangs in it may be left hanging. */
 	{ "gemm.overlap", gemm_overlap },
 	{ 0 },
 };
@@ -356,20 +356,20 @@ static int measure(void *context, struct err *err)
 	return gemm_run(context, err);
 }
 
-/* As they are told otherwise. */
+/* Units of the other checks. */
 static const struct {
 	const char *check, *unit;
 	int better;
 } units[] = {
-	{ "gemm.rate", "FLOP/s", BETTER_HIGHER }, /* also before any */
+	{ "gemm.rate", "FLOP/s", BETTER_HIGHER }, /* also used if no check had begun */
 	{ "gemm.overlap", "FLOP/s", BETTER_HIGHER }, { "gemm.burn_rate", "FLOP/s", BETTER_HIGHER },
 	{ "gemm.correct", "1", BETTER_LOWER },	     { "gemm.launch", "s", BETTER_LOWER },
 	{ "gemm.chain", "s", BETTER_LOWER },
 };
 
 /*
- * The GPU that was last asked for something has not answered: the others could
- * not be measured, but what was told before stands.
+ * The GPU queried last has not answered. The others could not be measured, but samples emitted
+ * before remain valid.
  */
 static int tell_blocked(const struct gemm_plan *plan, struct err *err)
 {
@@ -392,14 +392,14 @@ static int tell_blocked(const struct gemm_plan *plan, struct err *err)
 
 int gemm_run_watched(const struct gemm_plan *plan, uint64_t deadline_us, struct err *err)
 {
-	struct gemm_plan *own = xcalloc(1, sizeof(*own)); /* kept when the thread hangs */
+	struct gemm_plan *own = xcalloc(1, sizeof(*own)); /* not freed if the thread hangs */
 	int r;
 
 	*own = *plan;
 	r = accel_watch(measure, own, deadline_us, err);
 	if (r == -ETIMEDOUT)
 		return tell_blocked(own, err);
-	if (!own->leaves) /* threads that are late have it still */
+	if (!own->leaves) /* late threads still use it */
 		free(own);
 	return r;
 }

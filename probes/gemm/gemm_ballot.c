@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum {
-	NOTHING = GEMM_VERSIONS_MAX, /* a device that speaks for none */
+	NOTHING = GEMM_VERSIONS_MAX, /* a device without a vote */
 	VOTERS_MAX = 1024,	     /* GEMM_DEVICES_MAX */
 };
 
@@ -34,7 +34,7 @@ static struct gemm_version turned(const struct gemm_version *v)
 	return r;
 }
 
-/* Before the first difference of each to version 0 the two are the same. */
+/* Up to the first difference of each from version 0, the two are the same. */
 bool gemm_versions_differ(const struct gemm_versions *versions, unsigned a, unsigned b,
 			  struct gemm_version *ret)
 {
@@ -47,11 +47,11 @@ bool gemm_versions_differ(const struct gemm_versions *versions, unsigned a, unsi
 	*ret = turned(other);
 	if (a != 0 && one->at == other->at)
 		ret->is = one->is;
-	/* A bit of a NaN more or less is no other number: compared as bits. */
+	/* A NaN payload bit makes a different number, so compare bits. */
 	return a != b && memcmp(&ret->is, &ret->was, sizeof(ret->is)) != 0;
 }
 
-/* Of `list`, what more than half of it is; NOTHING. */
+/* The value that more than half of `list` has; NOTHING if there is none. */
 static unsigned majority(const unsigned *list, unsigned n)
 {
 	unsigned counts[GEMM_VERSIONS_MAX] = { 0 }, i;
@@ -63,7 +63,7 @@ static unsigned majority(const unsigned *list, unsigned n)
 	return NOTHING;
 }
 
-/* Its runs that are not of the version: how many, and the first of them. */
+/* Count its runs that differ from the version, and find the first. */
 static void count_others(struct gemm_voter *v, unsigned version)
 {
 	unsigned i;
@@ -77,7 +77,10 @@ static void count_others(struct gemm_voter *v, unsigned version)
 	}
 }
 
-/* What most of the voters speak for; of those that never contradict themselves, if `strict`. */
+/*
+ * The version with a majority of votes; if `strict`, only devices that never contradict themselves
+ * vote.
+ */
 static unsigned elect(struct gemm_voter *voters, unsigned n, bool strict)
 {
 	unsigned voices[VOTERS_MAX], n_voices = 0, i;
@@ -92,7 +95,7 @@ static unsigned elect(struct gemm_voter *voters, unsigned n, bool strict)
 	return majority(voices, n_voices);
 }
 
-/* Without a right version who says different things himself is wrong, whatever is right. */
+/* If there is no right version, a device that contradicts itself is wrong, whatever is right. */
 static void judge(struct gemm_voter *v, unsigned right)
 {
 	unsigned own = majority(v->versions, v->n_runs);

@@ -14,9 +14,9 @@
 #include "probes/gemm/gemm_window.h"
 
 enum {
-	BURN_WINDOW_US = 200000, /* long beside a launch, short beside a slot */
-	BURN_LOOK_US = 1000000,	 /* heat goes by seconds; each look asks the firmware of each GPU */
-	BURN_LATE_US = 2000000,	 /* what is late at the end is left */
+	BURN_WINDOW_US = 200000, /* long compared with a launch, short compared with a slot */
+	BURN_LOOK_US = 1000000,	 /* heat changes in seconds; each reading queries firmware */
+	BURN_LATE_US = 2000000,	 /* windows later than this at the end are abandoned */
 };
 
 static uint64_t now_us(const struct gemm_run *run)
@@ -60,7 +60,7 @@ static void begin_slot(struct burn *b)
 	}
 }
 
-/* What was not looked at in it is unknown. */
+/* Values without a reading are unknown. */
 static void set_slot(struct burn_slot *slot, const struct gemm_device *d, const struct burn_tally *t)
 {
 	size_t what;
@@ -82,7 +82,7 @@ static void end_slot(struct burn *b)
 	begin_slot(b);
 }
 
-/* Put and take products, look, and go to the next slot when it is time. */
+/* Enqueue and take products, read sensors, and advance to the next slot when it is time. */
 static void turn(struct burn *b, uint64_t slice_us)
 {
 	uint64_t now;
@@ -105,14 +105,14 @@ static void turn(struct burn *b, uint64_t slice_us)
 		end_slot(b);
 }
 
-/* Called by the all-reduce all the time: never a reason to give it up. */
+/* Called continually by the all-reduce; never gives up. */
 static bool look(void *context, int *ret_suspect UNUSED, char ret_why[static COLL_WHY_SIZE] UNUSED)
 {
 	turn(context, 0);
 	return false;
 }
 
-/* What is left for slots, less what comes after them. */
+/* The time left for slots, minus what comes after them. */
 static uint64_t slot_length_us(const struct burn *b)
 {
 	const struct gemm_plan *plan = b->run->plan;
@@ -140,7 +140,10 @@ static void burn(struct burn *b)
 			       plan->deadline_us),
 	};
 	while (!b->over) {
-		/* An all-reduce that fails or hangs is told; the products go on without it. */
+		/*
+		 * If an all-reduce fails or hangs, that is reported, and the products continue
+		 * without it.
+		 */
 		if (links && now_us(b->run) < b->stretch.end_us)
 			links = gemm_overlap_go(b->links, times, &watch);
 		else
@@ -148,7 +151,7 @@ static void burn(struct burn *b)
 	}
 }
 
-/* What was put last and did not end has hung. */
+/* The last windows did not end, so they hang. */
 static void fail_late(struct gemm_run *run)
 {
 	unsigned i;

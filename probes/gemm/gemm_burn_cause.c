@@ -11,14 +11,14 @@
 
 enum { WORDS_MAX = 300 };
 
-/* Lost more than its peers by this part, or so much of its own: see the header. */
+/* Lost this much more than its peers, or this much on its own: see the header. */
 static const double lost_more = 0.05, lost_much = 0.10;
-/* One that kept this much of its clock did not become slower by it. */
+/* With this much of its clock kept, the clock is not the reason for a slowdown. */
 static const double same_clock = 0.97;
-/* What a sensor of whole degrees cannot tell from the limit. */
+/* Uncertainty of a sensor with whole degrees. */
 static const double sensor_c = 1;
 
-/* The first that is among the reasons counts. */
+/* The first row that matches the reasons applies. */
 static const struct {
 	uint64_t reasons;
 	const char *code, *words;
@@ -47,7 +47,7 @@ static double median(double *values, size_t n)
 	return n ? stats_median(values, n) : (double)NAN;
 }
 
-/* The median over `n` slots from `from` on of those that are known. */
+/* The median of the known values in `n` slots from `from` on. */
 static double middle(const struct burn_series *series, size_t from, size_t n, enum burn_what what)
 {
 	double values[BURN_SLOTS];
@@ -62,19 +62,19 @@ static double middle(const struct burn_series *series, size_t from, size_t n, en
 	return median(values, known);
 }
 
-/* The most in a slot from `from` to `end`. */
+/* The maximum over the slots from `from` to `end`. */
 static double most_of(const struct burn_series *series, size_t from, size_t end, enum burn_what what)
 {
 	double most = (double)NAN;
 	size_t i;
 
-	/* Of a NAN and a number it is the number. */
+	/* fmax() ignores a NAN. */
 	for (i = from; i < end; i++)
 		most = fmax(most, series->slots[i].is[what]);
 	return most;
 }
 
-/* When it had lost half of what it lost, for good. */
+/* When half of the loss had occurred, for good. */
 static double onset_of(const struct burn_series *series, const struct burn_sum *sum)
 {
 	const double last = sum->last[BURN_RATE], half = (sum->first + last) / 2;
@@ -104,7 +104,7 @@ void gemm_burn_sum(const struct burn_series *series, struct burn_sum *ret)
 	*ret = sum;
 	if (!series->measured)
 		return;
-	/* Who is throttled after half a minute had been faster before. */
+	/* A GPU that is throttled after half a minute was faster before. */
 	sum.first = most_of(series, 0, part, BURN_RATE);
 	sum.memory_c = most_of(series, end, BURN_SLOTS, BURN_MEMORY_C);
 	for (i = 0; i < BURN_WHATS; i++)
@@ -117,7 +117,7 @@ void gemm_burn_sum(const struct burn_series *series, struct burn_sum *ret)
 	*ret = sum;
 }
 
-/* Of the others, ascending; how many are known. */
+/* Values of the other GPUs, ascending. Returns the number of known ones. */
 static size_t others_of(const struct burn_sum *all, size_t n, size_t i, bool memory, double *ret)
 {
 	size_t known = 0, j;
@@ -132,7 +132,7 @@ static size_t others_of(const struct burn_sum *all, size_t n, size_t i, bool mem
 	return known;
 }
 
-/* Their median; NAN when they are too few. */
+/* Their median; NAN if there are too few. */
 static double others_median(const struct burn_sum *all, size_t n, size_t i, bool memory)
 {
 	CLEANUP(freep) double *values = xcalloc(n + 1, sizeof(*values));

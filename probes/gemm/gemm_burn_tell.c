@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples of a burn: one a GPU and check, with its series over time as their windows. */
+/* Samples of a burn: one per GPU and check, with the values over time as windows. */
 #include "probes/gemm/gemm_burn_tell.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "lib/base/xalloc.h"
 #include "probes/gemm/gemm_device.h"
 
-/* What is one number a slot. */
+/* Checks with one value per slot. */
 static const struct series {
 	const char *check, *unit;
 	int better;
@@ -21,7 +21,10 @@ static const struct series {
 	{ "gemm.burn_power", "W", BETTER_NONE, BURN_POWER },
 };
 
-/* Of one GPU, without a value; how long it burned and with what is what must be equal. */
+/*
+ * A sample for one GPU, without a value. The duration, and whether there were all-reduces, must be
+ * equal for comparison.
+ */
 static struct sample sample_of(const struct burn *b, unsigned i, const char *check)
 {
 	const struct gemm_device *d = &b->run->devices[i];
@@ -39,7 +42,7 @@ static struct sample sample_of(const struct burn *b, unsigned i, const char *che
 	return s;
 }
 
-/* False when too little of it is known. */
+/* Returns false if too little is known. */
 static bool set_series(struct sample *s, const struct burn_series *series, enum burn_what what,
 		       double value)
 {
@@ -75,7 +78,7 @@ static void warn(struct sample *s, const char *code, const char *words)
 	s->note = xasprintf("%s; %s", words, note);
 }
 
-/* What there is to say of one that was measured. */
+/* The note for a GPU that was measured. */
 static char *note_of(const struct burn *b, const struct burn_sum *sums, unsigned i)
 {
 	const struct gemm_device *d = &b->run->devices[i];
@@ -97,7 +100,7 @@ static int tell_series(const struct burn *b, const struct burn_sum *sums, unsign
 	s.better = one->better;
 	known = s.state == SAMPLE_MEASURED && !b->run->devices[i].failed &&
 		set_series(&s, &b->series[i], one->what, sums[i].last[one->what]);
-	/* That it was not measured is said once, by its rate. */
+	/* A missing measurement is reported only once, with the rate. */
 	if (!known && one != all) {
 		sample_release(&s);
 		return 0;

@@ -6,15 +6,15 @@
 #include "probes/gemm/gemm_device.h"
 #include "probes/harness/cpu_use.h"
 
-/* Parts of the time from which on a device counts as busy. */
+/* Parts of the time above which a device counts as busy. */
 struct limits {
 	double delay, steal;
-	double sibling; /* a hardware thread costs its neighbour less than its own time */
-	double user;	/* of one process, where the engine can tell */
+	double sibling; /* a busy sibling thread costs less than its own time */
+	double user;	/* of one process, if the engine can tell */
 };
 
 static const struct limits limits[] = {
-	/* An equal competitor takes half; who takes this much has a job there, and we go. */
+	/* An equal competitor takes half. A process that takes this much is a job, so we stop. */
 	[GEMM_WARMED] = { .delay = 0.3, .steal = 2, .sibling = 0.5, .user = 0.3 },
 	[GEMM_MEASURED] = {
 		.delay = CPU_USE_LOST_MAX,
@@ -24,7 +24,7 @@ static const struct limits limits[] = {
 	},
 };
 
-/* "cpu 3" of "cpu:3": for sentences. */
+/* Turn "cpu:3" into "cpu 3" for messages. */
 static void device_words(const struct gemm_device *d, char ret[static 64])
 {
 	char *colon;
@@ -43,7 +43,7 @@ static double percent(double share)
 struct user {
 	long pid;
 	char command[64];
-	double share; /* NAN: cannot be told */
+	double share; /* NAN: unknown */
 };
 
 static struct user busiest_user(struct gemm_device *d)
@@ -56,13 +56,13 @@ static struct user busiest_user(struct gemm_device *d)
 }
 
 /*
- * Of what was lost, the part that the busiest process itself used: below the
- * first it is not to blame (those who were are gone), below the second not alone.
+ * The part of the lost time that the busiest process used: below the first limit it is not to blame
+ * (those that were have exited), below the second not alone.
  */
 #define BLAME_NOBODY 0.2
 #define BLAME_NOT_ALONE 0.7
 
-/* "pid 7 (stress) took 48 % of cpu 3"; `of` leads to the device. */
+/* "pid 7 (stress) took 48 % of cpu 3"; `of` precedes the device. */
 static void note_user(struct gemm_device *d, const struct user *u, const char *of, double share)
 {
 	char who[128] = "short-lived or hidden processes", words[64];
@@ -106,10 +106,10 @@ void gemm_busy_start(struct gemm_run *run)
 		(void)d->plan->ops->condition(d->plan->accel, d->index, &d->before, NULL);
 	}
 	for (i = 0; i < run->n; i++)
-		(void)busiest_user(&run->devices[i]); /* from here on it counts anew */
+		(void)busiest_user(&run->devices[i]); /* reset the counts */
 }
 
-/* Part of the measured time between two cumulative counters in nanoseconds. */
+/* Part of the measured time between two cumulative counters, in nanoseconds. */
 static double part(uint64_t before_ns, uint64_t after_ns, uint64_t measured_us)
 {
 	if (after_ns <= before_ns || measured_us == 0)
@@ -117,7 +117,7 @@ static double part(uint64_t before_ns, uint64_t after_ns, uint64_t measured_us)
 	return (double)(after_ns - before_ns) * 1e-3 / (double)measured_us;
 }
 
-/* Note what was taken from the device; false when it was not much. */
+/* Note what was taken from the device; returns false if it was not much. */
 static bool note_taken(struct gemm_device *d, enum gemm_phase phase, uint64_t measured_us)
 {
 	const struct limits *limit = &limits[phase];

@@ -9,10 +9,10 @@
 #include "probes/accel/cuda_abi.h"
 #include "probes/gemm/gemm_device.h"
 
-/* Lower than this part of its peers a rate is explained: the floor of the judge. */
+/* A rate below this part of its peers' is explained: the judge's threshold. */
 static const double slow_part = 0.95;
 
-/* The first that is among the reasons counts. */
+/* The first row that matches the reasons applies. */
 static const struct {
 	uint64_t reasons;
 	const char *code, *words;
@@ -68,7 +68,7 @@ static double median(double *values, size_t n)
 	return stats_median(values, n);
 }
 
-/* Its rate and clock as parts of those of its peers; false without any. */
+/* Its rate and clock relative to its peers; returns false if there are none. */
 static bool parts_of(const struct gemm_run *run, const struct gemm_device *d, double *ret_rate,
 		     double *ret_clock)
 {
@@ -132,7 +132,7 @@ bool gemm_cause(const struct gemm_run *run, const struct gemm_device *d, const c
 	return true;
 }
 
-/* The slowest of all: the one that the others wait for. NULL when one was not measured. */
+/* The slowest GPU, which the others wait for; NULL if any was not measured. */
 static const struct gemm_device *find_slowest(const struct gemm_run *run)
 {
 	const struct gemm_device *slowest = NULL;
@@ -149,7 +149,7 @@ static const struct gemm_device *find_slowest(const struct gemm_run *run)
 	return slowest;
 }
 
-/* What all drew together, which a supply or a rack may not give; 0: of some it is not known. */
+/* The total power, which a supply or rack may not be able to deliver; 0 if unknown for any GPU. */
 static double watts_of_all(const struct gemm_run *run)
 {
 	double sum = 0;

@@ -11,23 +11,23 @@
 #include "probes/gemm/gemm_place.h"
 
 enum {
-	PRODUCTS = 4, /* of a layer */
+	PRODUCTS = 4, /* per layer */
 	LAYERS = 8,
-	LAUNCHES = 10 * LAYERS,	 /* of a chain */
-	ALONE_RUNS = 3,		 /* the shortest is the GPU's own time */
-	SETTLE_US = 100000,	 /* of chains alone: the clock comes back from that of full load */
-	BEHIND_TIMES = 4,	 /* copies before a chain last so many times its launches */
-	BEHIND_MAX = 400,	 /* copies: a stream holds them beside a chain of split products */
-	BEHIND_BYTES = 32 << 20, /* of one: ten times as long as it takes to launch, or more */
-	BEHIND_SOME = 2,	 /* to see how long one takes */
+	LAUNCHES = 10 * LAYERS, /* per chain */
+	ALONE_RUNS = 3,		/* the shortest is the GPU's own time */
+	SETTLE_US = 100000,	/* of chains alone, until the clock recovers from full load */
+	BEHIND_TIMES = 4,	/* copies before a chain last this many times its launches */
+	BEHIND_MAX = 400,	/* limit of copies: a stream also holds a chain of split products */
+	BEHIND_BYTES = 32 << 20, /* per copy: takes at least ten times as long as a launch */
+	BEHIND_SOME = 2,	 /* copies to estimate the duration of one */
 	TOKENS_MAX = 512,
 	HIDDEN_MAX = 2048,
 };
 
-/* Part of the time that a GPU waits for launches, from which on the host is called slow. */
+/* If a GPU waits for launches for at least this part of the time, the host is called slow. */
 static const double host_bound = 0.2;
 
-/* Rows are tokens; columns and depth in units of the hidden size. */
+/* Rows are tokens; columns and depth are in units of the hidden size. */
 static const struct {
 	unsigned n, k, copies;
 } layer[PRODUCTS] = {
@@ -44,8 +44,8 @@ struct chain {
 	struct gemm_job jobs[PRODUCTS];
 	struct accel_region scratch, behind;
 	struct accel_event *first, *from, *to;
-	double alone_s; /* of a layer, the GPU by itself; INFINITY: it cannot be told */
-	double windows[GEMM_WINDOWS]; /* of a layer, in earnest */
+	double alone_s;		      /* per layer, the GPU's own time; INFINITY: unknown */
+	double windows[GEMM_WINDOWS]; /* per layer, real time */
 	size_t n;
 };
 
@@ -139,8 +139,10 @@ static int put_layer(struct chain *c, struct err *err)
 	return r;
 }
 
-/* What a chain took: copies before it and a layer of it on the GPU's clock, all launches on the
- * host's. */
+/*
+ * Times of a chain: the copies before it and a layer on the GPU's clock, all launches on the
+ * host's.
+ */
 struct took {
 	double behind_s, layer_s, launch_s;
 };
@@ -156,7 +158,7 @@ static int put_copies(struct chain *c, unsigned n, struct err *err)
 	return r;
 }
 
-/* Put a chain behind so many copies, wait for it and tell how long it took. */
+/* Run a chain behind `copies` copies, wait for it, and return the times. */
 static int run_chain(struct chain *c, unsigned copies, struct took *ret, struct err *err)
 {
 	const struct gemm_plan *plan = c->device->plan;
@@ -187,12 +189,12 @@ static int run_chain(struct chain *c, unsigned copies, struct took *ret, struct 
 	return r;
 }
 
-/* Copies that last so long that a chain is launched meanwhile, as far as can be told before. */
+/* Estimate how many copies last while a chain is launched. */
 static int count_copies(struct chain *c, unsigned *ret, struct err *err)
 {
 	struct took took;
 	double n;
-	int r = run_chain(c, BEHIND_SOME, &took, err); /* the first one loads kernels */
+	int r = run_chain(c, BEHIND_SOME, &took, err); /* the first loads kernels */
 
 	if (r == 0)
 		r = run_chain(c, BEHIND_SOME, &took, err);
@@ -203,7 +205,7 @@ static int count_copies(struct chain *c, unsigned *ret, struct err *err)
 	return 0;
 }
 
-/* The shortest of some that were launched before the GPU came to them. */
+/* The shortest of several chains that were fully launched before the GPU got to them. */
 static int measure_alone(struct chain *c, struct err *err)
 {
 	unsigned copies, runs = 0;
@@ -278,7 +280,9 @@ static void set_chain(struct sample *s, const struct chain *c)
 static int chain_of(struct gemm_run *run, struct gemm_device *d, enum gemm_side side)
 {
 	const struct gemm_plan *plan = run->plan;
-	/* Of the products that draw full power: large enough to hide a launch of 5 us. */
+	/*
+	 * Smaller than the shape that draws full power, but large enough to hide a launch of 5 us.
+	 */
 	struct chain c = {
 		.device = d,
 		.side = side,
@@ -305,7 +309,10 @@ static int chain_of(struct gemm_run *run, struct gemm_device *d, enum gemm_side 
 	s.better = BETTER_LOWER;
 	gemm_sample_time(&s, plan, start_us, plan->ops->now_us(plan->accel));
 	set_chain(&s, &c);
-	/* A hung stream is freed, and with it the engine's claim, before its memory. */
+	/*
+	 * The stream must be freed first if it hangs, and with it the engine's claim on this
+	 * memory.
+	 */
 	if (r != -ETIMEDOUT)
 		release_chain(&c);
 	return gemm_emit(run, &s);

@@ -12,25 +12,25 @@
 
 enum { AGAIN_PRODUCTS = 4 };
 
-/* One integer product as devices see it. */
+/* An integer product in the form that devices use. */
 struct exact {
 	struct accel_gemm_shape shape;
 	struct gemm_ints ints;
-	int power;    /* of two: factors are the integers times that */
+	int power;    /* exponent: factors are the integers times 2^power */
 	void *x, *y;  /* the factors as elements */
-	void *stale;  /* what the result is overwritten with: every element a NaN */
-	void *result; /* what came back */
+	void *stale;  /* overwrites the result first: all NaN */
+	void *result; /* the downloaded result */
 	size_t x_size, y_size, out_size;
 };
 
 /* What was found wrong on one device. */
 struct finding {
-	struct gemm_wrong wrong;  /* of the first wrong product */
+	struct gemm_wrong wrong;  /* the first wrong product */
 	uint64_t count;		  /* wrong elements of all products */
 	uint64_t product;	  /* its number, from 1 */
 	bool input_damaged;	  /* a factor read back differs from what was sent */
-	bool again;		  /* wrong in other memory and shape too */
-	struct gemm_wrong second; /* of that */
+	bool again;		  /* also wrong in other memory and with another shape */
+	struct gemm_wrong second; /* in that retry */
 };
 
 static const struct accel_gemm_shape *check_shape(const struct gemm_device *d)
@@ -53,7 +53,7 @@ static void exact_release(struct exact *e)
 	*e = (struct exact){ 0 };
 }
 
-/* The second factor as the engine stores it: of FP8 by columns (accel.h). */
+/* The second factor as the engine stores it: by columns for FP8 (accel.h). */
 static int fill_second(struct exact *e, size_t n)
 {
 	const struct gemm_ints *ints = &e->ints;
@@ -106,7 +106,7 @@ static int exact_init(const struct accel_gemm_shape *shape, uint64_t seed, struc
 	return 0;
 }
 
-/* Send the factors and start the product. */
+/* Upload the factors and start the product. */
 static int start(struct gemm_device *d, struct gemm_job *job, const struct exact *e, struct err *err)
 {
 	const struct accel_ops *ops = d->plan->ops;
@@ -121,7 +121,7 @@ static int start(struct gemm_device *d, struct gemm_job *job, const struct exact
 	return r;
 }
 
-/* Wait for the product, bring it back and verify it. */
+/* Wait for the product, download it and verify it. */
 static int finish(struct gemm_device *d, struct gemm_job *job, struct exact *e,
 		  struct gemm_wrong *ret, struct err *err)
 {
@@ -140,7 +140,10 @@ static int finish(struct gemm_device *d, struct gemm_job *job, struct exact *e,
 	return 0;
 }
 
-/* True when a factor on the device is not what was sent: memory or link, not arithmetic. */
+/*
+ * Does a factor on the device differ from what was sent? Then memory or link is at fault, not
+ * arithmetic.
+ */
 static bool input_damaged(struct gemm_device *d, struct gemm_job *job, const struct exact *e)
 {
 	const struct accel_ops *ops = d->plan->ops;
@@ -156,7 +159,10 @@ static bool input_damaged(struct gemm_device *d, struct gemm_job *job, const str
 	       memcmp(back, e->y, e->y_size) != 0;
 }
 
-/* Other memory (the first job still holds its own), another shape, hence another way through. */
+/*
+ * Retry in other memory (the first job still holds its own) and with another shape, hence by
+ * another path.
+ */
 static int try_again(struct gemm_device *d, struct finding *f, struct err *err)
 {
 	const struct accel_gemm_shape shape = gemm_other_shape(check_shape(d));
@@ -203,7 +209,7 @@ static bool takes_part(const struct gemm_device *d, const struct finding *f)
 	return gemm_live(d) && f->count == 0;
 }
 
-/* One product on all devices at once; those found wrong take part no more. */
+/* One product on all devices at once. Devices found wrong do not take part in later rounds. */
 static int do_round(struct gemm_run *run, uint64_t seed, struct finding *findings)
 {
 	CLEANUP(exact_release) struct exact e = { 0 };
@@ -251,7 +257,7 @@ static char *words(const struct gemm_device *d, const struct finding *f)
 		f->input_damaged ? "its input was damaged; " : "", then);
 }
 
-/* The ways in which it was found right, or wrong. */
+/* The methods by which it was found right or wrong. */
 static const char *way_of(const struct gemm_device *d, const struct finding *f,
 			  const struct gemm_vote *vote)
 {
@@ -279,7 +285,7 @@ static void set_wrong(struct sample *s, const struct gemm_device *d, const struc
 	s->code = xstrdup(f->input_damaged ? "wrong-input" : "wrong-product");
 }
 
-/* One of two may be the wrong one: never fatal. */
+/* Either of two may be wrong, so this is never fatal. */
 static void set_outvoted(struct sample *s, struct gemm_vote *vote)
 {
 	bool undecided = vote->verdict == GEMM_UNDECIDED;
@@ -333,7 +339,7 @@ static int emit_all(struct gemm_run *run, const struct finding *findings, struct
 	return r;
 }
 
-/* Those that are known to be wrong have no voice. */
+/* Devices known to be wrong have no vote. */
 static void vote(struct gemm_run *run, const struct finding *findings, struct gemm_vote *votes)
 {
 	CLEANUP(freep) bool *takes = xcalloc(run->n, sizeof(*takes));
@@ -367,7 +373,7 @@ int gemm_check(struct gemm_run *run)
 	unsigned i;
 	int r = 0;
 
-	/* No round is begun that would not end in time: its products would count as late. */
+	/* Only begin a round that ends in time; otherwise its products would count as late. */
 	for (i = 0; r == 0 && i < GEMM_ROUNDS_MAX && (i == 0 || now_us + round_us < end_us); i++) {
 		r = do_round(run, plan->seed + i, findings);
 		round_us = MAX(round_us, plan->ops->now_us(plan->accel) - now_us);

@@ -11,7 +11,7 @@
 
 enum { CLOCK_EVERY_US = 200000, WORDS_MAX = 400 };
 
-/* NVML, nvmlClocksEventReason*: what holds a clock back. Idle is not among them. */
+/* NVML, nvmlClocksEventReason*: what limits the clock. Does not include idle. */
 static const struct {
 	uint64_t bit;
 	const char *words;
@@ -57,7 +57,9 @@ void gemm_clock_look(struct gemm_run *run, uint64_t now_us)
 		return;
 	run->clock_due_us = now_us + CLOCK_EVERY_US;
 	for (i = 0; i < run->n; i++) {
-		/* The first window counts only when it is over: the clock has settled by then. */
+		/*
+		 * The first window has to end before readings count, so that the clock has settled.
+		 */
 		if (gemm_live(&run->devices[i]) && run->devices[i].n_rates)
 			look(&run->devices[i]);
 	}

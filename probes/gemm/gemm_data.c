@@ -23,7 +23,7 @@ static uint8_t fp8_of(int value)
 	return (uint8_t)(magnitudes[value < 0 ? -value : value] | (value < 0 ? 0x80 : 0));
 }
 
-/* bf16 is the upper half of f32; cutting is exact for small integers. */
+/* bf16 is the upper half of f32; truncation is exact for small integers. */
 static uint16_t bf16_of(double value)
 {
 	float f = (float)value;
@@ -33,18 +33,21 @@ static uint16_t bf16_of(double value)
 	return (uint16_t)(bits >> 16);
 }
 
-/* The nearest of E4M3 to a value of at most 448; ties go up. */
+/* The E4M3 value nearest to a value of at most 448; ties are rounded up. */
 static uint8_t fp8_nearest(double value)
 {
 	const uint8_t sign = value < 0 ? 0x80 : 0;
 	const double magnitude = fabs(value);
 	int exponent = 0, steps;
 
-	/* In steps of an eighth of the power of two below it; below 2^-6 they are those of that. */
+	/*
+	 * In steps of an eighth of the power of two below it; below 2^-6 (subnormal) the steps stay
+	 * the same.
+	 */
 	(void)frexp(magnitude, &exponent);
 	exponent = magnitude > 0 ? MAX(exponent - 1, 1 - FP8_BIAS) : 1 - FP8_BIAS;
 	steps = (int)floor(ldexp(magnitude, FP8_MANTISSA - exponent) + 0.5);
-	/* Without the hidden bit the steps of one power go on in those of the next. */
+	/* Rounding up into the next power of two carries into the exponent bits. */
 	return (uint8_t)(sign | (((exponent + FP8_BIAS - 1) * (1 << FP8_MANTISSA)) + steps));
 }
 
@@ -97,7 +100,10 @@ void gemm_fill_random(enum accel_dtype dtype, size_t n, uint64_t seed, void *out
 
 int gemm_power(enum accel_dtype dtype, uint64_t seed)
 {
-	/* FP8 has 2^-6 to 2^8 as normal numbers; the others leave room for the sum of products. */
+	/*
+	 * FP8 has normal numbers from 2^-6 to 2^8; the other types need room for the sum of
+	 * products.
+	 */
 	static const int most[] = {
 		[ACCEL_F32] = 40,  [ACCEL_F64] = 300, [ACCEL_BF16] = 40,
 		[ACCEL_TF32] = 40, [ACCEL_FP8] = 6,

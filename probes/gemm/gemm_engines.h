@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engines of this build, NULL-terminated: gemm_engines.c, or gemm_engines_gpu.c without a BLAS. */
+/*
+ * The engines of this build, NULL-terminated: gemm_engines.c, or gemm_engines_gpu.c without a BLAS.
+ */
 #pragma once
 
 #include "probes/accel/accel.h"

@@ -12,14 +12,14 @@
 #include "probes/gemm/gemm_place.h"
 
 /*
- * A go is put without a pause, as a job launches: a core that waits in between slows its clock
- * down. All of it fits into a stream (CUDA_QUEUE_MAX), also where the GPU does nothing meanwhile:
- * of products of several kernels there are fewer windows in one.
+ * The windows of a go are launched without a pause, as in a job: a core that waits in between
+ * lowers its clock. A go fits into a stream (CUDA_QUEUE_MAX) even if the GPU makes no progress
+ * meanwhile, so it has fewer windows if a product takes several kernels.
  */
 enum {
-	EDGE = 16,     /* of the product: the least that every type has */
-	LAUNCHES = 64, /* of a window */
-	GO = 8,	       /* windows, at most; as many do not count */
+	EDGE = 16,     /* of the product: the smallest that every type supports */
+	LAUNCHES = 64, /* per window */
+	GO = 8,	       /* maximum number of windows; as many warm-up windows */
 	LAUNCH_ALGORITHM_SIZE = 96,
 };
 
@@ -27,7 +27,7 @@ struct launch {
 	struct gemm_device *device;
 	struct gemm_job job;
 	char algorithm[LAUNCH_ALGORITHM_SIZE];
-	double median[GEMM_WINDOWS], longest[GEMM_WINDOWS]; /* of each window, seconds */
+	double median[GEMM_WINDOWS], longest[GEMM_WINDOWS]; /* by window, in seconds */
 	size_t n;
 };
 
@@ -38,7 +38,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* One window; `counts`: it is kept. */
+/* Launch one window; it is recorded if `counts`. */
 static int put_window(struct launch *l, bool counts, struct err *err)
 {
 	const struct gemm_plan *plan = l->device->plan;
@@ -62,7 +62,7 @@ static int put_window(struct launch *l, bool counts, struct err *err)
 	return 0;
 }
 
-/* Windows of a go. */
+/* Number of windows in a go. */
 static unsigned go_of(const struct launch *l)
 {
 	const struct accel_ops *ops = l->device->plan->ops;
@@ -71,7 +71,7 @@ static unsigned go_of(const struct launch *l)
 	return !ops->queue_max || most > GO ? GO : MAX(most, 1U);
 }
 
-/* `n` windows; `counts`: they are kept. */
+/* Launch `n` windows; they are recorded if `counts`. */
 static int put_goes(struct launch *l, unsigned n, bool counts, struct err *err)
 {
 	const struct gemm_plan *plan = l->device->plan;
@@ -89,12 +89,12 @@ static int put_goes(struct launch *l, unsigned n, bool counts, struct err *err)
 
 static int measure(struct launch *l, struct err *err)
 {
-	int r = put_goes(l, GO, false, err); /* the first one loads the kernel */
+	int r = put_goes(l, GO, false, err); /* the first loads the kernel */
 
 	return r < 0 ? r : put_goes(l, GEMM_WINDOWS, true, err);
 }
 
-/* What is measured is not the product of the rate: its shape and way through the device do not count. */
+/* The product is not that of gemm.rate, so set its own shape and algorithm. */
 static struct sample make_sample(const struct launch *l, const char *check, enum gemm_side side)
 {
 	struct sample s = gemm_sample(l->device, check);
@@ -138,7 +138,7 @@ static int tell(struct gemm_run *run, const struct launch *l, enum gemm_side sid
 	for (i = 0; r == 0 && i < 2 && checks[side][i]; i++) {
 		struct sample s = make_sample(l, checks[side][i], side);
 
-		if (i > 0) /* good hosts differ too much in it */
+		if (i > 0) /* it varies too much between good hosts */
 			s.better = BETTER_NONE;
 		gemm_sample_time(&s, plan, start_us, end_us);
 		if (s.state == SAMPLE_MEASURED && l->n) {

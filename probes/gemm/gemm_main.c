@@ -15,40 +15,42 @@
 #include "probes/memory/numa.h"
 
 /*
- * Products of a few milliseconds on a core of today, in factors that stay in
- * its caches, so that a host of 200 cores is set up in a second.
+ * Products that take a few milliseconds on a current core, with factors that stay in its caches, so
+ * that a host with 200 cores is set up in a second.
  */
 enum { EDGE_F64 = 512, EDGE_F32 = 768 };
 
 /*
- * On a GPU a product of a millisecond or two that draws full power; what is
- * verified is smaller, because the host does that: two waves of tiles over
- * the SMs of today. With this depth every sum fits into 13 bits, which FP8
- * products are added up with at least.
+ * On a GPU, a product of a millisecond or two that draws full power. Verified products are smaller,
+ * because the host verifies them: two waves of tiles over the SMs of current GPUs. With this depth
+ * every sum fits into 13 bits, the minimum with which FP8 products are accumulated.
  */
 enum { EDGE_GPU = 8192, CHECK_M = 2048, CHECK_N = 4096, CHECK_K = 1024 };
 
-/* On GPUs the kernel takes the memory back when a probe ends: of the budget, and at most. */
+/*
+ * Time for the kernel to release GPU memory when the probe exits: part of the budget, and a
+ * maximum.
+ */
 static const double end_part = 0.05;
 enum { END_MAX_US = 1000000 };
-/* When GPUs must be ready: the rest does for measuring all that are. */
+/* Part of the time for GPUs to become ready; the rest is for measuring those that are. */
 static const double ready_part = 0.6;
-/* From such a budget on there is time for chain and overlap, asked for or not. */
+/* From this budget on there is time for chain and overlap, even if not asked for. */
 enum { LONG_BUDGET_US = 30000000 };
 
 enum { BUDGET_MIN_US = 3000000, WARM_MIN_US = 1000000 };
-/* Parts of the budget; the rest is for setting up and for what runs late. */
+/* Parts of the budget; the rest is for set-up and delays. */
 static const double warm_part = 0.1, rate_part = 0.45, check_part = 0.1;
-/* The same on GPUs, which vote too. */
+/* The same on GPUs, which also vote. */
 static const double gpu_rate_part = 0.4, vote_part = 0.05;
-/* Of that budget: for the chain, for windows that are late, and for the words. */
+/* Part of the budget for the chain, late windows, and output. */
 static const double spare_part = 0.1;
-/* And where the rate is measured again beside a collective, whose communicators take seconds. */
+/* If overlap is measured as well, whose communicators take seconds to create. */
 static const double less_rate_part = 0.3, overlap_part = 0.1;
 
 /*
- * A burn: most of the budget, less these: the rates of its beginning do not count, products are
- * verified while it is hot, and samples must be out.
+ * A burn gets most of the budget, except for these: its first windows do not count, products are
+ * verified while it is hot, and samples must be emitted.
  */
 enum {
 	BURN_BUDGET_MIN_US = 30000000,
@@ -142,7 +144,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = { .options = argp_options, .parser = parse_option };
 
-/* What is verified comes as F64 or F32; else a GPU writes what training has. */
+/* The output type: F64 or F32 for verification, otherwise on a GPU what training uses. */
 static enum accel_dtype out_of(enum accel_dtype dtype, bool gpu)
 {
 	bool narrow = dtype == ACCEL_BF16 || dtype == ACCEL_FP8;
@@ -190,8 +192,8 @@ static int check_options(const struct probe *probe, const struct accel_ops *ops,
 }
 
 /*
- * Asked for by name, GPUs that cannot be driven are nothing to measure here;
- * chosen for a host that has them, it could not be done.
+ * If GPUs were asked for by name and cannot be driven, there is nothing to measure here; if chosen
+ * automatically for a host that has them, the probe could not run.
  */
 static int open_engine(struct gemm_plan *plan, const struct probe *probe, struct err *err)
 {
@@ -205,7 +207,10 @@ static int open_engine(struct gemm_plan *plan, const struct probe *probe, struct
 	return r == -ENOTSUP && streq(o->engine, "cuda") ? -ENODEV : r;
 }
 
-/* Without two GPUs and NCCL it is not applicable: nothing that was asked for by name is left out. */
+/*
+ * Not applicable without two GPUs and NCCL, if overlap was asked for by name: it is never left out
+ * silently.
+ */
 static int set_overlap(struct gemm_plan *plan, const struct probe *probe, struct err *err)
 {
 	const struct options *o = probe->options;
@@ -270,7 +275,7 @@ static void set_times(struct gemm_plan *plan, const struct probe *probe)
 		set_burn_times(plan, probe);
 }
 
-/* Nothing of it is freed: threads that are late may have it when the process ends. */
+/* Never freed, because late threads may use it when the process exits. */
 static void read_host(struct gemm_plan *plan)
 {
 	CLEANUP(closep) int sys_fd = paths_open_sys("/sys/devices/system");
@@ -305,7 +310,7 @@ static int run(struct probe *probe, struct err *err)
 	if (r < 0)
 		return r;
 	if (plan.gpu)
-		accel_leave_at_once(); /* ending contexts takes seconds, and nobody waits for it */
+		accel_leave_at_once(); /* destroying contexts takes seconds, and nobody needs it */
 	set_shape(&plan, o);
 	if (plan.gpu) {
 		read_host(&plan);
@@ -314,7 +319,7 @@ static int run(struct probe *probe, struct err *err)
 	if (r < 0)
 		return r;
 	set_times(&plan, probe);
-	/* Before whoever started us ends us. */
+	/* Before our parent kills us. */
 	watch_us = plan.deadline_us + (probe->deadline_us - plan.deadline_us) / 2;
 	r = plan.gpu ? gemm_run_watched(&plan, watch_us, err) : gemm_run(&plan, err);
 	if (!plan.gpu)

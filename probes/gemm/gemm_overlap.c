@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rate while all GPUs reduce among them: what training does all the time,
- * and what neither a product nor a collective alone shows (they share SMs,
- * memory and power). The product is that of gemm.rate; the all-reduce is of as
- * many bytes as it writes, which is what tensor parallelism reduces after it.
+ * The rate while all GPUs run all-reduces, as training does all the time. Neither a product nor a
+ * collective alone shows it (they share SMs, memory and power). The product is that of gemm.rate;
+ * the all-reduce has as many bytes as the product writes, which is what tensor parallelism reduces
+ * after it.
  *
- * One thread drives both. coll_run() drives the collectives, many in one go;
- * products are put and taken whenever it listens, some windows ahead as ever.
- * A window counts when it was taken by the end of a collective that did end.
+ * One thread drives both. coll_run() drives the collectives, many in one go; products are enqueued
+ * and taken whenever it calls its watch, with some windows ahead as usual. A window counts if it
+ * was taken before the end of a collective that completed.
  */
 #include "probes/gemm/gemm_overlap.h"
 
@@ -28,13 +28,13 @@
 #include "probes/gemm/gemm_window.h"
 
 enum {
-	ONCE_US = 5000000,	  /* longest for what coll_run() does in one go */
-	GO_US = 200000,		  /* as many collectives as take so long, in one go */
+	ONCE_US = 5000000,	  /* limit for a go of coll_run() */
+	GO_US = 200000,		  /* duration of a go */
 	ALONE = 8,		  /* collectives without products, for comparison */
-	BYTES_MIN = 64 * 1024,	  /* of a collective: smaller ones are all launch */
-	FILL_BYTES = 1024 * 1024, /* of the data that is then repeated: never zeros */
-	WARM_WINDOW_US = 50000,	  /* as of the rate */
-	MEMORY_PART = 16,	  /* of a GPU's memory, for each of two buffers */
+	BYTES_MIN = 64 * 1024,	  /* of a collective: below, launches dominate */
+	FILL_BYTES = 1024 * 1024, /* of data, repeated over the buffer: never zeros */
+	WARM_WINDOW_US = 50000,	  /* as for gemm.rate */
+	MEMORY_PART = 16,	  /* divisor of a GPU's memory for each of two buffers */
 	ALIGN = 16,		  /* bytes, of each rank's part: what NCCL moves fastest */
 };
 /* Part of the time before windows count. */
@@ -54,7 +54,9 @@ static void fail(struct overlap *o, int r, int suspect, const char *why)
 	(void)snprintf(o->why, sizeof(o->why), "%s", why);
 }
 
-/* `times` collectives, by the deadline. True with their bus bandwidth when they ended. */
+/*
+ * Run `times` collectives by the deadline. Returns true with their bus bandwidth if they completed.
+ */
 static bool go(struct overlap *o, unsigned times, const struct coll_watch *watch, double *ret)
 {
 	uint64_t last_us = MIN(now_us(o) + ONCE_US, o->run->plan->deadline_us);
@@ -84,7 +86,7 @@ bool gemm_overlap_try_alone(struct overlap *o, unsigned *ret_times)
 
 	if (o->failed)
 		return false;
-	/* The first one connects. */
+	/* The first one establishes connections. */
 	if (!go(o, 1, NULL, &o->alone) || !go(o, ALONE, NULL, &o->alone))
 		return false;
 	seconds = o->coll->ops->whole->seconds(o->coll, 0);
@@ -139,7 +141,7 @@ static void turn(struct overlap *o)
 		o->over = !more;
 }
 
-/* Called by coll_run() all the time: never a reason to give it up. */
+/* Called continually by coll_run(); never gives up. */
 static bool look(void *context, int *ret_suspect UNUSED, char ret_why[static COLL_WHY_SIZE] UNUSED)
 {
 	turn(context);
@@ -177,7 +179,7 @@ static void measure(struct overlap *o)
 	}
 }
 
-/* --- setting up --- */
+/* --- set-up --- */
 
 static uint64_t bytes_for(const struct gemm_run *run)
 {
@@ -190,7 +192,7 @@ static uint64_t bytes_for(const struct gemm_run *run)
 	return MAX(bytes / part, (uint64_t)1) * part;
 }
 
-/* Communicators, and data in what they send. */
+/* Create communicators, and fill the send buffers. */
 static void set_up(struct overlap *o)
 {
 	const struct gemm_plan *plan = o->run->plan;
@@ -217,7 +219,7 @@ static void set_up(struct overlap *o)
 		fail(o, r, COLL_NOBODY, err.msg);
 }
 
-/* A collective needs all of them: the first that cannot, or NULL. */
+/* A collective needs all GPUs: the first that is unusable, or NULL. */
 static const struct gemm_device *find_absent(const struct gemm_run *run)
 {
 	unsigned i;
@@ -284,7 +286,7 @@ static int overlap_all(struct overlap *o)
 	if (!o->failed)
 		measure(o);
 	gemm_busy_end(o->run, GEMM_MEASURED, now_us(o) - start_us);
-	/* Who is at fault is told before those who only waited. */
+	/* Report the GPU at fault before those that only waited. */
 	r = overlap_emit_busbw(o, start_us);
 	return r == 0 ? overlap_emit(o, start_us) : r;
 }
@@ -348,7 +350,7 @@ static void set_overlap(struct sample *s, const struct overlap *o, const struct 
 	}
 }
 
-/* Of one GPU, without a value yet. */
+/* A sample for one GPU, without a value yet. */
 static struct sample overlap_sample(const struct overlap *o, const struct gemm_device *d)
 {
 	struct sample s = gemm_sample(d, "gemm.overlap");
@@ -376,7 +378,7 @@ int overlap_emit(struct overlap *o, uint64_t start_us)
 	return r;
 }
 
-/* The rank at fault, or who the sentence begins with; all of them. */
+/* The rank at fault, or the GPU that the message begins with, otherwise the subject of all. */
 static const char *blamed(const struct overlap *o)
 {
 	unsigned i;

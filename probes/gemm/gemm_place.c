@@ -3,7 +3,7 @@
 
 #include "probes/memory/numa.h"
 
-/* The number of the side's node; -1: there is none. */
+/* The node number of the side; -1 if there is none. */
 static int node_of(const struct gemm_device *d, enum gemm_side side)
 {
 	const struct numa_host *host = d->plan->numa;

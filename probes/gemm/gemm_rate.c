@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probes/gemm/gemm_rate.h"
 
-/* The rate of each device while all of them work. */
 #include <errno.h>
 #include <math.h>
 
@@ -14,10 +13,12 @@
 #include "probes/gemm/gemm_window.h"
 
 enum {
-	WARM_WINDOW_US = 50000, /* of the warm-up: short, the speed is not known yet */
-	WARM_LATE_US = 1000000, /* what is late after the warm-up goes on into the measurement */
+	WARM_WINDOW_US = 50000, /* of the warm-up: short, as the speed is not known yet */
+	WARM_LATE_US = 1000000, /* what is late after the warm-up continues into the measurement */
 };
-/* A measurement that others slow down ends after this much of its share, once it has 8 windows. */
+/*
+ * If others slow a measurement down, it ends after this much of its share, once it has 8 windows.
+ */
 static const double patience = 1.2;
 
 static uint64_t now_us(const struct gemm_run *run)
@@ -25,7 +26,7 @@ static uint64_t now_us(const struct gemm_run *run)
 	return run->plan->ops->now_us(run->plan->accel);
 }
 
-/* What comes after the rate needs its share too. */
+/* The checks after the rate need their share too. */
 static uint64_t last_of_rate_us(const struct gemm_plan *plan)
 {
 	uint64_t after_us = plan->check_us + plan->vote_us + plan->overlap_us;
@@ -71,7 +72,7 @@ static void measure(struct gemm_run *run)
 	}
 }
 
-/* The value and its windows; none when others took from the device, unless asked for. */
+/* Set the value and its windows; none if others took from the device, unless asked for. */
 static void set_rate(struct sample *s, const struct gemm_run *run, const struct gemm_device *d)
 {
 	CLEANUP(freep) char *cause = NULL;

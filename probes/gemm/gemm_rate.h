@@ -4,5 +4,5 @@
 
 struct gemm_run;
 
-/* Warm up and measure all live devices at once, emit gemm.rate for each device. */
+/* Warm up, then measure all usable devices at once; emit gemm.rate for each device. */
 int gemm_rate(struct gemm_run *run);

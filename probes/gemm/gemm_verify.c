@@ -9,10 +9,10 @@
 #include "probes/gemm/gemm.h"
 #include "probes/gemm/gemm_data.h"
 
-/* Work spent on locating wrong elements; past it the count is "at least". */
+/* Limit of the work to locate wrong elements; beyond it the count is "at least". */
 enum { LOCATE_WORK_MAX = 1 << 30, LOCATE_ODD_MAX = 1024 };
 
-/* Numbers -2 to 2, each drawn from its own eight bits. */
+/* Numbers from -2 to 2, each drawn from eight bits of its own. */
 static void fill(int8_t *v, size_t n, uint64_t *state)
 {
 	uint64_t bits = 0;
@@ -113,13 +113,13 @@ void gemm_ints_release(struct gemm_ints *t)
 	*t = (struct gemm_ints){ 0 };
 }
 
-/* What a look over the whole product finds. */
+/* State of a pass over the whole product. */
 struct look {
 	const struct gemm_ints *ints;
 	enum accel_dtype out;
 	const void *c;
 	int64_t *row, *weighted, *col; /* sums of the product */
-	uint64_t n_odd;		       /* elements that no such product can hold */
+	uint64_t n_odd;		       /* elements that are impossible in such a product */
 	uint64_t work;
 	struct gemm_wrong wrong;
 };
@@ -131,7 +131,7 @@ static double element(const struct look *l, size_t i, size_t j)
 	return l->out == ACCEL_F64 ? ((const double *)l->c)[at] : ((const float *)l->c)[at];
 }
 
-/* No integer of a product of such factors: NaN, infinite, a fraction, too large. */
+/* Is it impossible in a product of such factors: NaN, infinite, a fraction, too large? */
 static bool is_odd(const struct look *l, double value)
 {
 	return !(fabs(value) <= 4.0 * l->ints->k) || value != rint(value);
@@ -157,7 +157,10 @@ static void note_wrong(struct look *l, size_t i, size_t j, int64_t expected)
 	l->wrong.expected = expected;
 }
 
-/* The integer at (i, j) for the sums; an odd element is noted and replaced by what it should be. */
+/*
+ * The integer at (i, j) for the sums; an impossible element is recorded and replaced by the
+ * expected one.
+ */
 static int64_t summand(struct look *l, size_t i, size_t j)
 {
 	double value = element(l, i, j);
@@ -192,7 +195,7 @@ static void recompute(struct look *l, size_t i, size_t j)
 	int64_t expected;
 
 	if (is_odd(l, value))
-		return; /* counted already */
+		return; /* already counted */
 	if (l->work >= LOCATE_WORK_MAX) {
 		l->wrong.at_least = true;
 		return;
@@ -213,7 +216,7 @@ static bool col_is_bad(const struct look *l, size_t j)
 	return l->col[j] != l->ints->col[j];
 }
 
-/* Every element of a bad row or a bad column is recomputed, once. */
+/* Recompute each element of a bad row or column, once. */
 static void locate(struct look *l)
 {
 	bool any = false;
@@ -229,7 +232,7 @@ static void locate(struct look *l)
 			recompute(l, i, j);
 		}
 	}
-	/* The sums are off, and yet the work ran out before a wrong element was met. */
+	/* The sums are wrong, but the work limit was reached before a wrong element was found. */
 	if (any && l->wrong.count == 0)
 		l->wrong.count = 1;
 }

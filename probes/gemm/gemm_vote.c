@@ -12,8 +12,8 @@
 
 enum {
 	AGAIN_RUNS = 3,
-	SURE_MIN = 2,		       /* who agree, so that another one may be condemned */
-	PIECE_BYTES = 4 * 1024 * 1024, /* brought back and compared at once */
+	SURE_MIN = 2,		       /* agreeing devices needed to be sure about another one */
+	PIECE_BYTES = 4 * 1024 * 1024, /* downloaded and compared at once */
 };
 
 static struct gemm_job *job_of(const struct gemm_booth *b, unsigned i)
@@ -23,7 +23,7 @@ static struct gemm_job *job_of(const struct gemm_booth *b, unsigned i)
 
 /* --- one run --- */
 
-/* The result is overwritten first: one that is not written must not pass as the run before. */
+/* Overwrite the result first, so that a missing write does not pass as the previous result. */
 static int start(const struct gemm_booth *b, unsigned i, struct err *err)
 {
 	struct gemm_device *d = gemm_booth_device(b, i);
@@ -43,7 +43,7 @@ static uint64_t bits_at(const unsigned char *from, size_t size)
 	return bits;
 }
 
-/* What sets the piece at `offset` apart from the first result. */
+/* Record how the piece at `offset` differs from the first result. */
 static void note_differences(const struct gemm_booth *b, size_t offset, size_t bytes,
 			     struct gemm_version *v)
 {
@@ -117,7 +117,7 @@ static int start_step(struct gemm_booth *b, unsigned i, struct err *err)
 	return start(b, i, err);
 }
 
-/* As often as there is time, once at least. False without memory. */
+/* Repeat as often as time allows, at least once. Returns false if out of memory. */
 static bool hear(struct gemm_booth *b, unsigned runs, uint64_t end_us)
 {
 	const struct gemm_plan *plan = b->run->plan;
@@ -151,7 +151,7 @@ static void booth_init(struct gemm_booth *b, const struct gemm_booth *like,
 	b->voters = xcalloc(b->n, sizeof(*b->voters));
 }
 
-/* The members are the caller's. */
+/* The members belong to the caller. */
 static void booth_release(struct gemm_booth *b)
 {
 	free(b->first);
@@ -159,7 +159,7 @@ static void booth_release(struct gemm_booth *b)
 	free(b->voters);
 }
 
-/* --- what follows from a difference --- */
+/* --- investigating a difference --- */
 
 static bool damaged(const struct gemm_device *d, const struct accel_region *region,
 		    const unsigned char *sent, size_t size)
@@ -177,7 +177,7 @@ static bool damaged(const struct gemm_device *d, const struct accel_region *regi
 	return false;
 }
 
-/* Whose factors are not what was sent is wrong, and says nothing about others. */
+/* A device whose factors are damaged is wrong, and has no vote on the others. */
 static void look_at_inputs(struct gemm_booth *b, struct gemm_vote *votes)
 {
 	const struct gemm_plan *plan = b->run->plan;
@@ -198,7 +198,7 @@ static void look_at_inputs(struct gemm_booth *b, struct gemm_vote *votes)
 	gemm_factors_release(&f);
 }
 
-/* Random factors for all members. False without memory. */
+/* Upload random factors to all members. Returns false if out of memory. */
 static bool send_factors(struct gemm_booth *b, uint64_t seed)
 {
 	CLEANUP(gemm_factors_release) struct gemm_factors f = { 0 };
@@ -219,7 +219,7 @@ static bool send_factors(struct gemm_booth *b, uint64_t seed)
 	return true;
 }
 
-/* Who has no memory for it is not heard again. */
+/* A device without enough memory does not take part again. */
 static void set_up_again(struct gemm_booth *b)
 {
 	unsigned i;
@@ -232,7 +232,7 @@ static void set_up_again(struct gemm_booth *b)
 	}
 }
 
-/* Other memory (the first jobs still hold theirs), another shape, other data. */
+/* Repeat with other memory (the first jobs still hold theirs), another shape and other data. */
 static void hear_again(const struct gemm_booth *first, struct gemm_vote *votes)
 {
 	const struct accel_gemm_shape shape = gemm_other_shape(&first->shape);
@@ -250,7 +250,9 @@ static void hear_again(const struct gemm_booth *first, struct gemm_vote *votes)
 
 		votes[b.members[i]].again = now == GEMM_WRONG ||
 					    (now == GEMM_UNDECIDED && before == GEMM_UNDECIDED);
-		/* A hung stream is freed, and with it the engine's claim, before its memory. */
+		/*
+		 * A hung stream must be freed first, and with it the engine's claim on this memory.
+		 */
 		if (d->failed != -ETIMEDOUT)
 			gemm_job_release(d, &b.jobs[i]);
 	}
@@ -267,8 +269,8 @@ static unsigned count(const struct gemm_booth *b, int verdict)
 }
 
 /*
- * No version is right and half of them contradict themselves: the product is not
- * reproducible here, which is a matter of its algorithm and nobody's fault.
+ * No version is right, and at least half of the devices contradict themselves: the product is not
+ * reproducible here, because of its algorithm, and no device is at fault.
  */
 static bool is_loose(const struct gemm_booth *b)
 {
@@ -325,7 +327,7 @@ static void hold(struct gemm_run *run, unsigned *members, unsigned n, struct gem
 	CLEANUP(booth_release) struct gemm_booth b = { 0 };
 
 	booth_init(&b, &like, &plan->shape);
-	/* Exact products of the same shape took the place of the factors. */
+	/* Exact products of the same shape have overwritten the factors. */
 	if (!plan->check_shape.m && !send_factors(&b, plan->seed))
 		return;
 	if (hear(&b, GEMM_RUNS_MAX, MIN(end_us, plan->deadline_us)))

@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The vote: what integers cannot tell. An exact product is of small numbers;
- * of the random product of the rate nobody knows what is right, but devices of
- * one model must agree on it in every bit.
+ * The vote: finds what exact products cannot, as they only use small numbers. The right result of
+ * the random product of gemm.rate is unknown, but devices of one model must agree on it bit by bit.
  */
 #pragma once
 
 #include "probes/gemm/gemm.h"
 #include "probes/gemm/gemm_ballot.h"
 
-/* What the others say of a device's product of random data. */
+/* The verdict of the other devices on a device's product of random data. */
 struct gemm_vote {
-	int verdict;	    /* enum gemm_verdict; GEMM_ABSENT: it did not take part */
+	int verdict;	    /* enum gemm_verdict; GEMM_ABSENT: did not take part */
 	unsigned n_runs;    /* of the product */
-	unsigned n_wrong;   /* of these */
-	uint64_t elements;  /* that differ, in the first of them */
-	bool input_damaged; /* a factor read back is not what was sent */
-	bool again;	    /* the same in other memory and another shape */
-	bool sure;	    /* two others at least, and more than are wrong, always agree */
-	char *words;	    /* a sentence, owned; NULL when it is right */
+	unsigned n_wrong;   /* wrong runs */
+	uint64_t elements;  /* differing elements in the first wrong run */
+	bool input_damaged; /* a factor read back differs from what was sent */
+	bool again;	    /* also wrong in other memory and with another shape */
+	bool sure;	    /* at least two others, and more than are wrong, agree in all runs */
+	char *words;	    /* a sentence, owned; NULL if it is right */
 	char *note;	    /* why there was no vote, owned; NULL */
-	char **with;	    /* owned, NULL-terminated: the others of whom one may be wrong; NULL */
+	char **with;	    /* owned, NULL-terminated: others that may be wrong instead; NULL */
 };
 
 /*
- * The product of the rate on all devices that take part, again and again, and
- * compared bit by bit between those of one model with one algorithm. Such products are the same
- * (cuBLAS documentation, "Results reproducibility": one version of the library, one architecture
- * and number of SMs; each has its own workspace here). Fills `votes` of all devices; who fails
- * meanwhile is taken out.
+ * Repeat the product of gemm.rate on all participating devices, and compare it bit by bit between
+ * those with the same model and algorithm. Such products are identical (cuBLAS documentation,
+ * "Results reproducibility": one version of the library, one architecture and number of SMs; here
+ * each has its own workspace). Fills `votes` for all devices; devices that fail meanwhile are
+ * excluded.
  */
 void gemm_vote(struct gemm_run *run, const bool *takes_part, struct gemm_vote *votes);
 void gemm_vote_release(struct gemm_vote *vote);

@@ -5,11 +5,11 @@
 
 #include "lib/base/xalloc.h"
 
-/* The version that member `i` is held against, and who has it. */
+/* The version that member `i` is compared with, and who has it. */
 struct opposite {
 	unsigned version;
 	unsigned n;	   /* other members that have it in all their runs */
-	const char *whose; /* subject, when it is one */
+	const char *whose; /* subject, if there is exactly one */
 };
 
 static bool always_has(const struct gemm_voter *v, unsigned version)
@@ -23,7 +23,7 @@ static bool always_has(const struct gemm_voter *v, unsigned version)
 	return v->n_runs > 0;
 }
 
-/* The right version; else what somebody else has, or itself at another time. */
+/* The right version; otherwise that of another member, or its own in another run. */
 static struct opposite find_opposite(const struct gemm_booth *b, unsigned i)
 {
 	const struct gemm_voter *v = &b->voters[i];
@@ -49,7 +49,9 @@ static struct opposite find_opposite(const struct gemm_booth *b, unsigned i)
 	return o;
 }
 
-/* "row 1, column 2 of 48x40 is 1.5 where 7 others have 1.25", elements into `ret`. */
+/*
+ * "row 1, column 2 of 48x40 is 1.5 where 7 others have 1.25"; sets the number of elements in `ret`.
+ */
 static char *tell_difference(const struct gemm_booth *b, unsigned i, uint64_t *ret)
 {
 	const struct gemm_voter *v = &b->voters[i];
@@ -72,7 +74,7 @@ static char *tell_difference(const struct gemm_booth *b, unsigned i, uint64_t *r
 			 d.was, own && o.version ? "at least " : "", (unsigned long long)*ret);
 }
 
-/* The others of which one may be wrong instead. */
+/* The other members that may be wrong instead. */
 static char **name_undecided(const struct gemm_booth *b, unsigned i)
 {
 	char **with = xcalloc(b->n + 1, sizeof(*with));

@@ -10,9 +10,9 @@
 #include "probes/gemm/gemm_device.h"
 
 enum {
-	BATCH_MAX = 4096,   /* products of one window: what streams and launch queues hold */
-	WINDOW_EVENTS = 2,  /* of one window, beside its products */
-	SLICE_MIN_US = 200, /* shortest wait for one device before the next is looked at */
+	BATCH_MAX = 4096,   /* products per window: what streams and launch queues can hold */
+	WINDOW_EVENTS = 2,  /* per window, besides its products */
+	SLICE_MIN_US = 200, /* shortest wait for a device before checking the next */
 };
 
 static uint64_t now_us(const struct gemm_run *run)
@@ -25,7 +25,10 @@ static double products_flop(const struct gemm_plan *plan, unsigned n)
 	return 2.0 * plan->shape.m * plan->shape.n * plan->shape.k * n;
 }
 
-/* Most products of one window: all windows in flight and their events fit into a stream. */
+/*
+ * Maximum number of products per window, so that all windows in flight and their events fit into a
+ * stream.
+ */
 static unsigned batch_max(const struct gemm_device *d)
 {
 	const struct accel_ops *ops = d->plan->ops;
@@ -36,7 +39,7 @@ static unsigned batch_max(const struct gemm_device *d)
 	return MIN((held - WINDOW_EVENTS) / ops->gemm_pieces(d->job.gemm), (unsigned)BATCH_MAX);
 }
 
-/* Products that fill `window_us`; one while the speed is unknown. */
+/* Number of products that fill `window_us`; one while the speed is unknown. */
 static unsigned batch_for(const struct gemm_device *d, uint64_t window_us)
 {
 	double n = d->seconds_per_product > 0 ? (double)window_us * 1e-6 / d->seconds_per_product
@@ -62,7 +65,7 @@ static int put_window(struct gemm_device *d, unsigned batch, struct err *err)
 	return r;
 }
 
-/* Learn the speed from the oldest window, when it is over by `deadline_us`. -ETIMEDOUT. */
+/* Take the oldest window if it ends by `deadline_us`, and update the speed from it. -ETIMEDOUT. */
 static int take_window(struct gemm_device *d, uint64_t deadline_us, struct err *err)
 {
 	const struct accel_ops *ops = d->plan->ops;
@@ -94,15 +97,15 @@ static bool wants_window(const struct gemm_device *d, const struct gemm_stretch 
 	if (!gemm_live(d) || in_flight == GEMM_IN_FLIGHT)
 		return false;
 	if (d->seconds_per_product <= 0 && in_flight)
-		return false; /* the cold one goes alone: it tells how long a window is */
+		return false; /* the first one runs alone: it shows how long a product takes */
 	if (!stretch->counts)
 		return now < stretch->end_us;
 	return put < (now < stretch->end_us ? (unsigned)GEMM_WINDOWS : (unsigned)SAMPLE_WINDOWS_MIN);
 }
 
 /*
- * How long the next window should be: less than planned when the device is
- * behind, so that it still fills enough windows in the time left.
+ * The length of the next window: shorter than planned if the device is behind, so that it still
+ * fills enough windows in the remaining time.
  */
 static uint64_t window_length_us(const struct gemm_device *d, const struct gemm_stretch *stretch,
 				 uint64_t now)
@@ -135,7 +138,7 @@ static void put_windows(struct gemm_run *run, const struct gemm_stretch *stretch
 	}
 }
 
-/* Take at most one window of each device, for each of which `slice_us` may pass. */
+/* Take at most one window of each device, waiting up to `slice_us` for each. */
 static bool take_windows(struct gemm_run *run, const struct gemm_stretch *stretch, uint64_t slice_us)
 {
 	bool in_flight = false;
