@@ -19,7 +19,7 @@ enum {
 	PCI_VENDOR_AMD = 0x1002,
 	/* PCI Code and ID Assignment Specification */
 	PCI_CLASS_DISPLAY = 0x03,    /* base class */
-	PCI_CLASS_VGA = 0x0300,	     /* AMD: of a screen; one that computes is 0302, 0380 or 12xx */
+	PCI_CLASS_VGA = 0x0300,	     /* AMD: with a display; a compute GPU has 0302, 0380 or 12xx */
 	PCI_CLASS_PROCESSING = 0x12, /* base class: Instinct since MI300 */
 };
 
@@ -72,7 +72,7 @@ static void leave(int status, void *argument UNUSED)
 
 void accel_leave_at_once(void)
 {
-	(void)on_exit(leave, NULL); /* what was registered last comes first */
+	(void)on_exit(leave, NULL); /* the handler registered last runs first */
 }
 
 static bool is_nvidia_gpu(long long vendor, long long class)

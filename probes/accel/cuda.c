@@ -54,7 +54,7 @@ static void cuda_close(struct accel *a)
 
 DEFINE_CLEANUP(struct accel *, cuda_close, cuda_closep);
 
-/* "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", as nvidia-smi writes it. */
+/* "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", as in nvidia-smi. */
 static void uuid_text(const unsigned char uuid[static CUDA_UUID_SIZE], char *ret, size_t size)
 {
 	int used = snprintf(ret, size, "gpu:GPU-");
@@ -65,7 +65,7 @@ static void uuid_text(const unsigned char uuid[static CUDA_UUID_SIZE], char *ret
 				 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
 }
 
-/* Its node and a CPU of it, from sysfs: the kernel's words, not the driver's. */
+/* Find its NUMA node and a CPU of it, from the kernel (sysfs) rather than the driver. */
 static void find_place(struct accel_device_info *info)
 {
 	CLEANUP(freep) char *path = xasprintf("/sys/bus/pci/devices/%s", info->pci);
@@ -105,7 +105,7 @@ static int open_device(struct cuda *c, unsigned i, struct err *err)
 	for (at = d->info.pci; *at; at++)
 		*at = (char)tolower((unsigned char)*at);
 	find_place(&d->info);
-	/* What is unknown of these stays 0. */
+	/* Values that are unknown stay 0. */
 	(void)driver->device_name(d->info.name, sizeof(d->info.name), d->handle);
 	(void)driver->device_memory(&bytes, d->handle);
 	(void)driver->device_attribute(&units, CUDA_ATTRIBUTE_SM_COUNT, d->handle);
@@ -137,7 +137,7 @@ static int open_devices(struct cuda *c, struct err *err)
 	return 0;
 }
 
-/* "cublaslt 130100, driver 580.65.06 (cuda 13.0)"; the first number is the library's own. */
+/* "cublaslt 130100, driver 580.65.06 (cuda 13.0)"; the first number is the library's version. */
 static void write_version(struct cuda *c)
 {
 	const char *driver = c->nvml ? cuda_nvml_driver(c->nvml) : "";

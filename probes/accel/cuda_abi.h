@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What this suite uses of three libraries of NVIDIA, in words of our own, so
- * that it is built where their headers are not and starts where they are not:
- * the CUDA driver (libcuda), cuBLASLt and NVML. Each list is
+ * The parts of three NVIDIA libraries that this suite uses, declared here so that it can be built
+ * without their headers and started without the libraries: the CUDA driver (libcuda), cuBLASLt and
+ * NVML. Each list is
  *
  *	X(needed, result, member, symbol, parameters)
  *
- * with `needed` 0 for what an older library may lack (the member is then
- * NULL). Enumerations are written as unsigned, which is what they are in the
- * ABI. tests/unit/test_cuda_abi.c compares every line of the first two with the
- * headers of CUDA where there are any; those of NVML are not part of it.
+ * with `needed` 0 for what an older library may lack (the member is then NULL). Enumerations are
+ * declared as unsigned, as they are in the ABI. tests/unit/test_cuda_abi.c compares every line of
+ * the first two with CUDA's headers, if present; NVML's header is not part of CUDA.
  *
  * Sources: cuda.h and cublasLt.h of CUDA 13.0; for NVML the API reference
  * (docs.nvidia.com/deploy/nvml-api) and NVIDIA/go-nvml:gen/nvml/nvml.h.
@@ -26,22 +25,22 @@ struct CUevent_st;
 struct CUstream_st;
 struct CUuuid_st; /* 16 bytes */
 
-typedef unsigned long long cuda_ptr; /* CUdeviceptr: an address in the device's memory */
+typedef unsigned long long cuda_ptr; /* CUdeviceptr: an address in device memory */
 
 enum cuda_result {
 	CUDA_OK = 0,
 	CUDA_INVALID_VALUE = 1,
 	CUDA_OUT_OF_MEMORY = 2,
 	CUDA_STUB_LIBRARY = 34,
-	CUDA_DEVICE_UNAVAILABLE = 46, /* exclusive mode, and somebody has it */
+	CUDA_DEVICE_UNAVAILABLE = 46, /* exclusive mode, and in use */
 	CUDA_NO_DEVICE = 100,
 	CUDA_INVALID_DEVICE = 101,
 	CUDA_ECC_UNCORRECTABLE = 214,
 	CUDA_NVLINK_UNCORRECTABLE = 220,
-	CUDA_CONTAINED = 226, /* an error of hardware, or a wrong access by a peer */
+	CUDA_CONTAINED = 226, /* a hardware error, or an invalid access by a peer */
 	CUDA_NOT_READY = 600,
 	CUDA_ILLEGAL_ADDRESS = 700,
-	CUDA_PEER_ALREADY = 704, /* peer access is enabled already */
+	CUDA_PEER_ALREADY = 704, /* peer access is already enabled */
 	CUDA_LAUNCH_TIMEOUT = 702,
 	CUDA_HARDWARE_STACK_ERROR = 714,
 	CUDA_ILLEGAL_INSTRUCTION = 715,
@@ -50,7 +49,7 @@ enum cuda_result {
 	CUDA_INVALID_PC = 718,
 	CUDA_LAUNCH_FAILED = 719,
 	CUDA_NOT_SUPPORTED = 801,
-	CUDA_SYSTEM_NOT_READY = 802, /* the fabric manager does not run */
+	CUDA_SYSTEM_NOT_READY = 802, /* the fabric manager is not running */
 	CUDA_SYSTEM_DRIVER_MISMATCH = 803,
 	CUDA_UNKNOWN = 999,
 };
@@ -114,7 +113,7 @@ enum {
 	X(0, unsigned, pointer_set, cuPointerSetAttribute,                                         \
 	  (const void *value, unsigned attribute, cuda_ptr ptr))
 
-/* --- libcublasLt.so.N, N the major version of CUDA --- */
+/* --- libcublasLt.so.N, N is the major version of CUDA --- */
 
 enum { LT_MAJOR_MIN = 11 };
 
@@ -133,7 +132,7 @@ struct lt_heuristic {
 	int reserved[4];
 };
 
-/* The test defines these by the library's own names, to compare the prototypes. */
+/* The test defines these with the library's own types, to compare the prototypes. */
 #ifndef CUDA_ABI_LT_TYPES
 typedef struct lt_handle *lt_handle;
 typedef struct lt_desc *lt_desc;
@@ -155,7 +154,7 @@ enum lt_status {
 };
 
 enum {
-	LT_R_32F = 0, /* types of matrices: cudaDataType */
+	LT_R_32F = 0, /* matrix types: cudaDataType */
 	LT_R_64F = 1,
 	LT_R_16BF = 14,
 	LT_R_8F_E4M3 = 28,
@@ -173,8 +172,8 @@ enum {
 	LT_CONFIG_SWIZZLE = 4,
 	LT_CONFIG_CUSTOM = 5,
 	LT_CONFIG_STAGES = 6,
-	LT_CONFIG_INNER = 7,   /* 16 bits: since CUDA 11.8 */
-	LT_CONFIG_CLUSTER = 8, /* likewise */
+	LT_CONFIG_INNER = 7,   /* 16 bits; since CUDA 11.8 */
+	LT_CONFIG_CLUSTER = 8, /* the same */
 	LT_REDUCTION_NONE = 0, /* values of LT_CONFIG_REDUCTION */
 	LT_REDUCTION_COMPUTE = 2,
 };
@@ -222,7 +221,7 @@ enum nvml_result {
 	NVML_GPU_IS_LOST = 15,
 };
 
-/* What a link leads to: nvmlIntNvLinkDeviceType_t. */
+/* What a link connects to: nvmlIntNvLinkDeviceType_t. */
 enum { NVML_REMOTE_GPU = 0, NVML_REMOTE_SWITCH = 2, NVML_REMOTE_UNKNOWN = 0xff };
 
 enum {
@@ -244,11 +243,11 @@ enum {
 	NVML_REASON_DISPLAY = 0x100,
 };
 
-/* nvmlGpuVirtualizationMode_t: this one is what a guest sees of a GPU that others share. */
+/* nvmlGpuVirtualizationMode_t: this is what a guest sees of a shared GPU. */
 enum { NVML_VIRTUAL_VGPU = 2 };
 enum { NVML_CC_ENABLED = 1 }; /* NVML_CC_SYSTEM_FEATURE_ENABLED */
 
-/* Confidential computing, of all GPUs. */
+/* Confidential computing, for all GPUs. */
 struct nvml_cc { /* nvmlConfComputeSystemState_t */
 	unsigned environment, on, developer_tools;
 };
@@ -304,7 +303,7 @@ struct nvml_process { /* nvmlProcessInfo_t of _v2 and _v3 */
 	X(0, unsigned, mps_clients, nvmlDeviceGetMPSComputeRunningProcesses_v3,                 \
 	  (struct nvml_device * device, unsigned *n, struct nvml_process *processes))
 
-/* --- what is loaded --- */
+/* --- loaded functions --- */
 
 #define CUDA_ABI_MEMBER(needed, result, member, symbol, parameters) result(*member) parameters;
 

@@ -8,8 +8,8 @@
 #include "probes/accel/cuda_nvml.h"
 
 /*
- * What an error of the driver means here; every other one is a -EPROTO. The kernels are those of
- * NVIDIA's libraries, the same on every GPU: one that meets what a kernel must not do is sick.
+ * Errors of the driver by meaning; any other is -EPROTO. Kernels are NVIDIA's own and the same on
+ * every GPU, so a GPU whose kernel does something illegal is faulty.
  */
 static const struct {
 	unsigned result;
@@ -45,7 +45,7 @@ static int meaning(unsigned result)
 	return -EPROTO;
 }
 
-/* The driver has no error of its own for a GPU that is gone: NVML tells. */
+/* The driver has no error for a GPU that is gone, so ask NVML. */
 static bool is_lost(struct cuda *c, unsigned device)
 {
 	struct nvml_state state;

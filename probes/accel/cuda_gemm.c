@@ -11,7 +11,7 @@
 #include "probes/accel/cuda_memory.h"
 #include "probes/accel/cuda_stream.h"
 
-/* One type of the factors, as cuBLASLt has it. */
+/* A type of the factors in terms of cuBLASLt. */
 struct kind {
 	unsigned type, compute, scale;
 	int capability_min; /* 10 major + minor */
@@ -32,12 +32,12 @@ struct accel_gemm {
 	lt_desc desc;
 	lt_layout first, second, out; /* B', A', D' */
 	lt_algo algo;
-	unsigned kernels; /* of a product, at most */
+	unsigned kernels; /* per product, at most */
 	struct accel_region workspace;
 	char algorithm[96];
 };
 
-/* Of the library's result: 0 or the sentence, as cuda_check(). */
+/* Convert the library's result to 0 or an error with a message, like cuda_check(). */
 static int lt_check(struct cuda *c, unsigned device, unsigned status, const char *what,
 		    struct err *err)
 {
@@ -97,13 +97,13 @@ static int make_handle(struct cuda *c, unsigned device, struct err *err)
 	return lt_check(c, device, c->libs.lt.create(&d->lt), "cannot start", err);
 }
 
-/* What is multiplied, as the library wants it told. */
+/* Describe the product to the library. */
 static int describe(struct accel_gemm *g, struct err *err)
 {
 	const struct accel_gemm_shape *s = &g->shape;
 	const struct kind *kind = &kinds[s->dtype];
 	const struct cuda_lt *lt = &g->cuda->libs.lt;
-	bool by_columns = s->dtype == ACCEL_FP8; /* B: see accel.h */
+	bool by_columns = s->dtype == ACCEL_FP8; /* for B: see accel.h */
 	int32_t operation = by_columns ? LT_OP_T : LT_OP_N;
 	unsigned rows = by_columns ? s->k : s->n, columns = by_columns ? s->n : s->k;
 	unsigned status = lt->desc_create(&g->desc, kind->compute, kind->scale);
@@ -119,7 +119,7 @@ static int describe(struct accel_gemm *g, struct err *err)
 	return lt_check(g->cuda, g->device, status, "cannot describe a product", err);
 }
 
-/* "id 66 tile 20 stages 35 split-k 1 ...": all that fixes the algorithm. */
+/* "id 66 tile 20 stages 35 split-k 1 ...": everything that identifies the algorithm. */
 static void write_algorithm(struct accel_gemm *g)
 {
 	static const struct {
@@ -143,7 +143,7 @@ static void write_algorithm(struct accel_gemm *g)
 		uint32_t value = 0;
 		int n;
 
-		/* What an older library does not know is left out. */
+		/* Attributes unknown to an older library are left out. */
 		if (g->cuda->libs.lt.config(&g->algo, parts[i].attribute, &value, parts[i].size,
 					    &written) != LT_OK)
 			continue;
@@ -164,9 +164,9 @@ static bool config_is(const struct accel_gemm *g, unsigned attribute, uint32_t m
 }
 
 /*
- * One kernel when the sums are not split and nothing passes through the workspace. Split sums
- * (CUBLASLT_ALGO_CONFIG_SPLITK_NUM) are cleared, made and added up. The library does not tell
- * that an algorithm is stream-K, but that needs a workspace for what is shared between blocks.
+ * One kernel if the sums are not split and no workspace is used. Split sums
+ * (CUBLASLT_ALGO_CONFIG_SPLITK_NUM) are cleared, computed and added up. The library does not say
+ * whether an algorithm is stream-K, but that needs a workspace for data shared between blocks.
  */
 static unsigned count_kernels(const struct accel_gemm *g, size_t workspace_bytes)
 {
@@ -298,7 +298,7 @@ int cuda_gemm_run(struct accel_gemm *g, struct accel_stream *s, const struct acc
 	status = c->libs.lt.matmul(c->devices[g->device].lt, g->desc, alpha, y->ptr, g->first,
 				   x->ptr, g->second, beta, out->ptr, g->out, out->ptr, g->out,
 				   &g->algo, g->workspace.ptr, CUDA_WORKSPACE_BYTES, s->handle);
-	/* The driver knows better why: a failed GPU answers that to every question. */
+	/* The driver knows the reason better: a failed GPU returns it for every call. */
 	failed = status == LT_OK ? (unsigned)CUDA_OK : c->libs.driver.stream_query(s->handle);
 	if (failed != CUDA_OK && failed != CUDA_NOT_READY)
 		return cuda_check(c, g->device, failed, "cannot multiply", err);

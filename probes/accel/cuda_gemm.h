@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products by cuBLASLt. Its matrices are stored by columns and ours by rows:
- * read by columns each of ours is its own transpose, so that the product asked
- * for is D' = B' A' (n x m), with B first.
+ * Products with cuBLASLt. It stores matrices by columns, we store them by rows, and a matrix read
+ * by columns is its own transpose. So the product requested is D' = B' A' (n x m), with B first.
  *
- * The algorithm is what the library's heuristic puts first for this shape on
- * this GPU, asked once and pinned: the same on all GPUs of a model with one
- * version of the library, and so comparable between hosts.
+ * The algorithm is the first choice of the library's heuristic for this shape on this GPU, queried
+ * once and then fixed. It is the same on all GPUs of a model with one version of the library, so it
+ * is comparable between hosts.
  */
 #pragma once
 

@@ -6,7 +6,7 @@
 
 #include "probes/accel/library.h"
 
-enum { LT_MAJORS_MAX = 8 }; /* looked for, from the driver's own down */
+enum { LT_MAJORS_MAX = 8 }; /* versions to try, from the driver's own down */
 
 void cuda_words(const struct cuda_driver *driver, unsigned result, char ret[static 160])
 {
@@ -20,7 +20,7 @@ void cuda_words(const struct cuda_driver *driver, unsigned result, char ret[stat
 		(void)snprintf(ret, 160, "%s %u (%s)", name, result, text);
 }
 
-/* What a person does about a driver that does not start. */
+/* What to do about a driver that does not start. */
 static const char *advice(unsigned result)
 {
 	switch (result) {
@@ -52,7 +52,10 @@ static int load_driver(struct cuda_libs *libs, struct err *err)
 		r = library_find(library, "libcuda.so.1", symbols, ARRAY_SIZE(symbols), err);
 	if (r < 0)
 		return r;
-	/* Before cuInit(): what is too old is told as that, whatever else is wrong. */
+	/*
+	 * Checked before cuInit(), so that an old driver is reported as such, whatever else is
+	 * wrong.
+	 */
 	/* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): library_find() set all or failed */
 	result = table->driver_version(&libs->driver_version);
 	if (result == CUDA_OK && libs->driver_version < CUDA_DRIVER_MIN)
@@ -68,7 +71,7 @@ static int load_driver(struct cuda_libs *libs, struct err *err)
 	return err_set(err, ENOTSUP, "the GPU driver failed to start: %s%s", words, advice(result));
 }
 
-/* A newer cuBLASLt than the driver's CUDA does not run: from the driver's own down. */
+/* A cuBLASLt newer than the driver's CUDA version does not run, so start with the driver's own. */
 static int load_lt(struct cuda_libs *libs, struct err *err)
 {
 	struct cuda_lt *table = &libs->lt;

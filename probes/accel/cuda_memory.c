@@ -22,7 +22,7 @@ static int check_range(const struct accel_region *r, size_t offset, size_t size,
 		       size, r->size);
 }
 
-/* "12 MiB wanted, 3 of 81559 MiB free": who has the rest is for others() to say. */
+/* "12 MiB wanted, 3 of 81559 MiB free"; others() says who uses the rest. */
 static int no_memory(struct cuda *c, unsigned device, size_t size, struct err *err)
 {
 	size_t available = 0, total = 0;
@@ -84,7 +84,7 @@ void cuda_region_free(struct accel_region *r)
 	*r = (struct accel_region){ 0 };
 }
 
-/* A module that lets an RNIC reach the GPU's memory by its address. */
+/* Is a module loaded that lets RNICs access GPU memory by address? */
 static bool has_peermem(void)
 {
 	CLEANUP(closep) int now = paths_open_sys("/sys/module/nvidia_peermem");
@@ -94,8 +94,8 @@ static bool has_peermem(void)
 }
 
 /*
- * By dmabuf, else by peermem. An RNIC reads what copies left there: those
- * must be over when the driver says so, which CUDA_POINTER_SYNC_MEMOPS asks.
+ * By dmabuf, otherwise by peermem. Because RNICs read the results of copies, these must have
+ * finished when the driver says so; CUDA_POINTER_SYNC_MEMOPS requests that.
  */
 int cuda_region_export(struct accel_region *r, struct accel_export *ret, struct err *err)
 {
@@ -122,7 +122,7 @@ int cuda_region_export(struct accel_region *r, struct accel_export *ret, struct 
 	cuda_words(&c->libs.driver, result, words);
 	if (result == CUDA_OK)
 		export.dmabuf_fd = fd;
-	export.peer_direct = has_peermem(); /* for an RNIC that takes no dmabuf */
+	export.peer_direct = has_peermem(); /* for RNICs without dmabuf support */
 	(void)snprintf(export.why, sizeof(export.why), "%s%.90s",
 		       result == CUDA_OK ? "dmabuf" : "no dmabuf: ", result == CUDA_OK ? "" : words);
 	if (export.dmabuf_fd < 0 && !export.peer_direct)
@@ -136,7 +136,7 @@ int cuda_peer_open(struct accel *a, unsigned device, unsigned peer, struct err *
 {
 	struct cuda *c = cuda_of(a);
 	unsigned result;
-	int can = 0, r = cuda_enter(c, peer, err); /* so that it has a context */
+	int can = 0, r = cuda_enter(c, peer, err); /* to create its context */
 
 	if (r == 0)
 		r = cuda_enter(c, device, err);
@@ -207,7 +207,7 @@ struct piece {
 	size_t size;
 };
 
-/* Between the pinned memory and the GPU, done when it returns. */
+/* Copy synchronously between the pinned memory and the GPU. */
 static int move_piece(struct cuda *c, unsigned device, const struct piece *p, struct err *err)
 {
 	struct cuda_stage *stage = &c->devices[device].stage;

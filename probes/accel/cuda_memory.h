@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of GPUs, and pinned memory of the host for them. Uploads and
- * downloads go through pinned memory of our own: a copy from plain memory
- * would block in the driver, without a deadline, when the GPU is sick.
+ * GPU memory, and pinned host memory for GPUs. Uploads and downloads go through our own pinned
+ * memory, because a copy from pageable memory would block in the driver without a deadline if the
+ * GPU is faulty.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ int cuda_download(void *to, const struct accel_region *from, size_t offset, size
 		  struct err *err);
 void cuda_stage_release(struct cuda *c, unsigned device);
 
-/* The address as the driver takes it, which knows where each of them is. */
+/* The address as passed to the driver, which knows where it is. */
 static inline cuda_ptr cuda_address(const struct accel_region *r, size_t offset)
 {
 	return (cuda_ptr)(uintptr_t)r->ptr + offset;

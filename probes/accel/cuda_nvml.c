@@ -2,8 +2,8 @@
 #include "probes/accel/cuda_nvml.h"
 
 /*
- * NVML in a worker (worker.h) and one place for a question, which a thread that
- * never answers keeps.
+ * NVML in a worker (worker.h), with a single slot for requests. If the thread hangs, it keeps that
+ * slot.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,30 +20,30 @@
 #include "probes/accel/worker.h"
 
 enum {
-	LINKS_US = 5000000,  /* that an answer about links is good for */
-	MEMORY_US = 1000000, /* and one about the heat of memory */
-	HEAT_MAX_C = 200,    /* what is above is no temperature */
+	LINKS_US = 5000000,  /* how long an answer about links remains valid */
+	MEMORY_US = 1000000, /* the same for memory temperature */
+	HEAT_MAX_C = 200,    /* anything higher is not a temperature */
 };
-enum { QUESTION_START = -1, QUESTION_FACTS = -2 }; /* else the number of a GPU */
+enum { QUESTION_START = -1, QUESTION_FACTS = -2 }; /* otherwise a GPU number */
 
 struct nvml {
-	struct cuda_nvml call; /* a copy: the engine may be gone before the thread */
+	struct cuda_nvml call; /* a copy, as the engine may be freed before the thread ends */
 	struct worker *worker;
-	pthread_mutex_t lock; /* of who asks: one at a time */
+	pthread_mutex_t lock; /* of the callers: one at a time */
 	int question;
-	unsigned what;	 /* enum nvml_what of the question */
+	unsigned what;	 /* enum nvml_what of the request */
 	unsigned result; /* enum nvml_result of the answer */
 	struct nvml_state state;
 	char driver[80];
 	unsigned n;
 	char uuids[CUDA_DEVICES_MAX][64];
-	struct nvml_device *devices[CUDA_DEVICES_MAX]; /* NULL: NVML does not know it */
+	struct nvml_device *devices[CUDA_DEVICES_MAX]; /* NULL: unknown to NVML */
 	struct nvml_facts facts[CUDA_DEVICES_MAX];
-	bool has_facts; /* they were answered */
+	bool has_facts; /* they were read */
 	struct {
 		uint64_t until_us; /* monotonic; 0: not known yet */
 		struct accel_condition condition;
-	} links[CUDA_DEVICES_MAX]; /* as they were told last */
+	} links[CUDA_DEVICES_MAX]; /* as last read */
 	struct {
 		uint64_t until_us;
 		double memory_c;
@@ -82,7 +82,7 @@ static int mode(unsigned (*call)(struct nvml_device *, unsigned *, unsigned *),
 	return call && call(device, &current, &pending) == NVML_OK ? (int)current : -1;
 }
 
-/* A link that it has not is an error; one that is down is not. */
+/* A link that does not exist returns an error; one that is down does not. */
 static void ask_links(const struct nvml *n, struct nvml_device *device, struct accel_condition *ret)
 {
 	unsigned link, to_switch = 0, to_gpu = 0;
@@ -144,7 +144,7 @@ static void know_memory(struct nvml *n, unsigned i)
 	n->state.condition.memory_c = n->heat[i].memory_c;
 }
 
-/* What is unknown stays NAN. A GPU that is gone says so to any question. */
+/* What is unknown stays NAN. If the GPU is gone, any call says so. */
 static void ask_numbers(struct nvml *n, struct nvml_device *device)
 {
 	struct nvml_state *s = &n->state;
@@ -264,7 +264,7 @@ static int ask(struct nvml *n, int question, unsigned what, struct err *err)
 	struct err why = ERR_INIT;
 	int r;
 
-	/* One that is stuck still reads the last question. */
+	/* A thread that hangs still uses the last request. */
 	if (!worker_stuck_at(n->worker)) {
 		n->question = question;
 		n->what = what;

@@ -11,7 +11,7 @@
 #include "lib/base/xalloc.h"
 #include "probes/accel/cuda_context.h"
 
-/* CUDA_POLL_US, or what is left until the deadline. */
+/* Sleep for CUDA_POLL_US, but not past the deadline. */
 static void pause_until(uint64_t deadline_us)
 {
 	struct timespec time = {
@@ -80,7 +80,7 @@ void cuda_stream_free(struct accel_stream *s)
 	if (!s)
 		return;
 	c = s->cuda;
-	/* One that was waited for in vain is not waited for again. */
+	/* Do not wait again for a stream that has already timed out. */
 	if (!c->stuck &&
 	    cuda_stream_wait(s, clock_mono_us() + (s->late ? 0 : CUDA_FREE_US), NULL) == -ETIMEDOUT)
 		c->stuck = true;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams and events. The driver's own waits have no deadline and an event no
- * descriptor to wait for: so it is asked again and again, with a pause that
- * costs nobody a core.
+ * Streams and events. The driver's own waits have no deadline, and an event has no descriptor to
+ * wait for, so it is polled with pauses long enough not to occupy a core.
  */
 #pragma once
 
@@ -17,7 +16,7 @@ int cuda_stream_new(struct accel *a, unsigned device, struct accel_stream **ret,
 void cuda_stream_free(struct accel_stream *s);
 void *cuda_stream_handle(const struct accel_stream *s);
 int cuda_stream_wait(struct accel_stream *s, uint64_t deadline_us, struct err *err);
-/* Enter the device to put `n` more pieces of work. -EAGAIN when the stream has no room for them. */
+/* Enter the device to put `n` more pieces of work on the stream. -EAGAIN if there is no room. */
 int cuda_stream_enter(struct accel_stream *s, unsigned n, struct err *err);
 
 int cuda_event_new(struct accel *a, unsigned device, struct accel_event **ret, struct err *err);

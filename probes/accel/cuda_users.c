@@ -38,7 +38,7 @@ int cuda_refuse_shared(const struct cuda *c, struct err *err)
 	return 0;
 }
 
-/* An instance of MIG is as fast as it is large. */
+/* The speed of a MIG instance depends on its size. */
 static void say_what_it_is(const struct cuda *c, unsigned device, const struct nvml_state *s,
 			   json_t *params)
 {
@@ -55,7 +55,7 @@ static void say_what_it_is(const struct cuda *c, unsigned device, const struct n
 		(void)json_object_set_new(params, "c2c", json_string("on"));
 }
 
-/* Clocks and throttling are what differs between two runs, not what must be equal. */
+/* Clocks and throttling are left out, because they need not be equal. */
 void cuda_params(const struct accel *a, unsigned device, json_t *params)
 {
 	static const char *const modes[] = { "off", "on" };
@@ -87,7 +87,7 @@ int cuda_condition(struct accel *a, unsigned device, struct accel_condition *ret
 
 enum { COMMAND_SIZE = 64 };
 
-/* "" when it cannot be told: it has ended, or is not of this container. */
+/* "" if unknown: it has exited, or is not in this container. */
 static void read_command(int proc_fd, unsigned pid, char ret[static COMMAND_SIZE])
 {
 	CLEANUP(freep) char *path = xasprintf("%u/comm", pid);
@@ -98,7 +98,10 @@ static void read_command(int proc_fd, unsigned pid, char ret[static COMMAND_SIZE
 	(void)snprintf(ret, COMMAND_SIZE, "%s", command ? command : "");
 }
 
-/* Who works for others is no user itself as long as they are known: each of them is one. */
+/*
+ * A process that works for others is no user itself if its clients are known, as each of them
+ * counts.
+ */
 static bool is_allowed(const struct cuda *c, const struct nvml_state *s, const char *command)
 {
 	const struct gpu_user *row = gpu_users_find(&c->users, command);
@@ -107,9 +110,8 @@ static bool is_allowed(const struct cuda *c, const struct nvml_state *s, const c
 }
 
 /*
- * In a container NVML counts processes as the host does: we are then among
- * them under a number that we do not know. One stranger that is there once we
- * have a context is taken for ourselves when nobody has our own number.
+ * In a container NVML lists host pids, and we do not know our own. If our pid is not listed, one
+ * unknown process that is there once we have a context is assumed to be us.
  */
 static unsigned find_other(const struct cuda *c, const struct cuda_device *d,
 			   const struct nvml_state *s, char ret_command[static COMMAND_SIZE])

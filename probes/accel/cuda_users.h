@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What NVML knows of a GPU in the words of accel.h: what must be equal to
- * compare two values, the state it is in, who else computes on it.
+ * NVML's information in terms of accel.h: what must be equal for comparison, the device's state,
+ * and who else computes on it.
  */
 #pragma once
 
@@ -13,8 +13,8 @@ struct cuda;
 struct err;
 
 /*
- * -ENODEV when a GPU is a virtual one: how fast it is depends on who shares it, so that nothing
- * measured there says anything about this host.
+ * -ENODEV if a GPU is a virtual one: its speed depends on who shares it, so measurements say
+ * nothing about this host.
  */
 int cuda_refuse_shared(const struct cuda *c, struct err *err);
 void cuda_params(const struct accel *a, unsigned device, json_t *params);

@@ -32,7 +32,7 @@ static void document_release(struct document *d)
 
 static int take_row(const struct jval *v, struct gpu_users *users, struct err *err)
 {
-	/* Counted before it is whole, so that the release finds what it owns. */
+	/* Counted before it is complete, so that it is released on errors. */
 	struct gpu_user *row = &users->rows[users->n++];
 	struct jval command = jval_get(v, "command");
 	int r = jval_decode(v, row_fields, ARRAY_SIZE(row_fields), JVAL_STRICT, row, err);
@@ -97,7 +97,7 @@ int gpu_users_load(struct gpu_users *ret, struct err *err)
 		*ret = (struct gpu_users){ 0 };
 		return 0;
 	}
-	/* Whatever is wrong with a file of ours is bad input: exit status 2. */
+	/* Any problem with our own file is bad input: exit status 2. */
 	if (yaml_read_file(path, &doc, err) < 0)
 		return -EINVAL;
 	return gpu_users_take(doc, path, ret, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that may have a GPU without being a job, as data that people
- * write: policies/gpu-users.yaml. Every other compute process makes it busy.
+ * Processes that may use a GPU without being a job, as data that people maintain:
+ * policies/gpu-users.yaml. Any other compute process makes the GPU busy.
  */
 #pragma once
 
@@ -14,12 +14,12 @@ struct err;
 
 enum {
 	GPU_USERS_MAX = 64,
-	GPU_USER_COMM_MAX = 15, /* bytes of /proc/PID/comm: TASK_COMM_LEN less its NUL */
+	GPU_USER_COMM_MAX = 15, /* length of /proc/PID/comm: TASK_COMM_LEN - 1 */
 };
 
 struct gpu_user {
 	char *command;
-	int clients; /* 1: it works for others, who are users themselves */
+	int clients; /* 1: it works for others, which are users themselves */
 	char *note, *source;
 };
 
@@ -29,15 +29,15 @@ struct gpu_users {
 };
 
 /*
- * Read gpu-users.yaml of the policy directory; without the file nobody is
- * allowed. -EINVAL with "FILE: path.to.key: what".
+ * Load gpu-users.yaml from the policy directory. Without the file, no process is allowed. -EINVAL
+ * with "FILE: path.to.key: what".
  */
 int gpu_users_load(struct gpu_users *ret, struct err *err);
 
-/* Take a document; `file` is for the sentence. -EINVAL. */
+/* Decode a document; `file` is for messages. -EINVAL. */
 int gpu_users_take(const json_t *doc, const char *file, struct gpu_users *ret, struct err *err);
 
 void gpu_users_release(struct gpu_users *users);
 
-/* The row of a process by its /proc/PID/comm, or NULL. */
+/* The row for a process by its /proc/PID/comm, or NULL. */
 const struct gpu_user *gpu_users_find(const struct gpu_users *users, const char *comm);

@@ -27,7 +27,7 @@ static void host_close(struct accel *a)
 		return;
 	h = host_of(a);
 	if (h->stuck)
-		return; /* a thread that never came back still reads it */
+		return; /* a hung thread still reads it */
 	host_others_release(h);
 	host_free_cores(h);
 	free(h);
@@ -78,8 +78,8 @@ static int host_device_info(const struct accel *a, unsigned device, struct accel
 }
 
 /*
- * Cores of one chip may differ by design (performance and efficiency cores):
- * the kernel's relative capacity keeps them from being compared.
+ * Cores of one chip may differ by design (performance and efficiency cores); the kernel's relative
+ * capacity prevents comparing them.
  */
 static void host_device_params(const struct accel *a, unsigned device, json_t *params)
 {
@@ -112,13 +112,13 @@ static const char *host_version(const struct accel *a)
 	return host_of(a)->version;
 }
 
-/* None of its calls blocks. */
+/* None of the calls blocks. */
 static const char *host_asked(const struct accel *a UNUSED)
 {
 	return "";
 }
 
-/* Every core reaches all memory of the host. */
+/* Every core can access all memory of the host. */
 static int host_peer_open(struct accel *a UNUSED, unsigned device UNUSED, unsigned peer UNUSED,
 			  struct err *err UNUSED)
 {
@@ -164,11 +164,11 @@ const struct accel_ops accel_host_ops = {
 };
 
 /*
- * Who else runs on a core, by two looks at /proc (probes/harness/cpu_use.h). One look
- * serves all cores, so it is taken anew only when a core asks a second time.
+ * Who else runs on a core, from two looks at /proc (probes/harness/cpu_use.h). One look serves all
+ * cores, so a new one is only taken when a core asks for the second time.
  */
 
-enum { GROUP_MAX = 16 }; /* hardware threads of one core; POWER10 has 8 */
+enum { GROUP_MAX = 16 }; /* hardware threads per core; POWER10 has 8 */
 
 static void look(struct host *h)
 {
@@ -235,16 +235,16 @@ int host_others(struct accel *a, unsigned device, long *ret_pid, char ret_comman
 	return 0;
 }
 
-enum { CPUINFO_MAX = 16 * 1024 * 1024 }; /* of the largest hosts */
+enum { CPUINFO_MAX = 16 * 1024 * 1024 }; /* on the largest hosts */
 
-/* The line after the one at `at`, or NULL. */
+/* The next line, or NULL. */
 static const char *next_line(const char *at)
 {
 	at = strchr(at, '\n');
 	return at && at[1] ? at + 1 : NULL;
 }
 
-/* The value of "key : value" at `line`, new memory; NULL when it is another key. */
+/* The value of "key : value" at `line`, or NULL if it is another key. The caller frees it. */
 static char *line_value(const char *line, const char *key)
 {
 	const char *at = line + strlen(key);
@@ -281,7 +281,7 @@ char *host_cpuinfo(unsigned cpu, const char *key)
 	return NULL;
 }
 
-/* cpufreq tells the clock in kHz; a guest has only /proc/cpuinfo, in MHz. */
+/* cpufreq has the clock in kHz; a guest only has /proc/cpuinfo, in MHz. */
 static double clock_hz(unsigned cpu)
 {
 	CLEANUP(closep) int fd = paths_open_sys("/sys/devices/system/cpu");
@@ -295,7 +295,7 @@ static double clock_hz(unsigned cpu)
 	return mhz ? strtod(mhz, NULL) * 1e6 : NAN;
 }
 
-/* Steal of the core's own CPU, and what ran on the other threads of the core. */
+/* Read the steal time of the core's own CPU, and what ran on its other hardware threads. */
 static void read_stat(const struct host_core *core, struct accel_condition *ret)
 {
 	CLEANUP(closep) int fd = paths_open_sys("/proc");

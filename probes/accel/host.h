@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside the CPU engine only. A device is a physical core, driven through the
- * first of its hardware threads that this process may use; a stream is a POSIX
- * thread pinned there that runs its queue in order.
+ * Private to the CPU engine. A device is a physical core, used through the first of its hardware
+ * threads that is allowed for this process. A stream is a POSIX thread pinned to it that runs its
+ * queue in order.
  */
 #pragma once
 
@@ -17,19 +17,19 @@
 enum {
 	HOST_CORES_MAX = 1024,	       /* physical cores */
 	HOST_CPUS_MAX = 8192,	       /* logical CPUs: NR_CPUS of distribution kernels */
-	HOST_STREAMS_MAX = 4,	       /* of one core */
-	HOST_STREAM_QUEUE_MAX = 16384, /* work waiting on one stream */
-	HOST_STREAM_STOP_US = 500000,  /* longest wait for a stream to end its current work */
+	HOST_STREAMS_MAX = 4,	       /* per core */
+	HOST_STREAM_QUEUE_MAX = 16384, /* work queued per stream */
+	HOST_STREAM_STOP_US = 500000,  /* longest wait for a stream to finish its current work */
 	HOST_HUGE_PAGE = 2 * 1024 * 1024,
 };
 
 struct host_core {
 	unsigned cpu;	  /* logical CPU that its streams are pinned to */
 	cpu_set_t *group; /* all logical CPUs of the core, HOST_CPUS_MAX wide */
-	int numa;	  /* -1 unknown */
+	int numa;	  /* -1: unknown */
 	struct accel_stream *streams[HOST_STREAMS_MAX];
-	uint64_t gone_delay_ns; /* run delay of streams that are freed */
-	bool answered;		/* others() was asked since the last look */
+	uint64_t gone_delay_ns; /* run delay of streams already freed */
+	bool answered;		/* others() was called since the last look */
 };
 
 struct host {
@@ -38,8 +38,8 @@ struct host {
 	unsigned n_cores;
 	char version[64];
 	char cpu_model[96];
-	struct cpu_look before, now; /* who used what, for others() */
-	atomic_bool stuck;	     /* a stream never came back: free nothing it may touch */
+	struct cpu_look before, now; /* process times, for others() */
+	atomic_bool stuck;	     /* a stream hangs: free nothing that it may access */
 };
 
 static inline struct host *host_of(const struct accel *a)
@@ -52,15 +52,18 @@ static inline struct host *host_of(const struct accel *a)
 	return same.to;
 }
 
-/* --- its condition --- */
+/* --- condition --- */
 
 int host_condition(struct accel *a, unsigned device, struct accel_condition *ret, struct err *err);
-/* Value of the first "key : value" line of /proc/cpuinfo from `cpu` on; NULL. New memory. */
+/*
+ * Value of the first "key : value" line of /proc/cpuinfo from `cpu` on, or NULL. The caller frees
+ * it.
+ */
 char *host_cpuinfo(unsigned cpu, const char *key);
 
-/* --- who else runs --- */
+/* --- other processes --- */
 
-/* The first look at all processes: from then on others() counts. */
+/* Take the first look at all processes: others() counts from here. */
 void host_others_init(struct host *h);
 void host_others_release(struct host *h);
 int host_others(struct accel *a, unsigned device, long *ret_pid, char ret_command[64],

@@ -10,13 +10,13 @@
 #include "probes/accel/host.h"
 #include "probes/accel/host_stream.h"
 
-/* Invariant: passed <= recorded; stamp_ns is that of the newest record when equal. */
+/* Invariant: passed <= recorded; if equal, stamp_ns is that of the latest record. */
 struct accel_event {
 	struct host *host;
 	pthread_mutex_t lock;
 	pthread_cond_t stamped;
-	uint64_t recorded, passed; /* how often */
-	uint64_t stamp_ns;	   /* CLOCK_MONOTONIC, by the stream's thread */
+	uint64_t recorded, passed; /* number of times */
+	uint64_t stamp_ns;	   /* CLOCK_MONOTONIC, set by the stream's thread */
 };
 
 static uint64_t now_ns(void)
@@ -45,7 +45,7 @@ int host_event_new(struct accel *a, unsigned device, struct accel_event **ret, s
 void host_event_free(struct accel_event *e)
 {
 	if (!e || e->host->stuck)
-		return; /* a thread that never came back may still stamp it */
+		return; /* a hung thread may still stamp it */
 	(void)pthread_cond_destroy(&e->stamped);
 	(void)pthread_mutex_destroy(&e->lock);
 	free(e);
@@ -97,7 +97,7 @@ int host_event_wait(struct accel_event *e, uint64_t deadline_us, struct err *err
 	return 0;
 }
 
-/* The caller's const hides a lock that must be taken. */
+/* Casts away const to take the lock. */
 static bool read_stamp(const struct accel_event *e, uint64_t *ret_ns)
 {
 	union {

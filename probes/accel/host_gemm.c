@@ -68,7 +68,7 @@ int host_gemm_new(struct accel *a, unsigned device, const struct accel_gemm_shap
 void host_gemm_free(struct accel_gemm *g)
 {
 	if (g && !g->host->stuck)
-		free(g); /* else a thread that never came back may still read it */
+		free(g); /* otherwise a hung thread may still read it */
 }
 
 const char *host_gemm_algorithm(const struct accel_gemm *g)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of the CPU engine: the only file that knows the BLAS. */
+/* Products of the CPU engine; the only file that uses the BLAS. */
 #pragma once
 
 #include <stddef.h>
@@ -18,5 +18,5 @@ const char *host_gemm_algorithm(const struct accel_gemm *g);
 unsigned host_gemm_pieces(const struct accel_gemm *g);
 int host_gemm_run(struct accel_gemm *g, struct accel_stream *s, const struct accel_region *x,
 		  const struct accel_region *y, struct accel_region *out, struct err *err);
-/* One thread a call; writes "openblas 0.3.21". */
+/* Make the BLAS use one thread per call; writes "openblas 0.3.21". */
 void host_blas_init(char *ret_version, size_t size);

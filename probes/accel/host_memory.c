@@ -22,9 +22,8 @@ static size_t mapped_size(size_t size)
 }
 
 /*
- * Prefer the node, do not insist: a strict policy would turn a node without
- * free huge pages into SIGBUS. Refused (a container without CAP_SYS_NICE) it
- * costs locality, not the probe.
+ * Prefer the node but do not insist: with a strict policy, a node without free huge pages would
+ * mean SIGBUS. If refused (a container without CAP_SYS_NICE), only locality is lost.
  */
 static void prefer_node(void *ptr, size_t size, int numa)
 {
@@ -36,7 +35,7 @@ static void prefer_node(void *ptr, size_t size, int numa)
 	(void)syscall(SYS_mbind, ptr, size, MPOL_PREFERRED, mask, NUMA_NODES_MAX + 1UL, 0);
 }
 
-/* Reserved huge pages when there are free ones, else transparent ones when there are any. */
+/* Reserved huge pages if any are free, otherwise transparent ones if possible. */
 static void *map(size_t size)
 {
 	const int protection = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -85,7 +84,7 @@ int host_region_new(struct accel *a, unsigned device, const struct accel_memory 
 void host_region_free(struct accel_region *r)
 {
 	if (!r->ptr || host_of(r->accel)->stuck)
-		return; /* a thread that never came back may still write there */
+		return; /* a hung thread may still write there */
 	(void)munmap(r->ptr, mapped_size(r->size));
 	*r = (struct accel_region){ 0 };
 }

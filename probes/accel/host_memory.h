@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of the CPU engine: near its core, on huge pages where there are some. */
+/* Memory of the CPU engine: near its core, and on huge pages if available. */
 #pragma once
 
 #include <stddef.h>
@@ -19,5 +19,5 @@ int host_upload(struct accel_region *to, size_t offset, const void *from, size_t
 int host_download(void *to, const struct accel_region *from, size_t offset, size_t size,
 		  struct err *err);
 
-/* 0, or -ERANGE with the sentence when [offset, offset + size) is not inside `r`. */
+/* -ERANGE with a message if [offset, offset + size) is not within `r`; otherwise 0. */
 int host_check_range(const struct accel_region *r, size_t offset, size_t size, struct err *err);

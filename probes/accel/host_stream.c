@@ -20,16 +20,16 @@ struct queued {
 	STAILQ_ENTRY(queued) next;
 };
 
-/* Invariant: done <= put; the thread is idle exactly when they are equal. */
+/* Invariant: done <= put; the thread is idle if and only if they are equal. */
 struct accel_stream {
 	struct host *host;
 	struct host_core *core;
 	pthread_t thread;
 	pid_t tid;
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* work came, work was done, stop */
+	pthread_cond_t changed; /* new work, work done, or stop */
 	STAILQ_HEAD(, queued) queue;
-	uint64_t put, done; /* pieces of work since it was made */
+	uint64_t put, done; /* pieces of work since creation */
 	bool stop;
 };
 
@@ -147,10 +147,10 @@ int host_stream_new(struct accel *a, unsigned device, struct accel_stream **ret,
 	return 0;
 }
 
-/* Ask the thread to end after its current work. False when it does not come back. */
+/* Ask the thread to end after its current work. Returns false if it hangs. */
 static bool stop_thread(struct accel_stream *s)
 {
-	/* One that hangs is given time to come back; after it nobody waits again. */
+	/* Give a hung thread time to return, but only once. */
 	uint64_t wait_us = s->host->stuck ? 0 : HOST_STREAM_STOP_US;
 	uint64_t deadline_us = clock_mono_us() + wait_us;
 	const struct timespec at = clock_timespec(deadline_us);
@@ -162,7 +162,7 @@ static bool stop_thread(struct accel_stream *s)
 	return pthread_clockjoin_np(s->thread, NULL, CLOCK_MONOTONIC, &at) == 0;
 }
 
-/* A thread of this process is only in the real /proc, so the sysroot does not apply. */
+/* Our own threads are only in the real /proc, so the sysroot does not apply. */
 uint64_t host_stream_delay_ns(const struct accel_stream *s)
 {
 	CLEANUP(closep) int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -249,7 +249,7 @@ int host_copy(struct accel_stream *s, struct accel_at to, struct accel_at from, 
 		r = host_check_range(to.region, to.offset, size, err);
 	if (r < 0)
 		return r;
-	/* Only now: the address of an offset outside its region is undefined. */
+	/* Not before the range check: computing an address outside the region is undefined. */
 	work.x = (const unsigned char *)from.region->ptr + from.offset;
 	work.out = (unsigned char *)to.region->ptr + to.offset;
 	return host_stream_put(s, &work, err);

@@ -16,7 +16,7 @@
 
 #define SET_SIZE CPU_ALLOC_SIZE(HOST_CPUS_MAX)
 
-/* Read "0-3,8,10-11" (the kernel's cpulist format) into `set`. False when it is none. */
+/* Parse "0-3,8,10-11" (the kernel's cpulist format) into `set`; false if malformed. */
 static bool parse_cpulist(const char *text, cpu_set_t *set)
 {
 	const char *at = text;
@@ -39,10 +39,10 @@ static bool parse_cpulist(const char *text, cpu_set_t *set)
 	return CPU_COUNT_S(SET_SIZE, set) > 0;
 }
 
-/* All logical CPUs of the core of `cpu`; itself alone when sysfs does not tell. */
+/* All logical CPUs of the core of `cpu`; only itself if sysfs does not tell. */
 static void read_group(int cpus_fd, unsigned cpu, cpu_set_t *ret)
 {
-	/* core_cpus_list is the name since Linux 5.3, thread_siblings_list before. */
+	/* core_cpus_list since Linux 5.3, thread_siblings_list before. */
 	static const char *const names[] = { "core_cpus_list", "thread_siblings_list" };
 	size_t i;
 

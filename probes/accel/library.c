@@ -23,13 +23,13 @@ int library_load(const char *soname, void **ret, struct err *err)
 	if (*ret)
 		return 0;
 	why = dlerror();
-	/* "libfoo.so.1: cannot open ...": the name once is enough. */
+	/* In "libfoo.so.1: cannot open ...", drop the repeated name. */
 	if (starts_with(why, soname) && starts_with(why + strlen(soname), ": "))
 		why += strlen(soname) + 2;
 	return err_set(err, ENOTSUP, "cannot load %s: %s", soname, why);
 }
 
-/* Of CUDA itself: the toolkit's layout, Arch's place for it, NVIDIA's HPC SDK. */
+/* CUDA itself: the toolkit's layout, Arch's location, NVIDIA's HPC SDK. */
 static const char *const cuda_trees[] = {
 	"/usr/local/cuda/lib64",
 	"/usr/local/cuda/targets/*/lib",
@@ -41,7 +41,9 @@ static const char *const cuda_trees[] = {
 	"/opt/nvidia/hpc_sdk/Linux_*/*/comm_libs/nccl/lib",
 };
 
-/* Where Python or conda may be installed, and where their packages of CUDA lie in there. */
+/*
+ * Possible installation prefixes of Python and conda, and the location of CUDA packages below them.
+ */
 static const char *const prefixes[] = {
 	"/usr", "/usr/local", "/opt/*", "/opt/*/.venv", "/opt/*/venv", "/opt/*/envs/*",
 };
@@ -52,7 +54,7 @@ static const char *const below_prefix[] = {
 	"/lib/python3*/*-packages/torch/lib",
 };
 
-/* One search: what is looked for, what was found, and why something was not taken. */
+/* A search: the names, the result, and why a candidate was not used. */
 struct search {
 	const char *const *sonames;
 	void *library;
@@ -90,7 +92,10 @@ static int look_at_link(const char *restrict path, struct stat *restrict ret)
 	return lstat(path, ret);
 }
 
-/* Can nobody put another file there? From the file up to the root, links resolved. */
+/*
+ * Is it impossible for others to put another file there? From the file up to the root, with links
+ * resolved.
+ */
 static int check_writers(const char *path, struct err *err)
 {
 	CLEANUP(freep) char *at = xstrdup(path);
@@ -139,7 +144,7 @@ static void search_place(struct search *s, const char *place)
 
 		if (glob(pattern, GLOB_ALTDIRFUNC, NULL, &found) != 0)
 			found.gl_pathc = 0;
-		for (i = found.gl_pathc; i-- > 0 && !s->library;) /* the newest version first */
+		for (i = found.gl_pathc; i-- > 0 && !s->library;) /* newest version first */
 			load_from(s, found.gl_pathv[i], s->sonames[n]);
 		globfree(&found);
 	}
@@ -231,7 +236,7 @@ int library_find(void *library, const char *soname, const struct library_symbol 
 		if (!address && symbols[i].needed)
 			return err_set(err, ENOTSUP, "%s has no %s: it is too old or damaged",
 				       soname, symbols[i].name);
-		/* POSIX, dlsym(): an address of a function fits into a pointer to data. */
+		/* POSIX, dlsym(): a function address fits into a data pointer. */
 		memcpy(symbols[i].member, &address, sizeof(address));
 	}
 	return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Libraries loaded while the program runs, by tables of X(needed, result,
- * member, symbol, parameters) as in cuda_abi.h: a host without one runs the
- * program all the same, and tests put fakes in its place by LD_LIBRARY_PATH.
+ * Libraries loaded at run time, described by tables of X(needed, result, member, symbol,
+ * parameters) as in cuda_abi.h, so that the program also runs on a host without them, and tests can
+ * substitute fakes through LD_LIBRARY_PATH.
  */
 #pragma once
 
@@ -11,38 +11,42 @@
 
 struct err;
 
-/* One line of a table: where the address of a symbol goes. */
+/* A row of a table: where the address of a symbol is stored. */
 struct library_symbol {
 	const char *name;
 	bool needed;
-	void *member; /* a pointer to a function */
+	void *member; /* a pointer to a function pointer */
 };
 
-/* A line of an array of them; `table` points to the struct with the members. */
+/* A row of an array of these; `table` points to the struct with the members. */
 #define LIBRARY_SYMBOL(is_needed, result, member_name, symbol, parameters) \
 	{ .name = #symbol, .needed = (is_needed), .member = &table->member_name },
 
-/* -ENOTSUP with the loader's words. Once loaded it stays. */
+/* -ENOTSUP with the loader's message. Never unloaded. */
 int library_load(const char *soname, void **ret, struct err *err);
 
 /*
- * A library of CUDA that no driver brings along: the first of `sonames` (best first, NULL at the
- * end) that is found in
+ * Load a CUDA library that does not come with the driver: the first of `sonames` (best first,
+ * NULL-terminated) found in
  *
- *	1. the directories of ASSAY_CUDA_PATH, which has ':' between;
- *	2. what the loader knows (LD_LIBRARY_PATH, ldconfig);
- *	3. the trees of CUDA, of Python packages (pip) and of conda below /usr, /usr/local and /opt,
- *	   of $VIRTUAL_ENV and of $CONDA_PREFIX, each below the sysroot.
+ *   1. the directories in ASSAY_CUDA_PATH, separated by ':';
+ *   2. the loader's search path (LD_LIBRARY_PATH, ldconfig);
+ *   3. the installations of CUDA, Python packages (pip) and conda below /usr, /usr/local and /opt,
+ *      $VIRTUAL_ENV and $CONDA_PREFIX, each below the sysroot.
  *
- * Nothing of 1 and 3 is loaded that others than root and we ourselves could put there
- * (lib/sys/writers.h, up to the root): a daemon of root would run it. The search reads
- * LIBRARY_ENTRIES_MAX directory entries at most. `ret_soname` is one of `sonames`. -ENOTSUP with
- * one sentence that says where it was looked for, and why a file that is there was not taken.
+ * In 1 and 3, files that anyone except root and this user could have put there are not loaded
+ * (lib/sys/writers.h, up to the root), because a daemon running as root would execute them. The
+ * search reads at most LIBRARY_ENTRIES_MAX directory entries. `ret_soname` is one of `sonames`.
+ * -ENOTSUP with one sentence that says where it was searched for, and why an existing file was not
+ * used.
  */
 enum { LIBRARY_ENTRIES_MAX = 20000 };
 int library_load_cuda(const char *const *sonames, void **ret, const char **ret_soname,
 		      struct err *err);
 
-/* Fill the members; NULL for what is not needed and not there. -ENOTSUP for what is needed. */
+/*
+ * Look up the members; NULL for missing ones that are not needed. -ENOTSUP if a needed one is
+ * missing.
+ */
 int library_find(void *library, const char *soname, const struct library_symbol *symbols, size_t n,
 		 struct err *err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rest of NVML that the state of a GPU is read with, in prototypes of our
- * own as in cuda_abi.h. All but the first four may be missing in a driver.
+ * The rest of NVML, used to read the state of GPUs, declared as in cuda_abi.h. All functions except
+ * the first four may be missing in a driver.
  *
- * Sources: as there; numbers of fields and layouts from NVIDIA/go-nvml:
- * gen/nvml/nvml.h (NVML_FI_DEV_*, nvmlFieldValue_t, nvmlGpuFabricInfo_v2_t).
+ * Sources: as there; field numbers and layouts from NVIDIA/go-nvml:gen/nvml/nvml.h (NVML_FI_DEV_*,
+ * nvmlFieldValue_t, nvmlGpuFabricInfo_v2_t).
  */
 #pragma once
 
@@ -12,25 +12,25 @@
 
 enum {
 	NVML_EVENT_XID = 0x8,
-	NVML_FIELD_MEMORY_TEMPERATURE = 82, /* MEMORY_TEMP; DCGM has it as its field 140 */
+	NVML_FIELD_MEMORY_TEMPERATURE = 82, /* MEMORY_TEMP; field 140 in DCGM */
 	NVML_FIELD_LINK_SPEED = 164,	    /* of the NVLink in its scope: MB/s each way */
-	NVML_FIELD_LINK_POWER = 167,	    /* likewise: 0 full speed, 1 asleep */
+	NVML_FIELD_LINK_POWER = 167,	    /* the same: 0 full speed, 1 asleep */
 	NVML_FIELD_C2C_COUNT = 170,
-	NVML_FIELD_C2C_STATUS = 171,	    /* of the link in its scope: 1 active */
-	NVML_FIELD_C2C_SPEED = 172,	    /* likewise: MB/s (MAX_BW) */
-	NVML_FIELD_RECOVERY = 230,	    /* GET_GPU_RECOVERY_ACTION */
+	NVML_FIELD_C2C_STATUS = 171, /* of the link in its scope: 1 active */
+	NVML_FIELD_C2C_SPEED = 172,  /* the same: MB/s (MAX_BW) */
+	NVML_FIELD_RECOVERY = 230,   /* GET_GPU_RECOVERY_ACTION */
 };
 
-/* What NVML calls errors besides those of cuda_abi.h. */
+/* NVML errors in addition to those in cuda_abi.h. */
 enum nvml_trouble {
 	NVML_NO_PERMISSION = 4,
 	NVML_TIMEOUT = 10,
 	NVML_LIBRARY_NOT_FOUND = 12,
 	NVML_INFOROM_CORRUPTED = 14,
 	NVML_RESET_REQUIRED = 16,
-	NVML_OPERATING_SYSTEM = 17, /* its device node is blocked: cgroup */
+	NVML_OPERATING_SYSTEM = 17, /* its device node is blocked by a cgroup */
 	NVML_VERSION_MISMATCH = 18, /* of library and kernel driver */
-	NVML_VERSION_WRONG = 25,    /* of a struct: this driver has another */
+	NVML_VERSION_WRONG = 25,    /* of a struct: this driver uses another */
 	NVML_GPU_NOT_FOUND = 28,
 };
 
@@ -69,10 +69,10 @@ struct nvml_pci { /* nvmlPciInfo_t */
 };
 
 struct nvml_utilization {
-	unsigned gpu, memory; /* percent of the last sample period */
+	unsigned gpu, memory; /* percent, during the last sampling period */
 };
 
-/* Types of a field's value: NVML_VALUE_TYPE_* */
+/* Types of a field's value: NVML_VALUE_TYPE_*. */
 enum { NVML_DOUBLE, NVML_U32, NVML_ULONG, NVML_U64, NVML_S64, NVML_S32, NVML_U16 };
 
 union nvml_value {
@@ -97,11 +97,11 @@ struct nvml_fabric { /* nvmlGpuFabricInfo_v2_t */
 	unsigned char cluster[16];
 	unsigned status, clique;
 	unsigned char state; /* enum nvml_fabric_state */
-	unsigned health;     /* bits, each a pair but for the configuration */
+	unsigned health;     /* bits, in pairs except for the configuration */
 };
 #define NVML_FABRIC_VERSION ((unsigned)sizeof(struct nvml_fabric) | 2U << 24)
 
-/* Room to the temperature at which the hardware slows down; below 0: beyond it. */
+/* Margin below the temperature at which the hardware slows down; negative: above it. */
 struct nvml_margin { /* nvmlMarginTemperature_v1_t */
 	unsigned version;
 	int celsius;
@@ -119,24 +119,24 @@ enum nvml_compute {
 	NVML_COMPUTES,
 };
 
-/* The part of its memory that the bus can see. */
+/* The part of its memory that is visible on the bus. */
 struct nvml_bar1 { /* nvmlBAR1Memory_t */
 	unsigned long long total, available, used;
 };
 
 enum { NVML_GSP_VERSION_SIZE = 64 }; /* NVML_GSP_FIRMWARE_VERSION_BUF_SIZE */
 
-/* Errors of the memory on the chip itself; `ever`: since it was made. */
+/* Errors of on-chip memory; `ever`: lifetime. */
 struct nvml_sram { /* nvmlEccSramErrorStatus_v1_t */
 	unsigned version;
 	unsigned long long ever_parity, ever_sec_ded, ever_corrected;
 	unsigned long long parity, sec_ded, corrected; /* since the driver was loaded */
 	unsigned long long ever_l2, ever_sm, ever_pcie, ever_mcu, ever_other;
-	unsigned beyond; /* 1: beyond the threshold at which NVIDIA's diagnostic fails */
+	unsigned beyond; /* 1: above the threshold at which NVIDIA's diagnostic fails */
 };
 #define NVML_SRAM_VERSION ((unsigned)sizeof(struct nvml_sram) | 1U << 24)
 
-/* How many banks of memory have so many spare rows left. */
+/* Number of memory banks by remaining spare rows. */
 struct nvml_spare_rows { /* nvmlRowRemapperHistogramValues_t */
 	unsigned max, high, partial, low, none;
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists of processes as NVML fills them. Drivers 535.43 to 535.86 fill nvmlProcessInfo_v3_t with a
- * member more than all before and after them: read as the others fill it, every second number
- * of a process would be nonsense, and the GPU in use by nobody knows whom. Pure.
+ * Process lists as filled in by NVML. Drivers 535.43 to 535.86 fill in an nvmlProcessInfo_v3_t that
+ * has one member more than in any earlier or later driver. If read as usual, every second pid would
+ * be garbage, and the GPU would seem to be in use by an unknown process. Pure.
  *
- * Source: nvml.h of CUDA 12.2 and of 12.3 (usedGpuCcProtectedMemory came and went).
+ * Source: nvml.h of CUDA 12.2 and 12.3 (usedGpuCcProtectedMemory was added and removed).
  */
 #pragma once
 
@@ -16,8 +16,10 @@ struct nvml_wide_process {
 	unsigned long long protected_bytes;
 };
 
-/* Does the driver of this version ("535.54.03") fill the wide form? Not known is no. */
+/*
+ * Does the driver of this version ("535.54.03") use the wide form? False if the version is unknown.
+ */
 bool nvml_process_is_wide(const char *driver);
 
-/* The number of process `i` of a list that was filled at `list`. */
+/* The pid of process `i` in a list filled in at `list`. */
 unsigned nvml_process_pid(const void *list, bool wide, unsigned i);

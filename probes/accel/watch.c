@@ -21,7 +21,7 @@ int accel_watch(accel_work *work, void *context, uint64_t deadline_us, struct er
 	return err_set(err, ETIMEDOUT, "the GPU driver does not answer");
 }
 
-/* On the heap: a driver that comes back late still has it. */
+/* On the heap: a driver call that returns late still uses it. */
 struct opening {
 	const struct accel_ops *ops;
 	struct accel *accel;
@@ -63,10 +63,12 @@ static void start_in_turn(accel_work *work, struct watched_part *parts, unsigned
 
 static bool is_late(const struct watched_part *part)
 {
-	return part->r == -ETIMEDOUT && !part->err.code; /* the work's own has words */
+	return part->r == -ETIMEDOUT && !part->err.code; /* the work's own has a message */
 }
 
-/* One or a few that the others were faster than are slow; else it is the driver or the time. */
+/*
+ * If most others were faster, the device is slow; otherwise it is the driver, or too little time.
+ */
 static void tell_late(struct watched_part *part, unsigned late, unsigned n, double s)
 {
 	if (2 * late < n)
@@ -119,7 +121,7 @@ int accel_blocked(const struct accel *a, struct sample *s, struct err *err)
 
 void accel_failure_fill(struct sample *s, const char *subject, int failed, const char *why)
 {
-	/* The subject of a GPU is long, and is told beside it. */
+	/* A GPU's subject is long, and is shown next to the note anyway. */
 	if (subject && starts_with(why, subject)) {
 		why += strlen(subject);
 		why += strspn(why, " ,:");
@@ -129,7 +131,7 @@ void accel_failure_fill(struct sample *s, const char *subject, int failed, const
 	case -ETIMEDOUT:
 		s->state = SAMPLE_TIMEOUT;
 		return;
-	case -ENODEV: /* it was there when the engine was opened */
+	case -ENODEV: /* it was present when the engine was opened */
 		s->ok = TRI_NO;
 		s->severity = SEVERITY_FATAL;
 		s->code = xstrdup("device-lost");

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of a GPU driver have no deadline, and that of a sick GPU may never
- * come back. So what uses one runs in a thread of its own, and who waits for
- * it can still tell which GPU it was.
+ * Calls of a GPU driver have no deadline, and may hang if a GPU is faulty. So they run in a thread
+ * of their own, and the waiting thread can still report which GPU it was.
  */
 #pragma once
 
@@ -15,46 +14,46 @@ struct accel;
 struct err;
 struct sample;
 
-/* Anything but -ETIMEDOUT. */
+/* Returns anything except -ETIMEDOUT. */
 typedef int accel_work(void *context, struct err *err);
 
 /*
- * What `work` returns; -ETIMEDOUT when it is not over at `deadline_us`
- * (monotonic). It may then still run: `context` and the engine must be left as
- * they are, and the process ends by accel_leave_at_once().
+ * Run `work` and return its result, or -ETIMEDOUT if it has not ended by `deadline_us` (monotonic).
+ * It may then still be running: `context` and the engine must not be touched, and the process exits
+ * by accel_leave_at_once().
  */
 int accel_watch(accel_work *work, void *context, uint64_t deadline_us, struct err *err);
 
 struct accel_ops;
 
 /*
- * Set up each of `n` devices by work(parts[i].context): at once, each in a thread of its own, where
- * the engine takes that, else one after the other. Starting a GPU takes from a part of a second to
- * minutes, and the driver starts several side by side. A device that is not ready at
- * `deadline_us` (monotonic) is -ETIMEDOUT, with the sentence that it is slow to start: nothing
- * that its work may touch can be given back then, and the process ends by accel_leave_at_once().
- * Returns how many of the works are still running.
+ * Set up `n` devices with work(parts[i].context), at once in a thread for each if the engine
+ * supports that, otherwise one after the other. Starting a GPU takes from a fraction of a second to
+ * minutes, and the driver starts several in parallel. A device that is not ready by `deadline_us`
+ * (monotonic) gets -ETIMEDOUT and a message that it is slow to start; nothing that its work may
+ * access can be freed then, and the process exits by accel_leave_at_once(). Returns the number of
+ * works still running.
  */
 unsigned accel_start_all(const struct accel *a, accel_work *work, struct watched_part *parts,
 			 unsigned n, uint64_t deadline_us);
 
 /*
- * ops->open() with that deadline: -ETIMEDOUT with the sentence when the driver does not
- * even come back from its start; else what it returns.
+ * ops->open() with a deadline: -ETIMEDOUT with a message if the driver hangs while starting;
+ * otherwise the result of the call.
  */
 int accel_open_watched(const struct accel_ops *ops, uint64_t deadline_us, struct accel **ret,
 		       struct err *err);
 
 /*
- * After that, the GPU that was asked for something last: `s`, a sample with its
- * check and unit, gets it as its subject and becomes a timeout. Always
- * -ETIMEDOUT, with the sentence; `s` has no subject when nobody was asked.
+ * After -ETIMEDOUT: report the GPU that was queried last. `s`, a sample with check and unit, gets
+ * it as its subject and becomes a timeout; it has no subject if no GPU was queried. Always returns
+ * -ETIMEDOUT with a message.
  */
 int accel_blocked(const struct accel *a, struct sample *s, struct err *err);
 
 /*
- * How the failure `failed` (negative errno) of the device `subject` with the words
- * `why` reads as a sample: a lost device is fatal, one that failed in mid-work a
- * warning, the rest is a timeout or a set-up. A subject (or NULL) that `why` begins with is left out.
+ * Fill `s` for the failure `failed` (negative errno) of the device `subject`, with message `why`: a
+ * lost device is fatal, one that failed during work a warning, anything else a timeout or set-up.
+ * If `why` begins with the subject (may be NULL), that is left out.
  */
 void accel_failure_fill(struct sample *s, const char *subject, int failed, const char *why);

@@ -9,14 +9,14 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
-/* Invariant: answered <= asked; the thread works exactly while they differ. */
+/* Invariant: answered <= asked; the thread works if and only if they differ. */
 struct worker {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	uint64_t step_us, deadline_us; /* of the step under way, monotonic */
+	uint64_t step_us, deadline_us; /* of the current step, monotonic */
 	uint64_t asked, answered;
-	uint64_t until_us; /* of all steps */
+	uint64_t until_us; /* for all steps */
 	bool stop, stuck, cut;
 	void (*work)(struct worker *w, void *context);
 	void *context;
@@ -34,7 +34,7 @@ static void *run(void *argument)
 		if (w->stop)
 			break;
 		(void)pthread_mutex_unlock(&w->lock);
-		/* The one who asked touches nothing of the context before it is answered. */
+		/* The caller does not touch the context before this is answered. */
 		w->work(w, w->context);
 		(void)pthread_mutex_lock(&w->lock);
 		w->answered++;
@@ -63,7 +63,7 @@ int worker_new(uint64_t step_us, struct worker **ret, struct err *err)
 	return 0;
 }
 
-/* Under the lock: until it answered, or the step under way is late. */
+/* Called with the lock held: wait for the answer, or until the current step is late. */
 static void wait_for_answer(struct worker *w)
 {
 	while (!w->stuck && w->answered < w->asked) {
@@ -153,7 +153,7 @@ int worker_wait(struct worker *w, struct err *err)
 void worker_long_step(struct worker *w, const char *name, uint64_t us)
 {
 	(void)pthread_mutex_lock(&w->lock);
-	/* Given up, it keeps the step that was too long: that is who is told. */
+	/* After giving up, keep the step that was too long, as it is the one reported. */
 	if (!w->stuck)
 		w->step = name;
 	w->deadline_us = step_deadline(w, us);

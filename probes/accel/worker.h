@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thread for calls that a sick device may hold for ever. Who asks waits
- * until the work is done, or until one step of it took too long; a thread that
- * has not answered by then is left where it is, with all that it may touch, and
- * nobody asks it again.
+ * A thread for calls that may hang on a faulty device. The caller waits until the work is done, or
+ * until one step of it took too long. A thread that has not answered by then is abandoned with
+ * everything it may access, and not used again.
  */
 #pragma once
 
@@ -14,46 +13,51 @@
 struct err;
 struct worker;
 
-/* A worker each of whose steps may take `step_us`. A negative errno when there is no thread. */
+/*
+ * Create a worker whose steps may take `step_us` each. A negative errno if no thread can be
+ * created.
+ */
 int worker_new(uint64_t step_us, struct worker **ret, struct err *err);
 
 /*
- * From now on no step is waited for beyond this (monotonic), however short it has been; neither is
- * the one under way. For the thread that waits.
+ * Limit the wait for any step, including the current one, to this monotonic time, even if the step
+ * began just before it. To be called by the waiting thread.
  */
 void worker_until(struct worker *w, uint64_t until_us);
 
 /*
- * Run work(w, context) there. 0; -ETIMEDOUT when a step took too long, and from
- * then on: `context` belongs to the thread then, and must stay.
+ * Run work(w, context) in the worker. Returns 0, or -ETIMEDOUT if a step took too long, and always
+ * from then on; `context` then belongs to the thread and must stay valid.
  */
 int worker_do(struct worker *w, void (*work)(struct worker *w, void *context), void *context,
 	      struct err *err);
 
 /*
- * The same in two: begin, then wait for it; several workers are waited for one after the other
- * while all of them work. None may be waited for that was given up.
+ * The same in two calls, so that several workers can run at once and be waited for one after the
+ * other. A worker that was given up must not be waited for.
  */
 void worker_begin(struct worker *w, void (*work)(struct worker *w, void *context), void *context);
 int worker_wait(struct worker *w, struct err *err);
 
 /*
- * One that was given up may have been slow only: wait for its answer until then. True: the work is
- * over, what it wrote may be read, and the worker is as good as before.
+ * A worker that was given up may only have been slow: wait for its answer until then. Returns true
+ * if the work is over; its results may then be read, and the worker can be used again.
  */
 bool worker_came_back(struct worker *w, uint64_t until_us);
 
-/* From inside the work: the next step begins. `name` is for the sentence and must stay. */
+/*
+ * Called from inside the work: begin the next step. `name` is used in messages and must stay valid.
+ */
 void worker_step(struct worker *w, const char *name);
 
-/* The same for one step that may take so long, not `step_us`. */
+/* The same for a step that may take `us` instead of `step_us`. */
 void worker_long_step(struct worker *w, const char *name, uint64_t us);
 
 /* The step that took too long, or NULL. */
 const char *worker_stuck_at(struct worker *w);
 
-/* Was it given up for worker_until(), and may be no slower than it should be? */
+/* Was it given up because of worker_until(), so that it may not actually be slow? */
 bool worker_was_cut(struct worker *w);
 
-/* A thread that is stuck stays, and so does `w`. NULL is nothing. */
+/* Does not free `w` if its thread hangs. NULL is allowed. */
 void worker_free(struct worker *w);
