@@ -37,10 +37,7 @@ static void close_ours(const struct again_offer *offer, int fd)
 		close(fd);
 }
 
-/*
- * If a call still uses the previous descriptor of this place, the new ring cannot be handed over
- * again.
- */
+/* If a call still uses this place's previous descriptor, the new ring cannot be offered again. */
 void profiler_again_keep(struct again_offer *offer, const struct sockaddr_un *where, int ring)
 {
 	struct stat st = { 0 };

@@ -46,9 +46,6 @@ void profiler_again_forget(struct again_offer *offer);
 /* assayd has the ring and has confirmed it: the next attempt starts with the shortest wait. */
 void profiler_again_taken(struct again_offer *offer);
 
-/*
- * Hand the ring over if it is time. Records the number of handovers, and the longest duration, in
- * the ring's head.
- */
+/* Hand the ring over if it is time. Counts it, and its longest duration, in the ring's head. */
 void profiler_again(struct again_offer *offer, struct again_pace *pace, struct ring_head *head,
 		    uint64_t now_ns);

@@ -101,10 +101,7 @@ struct profiler_comm *profiler_comm_of(const void *context)
 		       : NULL;
 }
 
-/*
- * The entry that went first, if enough have gone after it or none is unused; otherwise an unused
- * one.
- */
+/* The entry that went first, if enough followed or none is unused; otherwise an unused one. */
 static struct profiler_comm *choose(struct table *table)
 {
 	const uint64_t n_gone = atomic_load(&table->n_gone);
@@ -225,10 +222,7 @@ void profiler_comm_ask(struct profiler_comm *comm)
 	want(comm, wants & comm->allowed);
 }
 
-/*
- * If another assayd than the writer of the page has taken the ring, requests are in the ring's
- * head.
- */
+/* If another assayd than the page's writer has the ring, requests are in the ring's head. */
 static const struct ring_control *find_control(struct profiler_comm *comm)
 {
 	const struct ring_control *control =
@@ -269,10 +263,7 @@ void profiler_comm_idle(struct profiler_comm *comm)
 	(void)profiler_comm_expired(comm, now_ns(CLOCK_MONOTONIC_COARSE));
 }
 
-/*
- * Map a ring over the previous one of this entry. Populated, so that callbacks cause no page
- * faults.
- */
+/* Map a ring over this entry's previous one. Populated, so that callbacks do not page-fault. */
 static int map_ring(struct profiler_comm *comm, int fd)
 {
 	struct ring_head *old = atomic_load(&comm->head);

@@ -47,10 +47,7 @@ enum {
  */
 #define COMM_SHM_BYTES (UINT64_C(64) << 20)
 
-/*
- * The last two operations of a channel: the start of one may be reported before the stop of the
- * previous.
- */
+/* The last two operations of a channel: one may start before the stop of the other is reported. */
 struct comm_channel {
 	_Atomic uint64_t number, start_ns; /* of the last; number + 1, 0: none yet */
 	_Atomic uint64_t number_before, start_before_ns;
@@ -117,10 +114,7 @@ int profiler_comm_pid(void);
 /* Update NCCL's mask to assayd's current request. */
 void profiler_comm_ask(struct profiler_comm *comm);
 
-/*
- * Has the current request expired? Also updates NCCL's mask accordingly, and may hand the ring over
- * again.
- */
+/* Has the request expired? Also updates NCCL's mask, and may hand the ring over again. */
 bool profiler_comm_expired(struct profiler_comm *comm, uint64_t now_ns);
 
 /* Called while nothing is requested: checks that assayd is still there. */

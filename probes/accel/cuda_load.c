@@ -52,10 +52,7 @@ static int load_driver(struct cuda_libs *libs, struct err *err)
 		r = library_find(library, "libcuda.so.1", symbols, ARRAY_SIZE(symbols), err);
 	if (r < 0)
 		return r;
-	/*
-	 * Checked before cuInit(), so that an old driver is reported as such, whatever else is
-	 * wrong.
-	 */
+	/* Before cuInit(), so that an old driver is reported as such, whatever else is wrong. */
 	/* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): library_find() set all or failed */
 	result = table->driver_version(&libs->driver_version);
 	if (result == CUDA_OK && libs->driver_version < CUDA_DRIVER_MIN)

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probes/accel/cuda_nvml.h"
 
-/*
- * NVML in a worker (worker.h), with a single slot for requests. If the thread hangs, it keeps that
- * slot.
- */
+/* NVML in a worker (worker.h), with a single request slot, which a hung thread keeps. */
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>

@@ -98,10 +98,7 @@ static void read_command(int proc_fd, unsigned pid, char ret[static COMMAND_SIZE
 	(void)snprintf(ret, COMMAND_SIZE, "%s", command ? command : "");
 }
 
-/*
- * A process that works for others is no user itself if its clients are known, as each of them
- * counts.
- */
+/* A process that works for others is no user if its clients are known: they count instead. */
 static bool is_allowed(const struct cuda *c, const struct nvml_state *s, const char *command)
 {
 	const struct gpu_user *row = gpu_users_find(&c->users, command);

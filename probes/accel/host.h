@@ -55,10 +55,7 @@ static inline struct host *host_of(const struct accel *a)
 /* --- condition --- */
 
 int host_condition(struct accel *a, unsigned device, struct accel_condition *ret, struct err *err);
-/*
- * Value of the first "key : value" line of /proc/cpuinfo from `cpu` on, or NULL. The caller frees
- * it.
- */
+/* Value of the first "key : value" line in /proc/cpuinfo from `cpu` on; NULL. Caller frees. */
 char *host_cpuinfo(unsigned cpu, const char *key);
 
 /* --- other processes --- */

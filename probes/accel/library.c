@@ -92,10 +92,7 @@ static int look_at_link(const char *restrict path, struct stat *restrict ret)
 	return lstat(path, ret);
 }
 
-/*
- * Is it impossible for others to put another file there? From the file up to the root, with links
- * resolved.
- */
+/* Can nobody else put another file there? From the file up to the root, links resolved. */
 static int check_writers(const char *path, struct err *err)
 {
 	CLEANUP(freep) char *at = xstrdup(path);

@@ -44,9 +44,6 @@ enum { LIBRARY_ENTRIES_MAX = 20000 };
 int library_load_cuda(const char *const *sonames, void **ret, const char **ret_soname,
 		      struct err *err);
 
-/*
- * Look up the members; NULL for missing ones that are not needed. -ENOTSUP if a needed one is
- * missing.
- */
+/* Look up the members; NULL for missing optional ones. -ENOTSUP if a needed one is missing. */
 int library_find(void *library, const char *soname, const struct library_symbol *symbols, size_t n,
 		 struct err *err);

@@ -13,10 +13,7 @@
 struct err;
 struct worker;
 
-/*
- * Create a worker whose steps may take `step_us` each. A negative errno if no thread can be
- * created.
- */
+/* Create a worker whose steps may take `step_us` each. Negative errno: no thread available. */
 int worker_new(uint64_t step_us, struct worker **ret, struct err *err);
 
 /*

@@ -24,10 +24,7 @@ struct reduce_guard {
 void reduce_guard_look(struct reduce_guard *g, const struct pair_side *side,
 		       const struct coll_ring_flows *flows);
 
-/*
- * Fraction of this rank's data that left through the port since the first reading; NAN: not
- * counted.
- */
+/* Fraction of this rank's data sent through the port since the first reading; NAN: unknown. */
 double reduce_guard_share(const struct reduce_guard *g);
 
 /* Resends counted by this port since the first reading. */

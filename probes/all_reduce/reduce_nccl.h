@@ -26,10 +26,7 @@ int reduce_nccl_start(const struct pair_side *sides, size_t n, struct nccl_libra
  */
 int reduce_nccl_id(const struct nccl_library *library, char **ret, struct err *err);
 
-/*
- * Make the group of that id on the rail of the session. Errors of nccl_host_new(); -EINVAL: invalid
- * id.
- */
+/* Make the group of that id on the session's rail. Errors of nccl_host_new(); -EINVAL: bad id. */
 int reduce_nccl_unite(struct reduce_session *s, const char *id, const struct coll_watch *watch,
 		      struct err *err);
 

@@ -23,8 +23,5 @@ void reduce_permit_release(struct reduce_permit *p);
 /* -EPERM with the first of `peers` that is not known to have passed. */
 int reduce_permit_check(const struct reduce_permit *p, char *const *peers, struct err *err);
 
-/*
- * Parse "HOST:PORT,HOST:PORT": 2 to COLL_RANKS_MAX, no duplicates. The caller frees the result.
- * -EINVAL.
- */
+/* Parse "HOST:PORT,HOST:PORT": 2 to COLL_RANKS_MAX, no duplicates. Caller frees. -EINVAL. */
 int reduce_peers_parse(const char *text, char ***ret_peers, struct err *err);

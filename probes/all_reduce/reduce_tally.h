@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Summarises the windows of all ranks: the rate of each link, how late each rank was, which link is
- * slow.
- */
+/* Summarises the windows of all ranks: link rates, how late each rank was, the slow link. */
 #pragma once
 
 #include <stdint.h>

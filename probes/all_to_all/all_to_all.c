@@ -136,10 +136,7 @@ static struct sample sample_of(const struct all_to_all_end *end, unsigned up)
 	return s;
 }
 
-/*
- * The number of NVLinks built in is not the reference: a bridge may use only some of them on every
- * GPU.
- */
+/* The NVLinks built in are not the reference: a bridge may use only some of them. */
 int all_to_all_links(struct all_to_all *t)
 {
 	struct accel *a = t->plan->accel;

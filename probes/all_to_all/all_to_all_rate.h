@@ -17,8 +17,5 @@ bool all_to_all_once(struct all_to_all *t, const char *check, uint64_t bytes);
 /* Measure all_to_all.correct. Returns the result of the sink. */
 int all_to_all_verify(struct all_to_all *t);
 
-/*
- * Measure all_to_all.size_bw for each size, and t->total for the largest. Returns the result of the
- * sink.
- */
+/* Measure all_to_all.size_bw, and t->total for the largest size. Returns the sink's result. */
 int all_to_all_rate(struct all_to_all *t);

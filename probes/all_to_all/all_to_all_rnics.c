@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probes/all_to_all/all_to_all_rnics.h"
 
-/*
- * All RDMA ports of the host, over the fabric and on host memory: for hosts without GPUs, and in
- * guests.
- */
+/* All RDMA ports of the host over the fabric, on host memory: without GPUs, and in guests. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * All RDMA ports of the host, over the fabric and on host memory: for hosts without GPUs, and in
- * guests.
- */
+/* All RDMA ports of the host over the fabric, on host memory: without GPUs, and in guests. */
 #pragma once
 
 #include "probes/all_to_all/all_to_all.h"

@@ -174,10 +174,7 @@ struct coll {
 	struct coll_result result;
 };
 
-/*
- * How often start() runs the operation: 1 (the default) to COLL_REPEAT_MAX. Times are per
- * operation.
- */
+/* Operations per start(): 1 (the default) to COLL_REPEAT_MAX. Times are per operation. */
 void coll_repeat(struct coll *c, unsigned times);
 
 /*

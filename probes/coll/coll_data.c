@@ -44,10 +44,7 @@ struct batch {
 	float values[BATCH];
 };
 
-/*
- * Advance to the next elements of the ranks here, `elements` each; start with n = 0. False at the
- * end.
- */
+/* Advance to the next elements of the ranks here; start with n = 0. False at the end. */
 static bool batch_next(struct batch *b, const struct coll *c, uint64_t elements)
 {
 	b->at += b->n;

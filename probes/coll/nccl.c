@@ -74,10 +74,7 @@ static int nccl_spread(struct coll *c, uint64_t bytes, struct err *err)
 	return r < 0 ? r : wait_copies(g, err);
 }
 
-/*
- * Overwrite the receive buffer with the rank's own send data, which is correct in no other rank's
- * block.
- */
+/* Fill the receive buffer with the rank's own send data, which is wrong in all other blocks. */
 static int nccl_blot(struct coll *c, uint64_t bytes, struct err *err)
 {
 	struct nccl_group *g = nccl_group_of(c);
@@ -187,10 +184,7 @@ static int step(struct nccl_group *g, struct err *err)
 	return r;
 }
 
-/*
- * Enqueue what can be enqueued. Returns 1 if something was, 0 if NCCL is not ready, or a negative
- * errno.
- */
+/* Enqueue what can be. 1 if anything was, 0 if NCCL is not ready, or a negative errno. */
 static int advance(struct nccl_group *g, int *ret_rank, struct err *err)
 {
 	int r = nccl_comms_ready(g, ret_rank, err);

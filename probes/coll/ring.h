@@ -72,10 +72,7 @@ int ring_post_receives(struct ring *g, size_t q, unsigned n, struct err *err);
  */
 int ring_post_ready(struct ring *g, struct err *err);
 
-/*
- * Collect completions of sends (a failure fails the operation) or announcements. Return their
- * number.
- */
+/* Collect completions of sends (failures fail the operation) or announcements; their number. */
 int ring_reap_sent(struct ring *g, struct err *err);
 int ring_reap_told(struct ring *g, struct err *err);
 

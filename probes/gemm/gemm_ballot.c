@@ -77,10 +77,7 @@ static void count_others(struct gemm_voter *v, unsigned version)
 	}
 }
 
-/*
- * The version with a majority of votes; if `strict`, only devices that never contradict themselves
- * vote.
- */
+/* The version with most votes; if `strict`, only of devices that never contradict themselves. */
 static unsigned elect(struct gemm_voter *voters, unsigned n, bool strict)
 {
 	unsigned voices[VOTERS_MAX], n_voices = 0, i;

@@ -140,10 +140,7 @@ static void burn(struct burn *b)
 			       plan->deadline_us),
 	};
 	while (!b->over) {
-		/*
-		 * If an all-reduce fails or hangs, that is reported, and the products continue
-		 * without it.
-		 */
+		/* A failed or hung all-reduce is reported, and the products continue without it. */
 		if (links && now_us(b->run) < b->stretch.end_us)
 			links = gemm_overlap_go(b->links, times, &watch);
 		else

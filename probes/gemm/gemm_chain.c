@@ -139,10 +139,7 @@ static int put_layer(struct chain *c, struct err *err)
 	return r;
 }
 
-/*
- * Times of a chain: the copies before it and a layer on the GPU's clock, all launches on the
- * host's.
- */
+/* Times of a chain: copies before it and a layer on the GPU's clock, launches on the host's. */
 struct took {
 	double behind_s, layer_s, launch_s;
 };
@@ -309,10 +306,7 @@ static int chain_of(struct gemm_run *run, struct gemm_device *d, enum gemm_side 
 	s.better = BETTER_LOWER;
 	gemm_sample_time(&s, plan, start_us, plan->ops->now_us(plan->accel));
 	set_chain(&s, &c);
-	/*
-	 * The stream must be freed first if it hangs, and with it the engine's claim on this
-	 * memory.
-	 */
+	/* If the stream hangs it must be freed first, to end its claim on this memory. */
 	if (r != -ETIMEDOUT)
 		release_chain(&c);
 	return gemm_emit(run, &s);

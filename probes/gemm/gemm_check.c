@@ -140,10 +140,7 @@ static int finish(struct gemm_device *d, struct gemm_job *job, struct exact *e,
 	return 0;
 }
 
-/*
- * Does a factor on the device differ from what was sent? Then memory or link is at fault, not
- * arithmetic.
- */
+/* Is a factor on the device not what was sent? Then it is memory or link, not arithmetic. */
 static bool input_damaged(struct gemm_device *d, struct gemm_job *job, const struct exact *e)
 {
 	const struct accel_ops *ops = d->plan->ops;
@@ -159,10 +156,7 @@ static bool input_damaged(struct gemm_device *d, struct gemm_job *job, const str
 	       memcmp(back, e->y, e->y_size) != 0;
 }
 
-/*
- * Retry in other memory (the first job still holds its own) and with another shape, hence by
- * another path.
- */
+/* Retry in other memory (the first job holds its own) and another shape: a different path. */
 static int try_again(struct gemm_device *d, struct finding *f, struct err *err)
 {
 	const struct accel_gemm_shape shape = gemm_other_shape(check_shape(d));

@@ -17,10 +17,7 @@ struct sample;
 /* Read the clocks of all usable devices if it is time, and if the plan is for GPUs. */
 void gemm_clock_look(struct gemm_run *run, uint64_t now_us);
 
-/*
- * "SM clock 1410 MHz on average ..., held back by SW power cap"; NULL if unknown. The caller frees
- * it.
- */
+/* "SM clock 1410 MHz on average ..., held back by SW power cap"; NULL: unknown. Caller frees. */
 char *gemm_clock_words(const struct gemm_device *d);
 
 /*

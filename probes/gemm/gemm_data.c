@@ -41,8 +41,8 @@ static uint8_t fp8_nearest(double value)
 	int exponent = 0, steps;
 
 	/*
-	 * In steps of an eighth of the power of two below it; below 2^-6 (subnormal) the steps stay
-	 * the same.
+	 * In steps of an eighth of the power of two below; below 2^-6 (subnormal) they stay the
+	 * same.
 	 */
 	(void)frexp(magnitude, &exponent);
 	exponent = magnitude > 0 ? MAX(exponent - 1, 1 - FP8_BIAS) : 1 - FP8_BIAS;
@@ -101,8 +101,7 @@ void gemm_fill_random(enum accel_dtype dtype, size_t n, uint64_t seed, void *out
 int gemm_power(enum accel_dtype dtype, uint64_t seed)
 {
 	/*
-	 * FP8 has normal numbers from 2^-6 to 2^8; the other types need room for the sum of
-	 * products.
+	 * FP8 has normal numbers from 2^-6 to 2^8; other types need room for the sum of products.
 	 */
 	static const int most[] = {
 		[ACCEL_F32] = 40,  [ACCEL_F64] = 300, [ACCEL_BF16] = 40,

@@ -27,10 +27,7 @@ enum { EDGE_F64 = 512, EDGE_F32 = 768 };
  */
 enum { EDGE_GPU = 8192, CHECK_M = 2048, CHECK_N = 4096, CHECK_K = 1024 };
 
-/*
- * Time for the kernel to release GPU memory when the probe exits: part of the budget, and a
- * maximum.
- */
+/* Time for the kernel to release GPU memory at exit: part of the budget, and a maximum. */
 static const double end_part = 0.05;
 enum { END_MAX_US = 1000000 };
 /* Part of the time for GPUs to become ready; the rest is for measuring those that are. */

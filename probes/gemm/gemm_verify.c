@@ -157,10 +157,7 @@ static void note_wrong(struct look *l, size_t i, size_t j, int64_t expected)
 	l->wrong.expected = expected;
 }
 
-/*
- * The integer at (i, j) for the sums; an impossible element is recorded and replaced by the
- * expected one.
- */
+/* The integer at (i, j) for the sums; records impossible ones and uses the expected value. */
 static int64_t summand(struct look *l, size_t i, size_t j)
 {
 	double value = element(l, i, j);

@@ -25,10 +25,7 @@ static double products_flop(const struct gemm_plan *plan, unsigned n)
 	return 2.0 * plan->shape.m * plan->shape.n * plan->shape.k * n;
 }
 
-/*
- * Maximum number of products per window, so that all windows in flight and their events fit into a
- * stream.
- */
+/* Products per window at most, so that all windows in flight and their events fit a stream. */
 static unsigned batch_max(const struct gemm_device *d)
 {
 	const struct accel_ops *ops = d->plan->ops;

@@ -183,10 +183,7 @@ static bool others_keep_speed(const struct gpu_state *state, const struct gpu_re
 	return false;
 }
 
-/*
- * An idle card may slow its link down, so it is judged only under load; a GPU on a baseboard
- * always.
- */
+/* An idle card may slow its link, so it is judged only under load; on a baseboard always. */
 static int tell_speed(struct gpu_state *state, const struct gpu_reading *gpu)
 {
 	const unsigned now = (unsigned)gpu->facts[FACT_PCIE_SPEED];

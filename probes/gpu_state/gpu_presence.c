@@ -107,10 +107,7 @@ static size_t know_all(const struct gpu_state *state, struct known *now)
 	return n;
 }
 
-/*
- * An unknown mode counts as off. GPUs that were not read have no say; if none was, the past value
- * holds.
- */
+/* An unknown mode counts as off. If no GPU could be read, the past value holds. */
 static bool all_persistent(const struct gpu_state *state)
 {
 	bool on = state->same_boot && json_is_true(json_object_get(state->past, "persistence"));
@@ -231,10 +228,7 @@ static int by_number(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/*
- * The median over all GPUs that were queried; one that has not started yet counts with its time so
- * far.
- */
+/* The median of all GPUs queried; one that has not started counts with its time so far. */
 static uint64_t median_start_us(const struct gpus *gpus)
 {
 	uint64_t starts[GPU_MAX];

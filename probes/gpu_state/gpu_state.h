@@ -54,10 +54,7 @@ struct gpu_words {
 int gpu_tell(struct gpu_state *state, const char *subject, const struct gpu_words *words,
 	     enum finding finding, const char *note_fmt, ...) PRINTF(5, 6);
 
-/*
- * Report GPUs on the PCI bus that the driver never showed, except those in `lost`, which are
- * reported already.
- */
+/* Report GPUs on the PCI bus that the driver never showed, except those in `lost`. */
 int gpu_bus(struct gpu_state *state, const struct known *lost, size_t n_lost);
 
 /* Was everything read? */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Samples of probes that only read state: the finding about a subject, and the sentence that
- * describes it.
- */
+/* Samples of probes that only read state: the finding about a subject, and its sentence. */
 #pragma once
 
 #include <stdarg.h>

@@ -170,10 +170,7 @@ static int check_numa_nodes(struct host *h)
 	return host_emit(h, &s, FINDING_NOTE, "%d NUMA nodes online", n);
 }
 
-/*
- * Without the DMI table: what the kernel found, which excludes memory reserved by firmware and
- * kernel.
- */
+/* Without the DMI table: what the kernel has, without memory reserved by firmware or kernel. */
 static int check_meminfo(struct host *h)
 {
 	CLEANUP(freep) char *path = sys_path("/proc/meminfo");

@@ -44,10 +44,7 @@ bool pci_is_gpu(const struct pci_device *d);	/* NVIDIA or AMD */
 bool pci_is_nic(const struct pci_device *d);	/* Ethernet or InfiniBand, not a virtual function */
 bool pci_is_bridge(const struct pci_device *d); /* PCI to PCI */
 
-/*
- * Read the first 4 KiB of configuration space, less if not root. Returns the number of bytes, 0 if
- * none.
- */
+/* Read the first 4 KiB of configuration space, less if not root. Number of bytes, 0 if none. */
 size_t pci_config(const struct pci_device *d, unsigned char ret_config[static PCI_CONFIG_MAX]);
 
 /* --- configuration space, pure; `config` has `len` bytes --- */

@@ -102,10 +102,7 @@ static int emit_link(struct host *h, const struct pci_device *d, const struct li
 			 link->max_width, link->max_gts);
 }
 
-/*
- * Emit a sample for each GPU, NIC and slow link, and one for the whole host whose value is the
- * lowest.
- */
+/* One sample per GPU, NIC and slow link, and one for the host with the lowest value. */
 static int check_links(struct host *h)
 {
 	double worst = 1;

@@ -39,9 +39,6 @@ void answers_release(struct answers *a);
 /* A request through this port was answered. */
 void answers_heard(struct answers *a, const struct rdma_port *port);
 
-/*
- * No request through this port from the address `gid` was answered. Sets `known` and `set_up` of
- * the scene.
- */
+/* No request from `gid` through this port was answered. Sets the scene's `known` and `set_up`. */
 void answers_explain(struct answers *a, const struct rdma_port *port, const struct gid_choice *gid,
 		     struct rdma_scene *scene);

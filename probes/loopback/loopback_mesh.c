@@ -20,10 +20,7 @@
 #define CELL_MIN_US (200 * USEC_PER_MSEC)
 #define CELL_MAX_US (8 * USEC_PER_SEC)
 
-/*
- * Divisor of the budget: the part kept for a last round that overruns while waiting for a dead
- * path.
- */
+/* Divisor of the budget: what is kept for a last round that waits for a dead path. */
 enum { MARGIN_PART = 20 };
 
 /* Part of the budget of a quick set kept for follow-up measurements. */

@@ -34,9 +34,6 @@ struct cell {
  */
 int cell_measure(struct cell *cell, unsigned check, uint64_t us);
 
-/*
- * Emit a sample of every check in a `state` (enum sample_state) other than measured, with the
- * reason.
- */
+/* Emit a sample of every check in a `state` other than measured, with the reason. */
 int cell_emit_all(struct probe *probe, const struct numa_node *cpu, const struct numa_node *memory,
 		  int state, const char *why);

@@ -10,10 +10,7 @@
 
 enum { CGROUP_TEXT_MAX = 64 * 1024 };
 
-/*
- * The path of our group, from the line "0::/system.slice/x.service"; "" if none. The caller frees
- * it.
- */
+/* The path of our group, from "0::/system.slice/x.service"; "" if none. The caller frees it. */
 static char *own_group(const char *root)
 {
 	CLEANUP(freep) char *path = xasprintf("%s/proc/self/cgroup", root);

@@ -62,10 +62,7 @@ struct gpu_plan {
 	int64_t epoch_us;		 /* UNIX time minus the engine's clock */
 	const struct numa_host *host;	 /* NUMA nodes; NULL: unknown */
 	const struct topology *topology; /* for classes and paths; may be NULL */
-	/*
-	 * The sink for samples. Takes ownership of the contents of `s`, leaving it as by
-	 * sample_init().
-	 */
+	/* The sink for samples. Takes over the contents of `s`, leaving it as by sample_init(). */
 	int (*emit)(void *context, struct sample *s);
 	void *context;
 };

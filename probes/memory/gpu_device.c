@@ -35,10 +35,7 @@ void gpu_device_look_for_users(struct gpu_device *d)
 
 /* --- NUMA nodes --- */
 
-/*
- * Near: the node of the GPU, otherwise the first with memory. Far: the one half of the nodes
- * further on.
- */
+/* Near: the GPU's node, otherwise the first with memory. Far: half of the nodes further on. */
 static void choose_nodes(struct gpu_device *d)
 {
 	const struct numa_host *host = d->plan->host;

@@ -14,10 +14,7 @@
 /* From this budget on there is time for the pattern check. */
 enum { PATTERN_BUDGET_US = 20000000 };
 
-/*
- * Time for the kernel to release GPU memory when the process exits: part of the budget, and a
- * maximum.
- */
+/* Time for the kernel to release GPU memory at exit: part of the budget, and a maximum. */
 static const double end_part = 0.1;
 enum { END_MAX_US = 1000000 };
 

@@ -136,10 +136,7 @@ static int copy_strip(struct pass *p, uint64_t strip, uint64_t end)
 
 /* --- a pass --- */
 
-/*
- * Write the first of `n` chunks and copy them on. `*ret` is the number that holds the pattern
- * afterwards.
- */
+/* Write the first of `n` chunks and copy them on; `*ret` is how many hold the pattern then. */
 static int write_all(struct pass *p, uint64_t n, uint64_t end_us, uint64_t *ret)
 {
 	uint64_t done = 0, strip;

@@ -87,10 +87,7 @@ static void add_lane(struct gpu_job *job, struct accel_region *to, struct accel_
 	job->n_lanes++;
 }
 
-/*
- * In both directions at once, each uses its own GPU memory, so that what comes back is what was
- * sent.
- */
+/* Both directions use GPU memory of their own, so that what comes back is what was sent. */
 static struct gpu_job make_job(const struct step *step, struct gpu_device *d)
 {
 	struct gpu_job job = { .kind = step->kind, .place = step->place, .device = d };

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The memory of one node, ready to be measured: mapped, touched, array size determined, placement
- * verified.
- */
+/* The memory of one node, ready to be measured: mapped, touched, sized, placement verified. */
 #pragma once
 
 #include <stdint.h>

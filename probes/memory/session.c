@@ -230,10 +230,7 @@ static int measure(struct session *s, const struct plan_cell *plan_cell, const s
 	return r;
 }
 
-/*
- * All rates first, then all patterns: these leave values that some processors are slow to compute
- * with.
- */
+/* All rates before all patterns, whose values some processors are slow to compute with. */
 static int measure_ready(struct session *s, size_t first, size_t end, const struct ready *ready)
 {
 	const struct plan_cell *cells = s->plan.cells;

@@ -21,10 +21,7 @@ enum {
 	FLOW_BATCHES = 4,
 };
 
-/*
- * Time within which a dead path reports an error: 8 tries of 67 ms, which devices may stretch 4
- * times.
- */
+/* By then a dead path has reported an error: 8 tries of 67 ms, stretched up to 4 times. */
 #define FLOW_DRAIN_US (3 * USEC_PER_SEC)
 
 /* How to wait for completions. */

@@ -42,10 +42,7 @@ static void *run(void *context)
 	return NULL;
 }
 
-/*
- * Affinity is set before the thread starts, or it might share the caller's core until the scheduler
- * rebalances.
- */
+/* With affinity from the start, it never shares the caller's core until rebalanced. */
 static int start_on(struct watch *w, const cpu_set_t *cores)
 {
 	pthread_attr_t attr;

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Guards a port during a measurement: who else uses it, and whether the port or its device went
- * away meanwhile.
- */
+/* Guards a port during a measurement: other users, and whether port or device went away. */
 #pragma once
 
 #include "probes/rdma/rdma.h"
 #include "probes/rdma/traffic.h"
 #include "probes/rdma/words.h"
 
-/*
- * -EBUSY with the reason if other processes have connected queue pairs; 0 if the kernel cannot
- * tell.
- */
+/* -EBUSY with the reason if other processes have connected queue pairs; 0 if unknown. */
 int port_check_users(const struct rdma_port *port, struct err *err);
 bool port_has_others(const struct rdma_port *port);
 

@@ -202,10 +202,7 @@ struct rdma_ops {
 	/* The same for receives. A send or an RDMA_WRITE_TELL of the peer consumes one. */
 	int (*receive)(struct rdma_queue *q, const struct rdma_receive *receives, size_t n,
 		       struct err *err);
-	/*
-	 * Poll all queues that share a completion queue. Returns the number of completions,
-	 * possibly 0.
-	 */
+	/* Poll all queues that share completions. Returns the number of completions, or 0. */
 	int (*poll)(struct rdma_queue *q, struct rdma_done *ret, size_t max, struct err *err);
 	/* Sleep until poll() may return something. -ETIME at the deadline. Needs `events`. */
 	int (*wait)(struct rdma_queue *q, uint64_t deadline_us, struct err *err);

@@ -293,10 +293,7 @@ static int verbs_gids(struct rdma_device *d, unsigned port, struct rdma_gid *ret
 	return (int)count;
 }
 
-/*
- * When a device is removed, its node disappears first. The device may stay, and work, until we
- * close it.
- */
+/* A removed device loses its node first. The device may stay, and work, until we close it. */
 static int verbs_port_now(struct rdma_device *d, unsigned port, struct rdma_port *ret,
 			  struct err *err)
 {

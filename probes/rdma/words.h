@@ -6,10 +6,7 @@
 
 struct sample;
 
-/*
- * "the other side does not answer (retry exceeded), status 12, vendor error 0x81". The caller frees
- * it.
- */
+/* "the other side does not answer (retry exceeded), status 12, vendor error 0x81". Caller frees. */
 char *rdma_done_words(const struct rdma_done *done);
 
 /* Does this status point to the path, rather than to the set-up? */
@@ -23,10 +20,7 @@ struct rdma_scene {
 	bool down;		 /* the port was active before and no longer is */
 	bool taken_down;	 /* by an operator */
 	struct rdma_done failed; /* the first failure; RDMA_OK: none */
-	/*
-	 * If there was no answer: what else is known about it, or NULL, and whether that makes it
-	 * set-up.
-	 */
+	/* If there was no answer: what else is known, or NULL, and whether that makes it set-up. */
 	const char *known;
 	bool set_up;
 };

@@ -4,8 +4,7 @@
 #include <stdio.h>
 
 /*
- * Two ports that do not reach each other may have a bad link; with more it is no single port's
- * fault.
+ * Two ports that do not reach each other may have a bad link; with more, no one port is at fault.
  */
 enum { SIDES_THAT_MAY_BE_SICK = 2 };
 
@@ -75,10 +74,7 @@ static void name_members(const struct reach *r, size_t network, char ret[static 
 		(void)snprintf(ret + used, MEMBERS_SIZE - used, " and %zu more", n - NAMED_MAX);
 }
 
-/*
- * A port that never reached another one in any run belongs to a separate network, as far as we
- * know.
- */
+/* A port that never reached another in any run is a separate network, as far as we know. */
 static bool is_stranger(const struct reach *r, size_t i)
 {
 	return !r->somebody[i] && !r->sides[i]->met_before;

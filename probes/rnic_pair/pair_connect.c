@@ -15,10 +15,7 @@ enum {
 	NSEC_PER_USEC = 1000,
 };
 
-/*
- * With less time left, the lookup of an unreachable address could outlast the harness's grace
- * period.
- */
+/* With less time, the lookup of an unreachable address could outlast the harness's grace. */
 #define OPEN_MIN_US (200 * USEC_PER_MSEC)
 
 const unsigned pair_smaller_mtus[] = { 1024, 256, 0 };
@@ -98,10 +95,7 @@ static int join_to_try(struct pair_job *job, unsigned mtu, struct err *err)
 	return pair_join(job, &want, err);
 }
 
-/*
- * If the reverse direction has no route, neither has this one, and it would take as long to find
- * out.
- */
+/* If the reverse direction has no route, neither has this one; do not wait for it again. */
 static const struct pair_job *failed_way_back(const struct pair_job *jobs, size_t before)
 {
 	const struct pair_job *job = &jobs[before];

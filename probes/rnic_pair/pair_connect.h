@@ -28,10 +28,7 @@ unsigned pair_job_queues(const struct pair_job *job);
 /* MTUs to try if full packets are lost, typical switch settings; terminated by 0. */
 extern const unsigned pair_smaller_mtus[];
 
-/*
- * Open both ends of a job in this process and connect them. The caller calls pair_part() in any
- * case.
- */
+/* Open and connect both ends of a job in this process. Call pair_part() in any case. */
 int pair_join(struct pair_job *job, const struct pair_want *want, struct err *err);
 void pair_part(struct pair_job *job);
 

@@ -86,10 +86,7 @@ static void find_own(const struct watch *w, const struct pair_side *side, struct
 	}
 }
 
-/*
- * Describes foreign traffic through this port if it is too much, otherwise NULL. The caller frees
- * the result.
- */
+/* Describes foreign traffic through this port if it is too much; else NULL. Caller frees. */
 static char *foreign_words(const struct watch *w, const struct pair_side *side,
 			   const struct traffic *before, const struct traffic *after)
 {

@@ -84,10 +84,7 @@ static int let_other_write(struct pair_session *s, const struct pair_step *step,
 	return 0;
 }
 
-/*
- * Run one step. Returns 0 with its outcome, good or bad; errors are of the connection to the other
- * side.
- */
+/* Run one step. 0 with its outcome, good or bad; errors are of the connection to the peer. */
 static int run_step(struct pair_session *s, const struct pair_step *step, struct pair_outcome *ret,
 		    struct err *err)
 {

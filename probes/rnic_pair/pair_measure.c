@@ -222,10 +222,7 @@ static void finish_bandwidth(const struct pair_lanes *l, const struct flow_one *
 	finish(l, r, result, before, s);
 }
 
-/*
- * Which flow of a bidirectional measurement to report: the opposite one if only that failed,
- * otherwise its own.
- */
+/* The flow to report if bidirectional: the opposite one if only that failed, else its own. */
 static const struct flow_one *telling(const struct flow_one *own, const struct flow_one *back,
 				      size_t windows)
 {

@@ -77,10 +77,7 @@ int pair_message_decode(const char *text, size_t length, struct pair_message *re
 int pair_kind_decode(const struct jval *root, const char *const *names, int n, int *ret,
 		     struct err *err);
 
-/*
- * Decode or encode the offer in a message. -EINVAL with the place. Encoding returns a new
- * reference.
- */
+/* Decode or encode a message's offer. -EINVAL with the place. Encoding returns a new reference. */
 int pair_offer_decode(const struct jval *v, struct pair_offer *ret, struct err *err);
 json_t *pair_offer_encode(const struct pair_offer *offer);
 

@@ -319,10 +319,7 @@ static int run_all(struct pair_plan *p, struct err *err)
 	return r == 0 && !options_of(p)->connect_only ? measure_all(p) : r;
 }
 
-/*
- * Check the user's input before the devices, so that mistakes are reported even on a host without
- * any.
- */
+/* Check user input before the devices, so that mistakes are reported on any host. */
 static int check_peer(const struct pair_options *o, char **ret_token, struct err *err)
 {
 	if (oob_lookup_check(o->listen ? o->listen : o->peer, err) < 0)

@@ -6,8 +6,5 @@ struct err;
 struct probe;
 struct rdma_engine;
 
-/*
- * Measure all ordered pairs of `engine` selected by the options. Errors as for run() of struct
- * probe_desc.
- */
+/* Measure all ordered pairs selected by the options. Errors as for run() of struct probe_desc. */
 int pair_run(struct probe *probe, struct rdma_engine *engine, struct err *err);

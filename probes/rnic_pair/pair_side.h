@@ -47,10 +47,7 @@ void pair_side_close(struct pair_side *s);
 /* The enum sample_state for samples not measured because of `s->err`: busy or set-up. */
 int pair_side_state(const struct pair_side *s);
 
-/*
- * A common number of queue pairs for all `n` sides: as given, or as suits the fastest port. At
- * least 1.
- */
+/* A common number of queue pairs for `n` sides: as given, or to suit the fastest. At least 1. */
 unsigned pair_side_queues(const struct pair_side *sides, size_t n);
 
 /* False if the port went down, or away, since it was opened. */

@@ -39,10 +39,7 @@ int pair_step_connect(struct pair_session *s, const struct pair_offer *peer,
  */
 char *pair_step_heard(struct pair_session *s, const struct pair_written *written);
 
-/*
- * Emit the samples of a final message: one of the connection, or two of the rates. Takes ownership
- * of them.
- */
+/* Emit the samples of a final message (the connection, or both rates). Takes ownership. */
 int pair_step_emit(struct pair_session *s, size_t rail, bool forth, struct sample *samples,
 		   size_t n);
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Optional measurements of a pair: sends and receives instead of writes, and writes in both
- * directions at once.
- */
+/* Optional measurements: sends instead of writes, and writes in both directions at once. */
 #pragma once
 
 #include "probes/rnic_pair/pair_plan.h"

@@ -87,10 +87,7 @@ static int emit_check(struct rnic_state *state, const char *check, const struct 
 
 /* --- counters that are gone ---------------------------------------------------------- */
 
-/*
- * Count and name them; `ret_own` is true if any was a counter of the RNIC rather than the network
- * device.
- */
+/* Count and name them; `ret_own`: some were the RNIC's own, not the network device's. */
 static size_t find_gone(const struct rnic_state *state, const struct port *port,
 			struct strbuf *names, bool *ret_own)
 {

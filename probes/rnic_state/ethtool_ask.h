@@ -2,8 +2,5 @@
 /* The ethtool ioctl (include/uapi/linux/ethtool.h). */
 #pragma once
 
-/*
- * Send a request about a network device; `data` starts with the command. Returns 0 or a negative
- * errno.
- */
+/* Send a request about a network device; `data` starts with the command. 0 or a negative errno. */
 int ethtool_ask(const char *netdev, void *data);

@@ -11,8 +11,5 @@ struct nic_stats;
 struct port;
 struct rnic_state;
 
-/*
- * Emit a sample of rnic.fec if the network device counts bits and enough have arrived since the
- * last run.
- */
+/* Emit rnic.fec if the network device counts bits and enough arrived since the last run. */
 int rnic_fec(struct rnic_state *state, const struct port *port, const struct nic_stats *stats);

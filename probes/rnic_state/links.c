@@ -207,10 +207,7 @@ static int check_port(struct rnic_state *state, const struct port *port, const j
 
 /* --- slower than possible ------------------------------------------------------------- */
 
-/*
- * In bit/s: the port's best rate so far, its device's maximum, and the best of other ports of its
- * model.
- */
+/* In bit/s: the port's best so far, its device's maximum, and the best port of its model. */
 struct capability {
 	double best, device, others;
 };

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Common Management Interface Specification rev 5.2 (QSFP-DD, OSFP). Numbers below are its byte
- * numbers.
- */
+/* Common Management Interface Specification rev 5.2 (QSFP-DD, OSFP). Byte numbers are its own. */
 #include "probes/rnic_state/module.h"
 
 #define CELSIUS (1.0 / 256)

@@ -252,10 +252,7 @@ struct reader {
 	const char *check, *words;
 	void (*read)(struct rnic_state *state, const struct port *port, struct setting *s);
 	bool by_netdev; /* read from the network device */
-	/*
-	 * If a value can be a finding by itself: returns its message or NULL; and the code. May be
-	 * NULL.
-	 */
+	/* If the value is a finding by itself: its message, or NULL. May be NULL. And its code. */
 	const char *(*finds)(const struct setting *s);
 	const char *code;
 };
