@@ -7,7 +7,7 @@
  * has lost part of its capacity *limits* the cells that should reach clearly more than what is left
  * of it. This gives
  *
- *	quick	the fewest cells such that, whichever single link loses a fifth or more of
+ *	quick	a few cells such that, whichever single link loses a fifth or more of
  *		its capacity, some of them are limited, and which ones identifies the link
  *	rounds	all cells in as few rounds as possible; no two cells of a round share a link
  *	groups	cells measured at once that together fill a link which none fills alone

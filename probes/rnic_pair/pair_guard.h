@@ -26,8 +26,8 @@ struct pair_guard {
 void pair_guard_begin(const struct pair_lanes *const *lanes, size_t n, struct pair_guard *guards);
 
 /*
- * To be called afterwards: marks samples whose values do not count. Samples without a value keep
- * their reason.
+ * To be called afterwards: attributes values and failures to the state of the ports or to foreign
+ * traffic where they explain them. Samples that were not tried are left alone.
  */
 void pair_guard_end(const struct pair_lanes *const *lanes, size_t n,
 		    const struct pair_guard *guards, struct sample *samples);
