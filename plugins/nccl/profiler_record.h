@@ -2,7 +2,7 @@
 /*
  * Records NCCL's events in the ring. Runs inside the job: in the thread that calls NCCL (start of
  * an operation), in the one that replays a graph, and in NCCL's proxy thread (kernels, steps).
- * Makes no system call except reading the clock, which the vDSO does without one.
+ * Makes no system calls; the clock is read through the vDSO.
  *
  * An operation is DONE when all channels that started have stopped and no more can start. For a
  * collective, NCCL reports the number of channels; otherwise it is when a kernel of a later group

@@ -132,8 +132,8 @@ int gemm_run(struct gemm_plan *plan, struct err *err);
 
 /*
  * The same in a thread of its own, for engines whose calls may block. If it has not ended by
- * `deadline_us` (monotonic), emits a timeout sample of gemm.rate for the device queried last and
- * returns -ETIMEDOUT. The engine must then be left open.
+ * `deadline_us` (monotonic), emits a timeout sample of the current check for the device queried
+ * last and returns -ETIMEDOUT. The engine must then be left open.
  */
 int gemm_run_watched(const struct gemm_plan *plan, uint64_t deadline_us, struct err *err);
 

@@ -16,7 +16,7 @@ struct window {
 
 /*
  * Add `growth` during the last `seconds`. More than `limit` within `length_s` is too fast; returns
- * true as long as it is. A full period starts again.
+ * true as long as it is. When a period is full, a new one begins.
  */
 bool window_add(struct window *w, double growth, double seconds, double limit, double length_s);
 
