@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All links are made to be active; where none is and none was, they may be switched off. How fast
- * they should be is what they were at an earlier run, and what those of others of the model on this
- * host are.
+ * All links of a GPU should be active; if none is and none ever was, C2C may be disabled. The
+ * expected speed is that of an earlier run, and of other GPUs of its model on this host.
  */
 #include "probes/gpu_state/gpu_c2c.h"
 
@@ -16,7 +15,9 @@
 
 enum { NAMES_MAX = 256, C2C_MB_S_MAX = 10000000 };
 
-/* The most of this host's GPUs of that model now, and of itself in an earlier run. */
+/*
+ * The highest value of this host's GPUs of that model now, and of the GPU itself in an earlier run.
+ */
 static unsigned usual(const struct gpu_state *state, const struct gpu_reading *gpu, const char *key,
 		      unsigned (*of)(const struct gpu_reading *gpu))
 {
@@ -34,7 +35,7 @@ static unsigned usual(const struct gpu_state *state, const struct gpu_reading *g
 	return most;
 }
 
-/* Those that are down, or slower than `mb_s`; returns how many. */
+/* Name the links that are down, or slower than `mb_s`; returns their number. */
 static unsigned name_links(const struct gpu_reading *gpu, bool down, unsigned mb_s,
 			   struct strbuf *ret)
 {
@@ -69,7 +70,7 @@ static int tell(struct gpu_state *state, const struct gpu_reading *gpu)
 				"%u C2C links to its processor are active of %u; down: %s", active,
 				MAX(gpu->n_c2c, usual_links),
 				*strbuf_text(&names) ? strbuf_text(&names) : "not shown");
-	/* Drivers that round otherwise do not differ by a tenth. */
+	/* Different rounding by drivers does not make a tenth. */
 	slow = name_links(gpu, false, usual_mb_s - usual_mb_s / 10, &names);
 	words.code = "c2c-slow";
 	if (slow > 0)
@@ -93,7 +94,7 @@ int gpu_c2c(struct gpu_state *state)
 	for (i = 0; i < state->gpus->n && r == 0; i++) {
 		const struct gpu_reading *gpu = &state->gpus->all[i];
 
-		/* One that has none now may have had some. */
+		/* A GPU without any now may have had some. */
 		if (gpu_is_whole(gpu) && gpu->knows_c2c &&
 		    (gpu->n_c2c > 0 || usual(state, gpu, "c2c", gpu_state_c2c_links) > 0))
 			r = tell(state, gpu);

@@ -63,7 +63,7 @@ bool gpu_is_whole(const struct gpu_reading *gpu);
 /* Speed of its fastest NVLink, in MB/s each way; 0 if unknown. */
 unsigned gpu_state_link_speed(const struct gpu_reading *gpu);
 
-/* Of its C2C links: how many are active, and MB/s of the fastest; 0 when none is known. */
+/* Its active C2C links, and the MB/s of the fastest; 0 if unknown. */
 unsigned gpu_state_c2c_links(const struct gpu_reading *gpu);
 unsigned gpu_state_c2c_speed(const struct gpu_reading *gpu);
 
