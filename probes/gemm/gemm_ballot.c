@@ -47,7 +47,7 @@ bool gemm_versions_differ(const struct gemm_versions *versions, unsigned a, unsi
 	*ret = turned(other);
 	if (a != 0 && one->at == other->at)
 		ret->is = one->is;
-	/* A NaN payload bit makes a different number, so compare bits. */
+	/* Compared as bits, because a NaN is not equal to itself. */
 	return a != b && memcmp(&ret->is, &ret->was, sizeof(ret->is)) != 0;
 }
 

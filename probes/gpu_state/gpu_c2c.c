@@ -70,7 +70,7 @@ static int tell(struct gpu_state *state, const struct gpu_reading *gpu)
 				"%u C2C links to its processor are active of %u; down: %s", active,
 				MAX(gpu->n_c2c, usual_links),
 				*strbuf_text(&names) ? strbuf_text(&names) : "not shown");
-	/* Different rounding by drivers does not make a tenth. */
+	/* Drivers round differently, but not by as much as a tenth. */
 	slow = name_links(gpu, false, usual_mb_s - usual_mb_s / 10, &names);
 	words.code = "c2c-slow";
 	if (slow > 0)

@@ -41,8 +41,8 @@ struct scan {
 	uint64_t next_sequence; /* of the first record not seen yet */
 	uint64_t n_new;		/* records processed */
 	uint64_t n_lost;	/* overwritten before they were read */
-	uint64_t n_bad;		/* lines of warn or worse */
-	uint64_t n_untold;	/* lines of severity warn or worse */
+	uint64_t n_bad;		/* lines of severity warn or worse */
+	uint64_t n_untold;	/* lines past KINDS_MAX */
 	bool stopped;		/* stopped at a limit: there may be more */
 };
 

@@ -252,7 +252,7 @@ struct reader {
 	const char *check, *words;
 	void (*read)(struct rnic_state *state, const struct port *port, struct setting *s);
 	bool by_netdev; /* read from the network device */
-	/* If the value is a finding by itself: its message, or NULL. May be NULL. And its code. */
+	/* Returns the message of a value that is a finding by itself, or NULL. May be NULL. */
 	const char *(*finds)(const struct setting *s);
 	const char *code;
 };
