@@ -17,8 +17,8 @@
 #define HUGE_BYTES ((size_t)2 << 20)
 
 /*
- * Behind an IOMMU that translates, a copy from memory in small pieces is slower. Whether the kernel
- * gives huge pages to who asks (Documentation/admin-guide/mm/transhuge.rst); it may have none left.
+ * Does the kernel give huge pages on request (Documentation/admin-guide/mm/transhuge.rst)? It may
+ * have none left. Behind a translating IOMMU, copies from memory in small pieces are slower.
  */
 static bool gives_huge_pages(size_t size)
 {
@@ -27,7 +27,7 @@ static bool gives_huge_pages(size_t size)
 	return size >= HUGE_BYTES && mode && !strstr(mode, "[never]");
 }
 
-/* At the start of a huge page; MAP_FAILED and errno. */
+/* Map memory aligned to a huge page. On failure returns MAP_FAILED with errno set. */
 static void *map_aligned(size_t size)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE), kept = (size + page - 1) / page * page;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVLink-C2C, which connects a GPU to its processor on one board (GH200, GB200). All its links
- * should be active; if none is and none ever was, it may be disabled. The expected speed is that of
- * an earlier run, and of other GPUs of its model on this host.
+ * All links of a GPU should be active; if none is and none ever was, C2C may be disabled. The
+ * expected speed is that of an earlier run, and of other GPUs of its model on this host.
  */
 #include "probes/gpu_state/gpu_c2c.h"
 

@@ -43,7 +43,7 @@ enum gpu_kind {
 	GPU_BIDIR,
 	GPU_OWN,
 	GPU_P2P,
-	GPU_H2D_LAT, /* what one small copy takes */
+	GPU_H2D_LAT, /* time of a small copy */
 	GPU_D2H_LAT,
 	GPU_KINDS
 };
@@ -76,7 +76,7 @@ struct gpu_window {
 struct gpu_queue {
 	struct accel_stream *stream;
 	struct gpu_window ring[GPU_IN_FLIGHT];
-	struct accel_event *marks[GPU_MARKS]; /* of small copies */
+	struct accel_event *marks[GPU_MARKS]; /* for small copies */
 };
 
 /* Pinned host memory on one node: copies read `source` and write `target`. */
@@ -116,7 +116,7 @@ struct gpu_lane {
 	uint64_t bytes;		   /* per copy */
 	unsigned n_put, n_taken;   /* windows; the difference is in flight */
 	double seconds_per_copy;   /* of the latest window; 0: unknown */
-	double rates[GPU_WINDOWS]; /* bytes per second by window; latencies: seconds per copy */
+	double rates[GPU_WINDOWS]; /* bytes per second, by window; for latency: seconds per copy */
 	unsigned n_rates;
 };
 
@@ -129,7 +129,7 @@ struct gpu_job {
 	bool direct;		 /* not through host memory */
 	struct gpu_lane lanes[GPU_QUEUES];
 	unsigned n_lanes;
-	bool bound; /* seconds of one copy have the host's launches in them */
+	bool bound; /* latency: the seconds include launches by the host */
 };
 
 static inline bool gpu_kind_is_latency(enum gpu_kind kind)

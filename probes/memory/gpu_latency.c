@@ -3,12 +3,12 @@
 
 #include "probes/memory/gpu_device.h"
 
-/* Large copies before those that count; of 32 MiB, two last 1.2 ms, and all launches 0.4 ms. */
+/* Large copies before the measured ones: two of 32 MiB last 1.2 ms, and all launches 0.4 ms. */
 enum { BEHIND_FIRST = 2, BEHIND_TIMES = 4, BEHIND_MAX = 32, COPIES = 16 };
-/* Of which the first only loads what is needed. */
+/* The first run only loads what is needed. */
 enum { RUNS = 2 };
 
-/* Of the launches on the host's clock, and of what they hide behind on the GPU's. */
+/* Time of all launches on the host's clock, and of the large copies on the GPU's. */
 struct took {
 	double launch_s, behind_s;
 };
@@ -25,7 +25,7 @@ static int put_copies(struct gpu_lane *l, unsigned n, uint64_t bytes, struct err
 	return r;
 }
 
-/* A mark before the large copies, and one before and after each window of small ones. */
+/* Put a mark before the large copies, and one before and after each window of small ones. */
 static int put_all(struct gpu_lane *l, unsigned behind, struct err *err)
 {
 	const struct accel_ops *ops = l->device->plan->ops;

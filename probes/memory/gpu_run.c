@@ -179,7 +179,7 @@ static int run_step(struct gpu_run *run, const struct step *step)
 	return r == 0 && n > 0 ? run_round(run, jobs, n) : r;
 }
 
-/* Small copies each way, one GPU at a time: they take milliseconds, so they are no round. */
+/* Time small copies of one GPU in one direction. Takes milliseconds, so it has no round. */
 static int run_latency(struct gpu_run *run, const struct step *step, struct gpu_device *d)
 {
 	struct gpu_job job = make_job(step, d);

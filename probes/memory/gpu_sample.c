@@ -193,7 +193,7 @@ int gpu_job_emit(const struct gpu_job *jobs, size_t n, size_t i, const struct gp
 	s.check = xstrdup(checks[job->kind]);
 	s.subject = subject_of(job, n);
 	s.unit = xstrdup(gpu_kind_is_latency(job->kind) ? "s" : "B/s");
-	/* How far good ones differ in what a small copy takes is not known. */
+	/* How much small copies differ between good GPUs is not known. */
 	s.better = gpu_kind_is_latency(job->kind) ? BETTER_NONE : BETTER_HIGHER;
 	s.params = params_of(job, n);
 	s.start = ((double)times->start_us + (double)plan->epoch_us) * 1e-6;
