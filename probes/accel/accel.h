@@ -126,6 +126,7 @@ struct accel_ops {
 	const char *name;   /* "cpu", "cuda", "sim" */
 	unsigned queue_max; /* pieces of work that one stream takes before -EAGAIN; 0: any */
 	bool threads;	    /* several may ask at once, each for a device of its own */
+	bool ends_slowly;   /* closing it takes seconds: a process that is done just ends */
 
 	/*
 	 * -ENODEV when there is no such device here; -ENOTSUP with the sentence

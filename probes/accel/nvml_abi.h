@@ -16,9 +16,9 @@ enum {
 	NVML_FIELD_LINK_SPEED = 164,	    /* of the NVLink in its scope: MB/s each way */
 	NVML_FIELD_LINK_POWER = 167,	    /* likewise: 0 full speed, 1 asleep */
 	NVML_FIELD_C2C_COUNT = 170,
-	NVML_FIELD_C2C_STATUS = 171,	    /* of the link in its scope: 1 active */
-	NVML_FIELD_C2C_SPEED = 172,	    /* likewise: MB/s (MAX_BW) */
-	NVML_FIELD_RECOVERY = 230,	    /* GET_GPU_RECOVERY_ACTION */
+	NVML_FIELD_C2C_STATUS = 171, /* of the link in its scope: 1 active */
+	NVML_FIELD_C2C_SPEED = 172,  /* likewise: MB/s (MAX_BW) */
+	NVML_FIELD_RECOVERY = 230,   /* GET_GPU_RECOVERY_ACTION */
 };
 
 /* What NVML calls errors besides those of cuda_abi.h. */

@@ -32,5 +32,5 @@ int gpu_endpoints_open(struct gpu_endpoints *gpus, struct endpoint *ends, size_t
 /* Release what an endpoint has of its GPU; nothing for others. */
 void gpu_endpoint_release(struct endpoint *end);
 
-/* After all its endpoints. */
+/* After all its endpoints. An engine that ends slowly is left to the end of the process. */
 void gpu_endpoints_close(struct gpu_endpoints *gpus);
