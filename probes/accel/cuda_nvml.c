@@ -23,6 +23,7 @@ enum {
 	LINKS_US = 5000000,  /* that an answer about links is good for */
 	MEMORY_US = 1000000, /* and one about the heat of memory */
 	HEAT_MAX_C = 200,    /* what is above is no temperature */
+	LATE_MAX = 3,	     /* calls that were given up, and came back: then nobody asks again */
 };
 enum { QUESTION_START = -1, QUESTION_FACTS = -2 }; /* else the number of a GPU */
 
@@ -40,6 +41,7 @@ struct nvml {
 	struct nvml_device *devices[CUDA_DEVICES_MAX]; /* NULL: NVML does not know it */
 	struct nvml_facts facts[CUDA_DEVICES_MAX];
 	bool has_facts; /* they were answered */
+	unsigned n_late;
 	struct {
 		uint64_t until_us; /* monotonic; 0: not known yet */
 		struct accel_condition condition;
@@ -262,14 +264,19 @@ static void answer(struct worker *w UNUSED, void *context)
 static int ask(struct nvml *n, int question, unsigned what, struct err *err)
 {
 	struct err why = ERR_INIT;
+	bool stuck = worker_stuck_at(n->worker) != NULL;
 	int r;
 
+	/* A slow minute of the driver is over some time. */
+	if (stuck && n->n_late < LATE_MAX)
+		stuck = !worker_came_back(n->worker, clock_mono_us());
 	/* One that is stuck still reads the last question. */
-	if (!worker_stuck_at(n->worker)) {
+	if (!stuck) {
 		n->question = question;
 		n->what = what;
 	}
 	r = worker_do(n->worker, answer, n, &why);
+	n->n_late += r < 0 && !stuck;
 	return r < 0 ? err_set(err, -r, "NVML does not answer: %s", why.msg) : 0;
 }
 
