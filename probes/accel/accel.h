@@ -126,6 +126,7 @@ struct accel_ops {
 	const char *name;   /* "cpu", "cuda", "sim" */
 	unsigned queue_max; /* pieces of work per stream before -EAGAIN; 0: no limit */
 	bool threads;	    /* several threads may call at once, each for a different device */
+	bool ends_slowly;   /* closing takes seconds, so a process that is done just exits */
 
 	/*
 	 * -ENODEV if there is no such device here; -ENOTSUP with the reason if the library or

@@ -226,23 +226,24 @@ static const char *cuda_asked(const struct accel *a)
 	return subject ? subject : "";
 }
 
-#define OPS(open_)                                                                                 \
-	{                                                                                          \
-		.open = open_, .name = "cuda", .queue_max = CUDA_QUEUE_MAX, .threads = true,       \
-		.close = cuda_close, .n_devices = cuda_n_devices, .device_info = cuda_device_info, \
-		.device_params = cuda_params, .condition = cuda_condition,                         \
-		.device_enter = cuda_device_enter, .version = cuda_version, .asked = cuda_asked,   \
-		.now_us = accel_mono_us, .now_ns = accel_mono_ns, .region_new = cuda_region_new,   \
-		.region_free = cuda_region_free, .region_export = cuda_region_export,              \
-		.stream_new = cuda_stream_new, .stream_free = cuda_stream_free,                    \
-		.stream_handle = cuda_stream_handle, .stream_wait = cuda_stream_wait,              \
-		.event_new = cuda_event_new, .event_free = cuda_event_free,                        \
-		.event_record = cuda_event_record, .event_wait = cuda_event_wait,                  \
-		.event_seconds = cuda_event_seconds, .peer_open = cuda_peer_open,                  \
-		.copy = cuda_copy, .upload = cuda_upload, .download = cuda_download,               \
-		.gemm_new = cuda_gemm_new, .gemm_free = cuda_gemm_free,                            \
-		.gemm_algorithm = cuda_gemm_algorithm, .gemm_pieces = cuda_gemm_pieces,            \
-		.gemm_run = cuda_gemm_run, .others = cuda_others,                                  \
+#define OPS(open_)                                                                           \
+	{                                                                                    \
+		.open = open_, .name = "cuda", .queue_max = CUDA_QUEUE_MAX, .threads = true, \
+		.ends_slowly = true, .close = cuda_close, .n_devices = cuda_n_devices,       \
+		.device_info = cuda_device_info, .device_params = cuda_params,               \
+		.condition = cuda_condition, .device_enter = cuda_device_enter,              \
+		.version = cuda_version, .asked = cuda_asked, .now_us = accel_mono_us,       \
+		.now_ns = accel_mono_ns, .region_new = cuda_region_new,                      \
+		.region_free = cuda_region_free, .region_export = cuda_region_export,        \
+		.stream_new = cuda_stream_new, .stream_free = cuda_stream_free,              \
+		.stream_handle = cuda_stream_handle, .stream_wait = cuda_stream_wait,        \
+		.event_new = cuda_event_new, .event_free = cuda_event_free,                  \
+		.event_record = cuda_event_record, .event_wait = cuda_event_wait,            \
+		.event_seconds = cuda_event_seconds, .peer_open = cuda_peer_open,            \
+		.copy = cuda_copy, .upload = cuda_upload, .download = cuda_download,         \
+		.gemm_new = cuda_gemm_new, .gemm_free = cuda_gemm_free,                      \
+		.gemm_algorithm = cuda_gemm_algorithm, .gemm_pieces = cuda_gemm_pieces,      \
+		.gemm_run = cuda_gemm_run, .others = cuda_others,                            \
 	}
 
 const struct accel_ops accel_cuda_ops = OPS(cuda_open);

@@ -20,6 +20,7 @@ enum {
 	LINKS_US = 5000000,  /* how long an answer about links remains valid */
 	MEMORY_US = 1000000, /* the same for memory temperature */
 	HEAT_MAX_C = 200,    /* anything higher is not a temperature */
+	LATE_MAX = 3,	     /* calls that were given up and came back, before NVML is left alone */
 };
 enum { QUESTION_START = -1, QUESTION_FACTS = -2 }; /* otherwise a GPU number */
 
@@ -37,6 +38,7 @@ struct nvml {
 	struct nvml_device *devices[CUDA_DEVICES_MAX]; /* NULL: unknown to NVML */
 	struct nvml_facts facts[CUDA_DEVICES_MAX];
 	bool has_facts; /* they were read */
+	unsigned n_late;
 	struct {
 		uint64_t until_us; /* monotonic; 0: not known yet */
 		struct accel_condition condition;
@@ -259,14 +261,19 @@ static void answer(struct worker *w UNUSED, void *context)
 static int ask(struct nvml *n, int question, unsigned what, struct err *err)
 {
 	struct err why = ERR_INIT;
+	bool stuck = worker_stuck_at(n->worker) != NULL;
 	int r;
 
+	/* A slow driver may answer later: try again once the call has come back. */
+	if (stuck && n->n_late < LATE_MAX)
+		stuck = !worker_came_back(n->worker, clock_mono_us());
 	/* A thread that hangs still uses the last request. */
-	if (!worker_stuck_at(n->worker)) {
+	if (!stuck) {
 		n->question = question;
 		n->what = what;
 	}
 	r = worker_do(n->worker, answer, n, &why);
+	n->n_late += r < 0 && !stuck;
 	return r < 0 ? err_set(err, -r, "NVML does not answer: %s", why.msg) : 0;
 }
 

@@ -199,6 +199,8 @@ int gpu_endpoints_open(struct gpu_endpoints *gpus, struct endpoint *ends, size_t
 	*n += o->n;
 	if (!o->late)
 		free(o);
+	if (r == 0 && gpus->engine->ends_slowly)
+		accel_leave_at_once();
 	return r;
 }
 
@@ -217,7 +219,7 @@ void gpu_endpoint_release(struct endpoint *end)
 
 void gpu_endpoints_close(struct gpu_endpoints *gpus)
 {
-	if (gpus->accel)
+	if (gpus->accel && !gpus->engine->ends_slowly)
 		gpus->accel->ops->close(gpus->accel);
 	gpus->accel = NULL;
 }

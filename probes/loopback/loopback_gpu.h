@@ -32,5 +32,8 @@ int gpu_endpoints_open(struct gpu_endpoints *gpus, struct endpoint *ends, size_t
 /* Release the GPU resources of an endpoint; does nothing for others. */
 void gpu_endpoint_release(struct endpoint *end);
 
-/* To be called after all its endpoints are released. */
+/*
+ * To be called after all its endpoints are released. An engine that ends slowly is left to the end
+ * of the process.
+ */
 void gpu_endpoints_close(struct gpu_endpoints *gpus);

@@ -81,7 +81,8 @@
  * run sees it grow:
  *
  *	lag=MS        each question about a GPU takes the driver so long
- *	lagat=I lagms=MS   the call of at= about this GPU takes so long
+ *	lagat=I lagms=MS   the call of at= about this GPU takes so long; only the first lagtimes=N
+ *	              times (default: each)
  *	held=I        it does not come back from a look at this GPU
  *	gone=I        this GPU is lost, and says so to any question but its address
  *	dead=I        NVML gives no handle of this GPU: lost

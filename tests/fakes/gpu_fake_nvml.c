@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fakes/gpu_fake_nvml.h"
 
+#include <limits.h>
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
@@ -22,10 +23,11 @@ struct nvml_device *fake_device(unsigned gpu)
 unsigned fake_answer_at(const struct nvml_device *device, const char *call)
 {
 	static bool gone[FAKE_GPUS_MAX];
+	static _Atomic long n_late;
 
 	if (fake_setting("lag", 0))
 		(void)poll(NULL, 0, (int)fake_setting("lag", 0));
-	if (is("lagat", device) && fake_named(call))
+	if (is("lagat", device) && fake_named(call) && n_late++ < fake_setting("lagtimes", LONG_MAX))
 		(void)poll(NULL, 0, (int)fake_setting("lagms", 0));
 	while ((fake_setting("stuck", 0) || is("held", device)) && fake_may(call))
 		(void)pause();

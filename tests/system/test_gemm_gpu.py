@@ -125,6 +125,14 @@ def test_a_gpu_slow_by_its_clock_says_why(gemm, fault, code, cause, degrees, rea
                                              f"held back by {reason}")
 
 
+@pytest.mark.parametrize("times, known", [(1, True), (9, False)])
+def test_a_driver_that_was_slow_once_is_asked_again_and_one_that_stays_so_is_not(gemm, times, known):
+    done, samples = gemm(f"count=2 lagat=0 lagms=2100 lagtimes={times} at=nvmlDeviceGetClockInfo", "--budget", "20s", real=5)
+    assert done.returncode == 0, done.stderr
+    note = samples[RATE, gpu(0)]["note"]
+    assert note.startswith("SM clock 1500 MHz on average" if known else "clock unknown: NVML does not answer"), note
+
+
 def test_a_clock_that_the_driver_does_not_know_well_blames_no_poor_silicon(gemm):
     """NVML's clock of a GPU at its power limit is wrong by 2 %, in all of a run."""
     for seed in range(3):
