@@ -51,7 +51,7 @@ AT_ONCE_QUICK = 10  # where no other lane runs such tests
 SHARES_EACH = 3  # dealt for each of those: what a share takes is known from earlier runs alone, if at all
 BUILDS = 2  # of one part at once: configure and make's beginning use one core
 INPUT_S = 60  # real time, beside whatever else runs: what hangs is found, what is slow is the benches' matter
-FUZZ_SHORT_S = 10
+FUZZ_SHORT_S = 5
 FUZZ_FULL_S = {"fuzz_trace": 3600}  # what strangers' files meet first
 OPTIONAL = ("verbs", "hwloc", "systemd", "cblas")
 # Of a tree that is built once and thrown away nobody asks what is older than what: that costs three processes an object.
@@ -195,11 +195,11 @@ def in_shares(build, full, runs, name, at_once):
     return t
 
 
-def pytest(build, full, mark, where="tests/system", at_once=1):
+def pytest(build, full, mark, where="tests/system", at_once=1, shares_each=SHARES_EACH):
     """The tests there with this mark, or without it: "alone", "not alone". So many runs at once; one follows the alphabet."""
     files = sorted(glob.glob(os.path.join(where, "test_*.py"), root_dir=TOP))
     name = "pytest-%s-%s" % (os.path.basename(where), re.sub("[^a-z]+", "-", mark).strip("-"))
-    shares = [files] if at_once == 1 else shares_of(build, files, at_once * SHARES_EACH)
+    shares = [files] if at_once == 1 else shares_of(build, files, at_once * shares_each)
     t = in_shares(build, full, [(share, mark) for share in shares], name, at_once)
     if not t.passed + t.failed + t.skipped:
         t.fail("%s: no test is %s" % (where, mark))
@@ -224,7 +224,8 @@ def kube(build, full):
     """The tests against a real API server, which is built first, once. Without one they skip and say why."""
     log = os.path.join(build.dir, "apiserver.log")
     status = run([os.path.join(TOP, "tests/kube/build_apiserver")], log, LIMIT_S["apiserver"], TOP, environment())
-    t = pytest(build, full, marked("not alone", full), "tests/kube", AT_ONCE)
+    # One share each: every run starts API servers of its own, and there are other lanes to wait for.
+    t = pytest(build, full, marked("not alone", full), "tests/kube", AT_ONCE, 1)
     if status not in (0, NOT_HERE):
         t.add(failed_tally("tests/kube/build_apiserver ended with status %d" % status, log))
     return t
