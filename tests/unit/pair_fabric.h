@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ports of rnic-pair on a simulated fabric: "sim0", "sim1"... with operations that a test may change. */
+/* Ports of rnic-pair on a simulated fabric: "sim0", "sim1"... whose operations a test may replace. */
 #pragma once
 
 #include "probes/memory/numa.h"
 #include "probes/rnic_pair/pair.h"
 #include "tests/fakes/rdma_sim.h"
 
-/* As many as most tests need, and as many as an HGX host has RNICs. */
+/* Ports for most tests, and as many as an HGX host has RNICs. */
 enum { PAIR_FABRIC_SIDES = 4, PAIR_FABRIC_MAX = 8, PAIR_FABRIC_BYTES = 1 << 20 /* of memory */ };
 
 struct pair_fabric {
@@ -19,7 +19,7 @@ struct pair_fabric {
 	size_t n;
 };
 
-/* `n` ports, each ready. */
+/* Opens `n` ready ports. */
 void pair_fabric_open(struct pair_fabric *f, size_t n);
 
 /*
@@ -29,8 +29,8 @@ void pair_fabric_open(struct pair_fabric *f, size_t n);
  */
 void pair_fabric_keep_core(void);
 
-/* A port again, as it is ready now. */
+/* Opens a port again. */
 void pair_fabric_reopen(struct pair_fabric *f, size_t side);
 
-/* All of it; fails the test when something of the fabric is still open. */
+/* Closes everything; fails the test if the fabric still has open objects. */
 void pair_fabric_close(struct pair_fabric *f);
