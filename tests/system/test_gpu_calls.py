@@ -221,7 +221,7 @@ def test_a_gpu_whose_device_node_may_not_be_opened_is_a_set_up(run, host, kept):
     *((f"assay-probe-{name}", ["--engine", engine], status) for name in ("gemm", "memory")
       for engine, status in (("cuda", 77), ("auto", 1)))])
 def test_without_a_driver_a_host_with_gpus_says_so_and_never_measures_its_cpu(run, gpu_host, tmp_path, program, args, status):  # noqa: F811
-    """How soon is what tests/bench/bench_no_gpu.py measures."""
+    """tests/bench/bench_no_gpu.py measures how soon."""
     done = run(program, *args, env={**gpu_host(1), "LD_LIBRARY_PATH": str(tmp_path)})
     assert (done.returncode, done.stdout) == (status, "") and done.stderr.count("\n") == 1
     assert re.search(r"cannot load lib(cuda|nvidia-ml)\.so\.1", done.stderr), done.stderr
