@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the clock of a GPU makes of its history (boost=, boostms=), how NVML tells it (clockerror=),
- * and what a launch costs the host (launchns= and what belongs to it): see gpu_fake.h.
+ * A GPU's clock as a function of its load history (boost=, boostms=), its reading by NVML
+ * (clockerror=), and the host time of a launch (launchns= and its options): see gpu_fake.h.
  */
 #include <math.h>
 #include <sched.h>

@@ -19,7 +19,7 @@ enum {
 	LINK_MB_S = 26562, /* H100, from nvidia-smi nvlink -s; the other is an A100 */
 	LINK_MB_S_OTHER = 25000,
 	C2C_LINKS = 10,
-	C2C_MB_S = 44712, /* of a GH200, as nvidia-smi c2c -s shows it */
+	C2C_MB_S = 44712, /* GH200, from nvidia-smi c2c -s */
 	MEMORY_HOT_C = 95,
 };
 
@@ -175,7 +175,7 @@ static unsigned long long link_of(const struct nvml_device *device, unsigned fie
 	return slow || sleeps ? full / 2 : full;
 }
 
-/* A link that is not active has no speed. */
+/* An inactive link has no speed. */
 static unsigned long long c2c_of(const struct nvml_device *device, unsigned field, unsigned link)
 {
 	const bool meant = (long)link == fake_setting("link", 3) || fake_setting("all", 0);

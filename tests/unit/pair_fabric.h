@@ -23,9 +23,9 @@ struct pair_fabric {
 void pair_fabric_open(struct pair_fabric *f, size_t n);
 
 /*
- * For a test of one thread, until the fabric is closed: sched_yield() does nothing. Simulated time
- * passes as it is looked at, so there is nobody to wait for, and where other tests run beside it
- * each of its million looks would give them a core first.
+ * Makes sched_yield() a no-op until the fabric is closed, for a single-threaded test. Simulated time
+ * advances as it is read, so there is no thread to wait for, and on a busy machine each of a million
+ * polls would yield the core to other tests.
  */
 void pair_fabric_keep_core(void);
 
