@@ -160,7 +160,7 @@ def busy(handler, body, retry_after):
 
 
 def conflict(handler, body, every=2):
-    """Every second change of a node conflicts with a concurrent change."""
+    """Every `every`-th change of a node conflicts with a concurrent change."""
     if handler.command != "PATCH" or not NODE.match(handler.path) or handler.way.next_patch() % every:
         return passes(handler, body)
     handler.counts()
@@ -199,7 +199,7 @@ def blind(handler, body):
 
 
 def expired(handler, body, old, token):
-    """The token `token` has expired, and the server rejects it; `old` is accepted in its place."""
+    """The client's token `old` is replaced by the expired `token`, which the server rejects."""
     if handler.headers.get("Authorization") != "Bearer " + old:
         return passes(handler, body)
     handler.counts()
