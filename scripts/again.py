@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A second try, with nothing beside it, of the few tests that failed while dozens of others wanted the cores.
+"""Retries, one at a time, the few tests that failed while many others competed for the cores.
 
-It tells a test that cannot have what it waits for on a busy machine from one that fails. Both are to be mended: what passes the
-second time is counted as passed and named, with what it said the first time. There is none for what a sanitizer reported, what
-crashed and what could not be built, nor when more than MOST failed: that is no accident.
+This distinguishes a test that is too sensitive to load from one that fails. Both need fixing: a test that passes on retry counts as
+passed, but is listed with its first output. No retry after a sanitizer report, a crash or a build failure, nor when more than MOST
+tests failed, which is not a coincidence.
 """
 import re
 
@@ -17,7 +17,7 @@ def may_be_tried(total):
 
 
 def second_try(total):
-    """Try again what failed, if it may be: `total` is the sum afterwards, its words say what changed."""
+    """Retries failed tests if allowed; `total` has the sum afterwards, and its words what changed."""
     if not may_be_tried(total):
         return
     for case, run in total.cases:

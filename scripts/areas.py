@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What scripts/test quick runs: which areas changed since a commit, and which tests of whole programs they have.
+"""The selection of scripts/test quick: the areas changed since a commit, and their system tests.
 
-A path is of the areas of the longest prefix in PLACES. A changed test is run itself, and a changed helper of tests
-makes those run that import it. ALL is every system test that is neither `once` nor `alone`, and no LONG one; lint and
-the unit tests are run always.
+A path belongs to the areas of its longest prefix in PLACES. A changed test is run itself, and a changed helper of tests
+causes the tests that import it to run. ALL is every system test that is neither `once` nor `alone` nor LONG; lint and the
+unit tests always run.
 """
 import fnmatch
 import os
@@ -11,9 +11,9 @@ import re
 import subprocess
 
 ALL = "all"
-NONE = ""  # what lint and the unit tests see, or nobody
-LONG = {"tests/system/test_sim.py"}  # more than a minute of a processor, a third of what all the others take
-# Tests of each area, as tests/FOLDER/test_NAME.py.
+NONE = ""  # covered by lint and the unit tests, or not at all
+LONG = {"tests/system/test_sim.py"}  # more than a minute of CPU time, a third of all others together
+# Tests of each area, FOLDER/NAME for tests/FOLDER/test_NAME.py.
 TESTS = {
     "run": "system/run* system/list system/first_look system/bad_probes system/start system/usage system/topology system/disk_full system/power_loss",
     "admit": "system/admit*",
@@ -146,7 +146,7 @@ PLACES = (
 
 
 def areas_of(path):
-    """The names of its areas, perhaps ALL; what has no prefix in the table (the build's own files) is of ALL."""
+    """The names of a path's areas, perhaps ALL; a path without a prefix in the table (build files) belongs to ALL."""
     fitting = [row for row in PLACES if path.startswith(row[0])]
     return max(fitting, key=lambda row: len(row[0]))[1].split() if fitting else [ALL]
 
@@ -165,7 +165,7 @@ def imports(top, path):
 
 
 def importers(top, helper):
-    """The tests that import a Python file, or a file that does; every one of its folder of a conftest.py."""
+    """The tests that import a Python file, directly or not; for a conftest.py all tests in its folder."""
     folders = ("tests/system", "tests/kube", "tests/fleet", "tests/guest")
     users = {path: imports(top, path) for folder in folders for name in sorted(os.listdir(os.path.join(top, folder)))
              if name.endswith(".py") for path in [folder + "/" + name]}
@@ -190,13 +190,13 @@ def tests_of(top, area):
 
 
 def git(top, *words):
-    """The lines that git says, None when it fails."""
+    """The output lines of git, or None if it fails."""
     done = subprocess.run(["git", "-C", top, *words], capture_output=True, text=True, check=False)
     return done.stdout.split("\n")[:-1] if done.returncode == 0 else None
 
 
 def base(top, since):
-    """(commit, words for it): REV itself, or where this branch left the one that it is to go into."""
+    """(commit, description): REV itself, or where this branch left its target branch."""
     if since:
         return since, since
     for upstream in ("@{upstream}", "origin/HEAD", "origin/main", "main"):
@@ -208,13 +208,13 @@ def base(top, since):
 
 
 def changed_paths(top, commit):
-    """What differs from a commit in the working tree, and what git does not know yet; None where there is no such commit."""
+    """Files that differ from a commit in the working tree, and untracked files; None if there is no such commit."""
     differ = git(top, "diff", "--name-only", "--no-renames", commit, "--")
     return None if differ is None else sorted({*differ, *git(top, "ls-files", "-o", "--exclude-standard")})
 
 
 class Choice:
-    """`files`: the tests to run. `direct`: those whose marks `once` and `alone` do not keep them out. `why`: in a line."""
+    """`files`: the tests to run. `direct`: those that run despite the marks `once` and `alone`. `why`: the reason in a line."""
 
     def __init__(self, top, since=None):
         commit, words = base(top, since)

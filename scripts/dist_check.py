@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dist_check.py SRCDIR DISTDIR: every file that git tracks is in the tarball's directory.
+"""dist_check.py SRCDIR DISTDIR: checks that every file tracked by git is in the tarball's directory.
 
-Run by `make dist`; says which files to add to EXTRA_DIST or a _SOURCES. Outside
-a git checkout (a tarball being tested) there is nothing to compare.
+Run by `make dist`; prints the files to add to EXTRA_DIST or a _SOURCES. Outside
+a git checkout (when testing a tarball) there is nothing to compare.
 """
 import os
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host that scripts/on-gpu tries: its libraries, how programs are run there, and what is written down about each."""
+"""The host tested by scripts/on-gpu: its libraries, how programs are run there, and the record of each."""
 import glob
 import json
 import os
@@ -11,8 +11,8 @@ import sys
 import tempfile
 import time
 
-KEPT = 1 << 20  # bytes of each of stdout and stderr
-GRACE_S = 3  # between SIGTERM and SIGKILL, and then until a process is given up that does not go
+KEPT = 1 << 20  # bytes kept of stdout and of stderr
+GRACE_S = 3  # between SIGTERM and SIGKILL, and then until an unkillable process is given up
 SONAMES = {"LIBCUDA": "libcuda.so.1", "LIBNVIDIA_ML": "libnvidia-ml.so.1", "LIBCUBLASLT": "libcublasLt.so.[0-9]*",
            "LIBNCCL": "libnccl.so.2"}
 PLACES = ("/usr/local/nvidia/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/local/cuda*/lib64",
@@ -20,28 +20,28 @@ PLACES = ("/usr/local/nvidia/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarc
 PYTHONS = ("/usr/lib/python3*/*-packages", "/usr/local/lib/python3*/*-packages", "/opt/*/lib/python3*/*-packages",
            "/opt/*/.venv/lib/python3*/*-packages", "/opt/*/envs/*/lib/python3*/*-packages")
 FAKE_GPU = "sys/bus/pci/devices/0000:17:00.0"
-KEEP = ("ASSAY_FAKE_GPUS", "ASSAY_CUDA_PATH")  # of the settings of whoever runs this
-# What the fakes cannot do as large or as long as a GPU.
+KEEP = ("ASSAY_FAKE_GPUS", "ASSAY_CUDA_PATH")  # variables taken from the caller's environment
+# Sizes and durations that are too large for the fakes.
 SHAPE_OF_FAKES = ["--shape", "48,40,56"]
 
 
 class NoTime(Exception):
-    """The time of all steps is over."""
+    """The total time limit has expired."""
 
 
 class Told(Exception):
-    """We were told to end."""
+    """We were told to stop."""
 
 
 def libraries(search=PLACES):
-    """{variable: path} of NVIDIA's libraries, and {directory} of all of them, wherever a host may have them."""
+    """{variable: path} of NVIDIA's libraries, and the set of their directories, wherever a host may have them."""
     pythons = [p for place in PYTHONS for p in glob.glob(place)]
     pythons += [p for p in sys.path if p.endswith("-packages")]
     places = [place.format(python=p) for place in search for p in (pythons if "{" in place else [""])]
     found = {}
     for variable, name in SONAMES.items():
         paths = [p for place in places for p in sorted(glob.glob(os.path.join(place, name)), key=len)]
-        if paths:  # the newest version, as the probes choose it; of one version the first place
+        if paths:  # the newest version, as in the probes; of one version the first directory
             found[variable] = max(paths, key=major)
     return found
 
@@ -73,7 +73,7 @@ class Host:
         return os.path.join(self.kit, *names)
 
     def drivers(self):
-        """Where the driver's own libraries are, should the loader not know; never where cuBLASLt and NCCL alone are."""
+        """Directories of the driver's libraries, in case the loader does not know them; not those with only cuBLASLt and NCCL."""
         return sorted({os.path.dirname(self.found[name]) for name in ("LIBCUDA", "LIBNVIDIA_ML") if name in self.found})
 
     def made(self, name):
@@ -105,11 +105,11 @@ class Host:
         self.env.setdefault("ASSAY_FAKE_GPUS", "count=1")
 
     def real_clock(self):
-        """The environment where time passes as everywhere."""
+        """The environment with real time."""
         return {name: value for name, value in self.env.items() if not (self.fakes and name == "LD_PRELOAD")}
 
     def with_user(self, env, pid):
-        """Fakes are told who works on the GPU; a driver knows."""
+        """Sets the process that works on the GPU for the fakes; a driver knows it."""
         if not self.fakes:
             return env
         place = os.path.join(self.made("root"), "proc/%d" % pid)
@@ -129,20 +129,20 @@ class Host:
         return [self.path("bin", name), *(SHAPE_OF_FAKES if self.fakes and name == "ref_gemm" else []), *args]
 
     def choose(self, real, fake):
-        """A number for the host, and another for the fakes."""
+        """Chooses between a number for a real host and one for the fakes."""
         return fake if self.fakes else real
 
     # --- running
 
     def end(self, *_):
-        """For a signal: the program that runs is stopped within a moment, and no other is started."""
+        """Signal handler: the running program is stopped soon, and no other is started."""
         self.told = True
 
     def left(self):
         return self.until - time.monotonic()
 
     def start(self, argv, env=None):
-        """A program in the background; end it with stop()."""
+        """Starts a program in the background; end it with stop()."""
         return subprocess.Popen(argv, env=env or self.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                 stderr=subprocess.DEVNULL, start_new_session=True)
 
@@ -151,7 +151,7 @@ class Host:
             self.write(kind="note", step=self.step, text="process %d does not go" % program.pid)
 
     def run(self, label, argv, limit_s, env=None, kill_after=None):
-        """Run a program, at most so long, and write down all of it; `kill_after`: SIGTERM then. The record."""
+        """Runs a program with a time limit, and records everything; `kill_after`: sends SIGTERM then. Returns the record."""
         limit = min(limit_s, self.left())
         if limit <= 1:
             raise NoTime()
@@ -181,7 +181,7 @@ class Host:
                 why = "no time was left"
             except Told:
                 return
-            except Exception as e:  # a step costs itself alone
+            except Exception as e:  # a failed step does not affect others
                 why = "%s: %s" % (type(e).__name__, e)
             print("%6.1f s left  %-10s %s" % (self.left(), self.step, why or "done"), flush=True)
             self.write(kind="step", step=self.step, seconds=time.monotonic() - begin, error=why)
@@ -193,7 +193,7 @@ class Host:
 
 
 def stop(program):
-    """End the process group; True when it is gone."""
+    """Ends the process group. Returns True when it is gone."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(program.pid, number)
@@ -204,11 +204,11 @@ def stop(program):
             return True
         except subprocess.TimeoutExpired:
             continue
-    return False  # in the driver, where no signal reaches it
+    return False  # stuck in the driver, where signals do not reach it
 
 
 def watch(program, begin, limit, kill_after, host):
-    """Read what a program prints until it ends or its time is over."""
+    """Reads the output of a program until it ends or its time is over."""
     got, last, killed_at, timed_out = {"out": bytearray(), "err": bytearray()}, None, None, False
     with selectors.DefaultSelector() as ready:
         ready.register(program.stdout, selectors.EVENT_READ, "out")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the results of scripts/on-gpu say: for each question a figure, its bound, and whether it holds. Pure but for judge()."""
+"""Evaluates the results of scripts/on-gpu: for each question a figure, its bound, and whether it holds. Pure except judge()."""
 import json
 import os
 import re
@@ -9,30 +9,30 @@ import xml.etree.ElementTree
 
 from gpu_steps import BURN_S, DATA, DTYPES, GEMM_S, HANG_S, MEMORY_S, PAIRS
 
-FIRST_TOUCH_S, WARM_S = 30, 2  # what gpu-state waits for
+FIRST_TOUCH_S, WARM_S = 30, 2  # timeouts of gpu-state
 QUICK_S, GRACE_S = 45, 1
-SAME = 0.03  # a probe against its reference
-KEPT = 0.95  # of its rate from the first to the last fifth of a burn: good ones lose 1 to 3 %
+SAME = 0.03  # maximum difference between a probe and its reference
+KEPT = 0.95  # minimum rate of the last fifth of a burn relative to the first: good ones lose 1 to 3 %
 PER_CLOCK = 0.04  # NVML's clock is a filtered value
 ABORT_S, GONE_S = 5, 2
 WINDOWS = 8
 WIDTH = 200  # of a figure in the table
-# Questions without a bound: not to be answered is no fault.
+# Questions without a bound: a missing answer is not a failure.
 FIGURES = ("refused", "set-up", "shortest", "start", "launch", "pages")
-# When one of these fails, nothing is known about us.
+# If one of these fails, the results say nothing about the suite.
 YARDSTICKS = ("nvidia-smi", "ref_gemm", "ref_copy")
 
 
 class Unknown(Exception):
-    """Why a question has no answer."""
+    """The reason why a question has no answer."""
 
 
 class Failed(Exception):
-    """What was to work did not."""
+    """Something that must work failed."""
 
 
 class Results:
-    """What results.jsonl holds; a last line that was cut is left out."""
+    """The contents of results.jsonl, without a truncated last line."""
 
     def __init__(self, lines):
         self.runs, self.steps = [], {}
@@ -87,7 +87,7 @@ def objects(text):
         try:
             found.append(json.loads(line))
         except ValueError:
-            continue  # the last line of what was stopped
+            continue  # a truncated last line
     return found
 
 
@@ -99,7 +99,7 @@ def spread(share):
     return "%.2f to %.2f" % (1 - share, 1 + share)
 
 
-# --- one function a question: (figure, bound, does it hold); None for a figure without a bound
+# --- one function per question: (figure, bound, does it hold); None for a figure without a bound
 
 
 def first_touch(r):
@@ -124,7 +124,7 @@ def state_clean(r):
     return ", ".join(bad) or "nothing told", "nothing told", not bad
 
 
-# (our check, where nvidia-smi has it, how to read that)
+# (our check, where nvidia-smi has it, how to parse that)
 SMI = [
     ("gpu.pcie_width", "pci/pci_gpu_link_info/link_widths/current_link_width", lambda text: float(text.rstrip("x"))),
     ("gpu.ecc_mode", "ecc_mode/current_ecc", lambda text: 1.0 if text == "Enabled" else 0.0),
@@ -132,7 +132,7 @@ SMI = [
 ]
 
 
-# The same of settings that are text, in the words of gpu-state; None: it is not told.
+# The same for text settings, in gpu-state's words; None: not reported.
 SMI_TEXTS = [
     ("gpu.vbios", "vbios_version", lambda text: text),
     ("gpu.inforom", "inforom_version/img_version", lambda text: text),
@@ -144,7 +144,7 @@ SMI_TEXTS = [
 
 
 def texts_as_smi(gpu, ours):
-    """(how many are the same, those that differ)."""
+    """(number of equal ones, those that differ)."""
     same, differ = 0, []
     for check, path, read in SMI_TEXTS:
         text, sample = gpu.findtext(path), ours.get(check)
@@ -186,7 +186,7 @@ def verdict_of(r, step):
 
 
 def clean_profile(r, step):
-    """What a healthy host is told by a profile: no finding about it, and every probe of GPUs measured."""
+    """A profile on a healthy host: no finding about it, and every GPU probe measured."""
     run, value = verdict_of(r, step)
     bad = ["%s %s" % (i["check"], i["verdict"]) for i in value["verdict"]["items"] if i["verdict"] in ("fail", "warn")]
     bad += ["%s %s" % (s["check"], s["state"]) for s in value["report"]["samples"]
@@ -342,12 +342,12 @@ BURNS = ("gemm.burn_rate", "gemm.burn_kept", "gemm.burn_hbm_temp", "gemm.burn_gp
 
 
 def drawn(s):
-    """Over time, but for what is of first and last alone."""
+    """The values over time, without those of first and last only."""
     return s["check"] == "gemm.burn_kept" or len(s.get("w", [])) >= WINDOWS
 
 
 def burn(r):
-    """Each of them over all of the burn, and none of a good GPU is bad. NVML may not tell the temperature of the memory."""
+    """All samples cover the whole burn, and none is bad on a good GPU. NVML may not report the memory temperature."""
     r.sample("burn", "burn", "gemm.burn_rate")  # of a GPU
     found = {s["check"]: s for s in r.lines("burn", "burn") if s.get("check") in BURNS}
     bad = [check for check in BURNS if check not in found or found[check]["state"] != "measured" or not drawn(found[check])]
@@ -416,7 +416,7 @@ def dmabuf(r):
 
 
 def region(r):
-    """As a probe takes it: given away where the GPU says that it can be, and nothing of it changed by that."""
+    """A region as in a probe: exported if the GPU supports it, with unchanged contents afterwards."""
     lines = r.lines("driver", "region")
     if not lines:
         raise Failed("no memory was taken")
@@ -559,7 +559,7 @@ def answer(question, results):
     except Failed as e:
         return name, words, str(e), "", "unknown" if name in FIGURES else "does not hold"
     except (KeyError, IndexError, TypeError, ValueError, StopIteration, ZeroDivisionError,
-            xml.etree.ElementTree.ParseError) as e:  # not what was printed by a program of ours
+            xml.etree.ElementTree.ParseError) as e:  # not the output of one of our programs
         return name, words, "the results cannot be read: %s: %s" % (type(e).__name__, e), "", "unknown"
     return name, words, figure, bound, "figure" if holds is None else "holds" if holds else "does not hold"
 

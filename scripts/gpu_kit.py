@@ -12,22 +12,22 @@ PROGRAMS = ("assay", *("assay-probe-" + name for name in
 REFERENCES = ("ref_gemm", "ref_copy", "ref_nvml", "ref_driver", "ref_nccl", "try_region")
 SHIM = "shim.so"
 SCRIPTS = ("on-gpu", "gpu_host.py", "gpu_judge.py", "gpu_kit.py", "gpu_steps.py")
-# Compiled there against the headers of its own CUDA, with all of ours; of CUnit it takes this much.
+# Compiled there against the headers of its CUDA, with all of ours; it needs this much of CUnit.
 ABI = ("cuda", "nvml", "nccl")
 CUNIT = "#define CU_FALSE 0\n#define CU_assertImplementation(...) ((void)0)\n"
-# The C library is the host's own, and what CUDA's libraries need of the compiler must be as new as they are.
+# The C library is the host's, and the compiler's libraries must be as new as CUDA's libraries require.
 OF_THE_HOST = re.compile(r"^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|gcc_s|stdc\+\+))\.so")
 SIZE_MAX_MIB = 60
 
 
 def needed(program):
-    """Paths of the shared libraries that a program is linked with, but those of every host."""
+    """Paths of the shared libraries that a program is linked with, except those that every host has."""
     words = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
     return {path for name, path in re.findall(r"(\S+) => (/\S+)", words) if not OF_THE_HOST.match(name)}
 
 
 def made(build):
-    """Names of the files that the build directory has to have, made."""
+    """Builds the needed files in the build directory. Returns their names."""
     refs = ["tests/gpu/" + name for name in (*REFERENCES, SHIM)]
     done = subprocess.run(["make", "-s", "-C", build, *PROGRAMS, *refs], capture_output=True, text=True)
     if done.returncode:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What scripts/on-gpu does on a host, in this order: what is worth most comes first, in case the time runs out."""
+"""The steps of scripts/on-gpu on a host, in this order: the most valuable first, in case the time runs out."""
 import glob
 import os
 import re
@@ -12,12 +12,12 @@ SHORT_S, LONG_S = 20, 60
 DTYPES = ("fp8", "tf32", "f32", "f64")
 DATA = ("normal", "int", "zeros")
 HEADERS = ("/usr/local/cuda/include", "/usr/local/cuda*/targets/*/include", *(p + "/nvidia/*/include" for p in PYTHONS))
-GEMM_S = 11  # as the profile quick has it
-MEMORY_S = 6  # what quick leaves of 8 s besides the memory of the host
-HANG_S = 12  # early in which the shim says that nothing is done any more: fewer windows than a rate needs
-STATES_MAX = 20  # looks at a GPU until it shows the process that has just begun to use it
+GEMM_S = 11  # as in the profile quick
+MEMORY_S = 6  # what quick leaves of 8 s after host memory
+HANG_S = 12  # the shim stops completions early in this time, after fewer windows than a rate needs
+STATES_MAX = 20  # polls of a GPU until it shows a process that has just begun to use it
 BURN_S = 60
-PAIRS = 3  # of a probe and its reference, one after the other
+PAIRS = 3  # of a probe and its reference, alternating
 
 
 def host(h):
@@ -110,7 +110,7 @@ def busy(h):
     other = h.start(h.reference("ref_gemm", "--seconds", "40"), env=h.real_clock())
     try:
         env = h.with_user(h.env, other.pid)
-        # Until the driver shows the other, at most so often.
+        # Polls until the driver shows the other process.
         for i in range(h.choose(STATES_MAX, 1)):
             seen = h.run("state%d" % i, h.probe("gpu-state"), LONG_S, env=env)
             if '"gpu.processes"' in seen["out"] and str(other.pid) in seen["out"]:

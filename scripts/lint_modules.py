@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of scripts/lint about modules: who has a header, whose name is whose, who calls whom.
+"""The rules of scripts/lint about modules: headers, name prefixes, and calls between files.
 
-What broke them before they were rules is listed in scripts/lint-debt, a line each: "RULE KEY..." or "prefix HEADER
-COUNT". The list may only shrink. A breach that is not on it fails, and so does a line of it that breaks nothing any
-more: `scripts/lint --shrink-debt` strikes those, and adds none.
+Violations that are older than the rules are listed in scripts/lint-debt, one per line: "RULE KEY..." or "prefix HEADER
+COUNT". The list may only shrink. A violation that is not on it fails, and so does an entry without a violation:
+`scripts/lint --shrink-debt` removes those, and adds none.
 """
 import collections
 import os
@@ -13,7 +13,7 @@ import lint_source
 
 DEBT = "scripts/lint-debt"
 PRODUCT = ("lib/", "probes/", "agents/", "attribution/", "controller/", "cli/", "plugins/")
-# Files that are a row of a table (commands.h, view.h, routes.h, forms.h) or stand in for one that was left out.
+# Files that are a row of a table (commands.h, view.h, routes.h, forms.h) or replace one that is not built.
 ROWS = re.compile(r"(^|/)((cmd|view|routes|form)_\w+|\w+_none)\.c$")
 TAG = re.compile(r"^(?:struct|union|enum)\s+(\w+)\s*\{", re.M)
 DECLARED = re.compile(r"^(?!static\b|typedef\b|extern\b|return\b)[A-Za-z_][\w \t\*]*?\b(\w+)\([^;{}]*?\)[^;{}()]*;", re.M)
@@ -21,7 +21,7 @@ CALL = re.compile(r"(?<![\w.>])(\w+)\s*\(")
 
 
 def read_debt(tree):
-    """{rule: {key: its line number}} of the list of this tree; none is an empty one."""
+    """{rule: {key: line number}} of this tree's list; empty if there is none."""
     debt = collections.defaultdict(dict)
     for f in tree.sources:
         for i, text in enumerate(f.lines if f.path == DEBT else (), 1):
@@ -32,7 +32,7 @@ def read_debt(tree):
 
 
 def beyond_debt(tree, rule, found):
-    """The breaches {key: (path, line, sentence)} that are not on the list, and what of the list is no breach."""
+    """The violations {key: (path, line, sentence)} that are not on the list, and entries of the list without a violation."""
     listed = read_debt(tree)[rule]
     for key in found:
         if not any(set(key.split()) <= set(then.split()) for then in listed):
@@ -72,7 +72,7 @@ def one_tag(tree):
 
 
 class Functions:
-    """Who defines, declares and calls the functions that are not static."""
+    """The definitions, declarations and callers of non-static functions."""
 
     def __init__(self, tree):
         self.tree = tree
@@ -90,7 +90,7 @@ class Functions:
         self.included = {f.path: [name for _, name, is_system in f.includes() if not is_system] for f in tree.c_sources}
 
     def headers_of(self, path):
-        """What a file includes, and what that includes."""
+        """The files that a file includes, directly or not."""
         seen, todo = set(), [path]
         while todo:
             for name in self.included.get(todo.pop(), ()):
@@ -100,8 +100,8 @@ class Functions:
         return seen
 
     def calls(self):
-        """{file: {file of the same top folder: name of a function of it that is called}}. Two functions may have one
-        name: the one is meant whose header is seen."""
+        """{file: {file of the same top folder: name of a function of it that is called}}. If two functions have the same
+        name, it is the one whose header is included."""
         graph = collections.defaultdict(dict)
         for f in self.files:
             seen = self.headers_of(f.path)
@@ -115,15 +115,15 @@ class Functions:
 
 
 def prefixes(tree, path):
-    """What the names of a file may begin with: its own name, or that of its module: a header beside it whose name its own
-    begins with, or that of the folder."""
+    """The allowed prefixes of a file's names: its own name, or that of its module, which is a header beside it whose name is
+    a prefix of its own, or that of the folder."""
     where, words = os.path.dirname(path), stem(path).split("_")
     modules = ["_".join(words[:i]) for i in range(1, len(words))] + [os.path.basename(where)]
     return {stem(path)} | {name for name in modules if tree.has(os.path.join(where, name + ".h"))}
 
 
 def prefix_breaches(tree):
-    """{header: [(line, function)]}. One and many are one module: orders.h has order_release()."""
+    """{header: [(line, function)]}. Singular and plural are one module: orders.h may have order_release()."""
     functions = Functions(tree)
     found = collections.defaultdict(list)
     for name, files in functions.defined.items():
@@ -147,7 +147,7 @@ def prefix(tree):
 
 
 def reached(graph, start):
-    """{file: the one before it on a shortest way from `start`}; `start` itself where a way leads back."""
+    """{file: its predecessor on a shortest path from `start`}; includes `start` if a path leads back."""
     before, todo = {}, collections.deque([start])
     while todo:
         here = todo.popleft()
@@ -159,7 +159,7 @@ def reached(graph, start):
 
 
 def round_trip(graph, start):
-    """A shortest circle through a file, in words."""
+    """A shortest cycle through a file, as text."""
     before, words, here = reached(graph, start), "", start
     while not words or here != start:
         words = " -> %s()%s%s" % (graph[before[here]][here], " of " + here, words)
@@ -168,7 +168,7 @@ def round_trip(graph, start):
 
 
 def cycle_breaches(tree):
-    """{files that reach each other by calls, in order: (path, 1, a way round)}"""
+    """{files that reach each other by calls, in order: (path, 1, a cycle)}"""
     graph = Functions(tree).calls()
     reach = {path: set(reached(graph, path)) for path in list(graph)}
     found = {}
@@ -184,7 +184,7 @@ def call_cycle(tree):
 
 
 def lint_tables(tree):
-    """The tables of lint speak of what is there. Only where they are: a tree without them has none."""
+    """The tables of lint name only existing files. Checked only in a tree that has them."""
     for name, prefix in lint_source.table_paths():
         if tree.has("scripts/lint_source.py") and not any(path.startswith(prefix) for path in tree.paths):
             yield "scripts/lint_source.py", 1, "%s: no file begins with '%s'" % (name, prefix)
@@ -208,7 +208,7 @@ def all_breaches(tree):
 
 
 def is_within(now, listed):
-    """Whether a breach is on the list, if only as a part of what was."""
+    """Is a violation on the list, perhaps as a part of an entry?"""
     (rule, *words), (rule_then, *words_then) = now.split(), listed.split()
     if rule != rule_then:
         return False
@@ -218,7 +218,7 @@ def is_within(now, listed):
 
 
 def shrink_debt(tree):
-    """Write the list without what is no breach any more; returns how many lines it has less."""
+    """Writes the list without entries that are no longer violations. Returns how many lines were removed."""
     path = os.path.join(tree.root, DEBT)
     with open(path, encoding="utf-8") as f:
         lines = f.read().splitlines()

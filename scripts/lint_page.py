@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of scripts/lint for the web page: what its files may not say, which there are, and how large they are.
+"""The rules of scripts/lint for the web page: banned words, the list of its files, and their sizes.
 
-What a browser must never do with the text of a host is not left to care: the words for it are banned. What is loaded
-first, and all of it, has a budget in bytes after gzip, as it is sent.
+Anything a browser must never do with text from a host is banned by its name. The files loaded first, and all files
+together, have a budget in bytes after gzip, as they are sent.
 """
 import gzip
 import os
 import re
 import subprocess
 
-# With what each would do.
+# The word, and its danger.
 BANNED = (
     (re.compile(r"\b(?:inner|outer)HTML\b|\binsertAdjacentHTML\b|\bdangerouslySetInnerHTML\b|\bdocument\.write|\bsrcdoc\b"
                 r"|\bDOMParser\b|\bcreateContextualFragment\b"), "makes markup of text"),
@@ -24,7 +24,7 @@ BARE = re.compile(r"^import\b[^'\"]*['\"]([a-z][^'\"]*)['\"]", re.M)
 MAPPED = re.compile(r'"([a-z][a-z/]*)": "\./@VERSION@/([^"]+)"')
 STATIC = re.compile(r"^(?:import|export)\b[^'\"]*['\"](\./[^'\"]+)['\"]", re.M)
 
-# Bytes after gzip: what must come before the fleet is seen, and all that can come.
+# Bytes after gzip: files needed before the fleet is shown, and all files.
 FIRST_MAX, WHOLE_MAX = 60 * 1000, 130 * 1000
 SERVED = (".html", ".js", ".mjs", ".css", ".svg")
 
@@ -40,7 +40,7 @@ def gzipped(root, path):
 
 
 def listed(root):
-    """(what is installed, what is in the tarball alone), by page/local.mk."""
+    """(installed files, files only in the tarball), from page/local.mk."""
     said = {"PAGE_FILES": set(), "EXTRA_DIST": set()}
     for name, paths in re.findall(r"^(\w+) \+= ((?:.*\\\n)*.*)", read(root, "page/local.mk"), re.M):
         said.get(name, set()).update(re.findall(r"page/\S+", paths))
@@ -48,7 +48,7 @@ def listed(root):
 
 
 def first_load(root, installed):
-    """What index.html names, and what those import before they run."""
+    """The files named in index.html, and their static imports."""
     html = read(root, "page/index.html")
     mapped = dict(MAPPED.findall(html))
     todo = ["page/" + p for p in re.findall(r'(?:src|href)="@VERSION@/([^"]+)"', html)]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of scripts/lint that need nothing but the text of the sources.
+"""The rules of scripts/lint that need only the text of the sources.
 
 Each rule is a generator of (path, line, sentence), listed in RULES. A line that
-must break a rule says so, with the reason: /* lint: allow RULE: reason */
+must break a rule has a comment with the reason: /* lint: allow RULE: reason */
 """
 import ast
 import os
@@ -12,7 +12,7 @@ FILE_LINES = 801
 FUNCTION_LINES = 60
 PARAMETERS = 5
 
-# Directories whose files may include each other's headers, by who is asking.
+# Directories whose headers may be included, by including directory.
 MAY_INCLUDE = {
     "lib": {"lib"},
     "probes": {"lib", "probes"},
@@ -27,7 +27,7 @@ MAY_INCLUDE = {
 # No I/O, no clock, no globals: everything comes in as a parameter.
 PURE = ("lib/judge/", "lib/policy/", "lib/hang/", "lib/pairing/", "lib/remedy/", "lib/ring/", "controller/alerts/alert.", "controller/alerts/alert_book.", "controller/cluster/ledger.", "controller/actions/node_view.",
         "attribution/graph", "attribution/simulate.", "attribution/slowdown.", "attribution/cause.")
-# In a pure room, the shell around it: it reads files.
+# In a pure directory, but part of the shell around it: it reads files.
 NOT_PURE = ("lib/policy/judge_files.",)
 IMPURE_SYSTEM = re.compile(r"(unistd|fcntl|time|dirent|poll|signal|pthread|threads|spawn|dlfcn|syslog|sys/.*|netinet/.*|systemd/.*)\.h")
 IMPURE_OURS = ("lib/sys/file.", "lib/base/log.", "lib/sys/lock.", "lib/sys/paths.", "lib/sys/state.", "lib/sys/host.", "lib/net/http", "controller/store/store",
@@ -39,7 +39,7 @@ IMPURE_CALLS = re.compile(
 GLOBAL = re.compile(r"^(?:static\s+)?(?!const\b|inline\b|extern\b|typedef\b|struct\s+\w+\s*[;{]|enum\b|union\b)"
                     r"(?!static\b|return\b|else\b)[A-Za-z_][\w \t\*]*?[\s\*](\w+)\s*(\[[^\]]*\]\s*)*(=|;)")
 
-# The one file (or family) that wraps a library and maps its errors to errno.
+# The only file (or files) that wraps a library and maps its errors to errno.
 ONLY_IN = (
     (r"hwloc\.h|hwloc/.*", ("lib/topology/topology_hwloc.c",)),
     (r"curl/.*", ("lib/net/http.", "lib/net/http_")),
@@ -62,7 +62,7 @@ WORDS = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b|(?<![\w./~-])/(?:" + "|".j
 
 
 def table_paths():
-    """(table, how the paths begin that it speaks of)."""
+    """(table, prefix of its paths)."""
     yield from (("MAY_INCLUDE", top + "/") for top in MAY_INCLUDE)
     yield from (("PURE", prefix) for prefix in PURE)
     yield from (("IMPURE_OURS", prefix) for prefix in IMPURE_OURS)
@@ -108,7 +108,7 @@ class Source:
 
 
 def strip_c(text):
-    """Blank comments and the insides of strings, keeping every newline."""
+    """Blanks comments and the contents of strings, keeping every newline."""
     def blank(m):
         s = m.group(0)
         if s[0] == "/":
@@ -118,7 +118,7 @@ def strip_c(text):
 
 
 def c_functions(lines):
-    """Bodies open by '{' and close by '}' in the first column: the layout that clang-format keeps."""
+    """Functions; bodies begin with '{' and end with '}' in the first column, as laid out by clang-format."""
     first = None
     for i, line in enumerate(lines, 1):
         if line.startswith("{"):
@@ -131,7 +131,7 @@ def c_functions(lines):
 
 
 def head_of(lines, body):
-    """What stands before the '{' of a function on line `body`: its type, name and parameters."""
+    """The text before the '{' of a function on line `body`: its type, name and parameters."""
     head = ""
     for i in range(body - 1, max(body - 14, 0), -1):
         line = lines[i - 1]
@@ -142,7 +142,7 @@ def head_of(lines, body):
 
 
 def signature(lines, body):
-    """Name and number of parameters but err of the function whose '{' stands on line `body`."""
+    """Name, and number of parameters without err, of the function whose '{' is on line `body`."""
     m = re.search(r"(\w+)\s*\((.*)\)\s*$", head_of(lines, body), re.S)
     if not m:
         return None, 0
@@ -186,7 +186,7 @@ def function_size(tree):
 def parameters(tree):
     for f in tree.c_sources:
         for name, line, _, count in f.functions():
-            # Five, and before them the object that the function works on.
+            # Five, plus the object that the function works on.
             if count > PARAMETERS + 1 and not f.allows(line, "parameters"):
                 yield f.path, line, "%s() has %d parameters: at most %d, its object and err" % (name, count, PARAMETERS)
 

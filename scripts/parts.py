@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of scripts/test: build in several ways, test each build, add up.
+"""The parts of scripts/test: builds several configurations, tests each build, and adds up the results.
 
 scripts/test [--full] [--list] [PART...]
 scripts/test quick [--since REV]
 
-quick is for the minutes between two edits: lint, a gcc build, its unit tests and the system tests of the areas
-that changed (scripts/areas.py) since the branch left the one that it is to go into, or since REV.
+quick is for use between two edits: lint, a gcc build, its unit tests, and the system tests of the areas
+(scripts/areas.py) that changed since the branch left its target branch, or since REV.
 
-Every part prints its seconds, those of the processors, and its own count; the
-last line is the sum, "N passed, N failed, N skipped". What cannot run counts as failed, a crash too;
+Every part prints its duration, CPU seconds and counts; the last line is the
+sum, "N passed, N failed, N skipped". Tests that cannot run or crash count as failed;
 each skip prints its reason. Builds are kept under build-test/ and compiled
 through ccache (directory $ASSAY_CACHE/ccache), so a second run is quick.
 """
@@ -34,31 +34,31 @@ from tally import COUNT, Tally, failed_tally, read_junit, read_unit_log, read_un
 
 WORK = os.path.join(TOP, "build-test")
 JOBS = os.environ.get("ASSAY_JOBS") or str(len(os.sched_getaffinity(0)))
-PYTHON = "/usr/bin/python3"  # the one that Debian's pytest belongs to
+PYTHON = "/usr/bin/python3"  # the one with Debian's pytest
 # pytest, which keeps what it compiles of the tests outside the tree, for its next runs: else they compile it for as long as many
 # tests take. What it starts writes none, as environment() says.
 PYTEST = [PYTHON, "-c", "import sys, pytest; sys.pycache_prefix, sys.dont_write_bytecode = sys.argv.pop(1), False; sys.exit(pytest.main())",
           os.path.join(WORK, "pycache")]
 LIMIT_S = {"lint": 900, "fuzz": 120, "build": 2700, "unit": 900, "system": 3600, "apiserver": 2400, "distcheck": 3000, "real-time": 5400}
-# Which of the short run's system tests is on which build: marks of tests/system/fixtures_programs.py.
+# The distribution of the short run's system tests over builds: marks of tests/system/fixtures_programs.py.
 ON_PLAIN, ON_SANITIZED = "(once or plain)", "not once and not plain"
 QUICK_XZ = "XZ_OPT=-1"  # a tarball that is thrown away: what is in it matters, and its last percents take three quarters of the time
 NOT_HERE = 77
-NO_TESTS = 5  # status of pytest when the marks leave none
-AT_ONCE = 2  # runs of system or kube tests of a build: they wait four fifths of their time
-AT_ONCE_PLAIN = 4  # of those that no other part outlasts
+NO_TESTS = 5  # pytest's status if the marks leave none
+AT_ONCE = 2  # parallel runs of system or kube tests of a build: they wait four fifths of their time
+AT_ONCE_PLAIN = 4  # of the longest part
 AT_ONCE_QUICK = 10  # where no other lane runs such tests
-SHARES_EACH = 3  # dealt for each of those: what a share takes is known from earlier runs alone, if at all
-BUILDS = 2  # of one part at once: configure and make's beginning use one core
-INPUT_S = 60  # real time, beside whatever else runs: what hangs is found, what is slow is the benches' matter
+SHARES_EACH = 3  # shares per parallel run, because the duration of a share is only estimated from earlier runs
+BUILDS = 2  # of one part in parallel: configure and the beginning of make use one core
+INPUT_S = 60  # wall clock limit under any load: finds hangs; slowness is a matter of the benches
 FUZZ_SHORT_S = 5
-FUZZ_FULL_S = {"fuzz_trace": 3600}  # what strangers' files meet first
+FUZZ_FULL_S = {"fuzz_trace": 3600}  # the first to read untrusted files
 OPTIONAL = ("verbs", "hwloc", "systemd", "cblas")
-# Of a tree that is built once and thrown away nobody asks what is older than what: that costs three processes an object.
+# A tree that is built once needs no dependency tracking, which costs three processes per object.
 BUILT_ONCE = ["--disable-dependency-tracking"] if os.environ.get("ASSAY_BUILD_ONCE") else []
 
 
-# What `make check` is told of the test programs: make them all, or only those that system tests run, that are run, or that search.
+# Arguments of `make check`: build all test programs, or only those that system tests run, the unit tests, or the fuzz targets.
 ALL, RUN_BY_OTHERS = (), ("check_PROGRAMS=tests/attribution/generate",)
 UNIT_TESTS, FUZZ_TARGETS = ("check_PROGRAMS=$(UNIT_TESTS)",), ("check_PROGRAMS=$(FUZZ_TARGETS)",)
 
@@ -68,7 +68,7 @@ def compiler(name):
 
 
 class Build:
-    """One way to configure; its directory is build-test/NAME. `tests`: what of the test programs the short run makes."""
+    """A configuration; its directory is build-test/NAME. `tests`: which test programs the short run builds."""
 
     def __init__(self, name, cc="gcc", args=(), cflags="-g -O2", tests=ALL, behind=LAST):
         self.dir = os.path.join(WORK, name)
@@ -77,7 +77,7 @@ class Build:
         self.lock = threading.Lock()
 
     def make(self, full):
-        """A Tally of one: the build."""
+        """Builds it. Returns a Tally with one entry."""
         with self.lock:
             return self.make_alone(full)
 
@@ -86,7 +86,7 @@ class Build:
         log = os.path.join(self.dir, "build.log")
         env = environment(full=full)
         status = run([os.path.join(TOP, "scripts/build"), *self.args], log, LIMIT_S["build"], TOP, env, self.behind)
-        if status == 0:  # the test programs too
+        if status == 0:  # also the test programs
             status = run(["make", "-j" + JOBS, "check", "TESTS=", *(ALL if full else self.tests)], log, LIMIT_S["build"], self.dir,
                          env, self.behind)
         return Tally(passed=1) if status == 0 else failed_tally("build in %s (status %d)" % (self.dir, status), log)
@@ -114,19 +114,19 @@ def unit_again(build, full, name):
     """The Tally of one suite of a unit program, PROGRAM:SUITE, or of a program that has none."""
     path, _, suite = name.partition(":")
     log = path + ".again"
-    env = dict(environment(build.dir, full), srcdir=TOP)  # as make check sets it
+    env = dict(environment(build.dir, full), srcdir=TOP)  # as set by make check
     status = run([path, *filter(None, [suite])], log, LIMIT_S["unit"], build.dir, env)
     with open(log, errors="replace") as f:
         return read_unit_log(path, f.read(), status == 0)
 
 
 def fuzz_seed(full):
-    """The short run searches the same way each time: a tree gets the same answer again. A long one is to find what is new."""
+    """The short run uses a fixed seed, so a tree gets the same result again. A long one explores."""
     return os.environ.get("FUZZ_SEED") or ("0" if full or os.environ.get("FUZZ_SECONDS") else "1")
 
 
 def fuzz_one(build, target, seconds, seed):
-    """Let one target search from its seeds, by SEED or, of 0, as never before; what it finds is kept outside the tree."""
+    """Runs one target from its corpus, with this seed, 0: random; findings are kept outside the tree."""
     name = os.path.basename(target)[len("fuzz_"):]
     seeds, words = (os.path.join(TOP, "tests/fuzz", n) for n in ("corpus/" + name, name + ".dict"))
     found = os.path.join(CACHE, "fuzz", name + "-")
@@ -153,7 +153,7 @@ def fuzz_one(build, target, seconds, seed):
 
 
 def fuzz(build, full):
-    """Every target of the build for its seconds, or FUZZ_SECONDS; several a processor, so that all had theirs soon."""
+    """Runs every target of the build for its seconds, or FUZZ_SECONDS; several per CPU, to be done soon."""
     def seconds(target):
         most = FUZZ_FULL_S.get(os.path.basename(target), 300) if full else FUZZ_SHORT_S
         return int(os.environ.get("FUZZ_SECONDS") or most)
@@ -169,7 +169,7 @@ def fuzz(build, full):
 
 
 def pytest_some(build, full, mark, files, name, may_be_none=False):
-    """The tests of these files with this mark; its words and counts in NAME.log and NAME.xml of the build."""
+    """Runs the tests of these files with this mark; output and results in NAME.log and NAME.xml of the build."""
     name = os.path.join(build.dir, name)
     junit, log = name + ".xml", name + ".log"
     with contextlib.suppress(FileNotFoundError):
@@ -188,7 +188,7 @@ def pytest_some(build, full, mark, files, name, may_be_none=False):
 
 
 def in_shares(build, full, runs, name, at_once):
-    """Runs of (files, mark), so many of them at once, as NAME-0, NAME-1, ...; the mark may leave one of them nothing."""
+    """Runs (files, mark) in parallel as NAME-0, NAME-1, ...; the mark may leave one of them without tests."""
     t = Tally()
     for one in beside(lambda i: pytest_some(build, full, runs[i][1], runs[i][0], "%s-%d" % (name, i), True), range(len(runs)), at_once):
         t.add(one)
@@ -196,7 +196,7 @@ def in_shares(build, full, runs, name, at_once):
 
 
 def pytest(build, full, mark, where="tests/system", at_once=1, shares_each=SHARES_EACH):
-    """The tests there with this mark, or without it: "alone", "not alone". So many runs at once; one follows the alphabet."""
+    """Runs the tests there with this mark, or without it: "alone", "not alone", in parallel; a single run is in alphabetical order."""
     files = sorted(glob.glob(os.path.join(where, "test_*.py"), root_dir=TOP))
     name = "pytest-%s-%s" % (os.path.basename(where), re.sub("[^a-z]+", "-", mark).strip("-"))
     shares = [files] if at_once == 1 else shares_of(build, files, at_once * shares_each)
@@ -207,12 +207,12 @@ def pytest(build, full, mark, where="tests/system", at_once=1, shares_each=SHARE
 
 
 def marked(mark, full):
-    """These tests; in the short run without those that are `long`."""
+    """Runs these tests; in the short run without `long` ones."""
     return mark if full else mark + " and not long"
 
 
 def system(mark, at_once=AT_ONCE):
-    """Of the short run each system test is of one build: the plain one has what is marked `once` or `plain`, the sanitized one the others."""
+    """In the short run each system test runs with one build: those marked `once` or `plain` with the plain one, others with the sanitized one."""
     return lambda build, full: pytest(build, full, marked("not alone" if full else "not alone and " + mark, full), at_once=at_once)
 
 
@@ -221,7 +221,7 @@ def system_alone(build, full):
 
 
 def kube(build, full):
-    """The tests against a real API server, which is built first, once. Without one they skip and say why."""
+    """Runs the tests against a real API server, which is built first, once. Without one they are skipped with the reason."""
     log = os.path.join(build.dir, "apiserver.log")
     status = run([os.path.join(TOP, "tests/kube/build_apiserver")], log, LIMIT_S["apiserver"], TOP, environment())
     # One share each: every run starts API servers of its own, and there are other lanes to wait for.
@@ -232,7 +232,7 @@ def kube(build, full):
 
 
 def real_time(build, full):
-    """Faults that take minutes, each five times, in real time: it goes on where it was, so long as the programs are the same."""
+    """Runs faults that take minutes, each five times, in real time; resumes an interrupted run if the programs are the same."""
     log = os.path.join(build.dir, "real-time.log")
     status = run([os.path.join(TOP, "tests/gpu/real_time"), build.dir], log, LIMIT_S["real-time"], TOP, environment())
     with open(log, errors="replace") as f:
@@ -246,12 +246,12 @@ def real_time(build, full):
 
 
 def packages(build, full):
-    """Debian's packages, in systems of their own; without a debootstrap they skip and say why."""
+    """Runs the tests of Debian packages in separate systems; without debootstrap they are skipped with the reason."""
     return pytest(build, full, "not alone", "tests/packages")
 
 
 def shares_of(build, files, count):
-    """Deal files to so many shares, the longest first, as are the shares: by the seconds that they took in this build, else by their size."""
+    """Distributes files over shares, the longest first, by their seconds in this build, else by their size; longest share first."""
     took = seconds_by_file(build.dir)
     weight = {path: took.get(path) or os.path.getsize(os.path.join(TOP, path)) / 1000 for path in files}
     shares = [[] for _ in range(count)]
@@ -265,7 +265,7 @@ def shares_of(build, files, count):
 
 
 def shares_by_folder(build, files, count):
-    """The same, none of which has files of two folders: each folder has a conftest.py of its own, by the same name."""
+    """The same, but no share has files of two folders, because each has its own conftest.py."""
     folders = sorted({os.path.dirname(path) for path in files})
     return [share for folder in folders for share in shares_of(build, {path for path in files if os.path.dirname(path) == folder}, count)]
 
@@ -275,7 +275,7 @@ def has_apiserver():
 
 
 def changed(choice):
-    """The system tests that a choice names; those against a real API server where it is there, as building it takes longer."""
+    """Runs the chosen system tests; those against a real API server only if one is built, because that takes longer."""
     def part(build, full):
         files = {path for path in choice.files if path.startswith("tests/system/") or has_apiserver()}
         of_these = ((files & choice.direct, "not alone and not long"), (files - choice.direct, "not alone and not once and not long"))
@@ -290,7 +290,7 @@ def changed(choice):
 
 
 def changed_alone(choice):
-    """What of them wants the cores for itself, but for emulated machines: these take a minute each."""
+    """Runs those of them that need exclusive cores, except emulated machines, which take a minute each."""
     def part(build, full):
         files = sorted(path for path in choice.direct if path.startswith("tests/system/"))
         t = pytest_some(build, full, "alone and not guest and not long", files, "changed-alone", True) if files else Tally()
@@ -301,13 +301,13 @@ def changed_alone(choice):
 
 
 def quick(choice):
-    """The parts of the short way."""
+    """The parts of scripts/test quick."""
     return [row for row in PARTS if row[0] in ("lint", "unit")] + [
         ("changed", tested(GCC, changed(choice)), False), ("changed-alone", tested(GCC, changed_alone(choice)), False)]
 
 
 def unit_in_full(build, full):
-    """The unit tests of a build whose twin has had them."""
+    """Runs the unit tests of a build whose twin has already run them."""
     return unit(build, full) if full else Tally()
 
 
@@ -328,7 +328,7 @@ def lint(deep):
 
 
 def dist_again(build, t):
-    """Adds to a tally whether the tarball is the same, byte for byte, when it is made at another time by who shares nothing."""
+    """Adds to a tally whether the tarball is reproducible, byte for byte, at another time in another environment."""
     log = os.path.join(build.dir, "dist-again.log")
     tarball = glob.glob(os.path.join(build.dir, "assay-*.tar.xz"))[0]
     first = os.path.join(build.dir, "dist-first")
@@ -342,7 +342,7 @@ def dist_again(build, t):
 
 
 def made(build, full, target, *words):
-    """The build, and what `make` makes in it."""
+    """Builds it, and the targets of `make` in it."""
     t = build.make(full)
     if t.failed == 0:
         log = os.path.join(build.dir, target + ".log")
@@ -352,19 +352,19 @@ def made(build, full, target, *words):
 
 
 def dist(build, full):
-    """The tarball has all that git tracks, which `make dist` sees to, and is the same when made again."""
+    """The tarball has all files tracked by git, checked by `make dist`, and is reproducible."""
     t = made(build, full, "dist", QUICK_XZ)
     return t if t.failed else dist_again(build, t)
 
 
 def distcheck(build, full):
-    """The tarball builds, passes its tests, installs and goes again."""
+    """The tarball builds, passes its tests, installs and uninstalls."""
     flags = " ".join(["CC='%s'" % compiler("gcc"), *BUILT_ONCE])
     return made(build, full, "distcheck", "DISTCHECK_CONFIGURE_FLAGS=" + flags)
 
 
 def tested(build, *what):
-    """A part that makes a build and runs `what` on it."""
+    """A part that builds and runs `what` on the result."""
     def part(full):
         t = build.make(full)
         for step in what if t.failed == 0 else ():
@@ -383,7 +383,7 @@ def only_builds(builds, builds_full):
 
 
 SANITIZE = ["--enable-sanitizers"]
-GCC = Build("gcc", behind=0)  # everything but lint waits for it
+GCC = Build("gcc", behind=0)  # everything except lint waits for it
 SANITIZED = Build("gcc-san", args=SANITIZE, cflags="-O1 -g", tests=RUN_BY_OTHERS, behind=SOON)
 SANITIZED_CLANG = Build("clang-san", cc="clang", args=SANITIZE, cflags="-O1 -g", tests=UNIT_TESTS, behind=SOON)
 # Of its own, as what guides the search makes everything else two and a half times as slow.
@@ -396,7 +396,7 @@ def without(*names):
 
 SMALLEST = Build("smallest", args=["--without-" + name for name in (
     *OPTIONAL, "sqlite", "microhttpd", "curl", "gnutls", "zlib", "zstd", "cunit")])
-# The short run leaves all out at once that is optional; what is wrong with one of them shows there, if not whose it is.
+# The short run disables all optional features in one build, which shows a failure, though not which feature causes it.
 WITHOUT = [SMALLEST]
 WITHOUT_FULL = [without(name) for name in OPTIONAL] + [
     Build("agent-only", args=["--without-sqlite", "--without-microhttpd"]), SMALLEST]
@@ -422,7 +422,7 @@ PARTS = (
     ("packages", tested(GCC, packages), True),
 )
 
-# What the short run leaves out of a part that it runs; --list says it too.
+# What the short run omits from its parts; also printed by --list.
 LEFT_OUT = {
     "system": "one in three of the tests that are not marked `once`, which gcc-sanitizers has, and those marked `long`",
     "gcc-sanitizers": "the unit tests, which clang-sanitizers has, and what system has",
@@ -433,18 +433,18 @@ LEFT_OUT = {
     "dist": "a build of the unpacked tarball, which distcheck has",
 }
 
-# Lanes run beside each other, the parts of one follow one another; what is named in none comes at the end of the last.
-# Most of the tests wait more than they work, and configure uses one core. The longest are first.
+# Lanes run in parallel, the parts of a lane one after the other; unlisted parts run at the end of the last lane.
+# Most tests wait more than they compute, and configure uses one core. The longest are first.
 LANES = (("system",), ("gcc-sanitizers",), ("changed",), ("clang-sanitizers", "fuzz"), ("without",), ("kube",), ("lint",), ("unit", "clang", "dist", "distcheck"))
-# A probe that shares its cores finds them busy, and an emulated machine resends and times out: afterwards, with
-# nothing beside it.
+# A probe that shares its cores finds them busy, and an emulated machine resends and times out, so these run afterwards,
+# alone.
 ALONE = ("alone", "alone-sanitizers", "changed-alone", "real-time")
 BUILD_NOTHING = ("lint",)
 SAYING = threading.Lock()
 
 
 def with_progress(name, part, full, alone=True):
-    """Run a part; on a terminal the seconds count up meanwhile, when it runs `alone`."""
+    """Runs a part; on a terminal the seconds count up meanwhile, if it runs `alone`."""
     start = time.monotonic()
     spent = Spent()
     SPENT.set(spent)
@@ -477,14 +477,14 @@ def with_progress(name, part, full, alone=True):
 
 
 def run_parts(chosen, full):
-    """The sum of all: the lanes beside each other, then what is to be alone."""
+    """Runs the lanes in parallel, then the exclusive parts. Returns the sum."""
     alone = [p for p in chosen if p[0] in ALONE]
     first = [[p for p in chosen if p[0] in names] for names in LANES]
     first[-1] += [p for p in chosen if p[0] not in sum(LANES, ALONE)]
     lanes = [lane for lane in first if lane]
     total = Tally()
     with concurrent.futures.ThreadPoolExecutor(max(1, len(lanes)) + 1) as pool:
-        # It makes configure too, which two builds at once must not.
+        # It also builds configure, which two builds must not do at the same time.
         first = pool.submit(GCC.make, full) if len(lanes) > 1 else None
 
         def run_lane(lane):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of scripts/test: what they see of this host, when they end, and the processor time they took."""
+"""Commands of scripts/test: their environment, time limits, and CPU time."""
 import concurrent.futures
 import contextlib
 import contextvars
@@ -10,12 +10,12 @@ import threading
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CACHE = os.environ.get("ASSAY_CACHE") or os.path.join(os.path.expanduser("~"), ".cache", "assay")
-# Nice values of what computes beside what waits: a tenth of its share, a third of it where the longest lanes wait for it.
+# Nice values of computing commands beside waiting ones: a tenth of the share, or a third if the longest lanes wait for them.
 LAST, SOON = 10, 5
 
 
 class Spent:
-    """Processor seconds of commands that ran, and of all they waited for; threads may add at once."""
+    """CPU seconds of commands and of their children; thread-safe."""
 
     def __init__(self):
         self.seconds = 0.0
@@ -26,12 +26,12 @@ class Spent:
             self.seconds += usage.ru_utime + usage.ru_stime
 
 
-# Where run() adds what a command took: each part sets its own.
+# Where run() adds the CPU time of a command; each part sets its own.
 SPENT = contextvars.ContextVar("SPENT", default=Spent())
 
 
 def beside(function, items, at_once):
-    """[function(item) for each], so many of them at once; what they spend counts as the caller's."""
+    """[function(item) for each], in parallel; their CPU time counts as the caller's."""
     with concurrent.futures.ThreadPoolExecutor(at_once, initializer=SPENT.set, initargs=(SPENT.get(),)) as pool:
         return list(pool.map(function, items))
 
@@ -41,7 +41,7 @@ def environment(build=None, full=False):
                ASAN_OPTIONS="detect_leaks=1:detect_stack_use_after_return=1",
                UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1", PYTHONDONTWRITEBYTECODE="1")
     for name in [n for n in env if n.startswith("ASSAY_") and n not in ("ASSAY_CACHE", "ASSAY_JOBS", "ASSAY_PACKAGES", "ASSAY_TRACES")]:
-        del env[name]  # a test sees this host's settings only when it sets them
+        del env[name]  # tests must not see this host's settings unless they set them
     for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
         env.pop(name, None)
     if build:
@@ -52,7 +52,7 @@ def environment(build=None, full=False):
 
 
 def step_behind(pid, nice):
-    """Let others go first. Linux shares the cores between sessions, and a session is what run() makes: sched(7), The
+    """Lowers our priority. Linux shares the cores between sessions, and run() creates a session: sched(7), The
     autogroup feature."""
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PGRP, pid, nice)
@@ -61,8 +61,8 @@ def step_behind(pid, nice):
 
 
 def run(command, log, limit, where, env, behind=0):
-    """Exit status of a command whose words go to `log`, 124 after `limit` seconds; its whole group ends with it. `behind`
-    is its nice value."""
+    """Runs a command with output to `log`. Returns its exit status, 124 after `limit` seconds; kills its whole group at the end.
+    `behind` is its nice value."""
     with open(log, "w") as out:
         child = subprocess.Popen(command, cwd=where, env=env, stdin=subprocess.DEVNULL, stdout=out,
                                  stderr=subprocess.STDOUT, start_new_session=True)
@@ -76,7 +76,7 @@ def run(command, log, limit, where, env, behind=0):
                 os.killpg(child.pid, 9)
             os.close(end)
             status, usage = os.wait4(child.pid, 0)[1:]
-            child.returncode = os.waitstatus_to_exitcode(status)  # or subprocess would wait for it again
+            child.returncode = os.waitstatus_to_exitcode(status)  # otherwise subprocess would wait for it again
             SPENT.get().add(usage)
         if not in_time:
             out.write("\nended after %d s\n" % limit)

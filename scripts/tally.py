@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What passed, failed and was skipped: counted from what the test programs leave. A crash is a failure."""
+"""Counts passed, failed and skipped tests from the output of test programs. A crash is a failure."""
 import collections
 import contextlib
 import glob
@@ -16,19 +16,19 @@ NAMES = 60
 
 
 class Case(typing.NamedTuple):
-    """Something that failed and can be run by itself."""
+    """A failed test that can be run alone."""
     name: str  # a test of pytest, PROGRAM:SUITE of a unit program, or a program without suites
-    failed: int  # what it counts for in Tally.failed
-    words: str  # of Tally.words
+    failed: int  # its count in Tally.failed
+    words: str  # its text in Tally.words
 
 
 class Tally:
-    """What passed and failed, and the sentences about what did not."""
+    """Counts, and the messages about failures."""
 
     def __init__(self, passed=0, failed=0, skipped=0):
         self.passed, self.failed, self.skipped = passed, failed, skipped
         self.words = []
-        self.cases = []  # of what failed, what ran to its end: Case, or as whoever adds them makes of it
+        self.cases = []  # failed tests that ran to their end: Case, or what the caller makes of it
 
     def add(self, other):
         self.passed += other.passed
@@ -42,7 +42,7 @@ class Tally:
         self.words.append("FAILED " + sentence)
 
     def names_of_failed(self):
-        """A line for each thing that failed, at most NAMES of them: who keeps only the end of the output still learns which."""
+        """A line for each failure, at most NAMES of them, so that the end of the output has their names."""
         names = [words.split("\n")[0][:MESSAGE // 5] for words in self.words if words.startswith("FAILED ")]
         return names[:NAMES] + (["and %d more" % (len(names) - NAMES)] if len(names) > NAMES else [])
 
@@ -51,14 +51,14 @@ class Tally:
 
 
 def end_of(text):
-    """The errors of what was written, then its end."""
+    """The errors in the output, then its end."""
     lines = text.splitlines(True)
     errors = [line for line in lines[:-TAIL] if re.search(r": (fatal )?error: |ERROR: \w+Sanitizer", line)]
     return "".join("    " + line for line in errors[:TAIL] + lines[-TAIL:])
 
 
 def tail(path):
-    """The same of a log."""
+    """The same for a log file."""
     with contextlib.suppress(OSError), open(path, errors="replace") as f:
         return end_of(f.read())
     return ""
@@ -71,7 +71,7 @@ def failed_tally(sentence, log):
 
 
 def read_suite(name, path, counts, text, crashed):
-    """The Tally of a suite of a unit program, or of a program without suites; `path` names it for a second try."""
+    """The Tally of a suite of a unit program, or of a program without suites; `path` identifies it for a retry."""
     t = Tally(*(int(n) for n in counts))
     t.words += ["skipped %s: %s" % (name, why) for why in re.findall(r"^SKIP (.*)$", text, re.M)]
     bad = re.findall(r"^  Test: (\w+) \.\.\.FAILED$", text, re.M)
@@ -85,7 +85,7 @@ def read_suite(name, path, counts, text, crashed):
 
 
 def read_unit_log(path, text, passed):
-    """What a unit program says: a closing line for each of its suites, then the sum; `passed`: it ended so."""
+    """Reads the output of a unit program: a closing line per suite, then the sum; `passed`: its exit status was 0."""
     name, start, t = os.path.basename(path), 0, Tally()
     for end in SUITE.finditer(text):
         suite, *counts, crashed = end.groups()
@@ -100,7 +100,7 @@ def read_unit_log(path, text, passed):
 
 
 def read_unit_logs(directory, only="*"):
-    """The closing lines of the unit programs; one without (a crash) is a failure."""
+    """Reads the closing lines of the unit programs; one without (a crash) is a failure."""
     t = Tally()
     for path in sorted(glob.glob(os.path.join(glob.escape(directory), only + ".trs"))):
         with open(path[:-4] + ".log", errors="replace") as log, open(path) as trs:
@@ -116,7 +116,7 @@ def read_junit(path):
         bad = case.find("failure") if case.find("failure") is not None else case.find("error")
         skip = case.find("skipped")
         if bad is not None:
-            # What was wrong stands first: whoever shows only the beginning shows that.
+            # Errors come first, for readers that show only the beginning.
             t.fail("%s: %s\n%s" % (name, (bad.get("message") or "")[:MESSAGE], (bad.text or "")[-3000:]))
             t.cases.append(Case("%s.py::%s" % (case.get("classname").replace(".", "/"), case.get("name")), 1, t.words[-1]))
         elif skip is not None:
@@ -128,7 +128,7 @@ def read_junit(path):
 
 
 def seconds_by_file(directory):
-    """{test file: the most seconds that its cases took together in a run whose junit is in this directory}."""
+    """{test file: maximum total seconds of its cases over the runs with junit files in this directory}."""
     most = collections.defaultdict(float)
     for path in glob.glob(os.path.join(directory, "*.xml")):
         took = collections.defaultdict(float)

@@ -9,12 +9,12 @@
 #include "tests/actor_driver/life.h"
 #include "tests/actor_driver/trace.h"
 
-/* What is set at the very edge of a window may count or not. */
+/* Tolerance at the edges of time windows. */
 #define EDGE_US (2 * USEC_PER_SEC)
-/* It compares the ledger with the nodes so often. */
+/* How often the actor compares the ledger with the nodes. */
 #define RACKS_US (11 * USEC_PER_MIN)
 
-/* --- recorded before --- */
+/* --- recorded before sent --- */
 
 static const struct row *open_row(const struct controller *c, unsigned node, int kind)
 {
@@ -46,7 +46,7 @@ static const char *rack_of(const struct node *n)
 	return json_string_value(json_object_get(n->c.labels, "rack"));
 }
 
-/* Those of people with a broken glass, and of others, count; but may come when it is too late. */
+/* Cordons of people who bypass the budgets, and of others, count, but may come too late to know. */
 static bool came_late(const struct node *n, uint64_t since_us)
 {
 	return n->out_us >= since_us || (n->c.mark && n->marked_us >= since_us && n->glass);
@@ -56,7 +56,7 @@ struct counted {
 	unsigned nodes, out, rack;
 };
 
-/* As of `since_us` for what others do, as of now for what we do. */
+/* Counts what others did up to `since_us`, and what we did up to now. */
 static struct counted count(const struct driver *d, const struct node *one, uint64_t since_us)
 {
 	struct counted counted = { 0 };
@@ -92,8 +92,8 @@ static bool allows(const struct policy *p, const struct counted *counted)
 }
 
 /*
- * Which domain a node is in, by a label that a reload of the policy has brought, the actor learns
- * only when the cluster tells of the node, or when it compares the ledger with the nodes.
+ * After a reload of the policy with a new domain label, the actor learns a node's domain only when
+ * the cluster reports the node, or when it compares the ledger with the nodes.
  */
 static bool knows_racks(const struct driver *d)
 {
@@ -105,18 +105,18 @@ static void check_budgets(struct controller *c, const struct request *r, const s
 {
 	struct driver *d = c->driver;
 	const struct node *n = &d->nodes[r->node];
-	/* What came after the last look nobody could know, and what the watch had not told by then. */
+	/* The actor cannot know later changes, nor those that the watch had not reported by then. */
 	const bool looked = d->kube && c->confirmed_us > row->decided_us;
 	const uint64_t told_us = row->decided_us - d->lag_us;
 	struct counted counted = count(d, n, looked ? c->confirmed_us : told_us);
 	const struct policy *now = &d->policies[d->policy], *before = &d->policies[!d->policy];
 
-	/* One that is out already, or none for jobs, takes nothing. */
+	/* A node that is already out, or takes no jobs, uses no budget. */
 	if (row->glass || n->c.outside || field_is_out(n) || n->in_us >= told_us)
 		return;
 	if (!knows_racks(d))
 		counted.rack = 0;
-	/* Either policy, when it was changed since. */
+	/* Both policies count if it was reloaded since. */
 	if (allows(now, &counted) || (d->policy_us >= row->decided_us && allows(before, &counted)))
 		return;
 	trace_violation(d, "%s of %s: %u of %u nodes were out at %.3f, %u of its rack",
@@ -124,7 +124,7 @@ static void check_budgets(struct controller *c, const struct request *r, const s
 			trace_time(looked ? c->confirmed_us : told_us), counted.rack);
 }
 
-/* Of automatic ones in the policy's window, by when they were decided. */
+/* Checks the rate of automatic cordons in the policy's window, by decision time. */
 static void check_rate(struct driver *d, const struct row *row)
 {
 	const struct policy *p = &d->policies[d->policy];
@@ -136,22 +136,22 @@ static void check_rate(struct driver *d, const struct row *row)
 		used += d->cordons_us[i] > from_us && d->cordons_us[i] <= row->decided_us;
 	d->cordons_us = xrealloc(d->cordons_us, d->n_cordons + 1, sizeof(*d->cordons_us));
 	d->cordons_us[d->n_cordons++] = row->decided_us;
-	/* With the ledger the cordons of the past were lost. */
+	/* If the ledger was lost, so were the past cordons. */
 	if (used < p->rate_cordons || d->ledger_lost_us || d->policy_us > from_us)
 		return;
 	trace_violation(d, "%s is the automatic cordon %llu of its window", row->name,
 			(unsigned long long)used + 1);
 }
 
-/* --- who may --- */
+/* --- permissions --- */
 
-/* What is automatic ends what is automatic, and what a person said is repaired, after a test. */
+/* Automation may end automatic cordons, and those a person declared repaired, after a passed test. */
 static void check_release(struct controller *c, const struct request *r)
 {
 	struct driver *d = c->driver;
 	const struct node *n = &d->nodes[r->node];
 
-	if (r->until_us) { /* a person's order, here or at the cluster */
+	if (r->until_us) { /* ordered by a person, here or at the cluster */
 		if (n->freed_us < n->marked_us)
 			trace_violation(d, "%s is given back, and nobody asked", n->name);
 		return;

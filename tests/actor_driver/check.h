@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What must hold whoever acts, judged by what the cluster, the store and people did alone:
+ * Invariants of any actor, checked against what the cluster, the store and people did:
  *
- *  - no cordon or hold of ours is more than the budgets of the policy, by what was known when the
- *    cluster was last asked; none of them is given to a node of another owner;
- *  - nothing is asked of a node that does not stand in the store as decided;
- *  - a cordon of ours ends by a test that passed after it, or by a person; another's never;
- *  - in the end every action has ended, every mark has its state and every state its mark.
+ *  - our cordons and holds never exceed the budgets of the policy, as of the last time the cluster
+ *    was queried; none is on a node that belongs to another owner;
+ *  - no request changes a node without a decided action in the store;
+ *  - our cordon ends only after a later test passed, or by a person; we never end another's;
+ *  - at the end every action has ended, and every mark matches the state in the store.
  */
 #pragma once
 
 #include "tests/actor_driver/driver.h"
 
-/* It is being sent. */
+/* Checks a request that is being sent. */
 void check_sent(struct controller *c, const struct request *r);
 
-/* It is about to be done; the node is as it was. */
+/* Checks a request that is about to be executed, before the node changes. */
 void check_done(struct controller *c, const struct request *r);
 
-/* Nothing goes on any more. */
+/* Checks the final state. */
 void check_end(struct driver *d);

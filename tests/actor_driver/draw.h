@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chance that does not depend on what else happened: a number of what it is drawn for. The
- * finalizer is that of SplitMix64 (Steele, Lea, Flood 2014).
+ * Random numbers that do not depend on earlier draws: each is a hash of its purpose. The finalizer
+ * is that of SplitMix64 (Steele, Lea, Flood 2014).
  */
 #pragma once
 
@@ -15,7 +15,7 @@ static inline uint64_t draw_mix(uint64_t z)
 	return z ^ (z >> 31);
 }
 
-/* FNV-1a of 64 bits: of the text that names what is drawn, and of what is recorded. */
+/* 64-bit FNV-1a: for the name of what is drawn, and for the trace. */
 static inline uint64_t draw_text(uint64_t h, const char *text)
 {
 	while (*text)
@@ -25,7 +25,7 @@ static inline uint64_t draw_text(uint64_t h, const char *text)
 
 #define DRAW_BASIS UINT64_C(14695981039346656037)
 
-/* `what` and two numbers name it. */
+/* Draws the number named by `what`, `a` and `b`. */
 static inline uint64_t draw(uint64_t seed, const char *what, uint64_t a, uint64_t b)
 {
 	return draw_mix(draw_text(DRAW_BASIS, what) ^ draw_mix(seed ^ draw_mix(a ^ draw_mix(b))));

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The actor's outside driver: a seed makes a world and a script of events, a controller lives
- * through it on a clock of its own, and what an outsider could see of it becomes text. Two actors
- * that do the same leave the same text.
+ * A black-box driver of the actor: a seed generates a world and a script of events, a controller
+ * runs through it on a simulated clock, and its externally visible behaviour is recorded as text.
+ * Two actors that behave the same produce the same text.
  *
- * It is a simulation of discrete events. Every delay and every fault is a hash of the seed and of
- * what it is about (draw.h), never the next number of a stream: one request more or less changes
- * nothing for the others, so a difference stays where it is.
+ * It is a discrete-event simulation. Every delay and every fault is a hash of the seed and of its
+ * subject (draw.h), never the next number of a stream: one request more or less does not affect the
+ * others, so differences stay local.
  *
- *	main.c   options, one seed after the other	world.c   nodes, policies and the script of
- * a seed life.c   the clock, controllers, kills		field.c   the cluster
- * (controller/cluster/cluster.h) host.c   agents: reports and tests		trace.c   what
- * happened, as lines check.c  what must hold whoever acts		driver_seam.c   the actor:
- * the only file that knows it
+ *	main.c         options, runs the seeds
+ *	world.c        nodes, policies and the script of a seed
+ *	life.c         the clock, controllers, kills
+ *	field.c        the cluster (controller/cluster/cluster.h)
+ *	host.c         agents: reports and tests
+ *	trace.c        the trace
+ *	check.c        the invariants
+ *	driver_seam.c  the interface to the actor
  */
 #pragma once
 
@@ -29,47 +32,47 @@ enum {
 	CONTROLLERS_MAX = 2,
 	FAULTS = 6,	    /* rows of fault_kinds[] */
 	SCRIPT_MAX = 96,    /* events of a seed */
-	REQUESTS_MAX = 512, /* under way in the cluster, of all controllers */
-	PLANS_MAX = 256,    /* things that hosts do later */
-	KILLS_MAX = 6,	    /* of one seed */
+	REQUESTS_MAX = 512, /* pending in the cluster, of all controllers */
+	PLANS_MAX = 256,    /* pending actions of hosts */
+	KILLS_MAX = 6,	    /* per seed */
 	NAME_SIZE = 8,
 };
 
 #define START_US (1000 * USEC_PER_DAY)
 
-/* Where a controller can be killed: after what is named is durable, before it knows. */
+/* Where a controller can be killed: after the event is durable, before the controller knows. */
 enum point {
-	POINT_RECORDED,	      /* the row of an action, decided */
-	POINT_RESERVED,	      /* its place stands in the cluster's ledger */
-	POINT_RESERVED_KNOWN, /* ... and the actor was told */
-	POINT_CONFIRMED,      /* the cluster has said who is out of service */
-	POINT_APPLIED,	      /* the node carries it */
-	POINT_APPLIED_KNOWN,  /* ... and the actor was told: nothing of that is committed yet */
-	POINT_COMPLETED,      /* the row, done */
-	POINT_FAILED,	      /* the row, failed */
+	POINT_RECORDED,	      /* the row of a decided action */
+	POINT_RESERVED,	      /* its reservation is in the cluster's ledger */
+	POINT_RESERVED_KNOWN, /* ... and the actor knows */
+	POINT_CONFIRMED,      /* the cluster has listed the nodes out of service */
+	POINT_APPLIED,	      /* it is applied to the node */
+	POINT_APPLIED_KNOWN,  /* ... and the actor knows, but has not committed it */
+	POINT_COMPLETED,      /* its row says done */
+	POINT_FAILED,	      /* its row says failed */
 	POINT_DROPPED,
 	POINT_REFUSED,
 	POINT_REHEARSED,
-	POINT_ORDERED,	   /* a host was told to test itself */
-	POINT_ANSWERED,	   /* its report came, and is not committed yet */
-	POINT_LEDGER_DONE, /* the ledger says that a node carries it */
+	POINT_ORDERED,	   /* a host was ordered to test itself */
+	POINT_ANSWERED,	   /* its report arrived, and is not committed yet */
+	POINT_LEDGER_DONE, /* the ledger says that it is applied to the node */
 	POINT_LISTED,	   /* after a start: the nodes are known, the ledger is not */
 	POINT_TAKEN_OVER,  /* after a start: the ledger has the new epoch */
-	POINT_UNCOMMITTED, /* just before a commit: all since the last is lost */
-	POINT_BETWEEN,	   /* whenever the script says */
+	POINT_UNCOMMITTED, /* just before a commit: all changes since the last are lost */
+	POINT_BETWEEN,	   /* at any time the script chooses */
 	POINTS
 };
 extern const char *const point_names[];
 
-/* What the script can do; each row of world.c says how often. */
+/* Events of the script; world.c has their frequencies. */
 enum event_kind {
 	SCRIPT_FAULT,  /* a host gets a fault */
-	SCRIPT_CURE,   /* all its faults are gone */
+	SCRIPT_CURE,   /* all its faults end */
 	SCRIPT_STORM,  /* one fault on many hosts */
-	SCRIPT_REPORT, /* it reports out of turn */
+	SCRIPT_REPORT, /* an extra report */
 	SCRIPT_REPLACE_HOST,
-	SCRIPT_SILENT, /* some agents report no more for a while */
-	SCRIPT_DEAF,   /* its agent answers no orders for a while, or its tests bring nothing */
+	SCRIPT_SILENT, /* some agents stop reporting for a while */
+	SCRIPT_DEAF,   /* its agent ignores orders for a while, or its tests are inconclusive */
 	SCRIPT_WITH_OTHERS, /* tests with other hosts find it bad or good */
 	SCRIPT_ASK_CORDON,
 	SCRIPT_ASK_GLASS,
@@ -80,28 +83,28 @@ enum event_kind {
 	SCRIPT_ASK_SILENCE,
 	SCRIPT_ASK_REPAIR_DONE,
 	SCRIPT_ASK_RESET,
-	SCRIPT_LEAVE,	    /* whoever asked last is gone */
-	SCRIPT_HAND_CORDON, /* somebody at the cluster */
-	SCRIPT_HAND_RACE,   /* ... just when we are about to take out another one */
+	SCRIPT_LEAVE,	    /* the client of the last request disconnects */
+	SCRIPT_HAND_CORDON, /* by a person at the cluster */
+	SCRIPT_HAND_RACE,   /* ... just as we are about to cordon another node */
 	SCRIPT_HAND_UNCORDON,
 	SCRIPT_HAND_UNMARK,
 	SCRIPT_HAND_OVERRIDE,
 	SCRIPT_HAND_UNHOLD,
-	SCRIPT_HANDS_OFF, /* another owner works on it, for a while */
-	SCRIPT_OPT_OUT,	  /* its label says that it is not managed, for a while */
+	SCRIPT_HANDS_OFF, /* another owner works on it for a while */
+	SCRIPT_OPT_OUT,	  /* its opt-out label is set for a while */
 	SCRIPT_NOT_READY,
-	SCRIPT_GONE,	   /* the node goes, and comes back as another */
-	SCRIPT_UNVERIFIED, /* somebody sets its start-up taint */
+	SCRIPT_GONE,	   /* the node is deleted and comes back with another uid */
+	SCRIPT_UNVERIFIED, /* its start-up taint is set */
 	SCRIPT_JOBS,	   /* jobs begin and end */
 	SCRIPT_CUT,	   /* the watch is cut for a while */
-	SCRIPT_STOP,	   /* the kill switch, for a while */
-	SCRIPT_TROUBLE,	   /* the cluster's answers go wrong for a while */
+	SCRIPT_STOP,	   /* the kill switch is set for a while */
+	SCRIPT_TROUBLE,	   /* the cluster's requests fail for a while */
 	SCRIPT_LEDGER_GONE,
 	SCRIPT_LEDGER_TOUCHED,
-	SCRIPT_POLICY,	   /* it is reloaded */
-	SCRIPT_WRONG_FILE, /* half of the hosts contradict their SKU's file */
+	SCRIPT_POLICY,	   /* the policy is reloaded */
+	SCRIPT_WRONG_FILE, /* half of the hosts contradict their SKU file */
 	SCRIPT_COMMIT_FAILS,
-	SCRIPT_RESTART, /* a controller ends in order, or the second one begins */
+	SCRIPT_RESTART, /* a controller shuts down cleanly, or the second one starts */
 	SCRIPT_KINDS
 };
 const char *event_name(enum event_kind kind);
@@ -113,7 +116,7 @@ struct event {
 	uint64_t for_us;
 };
 
-/* What can be wrong with a host. */
+/* A fault of a host. */
 struct fault_kind {
 	const char *check, *subject, *locality, *code;
 	int severity; /* enum severity */
@@ -121,38 +124,38 @@ struct fault_kind {
 };
 extern const struct fault_kind fault_kinds[FAULTS];
 
-/* What is so with a node for a while. */
+/* Temporary conditions of a node. */
 enum whiles { WHILE_HANDS_OFF, WHILE_OPTED_OUT, WHILE_NOT_READY, WHILE_GONE, WHILES };
 
 /* A node of the cluster and the host behind it. */
 struct node {
 	char name[NAME_SIZE];
-	struct cluster_node c; /* `version` is of `version` */
+	struct cluster_node c; /* its `version` is printed from `version` below */
 	uint64_t version;
 	bool exists;
 	unsigned incarnation;
 	const char *jobs[2];
 	size_t n_jobs;
-	unsigned evicted; /* rounds that what runs there still takes to leave */
+	unsigned evicted; /* drain rounds until its pods are gone */
 	/* of the host */
 	bool faults[FAULTS];
 	unsigned replaced;
-	uint64_t silent_until_us, deaf_until_us, busy_until_us, report_us; /* it reports next */
-	/* What check.c goes by. */
-	uint64_t out_us; /* somebody else took it out of service, or it went, last */
-	uint64_t in_us;	 /* ... or gave it back */
+	uint64_t silent_until_us, deaf_until_us, busy_until_us, report_us; /* next report */
+	/* Used by check.c. */
+	uint64_t out_us; /* last time another owner took it out of service, or it was deleted */
+	uint64_t in_us;	 /* ... or returned it */
 	uint64_t gone_us;
-	uint64_t marked_us;	   /* we did */
-	uint64_t passed_us;	   /* it passed a test last */
-	uint64_t freed_us;	   /* a person gave it back, here or at the cluster */
-	uint64_t repaired_us;	   /* a person said that it is repaired */
-	bool glass;		   /* our mark is a person's with a broken glass */
-	bool theirs;		   /* somebody else's cordon is on it */
-	bool shown_lifted;	   /* a controller was told that our cordon was lifted by hand */
-	uint64_t until_us[WHILES]; /* what ends then; 0: nothing */
+	uint64_t marked_us;	   /* when we cordoned it */
+	uint64_t passed_us;	   /* last passed test */
+	uint64_t freed_us;	   /* when a person uncordoned it, here or at the cluster */
+	uint64_t repaired_us;	   /* when a person declared it repaired */
+	bool glass;		   /* our mark is from a person who bypassed the budgets */
+	bool theirs;		   /* another owner's cordon is on it */
+	bool shown_lifted;	   /* a controller has seen that our cordon was lifted by hand */
+	uint64_t until_us[WHILES]; /* end of each condition; 0: not active */
 };
 
-/* What is asked of the cluster. */
+/* Requests to the cluster. */
 enum op {
 	OP_CORDON,
 	OP_UNCORDON,
@@ -188,33 +191,33 @@ struct request {
 	void (*each)(void *context, const struct cluster_node *node);
 };
 
-/* What a host does later. */
+/* Pending actions of a host. */
 enum plan_kind { PLAN_NONE, PLAN_POLL, PLAN_ANSWER, PLAN_PAIR };
 
 struct plan {
 	enum plan_kind kind;
 	uint64_t at_us;
 	unsigned node, controller;
-	char order[32]; /* of an answer; the partner of a pair */
+	char order[32]; /* PLAN_ANSWER: the order; PLAN_PAIR: the partner */
 };
 
 struct driver;
 struct seam;
 struct store;
 
-/* An action's row, as it stood at the last commit. */
+/* An action's row as of the last commit. */
 struct row {
 	int64_t id;
-	unsigned node; /* NODES_MAX: of none */
-	unsigned nth;  /* of its node */
+	unsigned node; /* NODES_MAX: no node */
+	unsigned nth;  /* counts per node */
 	int kind, state;
 	bool over, automatic, glass;
-	uint64_t decided_us, progress; /* a hash of what changes while it goes on */
+	uint64_t decided_us, progress; /* progress: a hash of the fields that change */
 	char *name;		       /* "n3#2" */
 };
 
 struct controller {
-	struct cluster cluster; /* first: what the actor is given */
+	struct cluster cluster; /* first: the actor's pointer is cast back */
 	struct driver *driver;
 	unsigned number;
 	char *path; /* of its store */
@@ -222,31 +225,31 @@ struct controller {
 	struct seam *seam; /* NULL: it is not running */
 	const struct cluster_watcher *watcher;
 	bool synced, stale, kill, fenced;
-	unsigned starts, taken; /* how often it began; the last time that it wrote its epoch */
-	uint64_t commit_us, start_us; /* due; 0: not */
+	unsigned starts, taken;	      /* taken: the value of starts when it last wrote its epoch */
+	uint64_t commit_us, start_us; /* when due; 0: not */
 	uint64_t started_us;
-	uint64_t confirmed_us;	     /* the cluster last said who is out of service */
-	uint64_t seen[NODES_MAX];    /* version of each node that it was told of; 0: none */
-	uint64_t show_us[NODES_MAX]; /* the watch tells of it then; 0: there is no news */
-	/* As committed (trace.c). */
+	uint64_t confirmed_us;	     /* when the cluster last listed the nodes out of service */
+	uint64_t seen[NODES_MAX];    /* version of each node that it has seen; 0: none */
+	uint64_t show_us[NODES_MAX]; /* when the watch reports the node; 0: nothing new */
+	/* The committed state (trace.c). */
 	struct row *rows;
 	size_t n_rows;
 	int64_t last_transition, last_incident;
 	struct kept_incident *incidents;
 	size_t n_incidents;
 	unsigned asks;
-	char *used; /* the last line on the budgets */
+	char *used; /* the last trace line on the budgets */
 };
 
-/* What a build or a test changes to see that the driver sees it. */
+/* Deliberate bugs, to test that the driver detects them. */
 enum mutant {
 	MUTANT_NONE,
-	MUTANT_BUDGET, /* the actor goes by a policy that allows more */
-	MUTANT_LOST,   /* the cluster says done and has not done it */
-	MUTANT_LIFT,   /* another's cordon goes with ours */
-	MUTANT_FORGET, /* a start finds no open actions */
-	MUTANT_DEAF, /* the actor is not told of commits that were made in the first 10 ms of a second */
-	MUTANT_UNRECORDED, /* the cluster is asked before the commit */
+	MUTANT_BUDGET,	   /* the actor uses a policy that allows more */
+	MUTANT_LOST,	   /* the cluster reports success without doing it */
+	MUTANT_LIFT,	   /* lifting our cordon also lifts another owner's */
+	MUTANT_FORGET,	   /* a start finds no open actions */
+	MUTANT_DEAF,	   /* the actor misses commits in the first 10 ms of a second */
+	MUTANT_UNRECORDED, /* the request is sent before the commit */
 	MUTANTS
 };
 extern const char *const mutant_names[];
@@ -265,15 +268,15 @@ struct driver {
 	const char *directory; /* for stores */
 	const char *template;  /* an empty store */
 	uint64_t now_us;
-	bool ended; /* the script is over: nothing goes wrong any more */
+	bool ended; /* the script is over: no more faults */
 
 	/* world.c */
 	struct node nodes[NODES_MAX];
 	unsigned n_nodes, n_controllers;
-	bool kube; /* the cluster can do all that one outside can */
+	bool kube; /* the cluster has all capabilities of an external one */
 	struct policy policies[2];
-	unsigned policy;    /* which of them counts */
-	uint64_t policy_us; /* since then */
+	unsigned policy;    /* index of the current one */
+	uint64_t policy_us; /* when it was loaded */
 	uint64_t report_every_us, latency_us, lag_us;
 	struct event script[SCRIPT_MAX];
 	unsigned n_script, script_at;
@@ -287,11 +290,11 @@ struct driver {
 	uint64_t ledger_version, ledger_lost_us;
 	uint64_t cut_until_us, mended_us, stop_until_us, trouble_until_us;
 	enum cluster_result trouble;
-	bool trouble_nodes; /* of changes of nodes alone, and of all of them */
+	bool trouble_nodes; /* only changes of nodes fail, and all of them do */
 
 	/* life.c */
 	struct controller controllers[CONTROLLERS_MAX];
-	uint64_t tick_us, stirred_us; /* the next tick; something of the script happened last */
+	uint64_t tick_us, stirred_us; /* the next tick; the last event of the script */
 	unsigned n_kills, point_nth[POINTS][NODES_MAX + 1];
 	bool commit_fails, wrong_file;
 	uint64_t seq;
@@ -304,12 +307,12 @@ struct driver {
 	FILE *trace;
 	char **lines; /* of this instant */
 	size_t n_lines, room_lines;
-	uint64_t hash;	      /* of all that became final */
-	uint64_t *cordons_us; /* automatic ones that were done: when they were decided */
+	uint64_t hash;	      /* of all final lines */
+	uint64_t *cordons_us; /* when the completed automatic cordons were decided */
 	size_t n_cordons;
 	struct tally *tally;
 	unsigned violations;
 };
 
-/* "n7" is 7; NODES_MAX when it is no node. */
+/* Returns 7 for "n7", or NODES_MAX if there is no such node. */
 unsigned driver_node(const struct driver *d, const char *name);

@@ -17,7 +17,7 @@
 #include "tests/actor_driver/life.h"
 #include "tests/actor_driver/trace.h"
 
-enum { ASKS_MAX = 256 }; /* orders of people that one start of a controller gets */
+enum { ASKS_MAX = 256 }; /* requests of people per start of a controller */
 
 struct asked {
 	struct controller *controller;
@@ -32,7 +32,7 @@ struct seam {
 	unsigned n_asks;
 	struct policy policy; /* of MUTANT_BUDGET */
 	sqlite3_stmt *queries[QUERIES];
-	uint64_t incident_changes; /* when they were read last */
+	uint64_t incident_changes; /* at the last read */
 };
 
 static void fail(const char *what, const struct err *err)
@@ -41,7 +41,7 @@ static void fail(const char *what, const struct err *err)
 	abort();
 }
 
-/* --- what the actor is given --- */
+/* --- callbacks of the actor --- */
 
 static void touch(void *context)
 {
@@ -96,7 +96,7 @@ static const struct policy *policy_of(void *context)
 	return &s->policy;
 }
 
-/* --- begin and end --- */
+/* --- start and stop --- */
 
 static const char *const queries[QUERIES] = {
 	[QUERY_ACTIONS] = "SELECT id, node, kind, state, who, rule, incident, reason,"
@@ -116,7 +116,7 @@ static void open_store(struct controller *c)
 
 	if (store_open(c->path, &c->store, &err) < 0)
 		fail("store", &err);
-	/* A process that is killed loses nothing that the kernel has. */
+	/* A killed process loses no data that the kernel has. */
 	if (sqlite3_exec(c->store->file, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY",
 			 NULL, NULL, NULL) != SQLITE_OK)
 		fail("store", &err);
@@ -289,7 +289,7 @@ void seam_leave(struct controller *c)
 		actor_leave(c->seam->act, &c->seam->asks[c->seam->n_asks - 1]);
 }
 
-/* --- what is shown --- */
+/* --- observing the actor --- */
 
 char *seam_budgets(const struct controller *c)
 {
@@ -326,7 +326,7 @@ char *seam_node(const struct controller *c, const char *node)
 
 	if (!shown)
 		return NULL;
-	/* Numbers of the store. */
+	/* Ids of the store. */
 	(void)json_object_del(json_object_get(shown, "cordon"), "action");
 	(void)json_object_del(json_object_get(shown, "cordon"), "incident");
 	(void)json_object_set_new(shown, "cordoned", json_boolean(cordoned != NULL));
@@ -349,7 +349,7 @@ int seam_holds(const struct controller *c, const char *node)
 	return state ? 0 : -1;
 }
 
-/* --- what is in the store --- */
+/* --- observing the store --- */
 
 static const char *text_at(sqlite3_stmt *st, int column)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The actor as the driver sees it. driver_seam.c is the one file that includes the actor's
- * headers, reads what it writes to the store, and so is to be changed when they are.
+ * The driver's interface to the actor. Only driver_seam.c includes the actor's headers and reads
+ * the rows it writes, so only that file has to follow when they change.
  *
  * What it uses: actor_open actor_stop actor_close, actor_report actor_committed actor_failed
  * actor_tick, actor_ask actor_leave, actor_order actor_wants_others actor_tested_with_others
@@ -21,32 +21,32 @@ struct driver;
 struct report;
 struct store_report;
 
-/* Open the store and the actor on the controller's cluster. */
+/* Opens the store, and the actor on the controller's cluster. */
 void seam_open(struct controller *c);
 
-/* The process is gone: what was not committed is lost. */
+/* Kills the process: uncommitted changes are lost. */
 void seam_kill(struct controller *c);
 
-/* What was put into the store becomes durable; not told to the actor yet. */
+/* Commits the store, without notifying the actor. */
 void seam_commit(struct controller *c);
 
-/* What was put into it since the last commit is gone, and the actor is told so. */
+/* Fails the commit: changes since the last one are lost, and the actor is notified. */
 void seam_fail(struct controller *c);
 bool seam_dirty(const struct controller *c);
 void seam_committed(struct controller *c);
 void seam_tick(struct controller *c);
 
-/* After what is said of it was put into the store. */
+/* Called after the report's findings were written to the store. */
 void seam_report(struct controller *c, const struct report *report, unsigned replaced);
 
-/* The id of the test that the host is to do, or NULL; new memory. */
+/* Returns the id of the test ordered from the host, or NULL. The caller frees it. */
 char *seam_order(struct controller *c, const char *node);
 
-/* A test with another that is wanted; false: none. `ret_node` borrowed until the loop goes on. */
+/* Returns whether a test with another host is wanted. The names are borrowed until the loop runs. */
 bool seam_wants_others(struct controller *c, const char **ret_node, const char **ret_partner);
 void seam_tested_with_others(struct controller *c, const char *node, bool good);
 
-/* Tests with others found it bad, or good again. */
+/* Tests with other hosts found the node bad, or good again. */
 void seam_with_others(struct controller *c, const char *node, const char *partner, bool bad);
 
 /* A person's order. */
@@ -62,33 +62,33 @@ enum seam_order {
 };
 void seam_ask(struct controller *c, enum seam_order order, const char *node, uint64_t until_us);
 
-/* Whoever asked last is gone. */
+/* The client of the last request disconnects. */
 void seam_leave(struct controller *c);
 
-/* --- what is shown, and what is in the store --- */
+/* --- observing the actor and the store --- */
 
-/* Gauges of the budgets and the breaker, one line; new memory. */
+/* Returns the gauges of budgets and breaker on one line. The caller frees it. */
 char *seam_budgets(const struct controller *c);
 
-/* What happened since its start, one line; new memory. */
+/* Returns the counters since its start on one line. The caller frees it. */
 char *seam_counts(const struct controller *c);
 
-/* What the API shows of the node, one line; new memory, or NULL. */
+/* Returns the API's JSON of the node on one line, or NULL. The caller frees it. */
 char *seam_node(const struct controller *c, const char *node);
 
-/* Does it say that the node is out of service because of us? -1: it knows no such node. */
+/* Does that JSON say that we took the node out of service? Returns -1 for an unknown node. */
 int seam_holds(const struct controller *c, const char *node);
 
-/* A row of an action; texts borrowed until the callback returns. */
+/* A row of an action. Strings are borrowed until the callback returns. */
 struct seam_action {
 	int64_t id, incident;
 	const char *node, *who, *rule, *reason, *text, *result;
 	int kind, state; /* enum action_kind, enum action_state */
 	bool glass;
-	uint64_t until_us, epoch, decided_us, done_us; /* done_us 0: under way */
+	uint64_t until_us, epoch, decided_us, done_us; /* done_us 0: in progress */
 };
 
-/* Those from number `from` on, in their order. */
+/* Visits the actions from id `from` on, in order. */
 void seam_actions(struct controller *c, int64_t from,
 		  void (*each)(void *context, const struct seam_action *action), void *context);
 
@@ -108,16 +108,16 @@ struct seam_incident {
 	uint64_t opened_us, closed_us;
 };
 
-/* Those that are open, and those after number `after`. */
+/* Visits open incidents, and all after id `after`. */
 void seam_incidents(struct controller *c, int64_t after,
 		    void (*each)(void *context, const struct seam_incident *incident),
 		    void *context);
 
-/* Names of kinds and states; NULL beyond the last. */
+/* Names of action kinds and states; NULL beyond the last. */
 const char *seam_kind(int kind);
 const char *seam_state(int state);
 
-/* What an effect on the cluster has to have in the store: a kind of action; -1: nothing. */
+/* Returns the kind of action that the store must have for this effect on the cluster; -1: none. */
 int seam_kind_of(int op, bool sets);
 bool seam_is_test(int kind);
 bool seam_is_cordon(int kind);

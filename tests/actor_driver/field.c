@@ -11,7 +11,7 @@
 #include "tests/actor_driver/life.h"
 #include "tests/actor_driver/trace.h"
 
-/* Of a thousand requests while all is well. */
+/* Out of a thousand requests in normal operation. */
 enum { SLOW = 20, ALL = 1000 };
 
 #define SLOW_LEAST_US (4 * USEC_PER_SEC)
@@ -58,9 +58,9 @@ void field_release(struct driver *d)
 	free(d->ledger);
 }
 
-/* --- what is asked --- */
+/* --- requests --- */
 
-/* How long it takes depends on what it is, and the how manieth of it. */
+/* The times depend on the kind of request and its number. */
 static void draw_times(struct driver *d, struct request *r)
 {
 	const uint64_t key = (uint64_t)r->op << 16 | r->controller << 8 | r->node;
@@ -84,7 +84,7 @@ static struct request *add(struct cluster *cluster, enum op op, const char *node
 	while (i < REQUESTS_MAX && d->requests[i].used)
 		i++;
 	if (i == REQUESTS_MAX)
-		abort(); /* nobody asks for so much at once */
+		abort(); /* REQUESTS_MAX is exceeded */
 	d->requests[i] = (struct request){ .used = true,
 					   .op = op,
 					   .controller = c->number,
@@ -235,7 +235,7 @@ static const char *on_stopped(struct cluster *cluster)
 	return d->now_us < d->stop_until_us ? "the kill switch is set" : NULL;
 }
 
-/* Killed: who waits is answered; what was sent may be done yet. */
+/* Killed: pending calls are answered as closed, but requests already sent may still be executed. */
 static void on_close(struct cluster *cluster)
 {
 	struct controller *c = controller_of(cluster);
@@ -290,7 +290,7 @@ void field_attach(struct controller *c)
 
 /* --- watches --- */
 
-/* It tells of a node later: when depends on the node, its version and who is told. */
+/* The delay until a watch reports a change depends on the node, its version and the watcher. */
 void field_changed(struct driver *d, unsigned node)
 {
 	struct node *n = &d->nodes[node];
@@ -327,7 +327,7 @@ static void list_all(struct controller *c)
 
 	for (i = 0; i < c->driver->n_nodes; i++) {
 		if (!c->driver->nodes[i].exists) {
-			c->seen[i] = 0; /* what is not in the list is gone */
+			c->seen[i] = 0; /* missing from the list: gone */
 			continue;
 		}
 		c->seen[i] = 0;
@@ -366,7 +366,7 @@ void field_mend(struct driver *d)
 	}
 }
 
-/* --- what is due --- */
+/* --- due events --- */
 
 static bool is_cut(const struct driver *d)
 {
@@ -378,7 +378,7 @@ static void deliver_watch(struct controller *c, struct request *r)
 	struct driver *d = c->driver;
 
 	if (is_cut(d)) {
-		c->stale = false; /* whoever begins anew has not heard of it */
+		c->stale = false; /* after a restart it does not know */
 		tell_stale(c, true);
 		r->answer_us = d->cut_until_us + 1;
 		return;
@@ -410,7 +410,7 @@ static uint64_t due_of(const struct request *r)
 	return r->served ? r->answer_us : r->serve_us;
 }
 
-/* Of two that are due the one that is first by what it is, not by when it came to the list. */
+/* Orders requests due at the same time by their content, not by their place in the list. */
 static bool is_before(const struct request *a, const struct request *b)
 {
 	const uint64_t x[] = { due_of(a), a->served, a->controller, a->op, a->node, a->nth };
@@ -434,7 +434,7 @@ static struct request *first_request(const struct driver *d)
 	return (struct request *)(uintptr_t)first;
 }
 
-/* The first node that a watch tells of; NULL: none. */
+/* Returns the controller with the earliest pending watch event, and the node; NULL: none. */
 static struct controller *first_news(const struct driver *d, unsigned *ret_node, uint64_t *ret_us)
 {
 	const struct controller *first = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cluster: nodes, a ledger, and requests that come late, are lost, or go wrong. Nothing of it
- * dies with a controller: what was sent may be done yet.
+ * The cluster: nodes, a ledger, and requests that are delayed, lost, or fail. It outlives the
+ * controllers: a request sent before a kill may still be executed.
  */
 #pragma once
 
@@ -9,24 +9,24 @@
 
 #include "tests/actor_driver/driver.h"
 
-/* What a controller is given: its operations. */
+/* Sets the controller's cluster operations. */
 void field_attach(struct controller *c);
 
-/* When something is due next: a request, its answer, a watch; UINT64_MAX: never. */
+/* Returns when the next request, response or watch event is due; UINT64_MAX: never. */
 uint64_t field_due(const struct driver *d);
 
-/* Do what is due now. */
+/* Executes what is due now. */
 void field_go_on(struct driver *d);
 
-/* The node was changed: watches will tell of it. */
+/* Call after a change of the node: the watches will report it. */
 void field_changed(struct driver *d, unsigned node);
 
-/* The watches are cut, or mended. */
+/* Cuts the watches, or restores them. */
 void field_cut(struct driver *d);
 void field_mend(struct driver *d);
 
-/* Out of service, whoever did it: counts in the budgets. */
+/* Is the node out of service for any reason, and so counted in the budgets? */
 bool field_is_out(const struct node *n);
 
-/* What still waits is forgotten. */
+/* Drops pending requests. */
 void field_release(struct driver *d);

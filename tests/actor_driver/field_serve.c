@@ -14,12 +14,12 @@
 #include "tests/actor_driver/life.h"
 #include "tests/actor_driver/trace.h"
 
-/* Of a thousand requests while all is well. */
+/* Out of a thousand requests in normal operation. */
 enum { LOST = 12, UNTOLD = 24, REFUSED = 28, CHANGED = 43, IN_TROUBLE = 800, ALL = 1000 };
 
 #define RETRY_US USEC_PER_SEC
 enum { HOLDERS_TEXT_MAX = 8192 };
-enum { NEVER = 5 }; /* rounds that what runs on a node takes to leave; the last stands for never */
+enum { NEVER = 5 }; /* drain rounds until a node's pods are gone; NEVER: they stay */
 
 static bool is_change(enum op op)
 {
@@ -34,8 +34,8 @@ static bool is_conflict(const struct request *r, const struct node *n)
 }
 
 /*
- * The node is as the change would make it: there is nothing to write, so nothing conflicts, and an
- * answer that was lost is made up for. The cluster asks that first (cluster_kube_change.c).
+ * Is the node already as the change would make it? Then nothing is written and nothing conflicts, so
+ * a repeat after a lost answer succeeds. The real cluster checks this first (cluster_kube_change.c).
  */
 static bool is_made(const struct request *r, const struct node *n)
 {
@@ -128,7 +128,7 @@ static enum cluster_result do_verified(struct driver *d, const struct request *r
 	return CLUSTER_DONE;
 }
 
-/* What runs there takes some rounds to leave, and at times never does. */
+/* The pods take some rounds to leave, and sometimes never do. */
 static enum cluster_result do_evict(struct driver *d, const struct request *r, struct node *n)
 {
 	const uint64_t rounds = draw(d->seed, "rounds", r->node, n->version) % NEVER;
@@ -179,7 +179,7 @@ static char *holder_text(const json_t *holder)
 			 json_is_true(json_object_get(holder, "done")) ? "" : ":reserved");
 }
 
-/* Who holds what, in one order; and the first that is reserved, NODES_MAX: none. */
+/* Returns the holders as text, sorted; and the first reserved node, NODES_MAX: none. */
 static char *holders_text(struct driver *d, const json_t *holders, unsigned *ret_reserved)
 {
 	struct strbuf sb = STRBUF_INIT(HOLDERS_TEXT_MAX);
@@ -238,9 +238,9 @@ static enum cluster_result write_ledger(struct driver *d, const struct request *
 	return CLUSTER_DONE;
 }
 
-/* --- all of them --- */
+/* --- all requests --- */
 
-/* Who is out of service is told before the answer: field_answer(). */
+/* field_answer() reports the nodes out of service before the answer. */
 static enum cluster_result confirm(struct driver *d, const struct request *r)
 {
 	struct controller *c = &d->controllers[r->controller];
@@ -274,7 +274,7 @@ static enum cluster_result serve(struct driver *d, struct request *r)
 	}
 }
 
-/* It has nothing to write: what somebody else changes meanwhile is nothing to it. */
+/* Nothing has to be written, so concurrent changes do not matter. */
 static bool is_repeated(const struct driver *d, const struct request *r)
 {
 	const struct node *n = r->node < NODES_MAX ? &d->nodes[r->node] : NULL;
@@ -287,7 +287,7 @@ static bool is_in_trouble(const struct driver *d, enum op op)
 	return d->now_us < d->trouble_until_us && (is_change(op) || !d->trouble_nodes);
 }
 
-/* It goes wrong by itself: true, with what is said. */
+/* Does the request fail at random? Sets its result. */
 static bool goes_wrong(struct driver *d, struct request *r, bool *ret_done)
 {
 	const uint64_t key = (uint64_t)r->op << 16 | r->controller << 8 | r->node;
@@ -298,13 +298,14 @@ static bool goes_wrong(struct driver *d, struct request *r, bool *ret_done)
 		return false;
 	if (is_in_trouble(d, r->op) && (d->trouble_nodes || drawn < IN_TROUBLE)) {
 		r->result = d->trouble;
-		*ret_done = d->trouble == CLUSTER_AGAIN && drawn % 2; /* done, and nobody is told */
+		*ret_done = d->trouble == CLUSTER_AGAIN &&
+			    drawn % 2; /* done, but the answer is lost */
 		return d->trouble != CLUSTER_CONFLICT || r->op == OP_WRITE ||
 		       (is_change(r->op) && !is_repeated(d, r));
 	}
 	if (drawn >= CHANGED)
 		return false;
-	if (drawn >= REFUSED) { /* somebody else changes it a little just before */
+	if (drawn >= REFUSED) { /* a concurrent change just before */
 		if (r->node < NODES_MAX)
 			field_changed(d, r->node);
 		return false;
@@ -376,7 +377,7 @@ static const char *words_of(const struct request *r)
 	return words[r->result];
 }
 
-/* What we have written, or have been told to look at again, is known to us. */
+/* A client has seen what it wrote, or what it was told to read again. */
 static void show_before(struct controller *c, const struct request *r)
 {
 	struct driver *d = c->driver;

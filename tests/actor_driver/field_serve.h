@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What comes of a request, as controller/cluster/cluster.h has it. */
+/* Results of requests, following controller/cluster/cluster.h. */
 #pragma once
 
 #include "tests/actor_driver/driver.h"
 
-/* Do what it asks, or let it go wrong; its answer is given later. */
+/* Executes the request or makes it fail; field_answer() delivers the result later. */
 void field_serve(struct driver *d, struct request *r);
 
-/* Tell who asked; what was written is shown first. */
+/* Calls the request's callback, after the watch has reported what was written. */
 void field_answer(struct controller *c, const struct request *r);
 
-/* Tell whoever watches of the node as it is, unless that is known (field.c). */
+/* Reports the current node to the watcher, unless it has this version (field.c). */
 void field_show(struct controller *c, unsigned node);

@@ -217,7 +217,7 @@ static struct plan *plan(struct driver *d, enum plan_kind kind, unsigned node, u
 	while (i < PLANS_MAX && d->plans[i].kind != PLAN_NONE)
 		i++;
 	if (i == PLANS_MAX)
-		abort(); /* as many as there are hosts, twice */
+		abort(); /* PLANS_MAX is exceeded */
 	d->plans[i] = (struct plan){ .kind = kind, .node = node, .controller = controller };
 	return &d->plans[i];
 }
@@ -287,7 +287,7 @@ static bool is_good(const struct node *n)
 	size_t i;
 
 	for (i = 0; i < FAULTS; i++) {
-		/* What is only told of a host is no reason to keep it. */
+		/* An info finding is no reason for a cordon. */
 		if (n->faults[i] && fault_kinds[i].severity != SEVERITY_INFO)
 			return false;
 	}
@@ -318,7 +318,7 @@ static void answer_pair(struct controller *c, const struct plan *p)
 	life_touch(c);
 }
 
-/* --- what is due --- */
+/* --- due plans --- */
 
 static struct plan *first_plan(const struct driver *d)
 {

@@ -18,14 +18,14 @@
 #include "tests/actor_driver/trace.h"
 #include "tests/actor_driver/world.h"
 
-/* The service commits soon after the first that waits for it. */
+/* The delay from the first pending change to the commit. */
 #define COMMIT_US (20 * USEC_PER_MSEC)
-#define QUIET_US (60 * USEC_PER_MIN) /* after the script: by then all has ended */
-enum { STORE_BYTES_MAX = 16 << 20 }; /* of an empty one */
+#define QUIET_US (60 * USEC_PER_MIN) /* after the script, until everything has ended */
+enum { STORE_BYTES_MAX = 16 << 20 }; /* of an empty store */
 
 #define BOOTED_US (999 * USEC_PER_DAY)
 
-/* One of so many times that a point is reached it is the controller's end: rare ones more often. */
+/* The controller is killed one in this many times it reaches the point; more often at rare points. */
 static const unsigned kill_one_in[POINTS] = {
 	[POINT_RECORDED] = 90,	 [POINT_RESERVED] = 20,	     [POINT_RESERVED_KNOWN] = 90,
 	[POINT_CONFIRMED] = 25,	 [POINT_APPLIED] = 30,	     [POINT_APPLIED_KNOWN] = 30,
@@ -34,9 +34,9 @@ static const unsigned kill_one_in[POINTS] = {
 	[POINT_ANSWERED] = 60,	 [POINT_LEDGER_DONE] = 60,   [POINT_LISTED] = 30,
 	[POINT_TAKEN_OVER] = 30, [POINT_UNCOMMITTED] = 1800, [POINT_BETWEEN] = 6,
 };
-enum { FOCUS = 18 }; /* of the point that a seed is about, so many times as often */
+enum { FOCUS = 18 }; /* times more often at the seed's focus point */
 
-/* Jitter of the actor: of the seed and of the time, so that it does not depend on who drew before. */
+/* The actor's jitter is a hash of seed and time, so it does not depend on earlier draws. */
 static const struct driver *current;
 
 uint64_t random_u64(void)
@@ -133,7 +133,7 @@ static void start_controller(struct controller *c)
 	life_touch(c);
 }
 
-/* True: it was its end. */
+/* Returns true if the controller was killed. */
 static bool dies(struct controller *c)
 {
 	if (c->seam && c->fenced)
@@ -170,7 +170,7 @@ static void commit(struct controller *c)
 		seam_committed(c);
 }
 
-/* Once a second for as long as something may be under way; then less often, as nothing comes of it. */
+/* Ticks once a second while something may be in progress, then less often to save time. */
 static void tick(struct driver *d)
 {
 	const uint64_t since_us = d->now_us - d->stirred_us;
@@ -220,7 +220,7 @@ static void begin(struct driver *d)
 		c->path = xasprintf("%s/%u.db", d->directory, i);
 		copy_store(d, c);
 		field_attach(c);
-		/* The second one comes when the first is at work. */
+		/* The second controller starts while the first is running. */
 		c->start_us = d->now_us + 1 +
 			      (i > 0 ? 5 * USEC_PER_MIN +
 					       draw(d->seed, "second", 0, 0) % (20 * USEC_PER_MIN)
@@ -268,7 +268,7 @@ static bool controllers_go_on(struct driver *d)
 	return false;
 }
 
-/* One thing at a time: whoever is to be killed is so before the next. */
+/* One event at a time; a pending kill happens before the next event. */
 static void step(struct driver *d)
 {
 	unsigned i;
@@ -315,7 +315,7 @@ static void run_until(struct driver *d, uint64_t until_us)
 	d->now_us = until_us;
 }
 
-/* Nothing goes wrong any more, and one controller is left. */
+/* Ends all faults, and leaves one controller. */
 static void calm(struct driver *d)
 {
 	struct controller *second = &d->controllers[1];

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clock of a seed, and the controllers that live and die on it. */
+/* The simulated clock, and the start and death of controllers. */
 #pragma once
 
 #include <stdint.h>
 
 #include "tests/actor_driver/driver.h"
 
-/* Live through the seed: its script, then quiet until all has ended. Returns the violations. */
+/* Runs a seed: its script, then a calm phase until all is done. Returns the violations. */
 unsigned life_run(struct driver *d);
 
-/* What is durable is at this point; it may be the last thing that the controller does. */
+/* The controller has reached this point; it may be killed here. */
 void life_point(struct controller *c, enum point point, unsigned node);
 
-/* Of struct actor_options: something waits for a commit; the node may have orders. */
+/* Callbacks of struct actor_options: a commit is needed; the node may have orders. */
 void life_touch(struct controller *c);
 void life_look(struct controller *c, const char *node);
 
-/* Both clocks of a controller. They differ, so that whoever takes one for the other is seen. */
+/* Both clocks of a controller. They differ, to reveal code that confuses them. */
 uint64_t life_real_us(const struct controller *c);
 uint64_t life_mono_us(const struct controller *c);
 
-/* The policy that counts. */
+/* The current policy. */
 const struct policy *life_policy(const struct controller *c);

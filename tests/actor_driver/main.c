@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * actor-driver: the actor of a controller through the worlds of a range of seeds. A line a seed:
- * its number, the hash of what happened, how many things must not have been. tests/actor_driver/run
- * runs many at once, keeps records, and compares two of these programs.
+ * actor-driver: runs the controller's actor through a range of seeds. Prints a line per seed: its
+ * number, the hash of its trace, the number of violations. tests/actor_driver/run runs many in
+ * parallel, keeps records, and compares two builds.
  */
 #include <argp.h>
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "tests/actor_driver/life.h"
 
 enum { STATUS_FAILED = 1, STATUS_USAGE = 2 };
-enum { KILLS_FROM = 7 }; /* seeds with this last digit, and later ones, have kills */
+enum { KILLS_FROM = 7 }; /* seeds whose last digit is this or higher have kills */
 enum { KEY_SEEDS = 256, KEY_KILLS, KEY_SHOW, KEY_MUTANT, KEY_COVERAGE, KEY_DIRECTORY, KEY_LOG };
 
 static const struct argp_option options[] = {
@@ -91,7 +91,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	}
 }
 
-/* An empty store, made once: to make one takes longer than a seed. */
+/* An empty store, created once because that takes longer than a seed. */
 static int make_template(const char *path, struct err *err)
 {
 	struct store *store = NULL;
@@ -136,7 +136,7 @@ static void run(const struct arguments *a, const char *directory, const char *te
 {
 	unsigned long long seed;
 
-	/* Who reads it may go before the last. */
+	/* Stop when the reader of stdout is gone. */
 	for (seed = a->first; seed <= a->last && fflush(stdout) == 0; seed++) {
 		struct driver *d = xcalloc(1, sizeof(*d));
 		unsigned violations;
@@ -156,7 +156,7 @@ static void run(const struct arguments *a, const char *directory, const char *te
 	}
 }
 
-/* A directory of few files that we made. */
+/* Removes a directory of a few files that we created. */
 static void remove_all(const char *directory)
 {
 	static const char *const stores[] = { "empty", "0", "1" };

@@ -12,7 +12,7 @@
 #include "tests/actor_driver/trace.h"
 
 enum { RACE_ONE_IN = 6 };
-enum { MANY = 5 }; /* hosts of a storm, and of an order for many */
+enum { MANY = 5 }; /* hosts of a storm, and of a request for many */
 
 static struct node *node_of(struct driver *d, const struct event *e)
 {
@@ -72,9 +72,9 @@ static void do_deaf(struct driver *d, const struct event *e)
 	*(e->arg % 2 ? &n->deaf_until_us : &n->busy_until_us) = d->now_us + e->for_us;
 }
 
-/* --- people who ask us --- */
+/* --- requests of people --- */
 
-/* The controller that people ask: the one that runs and was begun last. */
+/* The controller that gets people's requests: the running one that was started last. */
 static struct controller *asked(struct driver *d)
 {
 	struct controller *c = NULL;
@@ -179,7 +179,7 @@ static void do_hand_cordon(struct driver *d, const struct event *e)
 
 	if (n->c.unschedulable)
 		return;
-	/* Lifted and set again before anybody was told, it is what it was: our cordon. */
+	/* If it was lifted and set again before any watch reported it, it is still our cordon. */
 	n->theirs = !n->c.mark || n->shown_lifted;
 	n->shown_lifted = false;
 	n->c.unschedulable = true;
@@ -292,11 +292,11 @@ static void do_jobs(struct driver *d, const struct event *e)
 	n->evicted = 0;
 }
 
-/* --- the cluster, and the rest --- */
+/* --- the cluster, and others --- */
 
 static void do_cut(struct driver *d, const struct event *e)
 {
-	if (!d->kube) /* a cluster that is part of the program is never behind */
+	if (!d->kube) /* an embedded cluster never lags */
 		return;
 	d->cut_until_us = d->now_us + e->for_us;
 	field_cut(d);
@@ -314,7 +314,7 @@ static void do_trouble(struct driver *d, const struct event *e)
 
 	d->trouble = results[e->arg % ARRAY_SIZE(results)];
 	d->trouble_nodes = e->arg / 16 % 2;
-	/* Some of it is longer than we try. */
+	/* Some last longer than the actor retries. */
 	d->trouble_until_us = d->now_us + (e->arg % 4 ? 1 : 8) * e->for_us;
 }
 
@@ -409,7 +409,7 @@ static void happen(struct driver *d, const struct event *e)
 
 /* --- ends --- */
 
-/* The node comes back as another. */
+/* The node comes back with another uid. */
 static void come_back(struct node *n)
 {
 	n->exists = true;
@@ -450,7 +450,7 @@ static void end_while(struct driver *d, unsigned node, enum whiles which)
 	field_changed(d, node);
 }
 
-/* The first thing that ends. */
+/* Returns when the next temporary condition ends. */
 static uint64_t first_end(const struct driver *d, unsigned *ret_node, unsigned *ret_which)
 {
 	uint64_t first_us = UINT64_MAX;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens to a world from outside: people, hosts, the cluster. */
+/* External events: people, hosts, the cluster. */
 #pragma once
 
 #include <stdint.h>
 
 #include "tests/actor_driver/driver.h"
 
-/* When something of it happens next, or ends; UINT64_MAX: never. */
+/* Returns when the next event begins or ends; UINT64_MAX: never. */
 uint64_t script_due(const struct driver *d);
 
-/* Do what is due now. */
+/* Executes the events that are due now. */
 void script_go_on(struct driver *d);
 
-/* A cordon of the node was decided, its `nth` action: somebody at the cluster may be as fast. */
+/* A cordon of the node was decided, its `nth` action: a person at the cluster may race with it. */
 void script_race(struct driver *d, unsigned node, unsigned nth);
 
-/* All that was for a while ends, and every host is well. */
+/* Ends all temporary events and cures all hosts. */
 void script_calm(struct driver *d);

@@ -16,7 +16,7 @@
 
 enum { LINE_MAX_BYTES = 16384 };
 
-/* An incident as the last commit had it. */
+/* An incident as of the last commit. */
 struct kept_incident {
 	int64_t id;
 	bool closed;
@@ -229,7 +229,7 @@ static int64_t first_open(const struct controller *c)
 	size_t i;
 
 	for (i = 0; i < c->n_rows; i++) {
-		/* What would be done is answered by the cluster after its row is over. */
+		/* A dry run is answered by the cluster after its row has ended. */
 		if (!c->rows[i].over || seam_progress(c->rows[i].state) == SEAM_REHEARSED)
 			return c->rows[i].id;
 	}
@@ -290,7 +290,7 @@ static void trace_budgets(struct controller *c)
 
 void trace_commit(struct controller *c)
 {
-	/* First: what is recorded of actions names them. */
+	/* First, because the lines of actions name incidents. */
 	seam_incidents(c, c->last_incident, on_incident, c);
 	seam_actions(c, first_open(c), on_action, c);
 	seam_transitions(c, c->last_transition, on_transition, c);

@@ -12,7 +12,7 @@
 #include "tests/actor_driver/driver.h"
 #include "tests/unit/random.h"
 
-#define SCRIPT_US (70 * USEC_PER_MIN) /* in which all of it happens */
+#define SCRIPT_US (70 * USEC_PER_MIN) /* duration of the script */
 
 const char *const point_names[] = {
 	[POINT_RECORDED] = "recorded",
@@ -47,7 +47,7 @@ const char *const mutant_names[] = {
 	NULL,
 };
 
-/* Of each way in which findings become actions: fatal, measured, an event, of pairs, only told. */
+/* One per way a finding is handled: fatal, measured, an event, of pairs, info only. */
 const struct fault_kind fault_kinds[FAULTS] = {
 	{ "rnic.removed", "mlx5_0", NULL, NULL, SEVERITY_FATAL, 1, 1 },
 	{ "gpu.xid", "gpu:GPU-%s-1", NULL, "79", SEVERITY_FATAL, 1, 1 },
@@ -57,7 +57,7 @@ const struct fault_kind fault_kinds[FAULTS] = {
 	{ "memory.read_bw", "node:0", NULL, NULL, SEVERITY_INFO, 1, 1 },
 };
 
-/* How often each is drawn, and for how long it lasts at most. */
+/* The weight of each event, and its maximum duration. */
 static const struct script_row {
 	const char *name;
 	unsigned weight;
@@ -82,7 +82,7 @@ static const struct script_row {
 	[SCRIPT_ASK_RESET] = { "ask-reset", 5, 0 },
 	[SCRIPT_LEAVE] = { "leave", 1, 0 },
 	[SCRIPT_HAND_CORDON] = { "hand-cordon", 4, 0 },
-	[SCRIPT_HAND_RACE] = { "hand-race", 0, 0 }, /* it comes with what we do */
+	[SCRIPT_HAND_RACE] = { "hand-race", 0, 0 }, /* triggered by our actions */
 	[SCRIPT_HAND_UNCORDON] = { "hand-uncordon", 4, 0 },
 	[SCRIPT_HAND_UNMARK] = { "hand-unmark", 1, 0 },
 	[SCRIPT_HAND_OVERRIDE] = { "hand-override", 1, 20 * USEC_PER_MIN },
@@ -249,7 +249,7 @@ static enum event_kind draw_kind(struct random *r)
 	return (enum event_kind)i;
 }
 
-/* Most happens to a few hosts, and often soon after something else: so there are histories. */
+/* Most events hit a few hosts, often soon after another event, so that hosts get histories. */
 static void draw_script(struct driver *d, struct random *r)
 {
 	uint64_t at_us = START_US + 2 * USEC_PER_MIN;

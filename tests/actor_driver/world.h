@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a seed stands for: nodes, two versions of a policy, and a script of what happens. */
+/* The world of a seed: nodes, two versions of a policy, and a script of events. */
 #pragma once
 
 struct driver;
 
-/* Of `d->seed`; the rest of it is zero but for how it is run. */
+/* Generates the world of `d->seed`. Only run options may be set in the rest of `d`. */
 void world_make(struct driver *d);
 void world_release(struct driver *d);

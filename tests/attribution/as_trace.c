@@ -8,7 +8,7 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
-/* A job of ours that cannot be read is a bug of ours. */
+/* A simulated job that cannot be read is a bug of the test. */
 static void must(int r)
 {
 	if (r < 0)

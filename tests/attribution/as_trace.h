@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job that never ran as attribution reads it, without a file between. */
+/* Turns a simulated job into a trace without going through a file. */
 #pragma once
 
 #include "attribution/trace.h"
 #include "tests/attribution/job.h"
 
-/* Its trace, whose nodes are those of job_node(). Aborts when it cannot be built. */
+/* Returns its trace, with the nodes of job_node(). Aborts if it cannot be built. */
 struct trace *job_as_trace(const struct job *job);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traces of jobs that never ran, for tests:
+ * Generates traces of simulated jobs, for tests:
  *
  *	generate INJECTION SEED [dp=N] [pp=N] [mb=N] [vpp=N] [tp=N] [steps=N] [truth=FILE]
  *	         [csv=META.yaml] [epoch=SECONDS] [together=1]
  *	generate list
  *
- * The trace goes to standard output, what attribution must find in it to `truth`.
+ * Writes the trace to standard output, and what attribution must find in it to `truth`.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -36,8 +36,8 @@ static const char *const names[JOB_TYPES] = {
 struct options {
 	struct job sizes;
 	const char *truth, *csv;
-	long long epoch; /* seconds that the first step starts after */
-	bool together;	 /* as in job.h */
+	long long epoch; /* offset of the first step, in seconds */
+	bool together;	 /* see job.h */
 };
 
 static char *put_text(char *to, const char *text)
@@ -74,7 +74,7 @@ static char *put_seconds(char *to, int64_t ns)
 	return put_number(to, llabs(ns) % NS, 9);
 }
 
-/* The eleven values in the order of the published columns. */
+/* Writes the eleven values in the order of the published columns. */
 static char *put_op(char *to, const struct job *job, const struct job_op *op, int64_t shift,
 		    bool json)
 {

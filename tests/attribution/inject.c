@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/attribution/inject.h"
 
-/* A whole number below n that depends on the seed and on what it is for. */
+/* Returns an integer below n that depends on the seed and the purpose. */
 static int pick(const struct job *job, uint64_t what, int n)
 {
 	return (int)(job_chance(job, 500 + what, 0, 0, 0) * n);
@@ -27,7 +27,7 @@ static void slow_worker(struct job *job)
 	slow_down(job, pick(job, 1, job->dp), pick(job, 2, job->pp), between(job, 3, 1.6, 2.5));
 }
 
-/* Of few workers one that is slow moves the mean that it is measured by. */
+/* Among few workers, one slow worker shifts the mean that it is compared with. */
 static void very_slow_worker(struct job *job)
 {
 	slow_worker(job);
@@ -104,7 +104,7 @@ static void flapping_link(struct job *job)
 {
 	job->link_d = pick(job, 1, job->dp);
 	job->link_p = pick(job, 2, job->pp - 1);
-	job->link_work = pick(job, 4, 2); /* a cable has a fibre for each direction */
+	job->link_work = pick(job, 4, 2); /* one direction: a cable has a fibre for each */
 	job->link_ns = (int64_t)(job->forward_ns * between(job, 3, 1.4, 2.2));
 }
 

@@ -37,7 +37,7 @@ int job_node(const struct job *job, int d, int p)
 	return job_rank(job, d, p) / GPUS_OF_NODE;
 }
 
-/* Around 1, nearly normal. */
+/* Returns a factor around 1, approximately normal. */
 static double noise(const struct job *job, uint64_t what, uint64_t a, uint64_t b, uint64_t c)
 {
 	double sum = job_chance(job, what, a, b, c) + job_chance(job, what + 1000, a, b, c) +
@@ -47,8 +47,8 @@ static double noise(const struct job *job, uint64_t what, uint64_t a, uint64_t b
 }
 
 /*
- * Sequences of lengths 1 / (1 + x), long-tailed, packed until the micro-batch is
- * full: attention makes the time go with the sum of their squares.
+ * Sequences of long-tailed lengths 1 / (1 + x), packed until the micro-batch is
+ * full. Because of attention, the time is proportional to the sum of their squares.
  */
 static double packed_work(const struct job *job, int step, int d, int mb)
 {
@@ -123,13 +123,13 @@ static int64_t collective_ns(const struct job *job, int step, int type, int d, i
 	       (grouped && p == job->slow_group ? job->group_ns : 0);
 }
 
-/* A step of all replicas while it is played. */
+/* A step of all replicas during its simulation. */
 struct play {
 	const struct job *job;
 	int step;
 	struct job_op *ops;
 	size_t n;
-	int64_t *at; /* [d * pp + p]: how far the tail of a worker has come */
+	int64_t *at; /* [d * pp + p]: end of the worker's last operation */
 };
 
 static void add(struct play *play, struct job_op op)
@@ -143,7 +143,7 @@ static int64_t *at_of(struct play *play, int d, int p)
 	return &play->at[d * play->job->pp + p];
 }
 
-/* An operation that nobody waits for. */
+/* Adds an operation on each worker, without synchronization. */
 static void alone(struct play *play, int type, int64_t ns)
 {
 	int d, p;
@@ -164,7 +164,7 @@ static void alone(struct play *play, int type, int64_t ns)
 	}
 }
 
-/* All workers of d0..d1 and every `stride`th stage of p0..p1 wait for each other. */
+/* Adds an operation in which all workers of d0..d1 and every `stride`th stage of p0..p1 synchronize. */
 static void together(struct play *play, struct job_op like, const int range[5])
 {
 	int64_t start = 0;
@@ -218,7 +218,7 @@ size_t job_ops_max(const struct job *job)
 	       ((size_t)job->mb * (size_t)job->vpp * 6 + 2 * (size_t)job->vpp + 8);
 }
 
-/* Clocks are moved and records lost once everything has happened. */
+/* Shifts clocks and drops records after the simulation. */
 static size_t spoil(const struct job *job, struct job_op *ops, size_t n)
 {
 	size_t i, kept = 0;

@@ -5,20 +5,20 @@
 
 #include "lib/base/xalloc.h"
 
-enum { NOTHING_NS = 1000 }; /* what it takes to send nothing to nobody */
+enum { NOTHING_NS = 1000 }; /* duration of a transfer without a peer */
 
-/* Times of one kind of operation of a stage, by seq_id; -1: not known yet. */
+/* Times of one kind of operation of a stage, by seq_id; -1: not computed yet. */
 struct times {
 	int64_t *start, *end;
-	int next; /* first whose start is not known */
+	int next; /* the first without a start */
 };
 
 struct stage {
 	struct slot *slots;
-	int n, next;	/* slots, and which comes next */
-	int64_t done;	/* end of the compute before */
+	int n, next;	/* number of slots, and the next one */
+	int64_t done;	/* end of the previous compute */
 	int64_t posted; /* when the first backward receive may be posted */
-	int first_back; /* place of the first backward among the slots */
+	int first_back; /* index of the first backward slot */
 	struct times compute[2], send[2], recv[2];
 };
 
@@ -27,11 +27,11 @@ struct pipeline {
 	int step, d, n; /* n: computes of one kind of a stage */
 	const int64_t *ready;
 	struct stage *stages;
-	struct slot *order[2]; /* by seq: which chunk and micro-batch, the same on all stages */
+	struct slot *order[2]; /* by seq: chunk and micro-batch, the same on all stages */
 	int *seq_of[2];	       /* [mc * mb + i] */
 };
 
-/* Interleaved: micro-batches go through the chunks in groups as large as the pipeline is deep. */
+/* Interleaved: micro-batches go through the chunks in groups of pp. */
 static void make_order(struct pipeline *pl)
 {
 	const struct job *job = pl->job;
@@ -50,7 +50,7 @@ static void make_order(struct pipeline *pl)
 	}
 }
 
-/* Some forwards to fill the pipeline, then one forward and one backward in turn. */
+/* 1F1B: some forwards to fill the pipeline, then one forward and one backward alternately. */
 static void make_schedule(struct pipeline *pl, int p)
 {
 	const struct job *job = pl->job;
@@ -73,11 +73,11 @@ static void make_schedule(struct pipeline *pl, int p)
 	}
 	for (stage->first_back = 0; stage->slots[stage->first_back].work == FORWARD;)
 		stage->first_back++;
-	/* Two computes before the first backward its receive is posted; else at once. */
+	/* The first backward's receive is posted two computes before it, else at once. */
 	stage->posted = stage->first_back >= 2 ? -1 : 0;
 }
 
-/* The other end of a transfer: of stage p's receive, who sends. -1: nobody. */
+/* Returns the stage that sends what stage p receives; -1: none. */
 static int sender_of(const struct pipeline *pl, int p, int work, int seq, int *ret_seq)
 {
 	const struct job *job = pl->job;
@@ -101,7 +101,7 @@ static bool sends_to_nobody(const struct pipeline *pl, int p, int work, int seq)
 	return work == FORWARD ? p == pl->job->pp - 1 && mc == pl->job->vpp - 1 : p == 0 && mc == 0;
 }
 
-/* With chunks a transfer is also gone through where there is no peer; else it is not there. */
+/* With chunks, a transfer without a peer is also executed; otherwise it does not exist. */
 static bool is_there(const struct pipeline *pl, int p, int work, int seq, bool is_send)
 {
 	int unused;
@@ -146,7 +146,7 @@ static bool advance_compute(struct pipeline *pl, int p)
 	return true;
 }
 
-/* A send starts when its compute and the send before have ended. */
+/* A send starts when its compute and the previous send have ended. */
 static bool advance_send(struct pipeline *pl, int p, int work)
 {
 	struct stage *stage = &pl->stages[p];
@@ -163,7 +163,7 @@ static bool advance_send(struct pipeline *pl, int p, int work)
 	return true;
 }
 
-/* A receive is posted when the compute and the receive before have ended. */
+/* A receive is posted when the previous compute and the previous receive have ended. */
 static bool advance_recv(struct pipeline *pl, int p, int work)
 {
 	struct stage *stage = &pl->stages[p];
@@ -190,7 +190,7 @@ static bool advance_recv(struct pipeline *pl, int p, int work)
 	return true;
 }
 
-/* The oldest transfer into a stage that both ends are ready for. */
+/* Runs the oldest transfer into a stage for which both ends are ready. */
 static bool advance_transfer(struct pipeline *pl, int p, int work)
 {
 	struct times *recv = &pl->stages[p].recv[work], *send;
@@ -297,7 +297,7 @@ static void pipeline_free(struct pipeline *pl)
 	free(pl);
 }
 
-/* Whatever can go on at a stage does. */
+/* Advances a stage as far as possible. */
 static bool advance(struct pipeline *pl, int p)
 {
 	bool any = false, more = true;
@@ -330,7 +330,7 @@ size_t pipeline_play(const struct job *job, int step, int d, const int64_t *read
 	}
 	for (p = 0; p < job->pp; p++) {
 		if (pl->stages[p].next < pl->stages[p].n)
-			abort(); /* a schedule of ours that stands still */
+			abort(); /* the schedule deadlocks */
 		ret_end[p] = pl->stages[p].done;
 		n += write_ops(pl, p, FORWARD, ops + n);
 		n += write_ops(pl, p, BACKWARD, ops + n);

@@ -9,7 +9,7 @@
 #define GPU_ORIGIN UINT64_C(1700000000000000000)
 #define MONO_ORIGIN UINT64_C(5000000000000)
 #define REAL_ORIGIN UINT64_C(1790000000000000000)
-/* Shape and method: as tests/attribution/windows.c. */
+/* Shape and method as in tests/attribution/windows.c. */
 #define SHAPE 2.4
 
 enum {
@@ -26,7 +26,7 @@ struct clock {
 	double offset, drift, host_offset, host_drift;
 };
 
-/* A worker while its rings are filled. */
+/* A worker whose rings are being filled. */
 struct filler {
 	const struct job *job;
 	const struct ring_world_options *o;
@@ -37,12 +37,12 @@ struct filler {
 	struct ring_view *views[RING_WORLD_RINGS];
 	struct ring_op *ops[RING_WORLD_RINGS];
 	uint64_t seqs[RING_WORLD_RINGS][RING_FUNCS], numbers[RING_WORLD_RINGS];
-	int64_t base;	   /* when the step began */
-	uint64_t enqueued; /* the last call */
+	int64_t base;	   /* start of the step */
+	uint64_t enqueued; /* time of the last call */
 	uint64_t draws;
 };
 
-/* --- chance --- */
+/* --- random numbers --- */
 
 static double chance(struct filler *f, uint64_t what)
 {
@@ -97,7 +97,7 @@ static uint64_t host_stamp(const struct filler *f, double at)
 	return MONO_ORIGIN + (uint64_t)(at * (1 + f->clock.host_drift));
 }
 
-/* A stamp of a later work, marked or not, as the proxy's ring leaves them. */
+/* Replaces a timestamp by that of a later operation, marked or not, as the proxy's ring does. */
 static void spoil(struct filler *f, struct ring_op *op)
 {
 	if (chance(f, 1) < 0.5)
@@ -136,7 +136,7 @@ static void add(struct filler *f, enum ring_of of, struct ring_op op, double sta
 	f->world->n_ops++;
 }
 
-/* --- a step in the order in which the program asks for it --- */
+/* --- a step, in the order of the program's calls --- */
 
 struct call {
 	double place;
@@ -160,7 +160,7 @@ static bool is_own(const struct filler *f, const struct job_op *op)
 	return op->d == f->d && op->p == f->p;
 }
 
-/* Which compute of its worker in this step, by start. */
+/* Returns the index of a compute among those of its worker in this step, by start. */
 static double compute_place(const struct filler *f, const struct job_op *ops, size_t n, int work,
 			    int seq)
 {
@@ -241,7 +241,7 @@ static void add_op(struct filler *f, const struct job_op *op)
 	    (double)(f->base + op->start), (double)(f->base + op->end));
 }
 
-/* Between two steps, of the replicas or of all, while nothing else runs. */
+/* Evaluations between two steps, of the replicas or of all workers, while nothing else runs. */
 static double evaluate(struct filler *f, int step, double at)
 {
 	int i;
@@ -273,7 +273,7 @@ static void fill_step(struct filler *f, int step, const struct job_op *ops, size
 	(void)evaluate(f, step, end);
 }
 
-/* --- all of it --- */
+/* --- the world --- */
 
 static void open_ring(struct filler *f, enum ring_of of, uint64_t comm_id, int size, int place)
 {
@@ -341,7 +341,7 @@ static int by_value(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Of the reduce-scatter of each stage: how much later than the median replica each came. */
+/* For each stage's reduce-scatter: how much later than the median each replica arrived. */
 static void note_lateness(struct ring_world *world, const struct job *job, const struct job_op *ops,
 			  size_t n)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The trace that the hosts of a job write from its rings, of the jobs of generate.c:
+ * Writes the trace that the hosts of a job derive from its rings, for the jobs of generate.c:
  *
  *	rings INJECTION SEED [dp=N] [pp=N] [mb=N] [tp=N] [steps=N] [lost=PARTS-IN-10000]
  *	      [host=NS] [drift=PARTS-IN-10^9] [together=1] [late=PARTS-IN-1000] [link=NS] [stall=NS]
  *	      [truth=FILE]
  *
- * `host` and `drift` are of the clocks of hosts, `together` is as in job.h. `late` makes one worker,
- * chosen by the seed, slower by so much, `link` the transfers between two, `stall` one compute
- * longer. The parts of all workers, one behind the other, go to standard output; what they cost to
- * standard error; to `truth` who it was, and how much later than the middle replica a step it came.
+ * `host` and `drift` are errors of the hosts' clocks; for `together` see job.h. `late` slows one
+ * worker, chosen by the seed; `link` slows the transfers between two; `stall` delays one compute.
+ * Writes the parts of all workers to standard output, one after the other, their cost to standard
+ * error, and to `truth` the affected worker and its lateness per step against the median replica.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -75,13 +75,13 @@ static bool take_option(const char *text, struct sizes *sizes)
 	return take_number(text, sizes);
 }
 
-/* Somebody, by the seed. */
+/* Picks a number below `of` by the seed. */
 static int pick(const struct job *job, uint64_t what, int of)
 {
 	return (int)(job_chance(job, 4200 + what, 0, 0, 0) * of);
 }
 
-/* What is wrong with it beside the injection; the worker. */
+/* Adds the faults of the options to the injection. Returns the worker. */
 static int spoil(const struct sizes *sizes, struct job *job)
 {
 	const int d = pick(job, 1, job->dp), p = pick(job, 2, job->pp);
@@ -127,7 +127,7 @@ static int write_part(const struct job *job, const struct ring_rank *rank, size_
 	const int d = (int)worker % job->dp, p = (int)worker / job->dp;
 	const struct ring_shape shape = { (unsigned)job->dp, (unsigned)job->pp, (unsigned)job->tp,
 					  job_rank(job, d, p) };
-	/* Where each has lost other steps: the same window of all. */
+	/* The same window for all, because each may have lost different steps. */
 	const struct ring_optrace_options options = { .job = "rings",
 						      .steps = whole ? (unsigned)job->steps - 2
 								     : WINDOW,

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often good hosts are suspected, and how many slow ones are found:
+ * Measures how often good hosts are suspected, and how many slow ones are found:
  *
  *	windows FIRST_SEED JOBS [spread=PERCENT] [small|of64] [exponential] [known] [tested]
  *	        [only=good|slow] [curve]
  *
- * Each job runs three times, each time a window: on good hosts, and with one of them slower by
- * 5 to 25 %, of which nothing else is wrong. Good hosts differ by a gamma distribution of
- * shape 2.4 whose tail is to the slow side (tests/fleet/silicon.py), or, `exponential`, as
- * assay-sim has it (docs/sim.md): a normal distribution, and 6 in 100 slower by an exponential
- * one besides. 30 in 100 jobs on good hosts have uneven sequences, a heavy last stage or
- * pauses besides. `known`: attribution is told how far good hosts differ; else it takes 3.4 %.
- * `curve`: also where a suspect is beyond more or fewer standard deviations.
+ * Each job runs three windows on good hosts, and three with one host slower by 5 to 25 % and no
+ * other fault. Good hosts vary by a gamma distribution of shape 2.4 with its tail on the slow side
+ * (tests/fleet/silicon.py) or, with `exponential`, like assay-sim (docs/sim.md): a normal
+ * distribution, with 6 in 100 also slower by an exponential one. 30 in 100 jobs on good hosts also
+ * have uneven sequences, a heavy last stage or pauses. `known`: attribution gets the true variation
+ * of good hosts; otherwise it assumes 3.4 %. `curve`: also prints other thresholds, in standard
+ * deviations.
  *
- * `tested`: attribution is told how fast the hosts are by their own tests, but for 3 in 100.
- * In a job a host differs from its tests by 1 % (one standard deviation; 1 in 200 hosts by 4
- * %), and they from the truth by 0.6 %. Of slow hosts half have become so since the tests. How
- * far good hosts differ is what the tests of FLEET of them show.
+ * `tested`: attribution gets the speeds of hosts from their own tests, except for 3 in 100. In a
+ * job a host differs from its tests by 1 % (standard deviation; 1 in 200 hosts by 4 %), and the
+ * tests differ from the truth by 0.6 %. Half of the slow hosts became slow after the tests. The
+ * variation of good hosts is estimated from the tests of FLEET hosts.
  *
- * A window suspects whom two of the last three blame (lib/policy/suspicion.h); the first of a job
- * suspects nobody, and is not counted; the third is not played where neither before blames anybody.
+ * A window suspects the hosts that two of the last three windows blame (lib/policy/suspicion.h).
+ *The first window of a job suspects no host and is not counted; the third is skipped if the first
+ *two blame no host.
  *
- * A slow host is identifiable when its true rate is below the 0.5th percentile of good hosts
- * and at least 5 % below the next-slowest of its job. A good host may be that slow by the
- * lottery of silicon, the tail: no trace tells it from a sick one, and who finds all such
- * finds it too. So false is who suspects a host that is not identifiable; those of the tail
- * are counted beside it. Tune on seeds below 3000, judge on others that nobody has looked at.
+ * A slow host is identifiable if its true rate is below the 0.5th percentile of good hosts and at
+ * least 5 % below the next-slowest of its job. A good host may be that slow by chance (the tail):
+ *no trace can tell it from a sick one, so finding it is not an error. A false suspicion is of a
+ *host that is not identifiable; those of the tail are counted separately. Tune on seeds below 3000,
+ *and judge on unused seeds.
  */
 #include <math.h>
 #include <stdio.h>
@@ -45,13 +46,13 @@ enum {
 	HOSTS_MAX = 64,
 	POINTS_MAX = 7,
 	PERCENTILE_DRAWS = 100000,
-	ELSE = 30,	  /* in 100: jobs with another cause */
-	MB_MIN = 8,	  /* micro-batches: */
-	MB_OF_STAGES = 4, /* so many times the stages, so that the pipeline is mostly full */
-	FLEET = 1000,	  /* hosts whose tests say how far they differ */
+	ELSE = 30,	  /* percent of jobs with another cause */
+	MB_MIN = 8,	  /* minimum of micro-batches */
+	MB_OF_STAGES = 4, /* micro-batches per stage: keeps the pipeline mostly full */
+	FLEET = 1000,	  /* hosts tested to estimate the variation */
 };
 
-/* How the tests of hosts differ from what they do in a job. */
+/* The differences between tests of hosts and their speed in a job. */
 #define TEST_NOISE 0.006
 #define IN_JOB 0.01
 #define IN_JOB_WILD 0.04
@@ -62,11 +63,11 @@ enum {
 #define BELOW_NEXT 0.95
 #define LOWEST 0.005
 
-/* The exponential tail of assay-sim at a spread of 3.4 %, and the normal rest of it. */
+/* The exponential tail of assay-sim at a spread of 3.4 %, and the normal remainder. */
 #define TAIL_SHARE 0.06
 #define TAIL_MEAN (0.045 / 0.034)
 
-/* Where a suspect must be beyond: the curve of false alarms against what is found. */
+/* Thresholds of the curve of false alarms against detections. */
 static const double points[POINTS_MAX] = { 4.0, 5.0, 5.5, LOTTERY_BEYOND, 6.5, 7.0, 8.0 };
 enum { USUAL_POINT = 3 };
 
@@ -83,22 +84,21 @@ struct options {
 	double spread;
 	int sizes; /* OF_16_AND_64, ... */
 	bool exponential, known, tested, curve, no_good, no_slow;
-	double median; /* of tests of good hosts */
+	double median; /* of the tests of good hosts */
 	struct silicon good;
 };
 
-/* What came of jobs of one kind, at one point. */
+/* Results for jobs of one kind at one threshold. */
 struct tally {
-	uint64_t windows, jobs, host_windows; /* that suspect somebody good */
-	uint64_t false_windows, false_jobs,
-		false_host_windows; /* likewise, somebody not of the tail */
-	uint64_t else_jobs;	    /* of `jobs`, those with another cause */
+	uint64_t windows, jobs, host_windows;			/* that suspect a good host */
+	uint64_t false_windows, false_jobs, false_host_windows; /* the same without the tail */
+	uint64_t else_jobs; /* of `jobs`, those with another cause */
 	uint64_t found, found_identifiable;
 };
 
 struct totals {
 	uint64_t windows, jobs, host_windows, else_jobs,
-		natural; /* natural: with one of the tail */
+		natural; /* natural: with a host of the tail */
 	uint64_t identifiable;
 	struct tally at[POINTS_MAX];
 };
@@ -113,7 +113,7 @@ static double chance(struct draw *draw)
 	return job_chance(draw->job, 7000 + draw->what, draw->n++, 0, 0);
 }
 
-/* Nearly normal: what twelve chances add up to. */
+/* Approximately normal: the sum of twelve uniform numbers. */
 static double normal(struct draw *draw)
 {
 	double sum = -6;
@@ -124,7 +124,7 @@ static double normal(struct draw *draw)
 	return sum;
 }
 
-/* A gamma distribution of mean SHAPE (Marsaglia, Tsang 2000). */
+/* Gamma distribution of mean SHAPE (Marsaglia, Tsang 2000). */
 static double gamma_of(struct draw *draw)
 {
 	double d = SHAPE - 1.0 / 3, c = 1 / sqrt(9 * d);
@@ -137,7 +137,7 @@ static double gamma_of(struct draw *draw)
 	}
 }
 
-/* As assay-sim has it: the normal part is what is left of the variance. */
+/* Like assay-sim: the normal part has the rest of the variance. */
 static double exponential_rate(struct draw *draw, double spread)
 {
 	double mean = TAIL_MEAN * spread;
@@ -149,7 +149,7 @@ static double exponential_rate(struct draw *draw, double spread)
 	return MAX(1 - slower, 0.5);
 }
 
-/* The rate of a good host: 1 in the mean. */
+/* Returns the rate of a good host; the mean is 1. */
 static double good_rate(struct draw *draw, const struct options *options)
 {
 	if (options->exponential)
@@ -177,7 +177,7 @@ static double lowest_good(const struct options *options)
 	return rates[(int)(LOWEST * PERCENTILE_DRAWS)];
 }
 
-/* How fast tests find a host that is so fast in a job; 1 is usual. */
+/* Returns the tested speed of a host with this rate in a job; 1 is usual. */
 static double test_of(struct draw *draw, double rate, const struct options *options)
 {
 	double in_job = chance(draw) < WILD_SHARE ? IN_JOB_WILD : IN_JOB;
@@ -186,7 +186,7 @@ static double test_of(struct draw *draw, double rate, const struct options *opti
 	return rate * (1 + TEST_NOISE * normal(draw)) / options->median;
 }
 
-/* What the tests of the fleet say. */
+/* Estimates the variation of good hosts from tests of the fleet. */
 static void test_fleet(struct options *options)
 {
 	CLEANUP(freep) struct job *job = xcalloc(1, sizeof(*job));
@@ -203,8 +203,8 @@ static void test_fleet(struct options *options)
 	options->good.low = silicon_low(tests, FLEET) / options->median;
 }
 
-/* A job of good hosts; a worker is a host. `rates` becomes those of the hosts; `is_else` stays if
- * there is another cause. */
+/* Creates a job on good hosts; a worker is a host. Sets `rates`; clears `is_else` unless there is
+ * another cause. */
 static void make_job(uint64_t seed, const struct options *options, double rates[static HOSTS_MAX],
 		     bool *is_else, struct job *job)
 {
@@ -230,7 +230,7 @@ static void make_job(uint64_t seed, const struct options *options, double rates[
 	job->n_slow = job->dp * job->pp;
 }
 
-/* One window into the memory of the run at a point. */
+/* Adds a window to the run's suspicion at a threshold. */
 static void keep(struct suspicion *run, const struct suspects *found, uint64_t number)
 {
 	static const uint64_t apart_us = 400 * 1000000ull, long_us = 60 * 1000000ull;
@@ -262,7 +262,7 @@ static void keep(struct suspicion *run, const struct suspects *found, uint64_t n
 		abort();
 }
 
-/* Whom enough windows blame by now: a bit for each worker. */
+/* Returns a bit for each worker that enough windows blame. */
 static uint64_t read_run(const struct suspicion *run, uint64_t number)
 {
 	CLEANUP(freep) struct suspicion_list *list = xcalloc(1, sizeof(*list));
@@ -278,7 +278,7 @@ static uint64_t read_run(const struct suspicion *run, uint64_t number)
 	return who;
 }
 
-/* What is known of the hosts of a job that were tested when they were so fast. */
+/* Sets the tested speeds of a job's hosts, given their rates at that time. */
 static void test_hosts(const struct job *job, const double *rates, const struct options *options,
 		       struct speeds *ret)
 {
@@ -298,7 +298,7 @@ static void test_hosts(const struct job *job, const double *rates, const struct 
 	}
 }
 
-/* Whom a window blames at each point goes into the memory of the run there; is it anybody? */
+/* Runs a window and adds it to the run at each threshold. Returns whether it blames any host. */
 static bool run_window(const struct job *job, const struct options *options,
 		       const struct speeds *speeds, uint64_t number,
 		       struct suspicion runs[static POINTS_MAX])
@@ -345,8 +345,8 @@ static void count_window(uint64_t good, uint64_t far, struct tally *tally)
 	tally->false_host_windows += (uint64_t)__builtin_popcountll(good & ~far);
 }
 
-/* All windows of a job, of which `good` hosts are good, and `far` of the tail. `ret_who`: suspected
- * in the end. */
+/* Runs all windows of a job; `good` hosts are good, `far` ones are of the tail. `ret_who`: the
+ * final suspects. */
 static void run_job(struct job *job, const struct options *options, const double *tested,
 		    const uint64_t of[2], struct totals *totals, uint64_t ret_who[static POINTS_MAX])
 {
@@ -379,7 +379,7 @@ static void run_job(struct job *job, const struct options *options, const double
 	}
 }
 
-/* Is a host of this rate one that a trace can tell from good ones? */
+/* Is a host with this rate identifiable? */
 static bool is_identifiable(const double *rates, int n, int host, double rate, double lowest)
 {
 	double next = INFINITY;
@@ -413,7 +413,7 @@ static void run_slow(struct job *job, double *rates, double lowest, const struct
 	size_t p;
 
 	job->slow[slow].factor = 1 / rate;
-	/* Half have been so when they were tested. */
+	/* Half were already slow when they were tested. */
 	if (chance(&draw) < 0.5)
 		rates[slow] = rate;
 	run_job(job, options, rates, of, totals, who);
@@ -518,7 +518,7 @@ static bool take(int argc, char **argv, struct options *options)
 	return options->jobs > 0;
 }
 
-/* A job of good hosts, and the same with a slow one. */
+/* Runs a job on good hosts, and the same job with a slow one. */
 static void run_seed(uint64_t seed, const struct options *options, double lowest,
 		     struct totals totals[2])
 {

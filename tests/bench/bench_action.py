@@ -1,14 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""From a bad report to the cordon that it asks for, in the embedded cluster, under load.
+"""Latency from a bad report to the resulting cordon, in the embedded cluster, under load.
 
 bench_action.py BUILD [--seconds S] [--rate N] [--connections N] [--nodes N] [--every S]
 
-Reports of good hosts come at the rate (the shape of bench_controller.py); every so often one of another host is bad by
-itself. Prints one line of JSON: the rate that was reached, p50, p99 and the longest time in ms from the moment in which
-the bad report was first sent to the one in which its cordon was done and durable, the same without those in which a busy
-controller told it to come again, and how many were not done; then a line of
-words. Exit status 1: one was not done. The target is for a host that does nothing else.
+Good hosts report at the rate (like bench_controller.py); every --every seconds another host sends a bad report. Prints one
+line of JSON: the achieved rate; p50, p99 and maximum in ms from first sending the bad report until its cordon was done and
+durable, also without those that a busy controller told to retry; and how many were not done; then a summary. Exit status 1:
+a cordon was not done. The target is for an otherwise idle machine.
 """
 import argparse
 import json
@@ -47,14 +46,14 @@ def bad_request(number):
 
 
 class Load:
-    """Good hosts at a rate, and bad ones in between: {host: when its report was sent, real time}."""
+    """Good hosts at a rate, and bad ones in between: {host: wall clock time its report was sent}."""
 
     def __init__(self, address, options, reports):
         self.options, self.reports = options, reports
         self.poll, self.counts, self.later = selectors.EpollSelector(), bench.Counts(), bench.Later()
         self.good = [bench.Client(address, self.poll) for _ in range(options.connections)]
         self.bad_client, self.bad_sent, self.sent, self.busy = bench.Client(address, self.poll), {}, 0, False
-        self.accepted = {}  # likewise, of the time at which it was sent and not told to come again
+        self.accepted = {}  # the same, for the attempt that was accepted
 
     def send_good(self, client):
         client.request, client.began = self.reports.request(self.sent), time.monotonic()
@@ -70,7 +69,7 @@ class Load:
     def answered(self, client, result):
         if client is self.bad_client:
             self.busy = result[0] not in (b"202", b"200")
-            if self.busy:  # told to come again: the time runs on
+            if self.busy:  # told to retry: the time continues
                 self.later.put(client, result[1] or 1)
             return
         after = self.counts.note(client, result)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long `assay admit` takes with a fresh verdict: 1,000 times, as a whole process."""
+"""Time of `assay admit` with a fresh verdict, as a whole process, over 1,000 runs."""
 import json
 import os
 import pathlib

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Memory and processor time of an idle assayd that holds its TLS connection and watches a kernel log and eight RNICs, after it
-has sent reports.
+"""Memory and CPU time of an idle assayd that holds its TLS connection and watches a kernel log and eight RNICs, after it has
+sent reports.
 
 bench_assayd.py [BUILD] [SECONDS]: fails above 16 MiB or 0.1 % of a core.
 """
@@ -36,7 +36,7 @@ def memory_kib(pid):
 
 
 def cpu_s(pid):
-    """Seconds on a core, by the scheduler's own clock rather than by ticks."""
+    """CPU seconds, by the scheduler's clock instead of ticks."""
     return int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 
@@ -61,7 +61,7 @@ def wait_until(condition):
 
 
 def make_host(directory):
-    """Eight RNICs and a silent kernel log; the environment that makes them this host's."""
+    """Creates eight RNICs and a silent kernel log. Returns the environment of a host with them."""
     host = FakeHost(directory / "host")
     for i in range(8):
         FakeRnic(host, device=f"mlx5_{i}", netdev=f"eth{i}")

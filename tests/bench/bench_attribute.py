@@ -1,13 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long assay-attribute takes on a million operations, and how much memory.
+"""Time and memory of assay-attribute on a million operations.
 
 bench_attribute.py BUILD [--runs N] [--pipe]
 
 The trace is that of the published measurement: dp 64, pp 8, 32 micro-batches, 10 steps, 150 MB of JSON lines, on which the
-published tool took 11.84 s and 540 MB (2 cores; reference/attribution.md, section 4). The times to compare with on another
-machine are those of a fixed loop that adds up the bytes of the same file twice. --pipe: memory for up to 10 million
-operations that come through a pipe.
+published tool took 11.84 s and 540 MB (2 cores; reference/attribution.md, section 4). To compare machines, it also times a fixed
+loop that adds up the bytes of the same file twice. --pipe: memory for up to 10 million operations read from a pipe.
 """
 import argparse
 import os
@@ -25,7 +24,7 @@ PIPE_STEPS = (10, 20, 50, 107)
 
 
 def measured(command, **more):
-    """Seconds, seconds of all its cores, and MB at most held, of a program that must answer."""
+    """(seconds, CPU seconds, peak MB) of a program that must succeed."""
     began = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, **more)
     _, status, use = os.wait4(process.pid, 0)

@@ -5,9 +5,9 @@
 bench_connections.py BUILD [--nodes N] [--connections N] [--seconds S]
 
 Each of N hosts has sent one report (40 samples with 8 sub-window values); then
-N connections hold GET orders?wait=30, and ask again when they are answered.
-Prints memory with and without them, what one more costs, and the share of a
-core over S seconds. Fails above 200 MiB with TLS.
+N connections hold GET orders?wait=30, and repeat it when it is answered.
+Prints memory with and without them, the cost of one more, and the CPU share
+over S seconds. Fails above 200 MiB with TLS.
 """
 import argparse
 import json
@@ -32,11 +32,11 @@ RSS_MAX_MIB = 200
 WAIT_S = 30
 SENDERS = 200
 STEPS = 4
-SAMPLES = 40  # of a report
+SAMPLES = 40  # per report
 
 
 def cpu_s(pid):
-    """Seconds on a core, by the scheduler's own clock rather than by ticks."""
+    """CPU seconds, by the scheduler's clock instead of ticks."""
     return int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 
@@ -60,7 +60,7 @@ class Bench:
         return self.tls.wrap_socket(s, server_hostname="127.0.0.1") if self.tls else s
 
     def introduce(self, nodes):
-        """A report of each host."""
+        """Sends a report of each host."""
         reports = Reports(nodes, SAMPLES)
         sockets = [self.connect() for _ in range(SENDERS)]
         for first in range(0, nodes, SENDERS):
@@ -88,7 +88,7 @@ class Bench:
             self.poll.register(s, selectors.EVENT_READ, i)
 
     def rest(self, seconds):
-        """Ask again whenever a wait is over, or an opinion came."""
+        """Repeats each call when its wait is over or an opinion arrives."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             for key, _ in self.poll.select(left):
@@ -126,7 +126,7 @@ def measure(build, directory, tls, options, seconds):
             each.append((memory(pid) - before) / (n[1] - n[0]))
         began = cpu_s(pid)
         bench.rest(seconds)
-        # The first may use memory that the reports left: the dearest quarter tells.
+        # The first may reuse memory freed after the reports, so take the most expensive quarter.
         return {"known_mib": round(known / 2**20, 1), "held_mib": round(memory(pid) / 2**20, 1),
                 "kib_per_connection": round(max(each) / 1024, 1), "kib_by_quarter": [round(e / 1024, 1) for e in each],
                 "core_percent": round((cpu_s(pid) - began) / seconds * 100, 2), "asked_again": bench.answered}

@@ -1,23 +1,23 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reports a second that the controller keeps, the generator included.
+"""Reports per second that the controller stores, including the generator.
 
 bench_controller.py BUILD [--seconds S] [--connections N] [--nodes N] [--burst N] [--samples N]
 
 Each of N connections sends one report after the other (40 samples with 8
-sub-window values, as assayd writes them) and waits for its answer, which comes
-after the commit. No two reports are the same: each has a host and number of
-its own, and one of 256 sets of values. Prints one line of JSON: rate, p50 and
-p99 of the answers in ms, CPU time of the controller a report, its memory, and
-bytes of the store a report; then a line of words against the targets.
+sub-window values, as written by assayd) and waits for the answer, which comes
+after the commit. No two reports are equal: each has its own host and number,
+and one of 256 sets of values. Prints one line of JSON: rate, p50 and p99 of
+the answers in ms, the controller's CPU time per report, its memory, and store
+bytes per report; then a line that compares them with the targets.
 
-With --burst N: N hosts that come back at once after an outage, each on a
-connection of its own with one report. Who is told 503 or 429 comes again after
-Retry-After. Prints the seconds until the last one was acknowledged, and counts in
-the store that none is lost.
+With --burst N: N hosts return at the same time after an outage, each on its
+own connection with one report. After 503 or 429 they retry after Retry-After.
+Prints the seconds until the last one was acknowledged, and counts the reports
+in the store to check that none is lost.
 
-The targets are for a host that does nothing else; the CPU time a report is
-what a busy one can still measure. Exit status 1: a report was lost or refused for good.
+The targets are for an otherwise idle machine; the CPU time per report is valid
+on a busy one too. Exit status 1: a report was lost or finally refused.
 """
 import argparse
 import heapq
@@ -44,7 +44,7 @@ RETRY_STATUS = (b"503", b"429")
 
 
 def digits(value):
-    """As assayd writes it: 15 digits."""
+    """The number as written by assayd, with 15 digits."""
     return float(f"{value:.15g}")
 
 
@@ -59,7 +59,7 @@ def sample(chance, check, unit, typical, device, pace):
 
 
 def report(seed, count):
-    """Text of a report behind its node and seq, which come first."""
+    """The text of a report after node and seq, which come first."""
     chance = random.Random(seed)
     pace = chance.gauss(1, 0.003)  # of the host
     samples = [sample(chance, *CHECKS[i // 8 % len(CHECKS)], i % 8, pace) for i in range(count)]
@@ -84,13 +84,13 @@ class Reports:
 
 
 class Client:
-    """One connection with one report on its way, or between two of them."""
+    """One connection with at most one report in flight."""
 
     def __init__(self, address, poll):
         self.address, self.poll, self.socket, self.mask = address, poll, None, 0
         self.request = self.data = self.answer = b""
-        self.began = 0.0  # when the report was first sent, or was to come again
-        self.waits = False  # it was told to come again: nothing is on its way
+        self.began = 0.0  # when the report was first sent, or was due again
+        self.waits = False  # waits for a retry: nothing is in flight
 
     def watch(self, mask):
         if mask != self.mask:
@@ -104,7 +104,7 @@ class Client:
         self.data, self.answer, self.waits = memoryview(self.request), b"", False
         if self.socket and not self.go_on(selectors.EVENT_WRITE):
             return
-        # There is none yet, or the other side has closed it meanwhile.
+        # There is none yet, or the peer has closed it meanwhile.
         self.data = memoryview(self.request)
         self.socket = socket.socket()
         self.socket.setblocking(False)
@@ -119,7 +119,7 @@ class Client:
             self.socket, self.mask = None, 0
 
     def go_on(self, mask):
-        """Send, or read: (status, Retry-After in s) when there is an answer, (None, 1) when the connection broke."""
+        """Sends or reads. Returns (status, Retry-After in s) with an answer, (None, 1) if the connection broke."""
         try:
             if mask & selectors.EVENT_READ:
                 piece = self.socket.recv(4096)
@@ -134,11 +134,11 @@ class Client:
             self.watch(selectors.EVENT_WRITE | selectors.EVENT_READ)
         except OSError:
             self.close()
-            return None if self.waits else (None, 1)  # who waits comes once, with a connection of its own
+            return None if self.waits else (None, 1)  # a retry uses a new connection
         return None
 
     def answered(self):
-        """As go_on(), None while it is not all there."""
+        """Like go_on(); None while the answer is incomplete."""
         head, end, body = self.answer.partition(b"\r\n\r\n")
         fields = {name.lower(): value.strip() for name, _, value in (line.partition(b":") for line in head.split(b"\r\n")[1:])}
         if not end or len(body) < int(fields.get(b"content-length", 0)):
@@ -153,7 +153,7 @@ class Counts:
         self.took, self.shed, self.broken, self.bad = [], 0, 0, 0
 
     def note(self, client, result):
-        """Seconds until the report is to be sent again; None when it is through, one way or the other."""
+        """Seconds until the report is to be sent again; None if it is finished, accepted or refused."""
         status, after = result
         client.waits = status is None or status in RETRY_STATUS
         if status in (b"202", b"200"):
@@ -164,14 +164,14 @@ class Counts:
         elif status in RETRY_STATUS and after:
             self.shed += 1
             return after
-        else:  # or told to come again and not when
+        else:  # or a retry without a time
             self.bad += 1
             print(f"answer {status!r}: {client.answer[:300]!r}", file=sys.stderr)
         return None
 
 
 class Later:
-    """Who comes again, and when."""
+    """Pending retries and their times."""
 
     def __init__(self):
         self.heap, self.order = [], 0
@@ -186,7 +186,7 @@ class Later:
 
 
 def drive(address, options, reports):
-    """For so many seconds each connection sends one report after the other."""
+    """Each connection sends one report after the other for a number of seconds."""
     poll, counts, later = selectors.EpollSelector(), Counts(), Later()
     begin = now = time.monotonic()
 
@@ -243,13 +243,13 @@ def memory(pid):
 
 
 def metrics(address):
-    """The controller's numbers by name, as text."""
+    """The controller's metrics by name, as text."""
     with urllib.request.urlopen("http://%s:%d/metrics" % address) as answer:
         return dict(line.rpartition(" ")[::2] for line in answer.read().decode().splitlines())
 
 
 def commits(address):
-    """(how many, seconds in all) of the controller's commits."""
+    """(number, total seconds) of the controller's commits."""
     values = metrics(address)
     return int(values["assay_store_commit_seconds_count"]), float(values["assay_store_commit_seconds_sum"])
 
@@ -260,7 +260,7 @@ def cpu_seconds(pid):
 
 
 class Controller:
-    """One that runs on a store of its own, while this lasts."""
+    """A controller with its own store, as a context manager."""
 
     def __init__(self, build, where):
         self.db = os.path.join(where, "assay.db")
@@ -280,7 +280,7 @@ class Controller:
         self.process.wait()
 
     def kept(self):
-        """(reports, hosts) of the store, once it is stopped."""
+        """(reports, hosts) in the store, after it is stopped."""
         db = sqlite3.connect(self.db)
         try:
             return db.execute("SELECT count(*), count(DISTINCT node) FROM reports").fetchone()
@@ -309,7 +309,7 @@ def bench_rate(options, where, reports):
 
 
 def hold_up(pid, seconds):
-    """The controller answers nobody for so long, and then finds all of them waiting."""
+    """Stops the controller for a time, so that it then finds all requests waiting."""
     if seconds > 0:
         os.kill(pid, signal.SIGSTOP)
         threading.Timer(seconds, os.kill, (pid, signal.SIGCONT)).start()

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How soon two days of a spool leave: assayd and assay-controller of a build, on loopback.
+"""Time to send a spool of two days: assayd and assay-controller of a build, on loopback.
 
-bench_drain.py [BUILD] [REPORTS]: passive runs every 5 minutes with every twentieth a quick one, all stored, in order.
+bench_drain.py [BUILD] [REPORTS]: passive runs every 5 minutes, every twentieth a quick one; all must be stored in order.
 """
 import json
 import os
@@ -22,7 +22,7 @@ DEADLINE_S = 120
 
 
 def stamp(age_s):
-    """Two days in a few hours: what is older than a day the controller soon thins out."""
+    """Compresses two days into a few hours, because the controller soon thins out reports older than a day."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - age_s))
 
 
@@ -44,7 +44,7 @@ def write_reports(spool):
 
 def drain(directory, address):
     conf = directory / "assayd.yaml"
-    silent = {"links": False, "kernel_log": False}  # what happens on this machine is no part of the count
+    silent = {"links": False, "kernel_log": False}  # events of this machine must not count
     conf.write_text(json.dumps({"v": 1, "controller": f"http://{address}", "node": "n1", "watch": silent}))
     env = {**os.environ, "ASSAY_STATE_DIR": str(directory), "ASSAY_RUN_DIR": str(directory), "ASSAY_CONF_DIR": str(directory)}
     began = time.monotonic()

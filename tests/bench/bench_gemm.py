@@ -5,7 +5,7 @@
 bench_gemm.py BUILD [--pairs N] [--dtype f64|f32]
 
 A pair's ratio is the mean over the cores of probe / plain. The order within a
-pair changes from pair to pair, so that a drift of the machine cancels.
+pair alternates, so that a drift of the machine cancels out.
 """
 import argparse
 import json
@@ -17,11 +17,11 @@ import tempfile
 
 TARGET = 0.97
 BUDGET_S = 4
-RATE_S = 0.45 * BUDGET_S  # the part of its budget that the probe measures (gemm_main.c)
+RATE_S = 0.45 * BUDGET_S  # the time the probe measures (gemm_main.c)
 
 
 def probe_rates(build, dtype, env):
-    """{cpu: FLOP/s} and the shape; busy cores too, since both sides suffer alike."""
+    """{cpu: FLOP/s} and the shape; includes busy cores, because both sides suffer equally."""
     out = subprocess.run([f"{build}/assay-probe-gemm", "--engine", "cpu", "--dtype", dtype, "--busy", "run",
                           "--budget", f"{BUDGET_S}s"], env=env, stdout=subprocess.PIPE, text=True, check=True)
     samples = [s for s in map(json.loads, out.stdout.splitlines()) if s["check"] == "gemm.rate"]

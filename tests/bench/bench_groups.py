@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long innocent hosts of a tensor-parallel group are held that a job accuses as a whole, in real time.
+"""How long innocent hosts of a tensor-parallel group are held when a job blames the whole group, in real time.
 
 bench_groups.py BUILD [--rounds N]
 
-The default policy with jobs.over_evict: {hosts: 4}. Of each round five controllers at once, each with a job on eight hosts of which two, one
-group, slow it: nobody is bad, or one is, by its own tests or only measured with others. Agents are played here and take the time that tests
-take: TEST_S. From the end of the job on it is watched when each host of the group is back, until nobody is held. Prints one line of JSON a case, then a
-sentence. Exit status 1: an innocent was cordoned, a bad one not, or somebody is held still after LAST_S.
+The default policy with jobs.over_evict: {hosts: 4}. Each round has five controllers in parallel, each with a job on eight hosts that is slowed
+by two, one group: none is bad, or one is, by its own tests or only in tests with others. The agents are simulated here; their tests take
+TEST_S. From the end of the job on, it measures when each host of the group is released, until none is held. Prints one line of JSON per
+case, then a summary. Exit status 1: an innocent host was cordoned, a bad one was not, or a host is still held after LAST_S.
 """
 import argparse
 import concurrent.futures
@@ -27,7 +27,7 @@ from fixtures_controller import Controller, sample  # noqa: E402
 from test_diagnose import ADMIN  # noqa: E402
 from test_job_groups import GROUP, Groups, Member  # noqa: E402
 
-# In seconds, with what it takes to begin and to report it: as in tests/sim/act.c; a collective within a rack: its run and two starts.
+# Seconds, including start and report, as in tests/sim/act.c; a collective within a rack: its run and two starts.
 TEST_S = {"rung-gemm": 25, "rung-load": 115, "full": 300, "allreduce": 45}
 INNOCENT_S, HELD_S, LAST_S, LOOK_S = 600, 120, 2400, 0.5
 OVER = {"acquitted", "cordoned"}
@@ -36,7 +36,7 @@ WORDS = {None: "nobody is bad", "alone": "bad by its own tests", "part": "bad wi
 
 
 class Timed(Member):
-    """It takes its time, and reports what it was asked for."""
+    """A host whose tests take time, and which reports what was ordered."""
 
     def answer(self, order):
         profile = order.get("profile") or "full"
@@ -56,7 +56,7 @@ class Lab(Groups):
 
 
 def policy():
-    """The default one, but for what groups need, and a budget that has room for one in a fleet as small as this."""
+    """The default policy, except the settings for groups, and a budget with room for one host in this small fleet."""
     with open(os.path.join(HERE, "..", "..", "policies", "default.yaml")) as f:
         text = f.read()
     changes = (("over_evict: {hosts: 0}", "over_evict: {hosts: 4}"), ("\nmode: observe", "\nmode: enforce"), ("\n  mode: observe", "\n  mode: enforce"),
@@ -69,7 +69,7 @@ def policy():
 
 
 def begin(build, where):
-    """A function that starts a controller, as the labs want it."""
+    """A function that starts a controller, in the form for labs."""
     files = {"policy.yaml": policy(), "tokens.yaml": f"v: 1\ntokens: [{{sha256: {hashlib.sha256(ADMIN.encode()).hexdigest()}, role: admin}}]\n",
              "controller.yaml": f"v: 1\npolicy: {where}/policy.yaml\nreport-burst: 1000\n"}
     for name, text in files.items():
@@ -87,7 +87,7 @@ def begin(build, where):
 
 
 def play(build, bad, how):
-    """One case, as it is printed."""
+    """Runs one case. Returns the line to print."""
     with contextlib.ExitStack() as stack:
         where = stack.enter_context(tempfile.TemporaryDirectory(dir=os.environ.get("ASSAY_BENCH_DIR")))
         f = Lab(begin(build, where), ("--config", f"{where}/controller.yaml", "--mode", "enforce", "--tokens", f"{where}/tokens.yaml"))

@@ -4,28 +4,27 @@
 
 bench_guest.py BUILD [--part loopback|pair|all-reduce] [--pairs N] [--turns N] [--size B] [--qps N] [--depth N] [--link RATE|none]
 
-The two measurements of a pair follow each other on the same devices of the same guest, with
-the same size, queue pairs and depth; which comes first alternates. They take turns a few times in a
-pair, whose values are the means: cores that others share are now fast and now slow for
-seconds, and short turns meet the same of it. Guests are booted until there are enough pairs.
+The two measurements of a pair run one after the other on the same devices of the same guest,
+with the same size, queue pairs and depth; their order alternates. They take several turns per
+pair, and its values are the means: shared cores are fast or slow for seconds, and short turns
+are affected equally. Guests are booted until there are enough pairs.
 
-Bandwidth is held against the better of polling and -e of the same pair;
-perftest refuses -e for writes. Both are averages over some seconds. The bound is the
-one-sided 95 % lower bound of the median of the ratios, by order statistics: no
-distribution is assumed. Of 11 pairs that is the third smallest.
+Bandwidth is compared with the better of polling and -e of the same pair; perftest does not
+support -e for writes. Both are averages over some seconds. The bound is the one-sided 95 %
+lower bound of the median of the ratios, by order statistics, without assuming a distribution.
+With 11 pairs that is the third smallest.
 
-Latencies are medians, of 1000 trips of perftest. Write latency is that of delivery, from
-the call to the data being seen by another core: half of ib_write_lat's ping-pong
-is the mean of two of those. Read latency is that of a completion, as ib_read_lat's.
+Latencies are medians; perftest makes 1000 trips. Write latency is that of delivery, from the
+call until another core sees the data: half of ib_write_lat's ping-pong is the mean of two of
+those. Read latency is that of a completion, like ib_read_lat's.
 
-The bus bandwidth of an all-reduce of two guests is held against one direction of perftest between them. Its ring sends both
-ways at once, as cables and hardware can; the processors of two emulated machines cannot, so that without --link it is they
-that are measured. With it (the default) what leaves each guest is shaped to a rate that both ways at once reach. Beside it stands
-what one of both ways of perftest (-b) gets: that is as much as the machine can do at once, however few of its cycles we take.
+The bus bandwidth of an all-reduce of two guests is compared with one direction of perftest between them. Its ring sends in both
+directions at once, as cables and hardware can, but the CPUs of two emulated machines cannot, so without --link their CPUs are
+measured. With --link (the default) the output of each guest is shaped to a rate that both directions can reach. For comparison,
+one direction of a bidirectional perftest (-b) is shown: the most that the machine can do at once.
 
-A machine that does other things meanwhile makes ratios of anything: a guest whose two
-processors do not run at the same moment has a ping-pong of milliseconds. Look at
-the values before the verdict.
+A busy machine makes all ratios meaningless: a guest whose two CPUs do not run at the same time
+has a ping-pong of milliseconds. Look at the values before the verdict.
 """
 import argparse
 import collections
@@ -41,27 +40,27 @@ import guest  # noqa: E402
 import image  # noqa: E402
 
 SCENARIOS = Path(__file__).resolve().parents[1] / "guest/scenarios"
-MIB = 1 << 20  # what perftest calls MB
+MIB = 1 << 20  # perftest's MB
 CONFIDENCE = 0.95
 TARGETS = {
     "loopback": {"write_bw": 0.97, "read_bw": 0.97, "write_lat": 1.05, "read_lat": 1.05},
     "pair": {"write_bw": 0.97, "write_lat": 1.05},
     "all-reduce": {"busbw": 0.85},
 }
-MEDIANS = {"busbw": 0.9}  # that must be reached besides the bound
+MEDIANS = {"busbw": 0.9}  # required in addition to the bound
 PROBES = {"loopback": "loopback", "pair": "rnic_pair", "all-reduce": "all_reduce"}
-# Of a turn of perftest, and of the probe: some two seconds a bandwidth. Between two guests it is the link that takes the
-# time, and one turn is enough.
+# For a turn of perftest, and of the probe: about two seconds per bandwidth. Between two guests the link takes the time, and one
+# turn is enough.
 COUNTS = {"all-reduce": 300}
 COUNT, BUDGET, BUDGETS = 2000, "8s", {"all-reduce": "30s"}
 TURNS, TURNS_OF = 4, {"all-reduce": 1}
-BOTH = "both"  # how one of both ways at once was measured: no target, only told
-BOOTS_MAX = 8  # of a part
+BOTH = "both"  # the bidirectional measurement: no target, only reported
+BOOTS_MAX = 8  # per part
 PAIR_S = 120  # at most, on a loaded machine
 
 
 def lower_bound(values):
-    """The k-th smallest of n values lies below their median with a confidence of 1 - P(Bin(n, 1/2) < k)."""
+    """The k-th smallest of n values is below their median with confidence 1 - P(Bin(n, 1/2) < k)."""
     n, k, tail = len(values), 0, 0.0
     while tail + math.comb(n, k) / 2 ** n <= 1 - CONFIDENCE:
         tail += math.comb(n, k) / 2 ** n
@@ -70,7 +69,7 @@ def lower_bound(values):
 
 
 def read(output, pairs):
-    """Add to {pair: {what: {how: [value of a turn in SI units]}}} what perftest measured, and the same of the probe under "assay"."""
+    """Adds perftest's results to {pair: {what: {how: [value of a turn in SI units]}}}, and the probe's under "assay"."""
     for line in output.splitlines():
         words = line.split(maxsplit=1)
         if len(words) < 2 or not words[0].isdigit():
@@ -88,24 +87,24 @@ def read(output, pairs):
 
 
 def is_whole(pair, part, turns):
-    """Both sides of every measure are there for every turn, and finite: else the pair is measured again."""
+    """Are both sides of every measure present for every turn, and finite? Otherwise the pair is repeated."""
     return all("assay" in pair[what] and others(pair[what])
                and all(len(values) == turns and all(0 < v < math.inf for v in values) for values in pair[what].values())
                for what in TARGETS[part])
 
 
 def means(pair):
-    """{what: {how: the mean of the turns}}."""
+    """{what: {how: mean of the turns}}."""
     return {what: {how: statistics.fmean(values) for how, values in row.items()} for what, row in pair.items()}
 
 
 def others(row):
-    """What it is held against."""
+    """The values to compare with."""
     return {how: value for how, value in row.items() if how not in ("assay", BOTH)}
 
 
 def boot(part, options, environ):
-    """What the one that tells printed, and whether it came to its end."""
+    """The output of the reporting guest, and whether it finished."""
     timeout_s = options.seconds_max + PAIR_S
     if part != "all-reduce":
         return guest.run(SCENARIOS / "bench.sh", options.build, timeout_s, environ)
@@ -113,7 +112,7 @@ def boot(part, options, environ):
 
 
 def measure(part, options):
-    """Whole pairs, `options.pairs` of them, or fewer when BOOTS_MAX guests had not the time."""
+    """Measures `options.pairs` complete pairs, or fewer if BOOTS_MAX guests are not enough."""
     found, number, turns = {}, 1, options.turns or TURNS_OF.get(part, TURNS)
     for _ in range(BOOTS_MAX):
         missing = options.pairs - len(found)
@@ -133,7 +132,7 @@ def measure(part, options):
 
 
 def compare(part, what, rows, wanted):
-    """Print the pairs of one measure; True when all are there and it is where it should be."""
+    """Prints the pairs of one measure. Returns True if all are there and the target is met."""
     name, target, ratios = f"{PROBES[part]}.{what}", TARGETS[part][what], []
     for number, row in sorted(rows.items()):
         best = (max if what.endswith("bw") else min)(others(row).values())

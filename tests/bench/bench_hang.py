@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long the controller's loop is held by judging who has stopped a job.
+"""How long judging a hung job blocks the controller's loop.
 
 bench_hang.py BUILD [--ranks N]
 
-Jobs of 2,000 ranks on 250 hosts that have all said what they know. The judgement is held against what jansson takes to read the
-same documents in the same run: whoever judges from their text takes more than that, and whoever looks at each member of a large
-group for each host or each operation takes many times as much.
+Jobs of 2,000 ranks on 250 hosts that have all reported. The time is compared with jansson's time to read the same documents in
+the same run: judging from their text would take longer than that, and visiting each member of a large group for each host or
+operation would take many times as long.
 """
 import argparse
 import os

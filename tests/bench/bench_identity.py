@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long it takes until all agents are known again after a controller has begun anew, on a real API server.
+"""Time until all agents are identified again after a restart of the controller, on a real API server.
 
 bench_identity.py BUILD [--agents N] [--pods N] [--limit S]
 
-N agents send a report at once, each with a token of its own that the controller has not seen: one TokenReview and one GET of a
-pod each (the tokens are shared out over a few pods, which costs the API server the same). Who is told to come again comes when
-it was told. Then all send once more, of what the controller keeps. Prints one line of JSON: seconds until the half, 99 of a
-hundred and all were taken, tokens a second, answers by status, what each token cost of a processor, and the second round. Exit status 1: not all within the limit.
+N agents send a report at once, each with its own token that the controller has not seen: each costs one TokenReview and one GET
+of a pod (the tokens share a few pods, which makes no difference to the API server). Agents retry when told to. Then all send
+again, with cached identities. Prints one line of JSON: seconds until half, 99 % and all were accepted, tokens per second, answers
+by status, CPU time per token, and the second round. Exit status 1: not all within the limit.
 """
 import argparse
 import asyncio
@@ -42,7 +42,7 @@ def start(build, where, kube):
 
 
 def requests_of(kube, options):
-    """The bytes that each agent sends."""
+    """The request of each agent."""
     pods = []
     for i in range(options.pods):
         kube.admin.ensure({"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"gpu-{i}"}})
@@ -57,21 +57,21 @@ def requests_of(kube, options):
 
 
 def cpu_s(pid):
-    """Seconds of a processor that the process has used."""
+    """CPU seconds used by the process."""
     with open(f"/proc/{pid}/stat") as f:
         fields = f.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def agent(address, number, request, begin, taken, statuses):
-    """Until it was taken. Each comes from an address of its own, as hosts do."""
+    """Sends until it is accepted. Each agent has its own address, like hosts."""
     here = (f"127.1.{number // 250}.{1 + number % 250}", 0)
     while True:
         try:
             reader, writer = await asyncio.open_connection(*address, local_addr=here)
             writer.write(request)
             head = await reader.readuntil(b"\r\n\r\n")
-        except (OSError, asyncio.IncompleteReadError):  # cut, as one that took too long to say what it wants
+        except (OSError, asyncio.IncompleteReadError):  # closed, as for a request that took too long
             statuses["no answer"] += 1
             await asyncio.sleep(1)
             continue

@@ -1,16 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""From a window to a suspect, and from the test that fails last to the PATCH that cordons its node, on a real API server.
+"""Latencies from a window to a suspect, and from the last failed test to the PATCH that cordons the node, on a real API server.
 
 bench_investigation.py BUILD [--rounds N] [--keep LOG]
 
-One controller, and of each round a job on eight hosts of its own, whose agents are played here. Two windows blame the fourth; once it
-is suspected its job ends, its tests are ordered, and fail. The API server's audit log says when the PATCH came. Prints one line of JSON: p50,
-p99 and the longest time in ms of each: `suspected` from the moment in which the second window was sent to the one in which the
-job is shown as suspected, `ordered` from the end of its job to the order of its first test, `cordoned` from the moment in which the
-report of the last failed test was sent to that of the PATCH; how many rounds needed a third test, and what was not done; then a line
-of words. Exit status 1: something was not done, was done to another host, twice, or was refused. The targets are for a host that does
-nothing else.
+One controller, and per round a job on its own eight hosts, whose agents are simulated here. Two windows blame the fourth; once it is
+suspected its job ends, its tests are ordered, and fail. The API server's audit log has the time of the PATCH. Prints one line of JSON: p50,
+p99 and maximum in ms of each: `suspected` from sending the second window until the job is shown as suspected, `ordered` from the end of the
+job until the order of its first test, `cordoned` from sending the report of the last failed test until the PATCH; how many rounds needed a
+third test, and what was not done; then a summary. Exit status 1: something was not done, done to another host, done twice, or refused. The
+targets are for an otherwise idle machine.
 """
 import argparse
 import contextlib
@@ -36,10 +35,10 @@ from waiting import wait_for  # noqa: E402
 CORDON_P99_MS, SUSPECT_P99_MS = 1000, 2000
 LAST_S = 60
 HOSTS_OF_JOB, SLOW = 8, 3
-TESTS = 2  # fail at least
-TEST_S = 1.1  # of a test: longer than jobs.retest_spacing, before which the second one would not count
-AGENT_S = 30  # so long an agent holds its question for orders
-AGES = ((900, 700), (130, 10))  # in seconds, of two windows that are apart
+TESTS = 2  # minimum of failed tests
+TEST_S = 1.1  # duration of a test: longer than jobs.retest_spacing, so that the second one counts
+AGENT_S = 30  # how long an agent's call for orders is held
+AGES = ((900, 700), (130, 10))  # in seconds, of two separate windows
 TOKEN = "a" * 32
 POLICY = """v: 1
 mode: enforce
@@ -53,7 +52,7 @@ rules: [{name: slow, match: {check: "gemm.*"}, windows: {k: 1, n: 1}, action: re
 
 
 class Round:
-    """A job on hosts of its own."""
+    """A job on its own hosts."""
 
     def __init__(self, c, kube, number):
         self.c, self.kube = c, kube
@@ -71,15 +70,15 @@ class Round:
         return answer
 
     def claim(self, ranks):
-        """What its agent says that it has of the job."""
+        """Reports an agent's ranks of the job."""
         body = {"format": "assay-processes/1", "boot_id": "b0", "processes": [process(r, ASSAY_JOB=self.job) for r in ranks]}
         self.call("PUT", f"/v1/nodes/{self.slow}/processes", json.dumps(body).encode())
 
     def send(self, trace, ages):
-        """The number of the job."""
+        """Sends a window. Returns the number of the job."""
         self.sent += 1
         headers = {"Assay-First-Step-Age": str(ages[0]), "Assay-Last-Step-Age": str(ages[1])}
-        body = trace + b"\n" * self.sent  # a byte more makes it another trace
+        body = trace + b"\n" * self.sent  # one more byte makes it a different trace
         return self.call("POST", "/v1/traces?" + urllib.parse.urlencode({"job": self.job}), body, headers=headers).json
 
     def until(self, condition, what):
@@ -93,7 +92,7 @@ class Round:
         return any(w["id"] == sent["window"] and w["state"] == "analysed" for w in items)
 
     def suspected(self):
-        """Seconds from the second window."""
+        """Seconds from the second window to the suspicion."""
         trace = self.trace()
         meta = json.loads(trace.split(b"\n", 1)[0])
         rank = next(r["rank"] for r in meta["ranks"] if r["node"] == self.slow)
@@ -111,7 +110,7 @@ class Round:
         return {"id": found[0]["id"], "kind": "deep"} if found else None
 
     def fail(self, order):
-        """Its test; the real time at which its report was sent."""
+        """Fails its test. Returns the wall clock time at which the report was sent."""
         time.sleep(TEST_S)
         self.seq += 1
         cores = [sample(subject=f"cpu:{i}", value=35e9 if i == SLOW else 70e9 + i * 1e8) for i in range(8)]
@@ -131,7 +130,7 @@ class Round:
         ordered_s = time.monotonic() - began
         while order:
             sent, tests = self.fail(order), tests + 1
-            # A third one is ordered where one of two does not count.
+            # A third one is ordered if one of the two does not count.
             order = self.until(lambda: self.is_over(tests) or self.order(), "the cordon")
             order = None if order is True else order
         return ordered_s, self.cordon()[0].began - sent, tests
@@ -162,7 +161,7 @@ def knows_nodes(c, node):
 
 
 def measure(options, where, kube):
-    """A list of rounds, each (seconds to the suspicion, to the order, to the PATCH, tests)."""
+    """A list of (seconds to the suspicion, to the order, to the PATCH, tests), one per round."""
     nodes = [node for number in range(options.rounds) for node in hosts_of(number)]
     for node in nodes:
         kube.admin.create_node(node)

@@ -1,22 +1,22 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How many windows of jobs are analysed a second, what reports wait meanwhile, and what jobs cost in memory.
+"""Windows of jobs analysed per second, the latency of reports meanwhile, and the memory of jobs.
 
 bench_jobs.py BUILD [--seconds S] [--rate N] [--reports N] [--nodes N] [--jobs N] [--hosts N] [--only pace|limit|memory]
 
-Three parts, each with a controller of its own:
+Three parts, each with its own controller:
 
-pace    Windows of the size of the published trace AR (dp 4, pp 4, tp 4, 32 micro-batches, 44 steps: 117,216 operations, made here)
-        come at --rate a second, each of another job than the one before, while a program of its own (send_reports.c) sends --reports
-        reports a second of --nodes hosts. How long a report waits for its acknowledgement, from when it was due, with the
+pace    Windows of the size of the published trace AR (dp 4, pp 4, tp 4, 32 micro-batches, 44 steps: 117,216 operations, generated here)
+        arrive at --rate per second, each of a different job than the previous one, while a separate program (send_reports.c) sends
+        --reports reports per second of --nodes hosts. Measures the time from when a report is due to its acknowledgement, with the
         windows and, just before in the same run, without them.
-limit   As many windows as may wait (64) are there at once: how many are analysed a second when nothing paces them.
-memory  --jobs jobs of --hosts hosts, each of whose agents says which ranks it has, and three small windows of each job: how much more
-        resident memory the controller has than with one of them, at its peak and after a restart.
+limit   The maximum of waiting windows (64) is there at once: how many are analysed per second without pacing.
+memory  --jobs jobs of --hosts hosts, whose agents report their ranks, and three small windows per job: the additional resident
+        memory of the controller compared with one job, at its peak and after a restart.
 
-What is asked for: 4 analyses a second on two cores with a 99th percentile of at most 500 ms; at most 32 MiB for 1,000 jobs of 10 hosts.
-Prints a line of JSON a part. Exit status 1: one of them does not hold. Other programs on the machine count against it: `load` is
-what ran beside it when the part began.
+Targets: 4 analyses per second on two cores with a 99th percentile of at most 500 ms; at most 32 MiB for 1,000 jobs of 10 hosts.
+Prints a line of JSON per part. Exit status 1: a target is missed. Other programs on the machine affect the result: `load` is the load
+when the part began.
 """
 import argparse
 import concurrent.futures
@@ -39,7 +39,7 @@ import bench_watchers
 AR = ("dp=4", "pp=4", "tp=4", "mb=32", "steps=44")
 AR_OPERATIONS = 117216
 SMALL = ("pp=1", "tp=8", "mb=2", "steps=12")
-RANKS = 8  # of a host of the small jobs
+RANKS = 8  # per host of the small jobs
 AGES = ((1300, 1100), (900, 700), (130, 10))  # of the windows of a job
 QUEUED = 64
 SENDERS = 4
@@ -50,7 +50,7 @@ LOST = ('assay_windows_total{result="rejected"}', 'assay_windows_total{result="f
 
 
 def make_trace(build, *shape):
-    """A trace as gzip has it. It names no hosts, as AR does not: agents do."""
+    """A gzip-compressed trace. Like AR it names no hosts: agents report them."""
     made = subprocess.run([build / "tests/attribution/generate", "slow-worker", "1", *shape], check=True, stdout=subprocess.PIPE).stdout
     first, _, rest = made.partition(b"\n")
     meta = json.loads(first)
@@ -60,12 +60,12 @@ def make_trace(build, *shape):
 
 
 def another(trace, number):
-    """The same trace with a digest of its own: gzip's stamp is another one."""
+    """The same trace with a different digest, by another gzip timestamp."""
     return trace[:4] + struct.pack("<I", number) + trace[8:]
 
 
 def memory_kib(pid):
-    """(now, at most)."""
+    """(now, peak)."""
     with open(f"/proc/{pid}/status") as f:
         found = {line.split(":")[0]: int(line.split()[1]) for line in f if line.startswith(("VmRSS", "VmHWM"))}
     return found["VmRSS"], found["VmHWM"]
@@ -106,7 +106,7 @@ def analysed(c):
 
 
 def until_analysed(c, n):
-    """The moment at which so many are."""
+    """Waits until this many are analysed. Returns the time."""
     deadline = time.monotonic() + ENDS_S
     while analysed(c) < n:
         if time.monotonic() > deadline:
@@ -116,7 +116,7 @@ def until_analysed(c, n):
 
 
 class Windows:
-    """Number i is of job i % jobs, so that no job sends more than it may."""
+    """Window i is of job i % jobs, so that no job exceeds its limit."""
 
     def __init__(self, c, trace, n, prefix):
         self.c, self.trace, self.n, self.prefix, self.waits, self.shed = c, trace, n, prefix, [], 0
@@ -136,7 +136,7 @@ class Windows:
         fail("a window was not taken", (status, text))
 
     def send_at(self, rate):
-        """Each when it is due, whatever became of the ones before."""
+        """Sends each when it is due, independent of earlier ones."""
         sender, begin = Sender(self.c), time.monotonic()
         for i in range(self.n):
             time.sleep(max(0, begin + i / rate - time.monotonic()))
@@ -192,7 +192,7 @@ def claim(sender, job, nth, hosts):
 
 
 def load_jobs(options, c, trace, jobs):
-    """Their hosts' ranks, then their windows, each job by one of a few senders: as many at once as may wait, so that none has to come again."""
+    """Sends the hosts' ranks, then the windows, with a few senders: as many at once as may wait, so that none has to retry."""
     windows = Windows(c, trace, 0, "memory")
     windows.jobs = options.jobs
 
@@ -212,7 +212,7 @@ def load_jobs(options, c, trace, jobs):
 
 
 def look(c):
-    """Each job in a list, and one of them whole: how many, and whom that suspects."""
+    """Reads the list of jobs, and one job in full. Returns their number, and its suspects."""
     sender, seen, cursor = Sender(c), [], ""
     while cursor is not None:
         page = json.loads(sender.ask("GET", f"/v1/jobs?limit=100{cursor}")[1])

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""From a bad report to the PATCH that cordons its node, on a real API server.
+"""Latency from a bad report to the PATCH that cordons its node, on a real API server.
 
 bench_kube_action.py BUILD [--cordons N] [--every S] [--nodes N]
 
-Each of N hosts tells of a fatal finding, one every so often; the API server's audit log says when the PATCH came that took
-its node out of service. Prints one line of JSON: p50, p99 and the longest time in ms from the moment in which the report was
-sent, the requests that a cordon cost, and how many were not done; then a line of words. Exit status 1: one was not done, was
-done twice or something was refused. The target is for a host that does nothing else.
+Each of N hosts reports a fatal finding, one every --every seconds; the API server's audit log has the time of the PATCH that
+cordoned its node. Prints one line of JSON: p50, p99 and maximum in ms from sending the report, the requests per cordon, and how
+many were not done; then a summary. Exit status 1: a cordon was not done or done twice, or a request was refused. The target is
+for an otherwise idle machine.
 """
 import argparse
 import http.client
@@ -51,7 +51,7 @@ def knows_nodes(address):
 
 
 def send_all(address, options):
-    """{node: real time at which its report was sent}."""
+    """{node: wall clock time its report was sent}."""
     sent = {}
     connection = http.client.HTTPConnection(*address, timeout=LAST_S)
     begin = time.monotonic()

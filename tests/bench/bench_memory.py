@@ -5,8 +5,8 @@
 bench_memory.py BUILD [--pairs N]
 
 Triad within NUMA node 0; the loop gets the probe's array size, cores and time.
-The order within a pair changes from pair to pair, so that a drift of the
-machine cancels. Both values are medians (of sub-windows, of iterations).
+The order within a pair alternates, so that a drift of the machine cancels out.
+Both values are medians (of sub-windows, of iterations).
 """
 import argparse
 import json
@@ -36,7 +36,7 @@ def read(path, otherwise):
 
 
 def cores_of_node(subject):
-    """The cores that the probe pins its threads to: of each physical one the first that we may use."""
+    """The CPUs to which the probe pins its threads: the first of each physical core that we may use."""
     node = subject.split(">")[0].split(":")[1]
     ours = os.sched_getaffinity(0)
     cpus = numbers(read(f"/sys/devices/system/node/node{node}/cpulist", ",".join(map(str, ours)))) & ours

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a scrape of /metrics and /metrics/nodes costs the controller at 10,000 hosts of 100 checks and 250 parts each.
+"""The cost for the controller of a scrape of /metrics and /metrics/nodes, with 10,000 hosts of 100 checks and 250 parts each.
 
 bench_metrics.py BUILD [--nodes N] [--scrapes N] [--limit MS]
 
-A store of N hosts of three SKUs; each host's last run measured 100 checks on 250 parts, one host in a hundred has a bad
-one. /metrics is asked every second (Prometheus asks every 15 or 30), beside a client that asks /healthz all the while.
-Prints one line of JSON: size and time of the texts, how long the walk that counts checks took, what part of the time the
-loop ran while it did, and the longest wait of /healthz. Fails when that is above the limit.
+A store of N hosts of three SKUs; each host's last run measured 100 checks on 250 parts, and one host in a hundred has a bad
+one. /metrics is scraped every second (Prometheus does every 15 or 30), while another client continuously requests /healthz.
+Prints one line of JSON: size and time of the texts, the duration of the walk that counts checks, the CPU share of the loop
+meanwhile, and the longest wait of /healthz. Fails if that is above the limit.
 """
 import argparse
 import http.client
@@ -50,7 +50,7 @@ def ask(address, path):
 
 
 def ran_ms(pid):
-    """Of all its threads, by the scheduler's clock."""
+    """CPU time of all its threads, by the scheduler's clock."""
     return sum(int(p.read_text().split()[0]) for p in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e6
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a call of the NCCL profiler plug-in takes, by kind, and what that makes of a step of a job.
+"""The time of each kind of call of the NCCL profiler plug-in, and the resulting overhead per step of a job.
 
 bench_nccl.py BUILD [--count N]
 
-Median and 99th percentile of each call, less what reading the clock takes; that is printed whole beside them. Aim: a 99th
-percentile of 300 ns for each call, and 0.1 % of a step of 1 s with 2,000 collectives for what its thread calls. What the
-events of kernels cost on a GPU is not in it. Handing a ring over again has no aim here: a call does that once a second at most.
+Median and 99th percentile of each call, minus the time of a clock read, which is printed too. Targets: a 99th percentile of
+300 ns for each call, and 0.1 % of a step of 1 s with 2,000 collectives for the calls of its thread. The cost of kernel events
+on a GPU is not included. Handing a ring over again has no target, because it happens at most once a second.
 """
 import argparse
 import json
@@ -16,7 +16,7 @@ from pathlib import Path
 
 P99_NS = 300
 COLLECTIVES, CHANNELS, STEP_S, SHARE = 2000, 24, 1.0, 0.001
-# Of one collective: calls of the thread of the job, and of its proxy's.
+# Per collective: calls of the job's thread, and of its proxy's.
 JOB = {"start of a group": 3, "start of a collective": 1, "stop of a collective": 1}
 PROXY = {"start of a kernel": 1, "start of another channel": CHANNELS - 1, "state of a kernel": CHANNELS, "stop of a kernel": CHANNELS}
 

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How soon the probes of GPUs say that there is no driver, on a host with a GPU on its PCI bus and on one without.
+"""How soon GPU probes report that there is no driver, on a host with a GPU on its PCI bus and on one without.
 
 bench_no_gpu.py BUILD [--runs N]
 
-Wall clock from the start of the process to its end, the median and the worst of N. Target: 50 ms at the median.
+Wall clock time of the process, the median and maximum of N. Target: a median of 50 ms.
 """
 import argparse
 import os
@@ -46,7 +46,7 @@ def main():
                    "LD_LIBRARY_PATH": place}
             for program, words, statuses in CASES:
                 if not gpu and "auto" in words:
-                    continue  # that is the CPU, which is measured
+                    continue  # there the CPU is measured
                 times = []
                 for _ in range(args.runs):
                     start = time.monotonic()

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the web page costs a controller in memory: off, on, and beside a build from before there was one.
+"""The memory cost of the web page for a controller: off, on, and compared with a build without it.
 
 bench_page_off.py BUILD [--old BUILD] [--nodes N] [--rounds N]
 
-Each of them is started on an empty store in turn, --rounds times: its memory once it is ready, and once each of N hosts has reported
-(send_reports.c), in KiB: what is its own (RssAnon) and all (VmRSS, which has the program's pages too). Prints one line of JSON with medians and, of
-what is its own, the differences. Sizes decide nothing: exit status 1 only when a route of the page answers while it is off.
+Each variant is started on an empty store in turn, --rounds times: its memory when ready, and after each of N hosts has reported
+(send_reports.c), in KiB: anonymous (RssAnon) and total (VmRSS, with the program's pages). Prints one line of JSON with medians and the
+differences of RssAnon. Sizes do not affect the exit status: it is 1 only if a route of the page answers while it is off.
 """
 import argparse
 import http.client

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long a report waits while many people ask.
+"""Latency of reports with many concurrent readers.
 
 bench_readers.py BUILD [--old BUILD] [--readers N,N] [--reports N]
 
-N readers ask for the largest page of samples there is, each again as soon as it is answered (after Retry-After, when it is told
-to come again), and one host reports every 50 ms beside them. Prints the p50 and p99 of the report's wait in ms for each N, and with --old the
-ratio of the p99 of the two builds in this run. Exit status 1: a report was refused, or with --old one waited longer than before.
+N readers request the largest page of samples, each again as soon as it is answered (after Retry-After if told to retry), while one host
+reports every 50 ms. Prints the p50 and p99 of the report's latency in ms for each N, and with --old the ratio of the p99 of the two
+builds in this run. Exit status 1: a report was refused, or with --old the latency is higher than before.
 """
 import argparse
 import http.client
@@ -43,7 +43,7 @@ def read_all_the_while(address, over):
 
 
 def measure(build, readers, reports):
-    """Waits of the reports in ms, sorted."""
+    """Latencies of the reports in ms, sorted."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("ASSAY_BENCH_DIR")) as where, \
             bench_controller.Controller(build, where) as c:
         connection, over = http.client.HTTPConnection("%s:%d" % c.address, timeout=120), threading.Event()

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long a controller takes to be ready on the store of a month.
+"""The start-up time of a controller with the store of a month.
 
 bench_restart.py BUILD [--nodes N] [--days D] [--runs N] [--limit S]
 
-Makes the store of N hosts that reported each 15 minutes for D days, as thinning leaves it (store_days.py), and starts
-the controller on it with nothing of the file in the page cache, then with all of it there: from the start of the
-process to 200 from /readyz, the worst of the runs. Then the first round of thinning goes through all of it while one
-host after the other reports. Prints one line of JSON; fails when it was not ready within the limit, cold or warm.
+Generates the store of N hosts that reported each 15 minutes for D days, after thinning (store_days.py), and starts the
+controller on it with a cold page cache, then with a warm one: from the start of the process to 200 from /readyz, the
+maximum of the runs. Then the first round of thinning goes through the store while hosts report one after the other. Prints
+one line of JSON; fails if it was not ready within the limit, cold or warm.
 """
 import argparse
 import http.client
@@ -63,7 +63,7 @@ class Controller:
 
 
 def forget(path):
-    """Nothing of the file stays in the page cache."""
+    """Drops the file from the page cache."""
     for name in (path, path + "-wal"):
         if os.path.exists(name):
             with open(name, "rb") as f:
@@ -72,7 +72,7 @@ def forget(path):
 
 
 def cached(path):
-    """Part of the file in the page cache, or None where fincore is not there."""
+    """The fraction of the file in the page cache, or None without fincore."""
     if not shutil.which("fincore"):
         return None
     out = subprocess.run(["fincore", "-b", "-n", "-o", "RES", path], capture_output=True, text=True, check=True)
@@ -108,7 +108,7 @@ def report(node, seq):
 
 
 def post_until(c, done, nodes, first):
-    """One report after the other until `done`: how long each had to wait."""
+    """Sends one report after the other until `done`. Returns their latencies."""
     took = []
     while not done(len(took)):
         number = first + len(took)
@@ -123,7 +123,7 @@ def post_until(c, done, nodes, first):
 
 
 def first_round(build, db, nodes):
-    """Seconds of the first round, and how long reports had to wait meanwhile, and after it."""
+    """Duration of the first round, and latencies of reports during and after it."""
     c = Controller(build, db)
     c.ready_s()
     begin = time.monotonic()

@@ -1,15 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long each route of the API keeps the controller's loop to itself, at 10,000 hosts.
+"""How long each route of the API blocks the controller's loop, with 10,000 hosts.
 
 bench_routes.py BUILD [--nodes N] [--runs N] [--limit MS] [--labels]
 
-A store of N hosts that reported twice, each with a topology of its own that names its switch by LLDP (with --labels:
-controller.yaml says the switches), 64 hosts below one, one host in a hundred with an incident, and one incident of a
-switch. Each route is asked in turn, --runs times, with nothing beside it: what counts is the time that the controller's
-loop ran for one answer by the scheduler's clock (other requests wait meanwhile), and the longest that a second client
-waited for /healthz, asked all the while. Prints one line of JSON; fails when a route had the loop for longer than the
-limit at a stretch, by what /healthz waited.
+A store of N hosts that reported twice, each with its own topology that names its switch by LLDP (with --labels:
+controller.yaml names the switches), 64 hosts per switch, one host in a hundred with an incident, and one incident of a
+switch. Each route is requested in turn, --runs times, without other requests. It measures the CPU time of the controller's
+loop per answer, by the scheduler's clock, and the longest wait of a second client that continuously requests /healthz.
+Prints one line of JSON; fails if a route blocks the loop for longer than the limit, by the wait of /healthz.
 """
 import argparse
 import gzip
@@ -26,7 +25,7 @@ import time
 
 import store_days
 
-BELOW = 64  # hosts of one switch
+BELOW = 64  # hosts per switch
 READY_S = 60
 POLICY = "v: 1\nmode: observe\nrules: [{name: all, match: {check: '*'}, action: alert}]\n"
 REPLAY = b'{"v": 1, "rules": [{"name": "all", "match": {"check": "*"}, "action": "alert"}]}'
@@ -37,7 +36,7 @@ def order(**more):
 
 
 def routes(digest):
-    """(name, method, path, body): lists with the largest page that there is, and the first of those that they default to."""
+    """(name, method, path, body): lists with the largest page size, and some with the default size."""
     host = "/v1/nodes/gpu-00099"
     lists = ["/v1/nodes", "/v1/incidents", "/v1/incidents?state=open", "/v1/actions", "/v1/coverage", "/v1/baselines", "/v1/drift",
              "/v1/campaigns", f"{host}/samples", f"{host}/verdicts"]
@@ -59,7 +58,7 @@ def routes(digest):
 
 
 def topology(number):
-    """As large as that of a host of 8 GPUs and 8 RNICs, all of it of this host alone as its neighbours are."""
+    """A topology the size of a host with 8 GPUs and 8 RNICs, unique to this host like its neighbours."""
     objects = [{"id": f"0000:{i:02x}:00.0", "kind": "pci", "parent": f"bridge-{i // 4}", "class": "0302", "numa": i // 32,
                 "link": {"speed": 32.0, "width": 16}} for i in range(64)]
     neighbors = [{"rnic": f"mlx5_{i}", "switch": f"leaf-{number // BELOW}", "port": f"Ethernet{number}/{i}"} for i in range(8)]
@@ -100,7 +99,7 @@ class Controller:
         while self.connect().ask("GET", "/readyz")[0] != 200:
             if time.monotonic() > deadline:
                 sys.exit("bench_routes: the controller does not become ready")
-        while self.connect().ask("POST", "/v1/campaigns", order(domain="nowhere"))[0] == 409:  # it reads what this store has not
+        while self.connect().ask("POST", "/v1/campaigns", order(domain="nowhere"))[0] == 409:  # it reads data this store does not have yet
             if time.monotonic() > deadline:
                 sys.exit("bench_routes: the switches of hosts are not read")
             time.sleep(0.2)
@@ -109,7 +108,7 @@ class Controller:
         return Client(self.address)
 
     def loop_ms(self):
-        """What the loop's thread has run, by the scheduler's own clock."""
+        """CPU time of the loop's thread, by the scheduler's clock."""
         return int(pathlib.Path(f"/proc/{self.process.pid}/schedstat").read_text().split()[0]) / 1e6
 
     def stop(self):
@@ -129,7 +128,7 @@ class Client:
 
 
 class Waiter(threading.Thread):
-    """Asks for /healthz all the while; the longest that it waited since it was last asked."""
+    """Continuously requests /healthz; has the longest wait since the last query."""
 
     def __init__(self, client):
         super().__init__(daemon=True)

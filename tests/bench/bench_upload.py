@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reports a second from one sender that has many to send, plain JSON of 24 kB each.
+"""Reports per second from one sender with many reports, plain JSON of 24 kB each.
 
 bench_upload.py BUILD [--old BUILD] [--rounds N] [--calls N]
 
-A host that was away long sends its spool: one connection, calls of 64 reports as lines, the next one when the last is
-acknowledged. With --old the two builds take turns, --rounds times, on the same machine in the same run, each with a new
-store: what counts is the ratio of the medians. Prints one line of JSON. Exit status 1: a report was not kept, or the
+A host that was offline for long sends its spool: one connection, calls of 64 reports as lines, the next call when the last
+is acknowledged. With --old the two builds alternate, --rounds times, on the same machine in the same run, each with a new
+store; the result is the ratio of the medians. Prints one line of JSON. Exit status 1: a report was not stored, or the ratio
 ratio is below AIM.
 """
 import argparse
@@ -23,13 +23,13 @@ import time
 import bench_controller
 
 AIM = 10
-LINES = 64  # of one call, as many as the controller looks at
+LINES = 64  # per call, the controller's maximum
 SAMPLES = 40
-NODES = 4096  # so that no host reports too often
+NODES = 4096  # enough to stay below the rate limit per host
 
 
 def bodies(calls):
-    """One text a call: LINES reports, no host twice."""
+    """One body per call: LINES reports of different hosts."""
     variants = [bench_controller.report(seed, SAMPLES) for seed in range(LINES)]
     for call in range(calls):
         yield b"\n".join(b'{"v":1,"kind":"report","node":"gpu-%d","boot_id":"b0","seq":%d,%s'
@@ -37,7 +37,7 @@ def bodies(calls):
 
 
 def send(build, texts):
-    """Reports a second."""
+    """Reports per second."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("ASSAY_BENCH_DIR")) as where:
         process = subprocess.Popen([build / "assay-controller", "--listen", "127.0.0.1:0", "--db", f"{where}/assay.db"],
                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)

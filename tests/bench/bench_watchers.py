@@ -1,18 +1,18 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What it costs the reports of a fleet that people look at a map of it.
+"""The latency that watchers of the fleet map add to reports.
 
 bench_watchers.py BUILD [--nodes N] [--watchers N] [--rate N] [--seconds N] [--rounds N] [--limit RATIO] [--return S]
 
-A store of N hosts, whose reports come at --rate a second (send_reports.c, a process of its own), a tenth of them with another verdict than the
-one before. In turn, --rounds times each, nobody looks and --watchers programs hold GET /v1/changes, all of them in a process of their own.
-What counts is how long a report waited for its answer, from the moment at which it was due: the 99th percentile with watchers to that
-without, in one run. Where controller, sender and watchers together do not keep the rate on this machine, the highest of RATES is taken that they
-keep, and `rate` says which. Prints one line of JSON; fails when the ratio is above the limit.
+A store of N hosts whose reports arrive at --rate per second (send_reports.c, a separate process), a tenth of them with a changed verdict.
+Phases without watchers and phases in which --watchers clients, all in a separate process, hold GET /v1/changes alternate, --rounds times
+each. The result is the 99th percentile of the latency from when a report was due to its answer, with watchers relative to without, in one
+run. If controller, sender and watchers together cannot keep up with the rate on this machine, the highest of RATES that they can is used,
+and printed as `rate`. Prints one line of JSON; fails if the ratio is above the limit.
 
---return S: the same while the fleet comes back. N agents, each with a connection of its own, hold GET orders; the controller is killed and started
-again on its store, and once it is ready all of them come back with the agent's own backoff, the watchers too, each asking for the whole fleet, and
-each host sends the report that it could not send, evenly over S seconds. `back_s`: until as many calls are held as before.
+--return S: the same while the fleet returns. N agents, each with its own connection, hold GET orders; the controller is killed and restarted
+on its store. Once it is ready all agents return with their normal backoff, and so do the watchers, each requesting the whole fleet; and each
+host sends the report it could not send before, evenly over S seconds. `back_s`: time until as many calls are held as before.
 """
 import argparse
 import gzip
@@ -39,17 +39,17 @@ import store_days
 
 FIRST_SEQ = 100000
 RATES = (1500, 1200, 1000, 800, 600, 400, 200)
-KEPT, TRIED_S, LATE_MS = 0.98, 4, 500  # of a rate that is kept: its share, and how late a report may be
+KEPT, TRIED_S, LATE_MS = 0.98, 4, 500  # criteria for a rate: fraction achieved, and maximum lateness of a report
 HELD_S = ENDS_S = 60
-BACK_S, AGENT_WAIT_S, AGENT_BASE_S, AGENT_CAP_S = 180, 30, 1, 60  # as agents/assayd has them
-WATCHER_AGAIN_S = 1.5  # as page/live.js
+BACK_S, AGENT_WAIT_S, AGENT_BASE_S, AGENT_CAP_S = 180, 30, 1, 60  # as in agents/assayd
+WATCHER_AGAIN_S = 1.5  # as in page/live.js
 CONNECTIONS = 12000
 HELD = re.compile(rb"^assay_http_held ([0-9]+)", re.M)
 VERSION = re.compile(rb'"version":"([0-9a-f]{16}-[0-9]+)"')
 
 
 def body(bad):
-    """What follows `seq` in a report."""
+    """The part of a report after `seq`."""
     samples = [{"v": 1, "check": "gemm.rate", "subject": f"cpu:{i}", "value": 40e9 if bad and i == 3 else 70e9 + i * 1e8, "unit": "FLOP/s",
                 "better": "higher", "ok": None, "state": "measured"} for i in range(8)]
     return json.dumps({"time": "2026-11-20T10:00:00Z", "profile": "quick", "agent": "0.1.0", "sku": "generic-cpu", "env": {}, "duration_s": 12.5,
@@ -57,7 +57,7 @@ def body(bad):
 
 
 def look(address, over, counts):
-    """Until an error. What comes is packed, as browsers ask for it."""
+    """Watches until an error. Responses are compressed, as requested by browsers."""
     connection = http.client.HTTPConnection(address, timeout=120)
 
     def ask(path):
@@ -78,7 +78,7 @@ def watch_one(address, over, counts, again):
     while not over.is_set():
         try:
             look(address, over, counts)
-        except (OSError, http.client.HTTPException, TypeError):  # no version in what came: the controller ended
+        except (OSError, http.client.HTTPException, TypeError):  # no version in the response: the controller stopped
             if not again:
                 raise
             over.wait(WATCHER_AGAIN_S * random.random())
@@ -95,7 +95,7 @@ def watch(address, n, over, answers, again):
 
 
 class Sender:
-    """Phases of reports, one after the other, each host's numbers growing through all of them."""
+    """Phases of reports; each host's sequence numbers increase over all phases."""
 
     def __init__(self, options, where, address):
         self.program, self.options, self.address, self.seq = options.build / "tests/bench/send_reports", options, address, FIRST_SEQ
@@ -121,7 +121,7 @@ class Sender:
 
 
 def until_held(c, n, seconds=HELD_S, every_s=0.05):
-    """Until the controller holds a call of each of n."""
+    """Waits until the controller holds n calls."""
     client, deadline = c.connect(), time.monotonic() + seconds
     while (held := int(HELD.search(client.ask("GET", "/metrics")[1])[1])) < n:
         if time.monotonic() > deadline:
@@ -130,7 +130,7 @@ def until_held(c, n, seconds=HELD_S, every_s=0.05):
 
 
 class Returning(bench_routes.Controller):
-    """One that is killed and comes back, at the same address on the same store."""
+    """A controller that is killed and restarted at the same address with the same store."""
 
     def again(self):
         self.process.kill()
@@ -144,7 +144,7 @@ class Returning(bench_routes.Controller):
 
 
 class Agents:
-    """Connections that hold calls for orders, one a host; whoever is cut off comes back as assayd does."""
+    """Connections that hold calls for orders, one per host; after a disconnect they reconnect like assayd."""
 
     def __init__(self, address, nodes, over):
         host, _, port = address.rpartition(":")
@@ -152,7 +152,7 @@ class Agents:
         self.failures, self.due = [0] * nodes, [(0.0, i) for i in range(nodes)]
 
     def lose(self, s, i):
-        """Come back later: anywhere between now and a widest wait that doubles, as lib/base/backoff.h."""
+        """Schedules a reconnect at a random time up to a maximum that doubles, as in lib/base/backoff.h."""
         if s:
             self.poll.unregister(s)
             s.close()
@@ -201,7 +201,7 @@ def agents(address, nodes, over):
 
 
 def come_back(c, sender, options, watchers):
-    """One end and return: how the reports fared, and the seconds until all are back."""
+    """One kill and return. Returns the results of the reports, and the seconds until all are back."""
     c.again()
     began, process = time.monotonic(), sender.begin(options.nodes / options.return_s, options.return_s)
     until_held(c, options.nodes + watchers, BACK_S, 0.2)
@@ -229,7 +229,7 @@ def measure_return(c, options, where):
 
 
 class Watchers:
-    """So many who hold calls for what changes, as long as this lasts; `told`: (answers, bytes) afterwards."""
+    """Clients that hold calls for changes, as a context manager; `told`: (answers, bytes) afterwards."""
 
     def __init__(self, c, n, others=0, again=False):
         self.others, self.again = others, again
@@ -248,8 +248,8 @@ class Watchers:
 
 
 def highest(c, sender, options):
-    """The highest rate, no higher than was asked for, that all of them keep."""
-    sender.send(min(options.rate, RATES[-1]), TRIED_S)  # pages of the store are read, and memory is there
+    """The highest rate, up to the requested one, that all of them can sustain."""
+    sender.send(min(options.rate, RATES[-1]), TRIED_S)  # warms up caches and memory
     with Watchers(c, options.watchers):
         for rate in (r for r in RATES if r <= options.rate):
             found = sender.send(rate, TRIED_S)
@@ -262,7 +262,7 @@ def measure(c, options, where):
     sender = Sender(options, where, c.address)
     rate, alone, watched, told = highest(c, sender, options), [], [], [0, 0]
     for i in range(2 * options.rounds):
-        if i % 4 in (0, 3):  # alone, watched, watched, alone: a store that grows favours neither
+        if i % 4 in (0, 3):  # alone, watched, watched, alone: a growing store favours neither
             alone.append(sender.send(rate, options.seconds))
             continue
         with Watchers(c, options.watchers) as watchers:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The yardstick of assay-probe-gemm: the plainest loop over cblas there is,
- * one pinned thread a CPU, and nothing of ours.
+ * The yardstick of assay-probe-gemm: a plain loop over cblas, one pinned thread
+ * per CPU, without any of our code.
  *
  *	gemm_plain f32|f64 EDGE SECONDS CPU...
  *
@@ -34,7 +34,7 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Multiply for `seconds`; FLOP/s. */
+/* Multiplies for `seconds`. Returns FLOP/s. */
 static double window(const struct worker *w, double seconds, void *a, void *b, void *c)
 {
 	double start = now(), end = start;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * judge_hang [RANKS]: how long the controller's loop is held by the judgement of a job that hangs,
- * once all of its hosts have said what they know, beside how long jansson takes to read the same
- * documents. One line a shape: its name, KiB that are held, microseconds that taking one document
- * takes (read already), milliseconds of the judgement, those as a part of reading all documents,
- * and what was found. Of the judgement the median of some times.
+ * judge_hang [RANKS]: measures how long judging a hung job blocks the controller's loop when all of
+ * its hosts have answered, compared with the time jansson takes to read the same documents. Prints
+ * one line per shape: its name, KiB held, microseconds to accept one document (already parsed),
+ * milliseconds to judge (a median), that as a fraction of reading all documents, and the result.
  *
- *	rings    each of 20 groups has all ranks, of which a host knows only its own places
- *	dumps    each of 20 groups has all ranks, and each host lists them
- *	mesh     tensor, pipeline and data groups of 8, 10 and 25, and one of all, each as its rings
- *		 have it: three functions of each communicator; 8 operations of each ring
- *	fabric	 as rings, but all have started the same in each group, and wait for the network
+ *	rings    each of 20 groups has all ranks; a host knows only its own ranks
+ *	dumps    each of 20 groups has all ranks, and each host lists them all
+ *	mesh     tensor, pipeline and data groups of 8, 10 and 25, and one of all, from rings: three
+ *		 functions per communicator, 8 operations per ring
+ *	fabric	 as rings, but all ranks have started the same in each group, and wait for the network
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -49,7 +48,7 @@ static json_t *add_rank(json_t *doc, size_t rank)
 	return one;
 }
 
-/* It has not ended what it launched last; who has stalled did not even launch it. */
+/* The rank has not completed its last launch; a stalled rank did not even launch it. */
 static void add_position(json_t *rank, size_t group, size_t place, bool stalled)
 {
 	const json_int_t ended = SEQ - stalled;
@@ -117,7 +116,7 @@ static void fill_dumps(json_t *doc, size_t host, size_t world)
 	add_ranks(doc, host);
 }
 
-/* Nobody is behind: proxies wait. */
+/* No rank is behind: the proxies wait. */
 static void fill_fabric(json_t *doc, size_t host, size_t world)
 {
 	json_t *ranks = list(doc, "ranks");
@@ -142,7 +141,7 @@ static void fill_fabric(json_t *doc, size_t host, size_t world)
 	}
 }
 
-/* The communicator's functions are groups of their own; returns the place of the first. */
+/* Each function of the communicator is a group of its own. Returns the index of the first. */
 static size_t add_comm(json_t *doc, const char *kind, size_t number, size_t size)
 {
 	const size_t first = json_array_size(list(doc, "groups"));
@@ -195,7 +194,7 @@ static const struct shape shapes[] = {
 	{ "fabric", fill_fabric },
 };
 
-/* --- taking and judging --- */
+/* --- accepting and judging --- */
 
 static struct hang_places places_of(size_t world)
 {
@@ -223,8 +222,8 @@ static void take(struct hang_job *job, json_t *doc, const char *node)
 	hang_docs_put(&job->docs, node, &words, &facts, NOW);
 }
 
-/* All that the hosts say. `ret_read_us` is how long jansson takes to read it, `ret_take_us` how
- * long it then takes to be taken. */
+/* Adds the documents of all hosts. `ret_read_us` is the time jansson takes to read them,
+ * `ret_take_us` the time to accept them. */
 static void fill(struct hang_job *job, const struct shape *shape, size_t world,
 		 uint64_t *ret_read_us, uint64_t *ret_take_us)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan_remedies DP PP MICROBATCHES: how long the ways out of a job of that shape are looked for,
- * with one worker that is slow and others that differ by up to 3 per cent, as a plan holds the
- * controller's loop. Prints milliseconds, and those as times of playing each replica once; medians.
+ * plan_remedies DP PP MICROBATCHES: measures how long planning remedies for a job of that shape
+ * blocks the controller's loop, with one slow worker and others that differ by up to 3 per cent.
+ * Prints milliseconds, and their ratio to simulating each replica once; medians.
  */
 #include <math.h>
 #include <stdint.h>
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 	slowdown = xcalloc(n + 1, sizeof(*slowdown));
 	for (i = 0; i < r.pp; i++)
 		stage[i] = 1;
-	/* By a fixed sequence: the same workers each time (Knuth's multiplier). */
+	/* A fixed sequence, the same workers each time (Knuth's multiplier). */
 	for (i = 0; i < n; i++)
 		slowdown[i] =
 			1 + (double)((i + 1) * 2654435761U % SPREAD) / 1e4 + (i == SLOW ? 0.3 : 0);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reports of a fleet at a fixed rate, over connections that stay open: a sender that takes a tenth
- *of what its controller takes.
+ * Sends reports of a fleet at a fixed rate over persistent connections. It needs a tenth of the CPU
+ * time of its controller.
  *
  *	send_reports HOST:PORT RATE SECONDS NODES FIRST_SEQ GOOD BAD
  *
- * Report i is of host i % NODES, due at i / RATE seconds, whether the ones before were answered or
- *not: what is late is not left out, and waits for a connection. GOOD and BAD are files with what
- *follows `seq` in a report; one host in ten is bad, another tenth in each SEQ. Prints one line of
- *JSON: how many, which rate came of it, how long they waited for their answer from when they were
- *due (milliseconds), how many were refused, and the seconds of the processor that this took.
+ * Report i is of host i % NODES and due at i / RATE seconds, whether or not earlier ones were
+ * answered: late reports are not skipped, they wait for a connection. GOOD and BAD are files with
+ * the part of a report after `seq`; one host in ten is bad, a different tenth in each SEQ. Prints
+ * one line of JSON: the number sent, the achieved rate, the latency from due time to answer
+ * (milliseconds), the number refused, and the CPU seconds used.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -51,7 +51,7 @@ struct sender {
 	char bodies[2][REQUEST_MAX];
 	double *waited_ms;
 	struct connection *free,
-		**last; /* who waits longest is used next, so that none is idle for long */
+		**last; /* a queue: the longest idle is used next, so none is idle for long */
 	int poll;
 };
 
@@ -88,7 +88,7 @@ static int put(struct connection *c)
 	return 0;
 }
 
-/* The next report, over c. */
+/* Sends the next report over c. */
 static int send_next(struct sender *s, struct connection *c)
 {
 	const uint64_t i = s->next++, node = i % s->nodes, seq = s->first_seq + i / s->nodes;
@@ -111,7 +111,7 @@ static int send_next(struct sender *s, struct connection *c)
 	return put(c);
 }
 
-/* All that is due and for which there is a connection. */
+/* Sends all due reports for which there is a free connection. */
 static int send_due(struct sender *s)
 {
 	const uint64_t now = now_ns();
@@ -128,7 +128,7 @@ static int send_due(struct sender *s)
 	return r;
 }
 
-/* Length of an answer whose head has come, or 0. */
+/* Returns the length of a response if its header is complete, else 0. */
 static size_t answer_length(const struct connection *c)
 {
 	const char *end = strstr(c->answer, "\r\n\r\n"),

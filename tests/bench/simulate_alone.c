@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * simulate_alone TRACE: all simulations of a trace, without reading it: what
- * attribution_new() does between the graph and the labels. Prints seconds, the
- * median of some times.
+ * simulate_alone TRACE: times all simulations of a trace without reading it: the
+ * part of attribution_new() between the graph and the labels. Prints seconds, a
+ * median.
  */
 #include <stdint.h>
 #include <stdio.h>

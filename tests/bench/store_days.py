@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A store as days of reports leave it, written row by row with the rule of controller/store/retention.h.
+"""Generates a store as after days of reports, written row by row by the rule of controller/store/retention.h.
 
 store_days.py FILE [--nodes N] [--days D] [--all]     --all: nothing is thinned
 
-Every host reports each 15 minutes. One host in a hundred is slow in one check all the time: its reports warn, have an
-item each, and made an incident. tests/system/test_controller_store.py holds what this leaves out against what the
-controller's own thinning does to the same store with --all.
+Every host reports each 15 minutes. One host in a hundred is always slow in one check: its reports warn, have an item each,
+and opened an incident. tests/system/test_controller_store.py checks that the controller's own thinning of the same store
+with --all leaves the same rows.
 """
 import argparse
 import gzip
@@ -20,7 +20,7 @@ from pathlib import Path
 TREE = Path(__file__).resolve().parents[2]
 S = 1_000_000
 EVERY, HOUR, DAY = 900 * S, 3600 * S, 86400 * S
-# controller/store/retention.c: ages until all, one an hour, one a day are kept
+# controller/store/retention.c: maximum ages at which all, one per hour, one per day are kept
 PASS, BAD = (1 * DAY, 7 * DAY, 30 * DAY), (3 * DAY, 14 * DAY, 90 * DAY)
 WHOLE, LEAN, GONE = range(3)
 CHECKS = [(f"gemm.rate{i}", "FLOP/s") for i in range(8)] + [(f"memory.bw{i}", "B/s") for i in range(8)]
@@ -29,7 +29,7 @@ POOL = 64  # different bodies
 
 
 def judge(age, seen, bad, first):
-    """What is left of a report of a host that reports each 15 minutes without a gap; `first`: none was before it."""
+    """What thinning leaves of a report of a host that reports each 15 minutes without a gap; `first`: its first report."""
     everything, hourly, daily = BAD if bad else PASS
     if age < everything or (age < daily and (first or seen % DAY < EVERY)):
         return WHOLE
@@ -37,7 +37,7 @@ def judge(age, seen, bad, first):
 
 
 class Fleet:
-    """`nodes` hosts over `days` before `now` (microseconds); each `sick`th is slow all the time."""
+    """`nodes` hosts over `days` before `now` (microseconds); every `sick`th is always slow."""
 
     def __init__(self, nodes, days, now=None, sick=100, everything=False):
         self.nodes, self.days, self.now = nodes, days, now or time.time_ns() // 1000
@@ -47,7 +47,7 @@ class Fleet:
         return number % self.sick == self.sick - 1
 
     def reports(self):
-        """(host, seq, seen, what is left) of each report in the order they came; hosts spread over the quarter."""
+        """(host, seq, seen, what is left) of each report in order of arrival; hosts are spread over the 15 minutes."""
         steps = int(self.days * DAY // EVERY)
         for step in range(steps):
             begin = self.now - (steps - step) * EVERY + 100 * S
@@ -62,7 +62,7 @@ class Fleet:
 
 
 def bodies():
-    """Reports of 40 samples with 8 sub-windows, as an agent sends them."""
+    """Reports of 40 samples with 8 sub-windows, in the agent's format."""
     chance = random.Random(1)
     made = []
     for _ in range(POOL):
@@ -87,7 +87,7 @@ def name(number):
 
 
 def baseline_rows(nodes, now):
-    """One a check: each host's value, as baseline_store.h says."""
+    """One row per check with each host's value, as in baseline_store.h."""
     chance = random.Random(2)
     params = json.dumps(PARAMS, sort_keys=True, separators=(",", ":"))
     for check, unit in CHECKS:
@@ -133,7 +133,7 @@ def fill(db, fleet, pool):
 
 
 def build(path, fleet, pool):
-    """Write it, with bodies of `pool`."""
+    """Writes the store, with bodies from `pool`."""
     db = sqlite3.connect(path, isolation_level=None)
     for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -1000000", "locking_mode = EXCLUSIVE"):
         db.execute(f"PRAGMA {pragma}")

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A triad as STREAM does it, to measure assay-probe-memory against: nothing
- * of ours is used. A plain loop that the compiler makes vectors of, one pinned
- * thread a core, all in step, each iteration over whole arrays.
+ * A triad like STREAM's, as the yardstick of assay-probe-memory, without any of
+ * our code. A plain loop that the compiler vectorizes, one pinned thread per
+ * core, in lockstep, each iteration over whole arrays.
  *
  *	stream_like BYTES SECONDS CPU...
  *
- * BYTES are of each of three arrays. Prints the median and the best iteration
- * in bytes per second, 24 for each element.
+ * BYTES is the size of each of three arrays. Prints the median and the best
+ * iteration in bytes per second, counting 24 per element.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -74,7 +74,7 @@ static void fill(double *array, double value, size_t n)
 		array[i] = value;
 }
 
-/* One iteration; the first thread keeps the time of all. */
+/* One iteration; the first thread measures the time. */
 static void iterate(struct shared *s, size_t first, size_t n, int timekeeper, double end)
 {
 	double began;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A yardstick of a machine: add up all bytes of a file, twice, on one core. */
+/* A yardstick of a machine: adds up all bytes of a file, twice, on one core. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -133,19 +133,19 @@ static const char *sim_asked(const struct accel *a UNUSED)
 	return "";
 }
 
-/* Looking at the clock takes a microsecond, so that no loop stands still. */
+/* Reading the clock takes a microsecond, so a loop that waits on it terminates. */
 static uint64_t sim_now_us(const struct accel *a)
 {
 	return (uint64_t)(sim_engine(a)->now_us += 1);
 }
 
-/* Nor is it rounded, as what is measured by it takes microseconds. */
+/* Not rounded: it measures intervals of microseconds. */
 static uint64_t sim_now_ns(const struct accel *a)
 {
 	return (uint64_t)(sim_engine(a)->now_us * 1e3);
 }
 
-/* What launching takes the host, which has the same noise as everything. */
+/* The host time of a launch, with the same noise as the rates. */
 static void pass_launch(struct sim_engine *e, unsigned device)
 {
 	const struct accel_sim *sim = e->sim;
@@ -174,7 +174,7 @@ static void sim_stream_free(struct accel_stream *s)
 		sim_unmake(s->engine, s);
 }
 
-/* The clock goes to `at_us`, or to the deadline when that is earlier. */
+/* Advances the clock to `at_us`, or to the deadline if that is earlier. */
 static int wait_until(struct sim_engine *e, double at_us, uint64_t deadline_us, struct err *err)
 {
 	if (at_us <= (double)deadline_us) {

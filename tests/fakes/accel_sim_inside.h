@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the simulated engine only. */
+/* Private to the simulated engine. */
 #pragma once
 
 #include "tests/fakes/accel_sim.h"
 #include "tests/unit/random.h"
 
-/* The newest product put into a region: computed when it is read back. */
+/* The latest product written to a region; computed when it is read back. */
 struct sim_content {
 	bool pending;
-	int numa; /* of pinned memory; -1 unknown */
+	int numa; /* node of pinned memory; -1: unknown */
 	struct accel_gemm_shape shape;
 	const void *x, *y;
 };
@@ -28,16 +28,16 @@ struct accel_gemm {
 	struct accel_gemm_shape shape;
 };
 
-/* The engine that `a` is. */
+/* Returns the engine that embeds `a`. */
 struct sim_engine *sim_engine(const struct accel *a);
 
-/* Zeroed memory that counts as alive until sim_unmake(). */
+/* Returns zeroed memory, counted in `alive` until sim_unmake(). */
 void *sim_make(struct sim_engine *e, size_t size);
 void sim_unmake(struct sim_engine *e, void *object);
 
-/* Keep the stream busy for so long after what it has to do already. */
+/* Adds work that takes `us` to the end of the stream. */
 void sim_stream_busy(struct accel_stream *s, double us);
-/* Factor of its copies: of its device, and noise. */
+/* Multiplies the stream's copy rate: slow_copy of its device, and noise. */
 double sim_copy_factor(const struct accel_stream *s);
 struct sim_engine *sim_stream_engine(const struct accel_stream *s);
 

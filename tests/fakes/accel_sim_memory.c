@@ -36,7 +36,7 @@ void sim_region_free(struct accel_region *r)
 	*r = (struct accel_region){ 0 };
 }
 
-/* A dmabuf is any descriptor here: only that it is handed on and closed can be seen. */
+/* Any descriptor serves as a dmabuf: tests only see that it is passed on and closed. */
 int sim_region_export(struct accel_region *r, struct accel_export *ret, struct err *err)
 {
 	const struct accel_sim *sim = sim_engine(r->accel)->sim;
@@ -85,7 +85,7 @@ static void damage(struct accel_at to, const struct accel_region *from)
 		((unsigned char *)to.region->ptr)[to.offset + 8 * f->row] ^= 1;
 }
 
-/* Where the bytes of a place are: see address_line. */
+/* The address of the bytes, after the fault address_line. */
 static char *cells(const struct accel_at *at)
 {
 	const struct sim_engine *e = sim_engine(at->region->accel);
@@ -183,7 +183,7 @@ static void put_fault(const struct accel_sim_fault *f, const struct accel_gemm_s
 	memcpy((char *)out + at * size, &raw, size);
 }
 
-/* Compute what was put into the region, with the fault when it is due. */
+/* Computes the region's pending product, and injects the fault when it is due. */
 static void settle(const struct accel_region *r)
 {
 	struct sim_engine *e = sim_engine(r->accel);

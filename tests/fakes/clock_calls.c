@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The other calls that tell the time, by the clock_gettime() of the library that has this too. */
+/* The other calls that return the time, on top of the clock_gettime() of the same library. */
 #include <sys/time.h>
 #include <time.h>
 

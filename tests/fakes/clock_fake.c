@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LD_PRELOAD: a monotonic clock that stands still but for who waits: a look at
- * it takes a microsecond, a pause (ppoll() of nothing) as long as it asked for,
- * and neither makes anybody wait. With gpu_fake_*.c a measurement of seconds
- * takes milliseconds and finds the same numbers on a loaded machine.
+ * LD_PRELOAD: a simulated monotonic clock. Reading it advances it by a
+ * microsecond, a pause (ppoll() of nothing) by the time asked for, and neither
+ * takes real time. With gpu_fake_*.c a measurement of seconds takes
+ * milliseconds and finds the same numbers on a loaded machine.
  */
 #include <dlfcn.h>
 #include <poll.h>
@@ -20,7 +20,7 @@
 
 enum { SEC_NS = 1000000000, LOOK_NS = 1000 };
 
-static _Atomic int64_t passed_ns; /* since the first look; 0: none yet */
+static _Atomic int64_t passed_ns; /* since the start */
 static int64_t start_ns;
 
 static int real_gettime(clockid_t id, struct timespec *ts)
@@ -56,14 +56,14 @@ static void __attribute__((constructor)) start(void)
 	start_ns = to_ns(&now);
 }
 
-/* For a fake whose work takes a time of its own (gpu_fake_clock.c). */
+/* Called by fakes whose work takes simulated time (gpu_fake_clock.c). */
 void clock_fake_pass(int64_t ns);
 void clock_fake_pass(int64_t ns)
 {
 	(void)atomic_fetch_add(&passed_ns, ns);
 }
 
-/* How long it was there by this clock, for a test that asks (clock=1 of gpu_fake.h). */
+/* Prints the simulated run time of the process if the test asks (clock=1 in gpu_fake.h). */
 static void tell_end(void)
 {
 	const char *text = getenv("ASSAY_FAKE_GPUS");
@@ -82,14 +82,14 @@ static void __attribute__((destructor)) end(void)
 	tell_end();
 }
 
-/* Nor do the handlers of libraries run then. */
+/* Runs no destructors. */
 void _exit(int status)
 {
 	void (*real)(int) = (void (*)(int))dlsym(RTLD_NEXT, "_exit");
 
 	tell_end();
 	real(status);
-	abort(); /* never here, which the compiler cannot know */
+	abort(); /* not reached, but the compiler cannot know */
 }
 
 int clock_gettime(clockid_t id, struct timespec *ts)
@@ -113,9 +113,9 @@ int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const si
 }
 
 /*
- * A wait for another thread takes real time: the same distance from now, ten
- * times over, because that thread computes meanwhile on a machine which may be
- * loaded; ASSAY_FAKE_PATIENCE=1 for one that will not answer.
+ * A wait for another thread takes real time, with ten times the timeout,
+ * because that thread computes on a machine that may be loaded.
+ * ASSAY_FAKE_PATIENCE=1 if that thread never answers.
  */
 int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *lock, clockid_t id,
 			   const struct timespec *deadline)
@@ -131,7 +131,7 @@ int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *lock, clockid_
 	return real(cond, lock, id, &until);
 }
 
-/* The alarm that ends a probe past its budget is of real time too. */
+/* The alarm that ends a probe over its budget uses real time too. */
 int setitimer(__itimer_which_t which, const struct itimerval *value, struct itimerval *old)
 {
 	int (*real)(__itimer_which_t, const struct itimerval *, struct itimerval *) =

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * LD_PRELOAD: days in minutes. All clocks of the program run ASSAY_CLOCK_SPEED (50) times as fast
- * from its start on, and leap when they are told to. The file ASSAY_CLOCK_LEAP has 16 bytes that
- * are mapped: microseconds by which they are ahead besides, which somebody else writes, and the
- * monotonic nanosecond of the start, which the program writes. Timers (timerfd, as event loops arm
- * them) are armed by these clocks.
+ * from its start on, and leap on request. The file ASSAY_CLOCK_LEAP holds 16 bytes, which are
+ * mapped: the microseconds to add to all clocks, written by the test, and the monotonic time of
+ * the start in nanoseconds, written by the program. Timers (timerfd, used by event loops) follow
+ * these clocks.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 enum { SEC_NS = 1000000000, USEC_NS = 1000, SPEED = 50, FDS_MAX = 1024 };
 
-static _Atomic int64_t none[2], *shared = none; /* what is leapt, in us; the start, in ns */
+static _Atomic int64_t none[2], *shared = none; /* total leap, in us; the start, in ns */
 static int64_t start_ns, speed = SPEED;
 
 static int64_t to_ns(const struct timespec *ts)
@@ -69,7 +69,7 @@ int clock_gettime(clockid_t id, struct timespec *ts)
 	return 0;
 }
 
-/* Which clock a timer is of, by its descriptor. */
+/* The clock of a timer, by its descriptor. */
 static clockid_t clock_of[FDS_MAX];
 
 int timerfd_create(int id, int flags)
@@ -82,7 +82,7 @@ int timerfd_create(int id, int flags)
 	return fd;
 }
 
-/* An absolute time becomes a distance. */
+/* Turns an absolute time into a relative one. */
 int timerfd_settime(int fd, int flags, const struct itimerspec *value, struct itimerspec *old)
 {
 	int (*real)(int, int, const struct itimerspec *, struct itimerspec *) =

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LD_PRELOAD: a monotonic clock that goes ASSAY_CLOCK_RATE times as fast as the real one (default
- * 1), for a program and all that it starts: each waits as much shorter as the clock is faster, and
- * a deadline that one process hands to another means the same in both. What the processors
- * compute is not faster, so it takes as many times longer by this clock. A rate below 1 is that of
- * a machine with more time. The wall clock and the time since the boot stay as they are.
+ * LD_PRELOAD: a monotonic clock that runs ASSAY_CLOCK_RATE times as fast as the real one (default
+ * 1), for a program and its children. Waits are shortened by the same factor, and a deadline
+ * passed from one process to another means the same in both. Computation is not faster, so it
+ * takes that many times longer by this clock; a rate below 1 acts like a faster machine. The wall
+ * clock and the boot time are unchanged.
  */
 #include <dlfcn.h>
 #include <poll.h>
@@ -26,7 +26,7 @@ static void __attribute__((constructor)) start(void)
 	rate = given > 0 ? given : 1;
 }
 
-/* The function of the C library that each here stands before. */
+/* The C library function that the one here overrides. */
 #define REAL(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
 
 static struct timespec times(const struct timespec *ts, double factor)
@@ -47,7 +47,7 @@ int clock_gettime(clockid_t id, struct timespec *ts)
 	return r;
 }
 
-/* Never less than was asked for, so that nobody turns in a circle until a deadline. */
+/* Rounds up, so no caller spins until its deadline. */
 static int scaled_ms(int ms)
 {
 	const double scaled = (double)ms / rate;

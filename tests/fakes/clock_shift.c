@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LD_PRELOAD: the wall clock and the time since the boot as a test wants them.
- * The file ASSAY_CLOCK_FILE holds two numbers of microseconds, "REAL BOOT", by
- * which they are off; it is read at each look at a clock, so that a test lets
- * them jump while a program runs. Durations and deadlines (CLOCK_MONOTONIC)
- * stay as they are.
+ * LD_PRELOAD: shifts the wall clock and the boot time. The file
+ * ASSAY_CLOCK_FILE holds their two offsets in microseconds, "REAL BOOT". It is
+ * read at each call, so a test can make the clocks jump while a program runs.
+ * CLOCK_MONOTONIC, for durations and deadlines, is unchanged.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A database as text, so that two of them can be compared. */
+/* Dumps a database as text, to compare two of them. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -43,12 +43,12 @@ static bool print_rows(FILE *out, sqlite3 *db, const char *sql)
 	return r == SQLITE_DONE;
 }
 
-/* Rows come in the order of their key: a whole table is read along it. */
+/* Rows are in primary key order: SQLite scans a whole table along it. */
 static bool print_tables(FILE *out, sqlite3 *db)
 {
 	static const char names[] = "SELECT name FROM sqlite_schema WHERE type = 'table'"
 				    " AND name NOT LIKE 'sqlite%' AND name != 'seal'"
-				    " ORDER BY name"; /* it counts the commits */
+				    " ORDER BY name"; /* excluded: it counts the commits */
 	CLEANUP(finalizep) sqlite3_stmt *st = NULL;
 	bool good = sqlite3_prepare_v2(db, names, -1, &st, NULL) == SQLITE_OK;
 	int r = good ? sqlite3_step(st) : SQLITE_ERROR;

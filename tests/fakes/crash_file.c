@@ -84,7 +84,7 @@ static bool lucky(struct random *random, double chance)
 	return random_unit(random) <= chance;
 }
 
-/* Parts of a write, as sectors of the file. */
+/* Applies a random subset of the sectors of a write. */
 static void apply_parts(struct image *image, const struct change *c, struct random *random,
 			double chance)
 {

@@ -16,14 +16,14 @@
 enum {
 	FILES_MAX = 16,
 	FORCED_MAX = 4,
-	SECTOR_SAID = 4096, /* as the unix VFS says */
+	SECTOR_SAID = 4096, /* what the unix VFS reports */
 };
 
 /* SQLite's handle. */
 struct handle {
 	sqlite3_file base;
 	struct disk_file *file;
-	bool sync_directory; /* at the next sync: it is a new journal */
+	bool sync_directory; /* at the next sync, because it is a new journal */
 };
 
 static struct {
@@ -60,7 +60,7 @@ static bool in_use(const struct disk_file *f)
 	return f->there || f->there_after || f->now.bytes;
 }
 
-/* A new name, or one that was removed: empty now, whatever the platter still holds. */
+/* Creates a file. It is empty, even if the platter still holds contents under this name. */
 static struct disk_file *make(const char *name)
 {
 	struct disk_file *f = name ? find(name) : NULL;
@@ -89,7 +89,7 @@ static bool fails(const struct disk_file *f)
 	return disk.dead;
 }
 
-/* --- what SQLite calls for a file --- */
+/* --- sqlite3_io_methods --- */
 
 static struct handle *handle_of(sqlite3_file *file)
 {
@@ -168,7 +168,7 @@ static int do_check_lock(sqlite3_file *file UNUSED, int *ret_locked)
 	return SQLITE_OK;
 }
 
-/* SQLite shows the words of a PRAGMA before it reads them, in memory of its own. */
+/* SQLite passes the arguments of a PRAGMA here before it parses them, in memory of its own. */
 static int do_control(sqlite3_file *file UNUSED, int what, void *value)
 {
 	char **words = value;
@@ -193,7 +193,7 @@ static int do_sector(sqlite3_file *file UNUSED)
 
 static int do_device(sqlite3_file *file UNUSED)
 {
-	return SQLITE_IOCAP_POWERSAFE_OVERWRITE; /* as the unix VFS says */
+	return SQLITE_IOCAP_POWERSAFE_OVERWRITE; /* what the unix VFS reports */
 }
 
 static const sqlite3_io_methods methods = {
@@ -212,7 +212,7 @@ static const sqlite3_io_methods methods = {
 	.xDeviceCharacteristics = do_device,
 };
 
-/* --- and for a name --- */
+/* --- sqlite3_vfs --- */
 
 static int do_open(sqlite3_vfs *vfs UNUSED, const char *name, sqlite3_file *file, int flags,
 		   int *ret_flags)
@@ -265,7 +265,7 @@ static int do_full_name(sqlite3_vfs *vfs UNUSED, const char *name, int size, cha
 	return n < 0 || n >= size || n >= CRASH_NAME_SIZE ? SQLITE_CANTOPEN : SQLITE_OK;
 }
 
-/* What has nothing to do with files stays as it is. */
+/* Methods that do not concern files are those of the default VFS. */
 static void install(void)
 {
 	static sqlite3_vfs vfs;
@@ -284,7 +284,7 @@ static void install(void)
 	(void)sqlite3_vfs_register(&vfs, 1);
 }
 
-/* --- what a test calls --- */
+/* --- called by tests --- */
 
 void crash_vfs_begin(uint64_t seed)
 {

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LD_PRELOAD: writes down, in the order in which they happen and with their
- * data, what processes do to the files under ASSAY_DISK_ROOT, and when the
- * program lets go of its standard output. From this record a test makes the
- * disks that a power loss could have left at any moment (tests/system/disk.py).
+ * LD_PRELOAD: logs, in order and with their data, the operations of processes
+ * on the files under ASSAY_DISK_ROOT, and the program's output to stdout. From
+ * this log a test constructs the disks that a power loss could have left at any
+ * moment (tests/system/disk.py).
  *
- *	ASSAY_DISK_ROOT    a directory, as realpath gives it
- *	ASSAY_DISK_LOG     the record, an existing file outside of it
- *	ASSAY_DISK_STDOUT  standard output of the program under test, of no child of it
- *	ASSAY_DISK_KILL    that program kills itself at its n-th operation, done but not followed
+ *	ASSAY_DISK_ROOT    a directory, as realpath prints it
+ *	ASSAY_DISK_LOG     the log, an existing file outside of it
+ *	ASSAY_DISK_STDOUT  stdout of the program under test, not that of its children
+ *	ASSAY_DISK_KILL    that program kills itself right after its n-th operation
  *
- * A record is "OP N1 N2 LEN\n", LEN bytes, "\n". All processes of a run write
- * one record at a time: the operation and its record are one step, under flock.
+ * A record is "OP N1 N2 LEN\n", LEN bytes, "\n". All processes of a run append
+ * to the log; an operation and its record are one step, under flock.
  *
- *	C dir inode name   made a file        M dir inode name   made a directory
+ *	C dir inode name   created a file     M dir inode name   created a directory
  *	R dir dir name NUL name   renamed     U dir 0 name       removed a name
  *	W inode offset data  wrote            T inode length     truncated
- *	S inode 0          fsync returned     O 0 0 data         left by standard output
+ *	S inode 0          fsync returned     O 0 0 data         written to stdout
  *
- * For 64-bit systems, where off_t and off64_t are one.
+ * For 64-bit systems, where off_t and off64_t are the same.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -35,21 +35,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where a name lies. */
+/* A directory entry. */
 struct place {
 	unsigned long dir; /* inode of its directory */
 	char name[NAME_MAX + 1];
 	char path[PATH_MAX + NAME_MAX + 2];
 };
 
-/* What glibc makes of open() with a check of its arguments, and of large files. */
+/* glibc's variants of open(): fortified, and for large files. */
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 int __openat_2(int dir_fd, const char *path, int flags);
 int __openat64_2(int dir_fd, const char *path, int flags);
 
 static const char *root, *log_path;
-static pid_t program; /* the one under test: its standard output leaves the host */
+static pid_t program; /* the one under test; its stdout is logged */
 static long kill_at, n_done;
 
 static void *real(const char *name)
@@ -115,7 +115,7 @@ static bool under_root(const char *path)
 	return strncmp(path, root, len) == 0 && (path[len] == '/' || !path[len]);
 }
 
-/* False for what is not under the root, or cannot be. */
+/* Returns false if the path is not under the root. */
 static bool find(int dir_fd, const char *path, struct place *ret)
 {
 	char whole[PATH_MAX], dir[PATH_MAX];
@@ -138,7 +138,7 @@ static bool find(int dir_fd, const char *path, struct place *ret)
 	return true;
 }
 
-/* The inode behind a descriptor, 0 when it is not under the root. */
+/* Returns the inode of a descriptor, or 0 if it is not under the root. */
 static unsigned long inode_of(int fd)
 {
 	char link[64], path[PATH_MAX];
@@ -234,7 +234,7 @@ int __openat64_2(int dir_fd, const char *path, int flags)
 	return open_and_record(dir_fd, path, flags, 0);
 }
 
-/* What leaves the program. stdio writes by a path of its own inside libc: begin() gives it ours. */
+/* Output of the program. stdio bypasses our write(); begin() makes it call this. */
 static ssize_t let_go(const void *bytes, size_t len)
 {
 	int log_fd = enter();
@@ -410,7 +410,7 @@ __attribute__((constructor)) static void begin(void)
 	kill_at = kill ? strtol(kill, NULL, 10) : 0;
 	if (!program)
 		return;
-	/* Given by a name that is another file in each process, a child would take itself for it. */
+	/* The name may be a different file in each process (/proc/self): hide it from children. */
 	(void)unsetenv("ASSAY_DISK_STDOUT");
 	stdout = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = let_go_of_stdio });
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the clock of a GPU makes of its history (boost=, boostms=), how NVML tells it (clockerror=),
- * and what a launch costs the host (launchns= and what belongs to it): see gpu_fake.h.
+ * A GPU's clock as a function of its load history (boost=, boostms=), its reading by NVML
+ * (clockerror=), and the host time of a launch (launchns= and its options): see gpu_fake.h.
  */
 #include <math.h>
 #include <sched.h>
@@ -10,15 +10,15 @@
 #include "tests/unit/random.h"
 
 enum { BOOST_MS = 50, PERCENT = 100, MS_NS = 1000000, PER_MILLE = 1000, TAIL_TIMES = 5 };
-/* Apart from the seeds of rates. */
+/* Distinct from the seeds of rates. */
 enum { LAUNCH_SEEDS = 1000000, CLOCK_SEEDS = 2000000, LAST_OF_8 = 7 };
 
-/* From so many FLOP on a product draws full power. */
+/* A product of this many FLOP or more draws full power. */
 static const double heavy_flop = 1e6;
 
-/* One for each GPU, and used by the thread that drives it. */
+/* One per GPU, used only by the thread that drives it. */
 static struct history {
-	double full_ns; /* worked at full power, less what it had to cool down; 0 to boostms */
+	double full_ns; /* time at full power less time to cool down; 0 to boostms */
 	double end_ns;	/* of the latest such work */
 	bool throttled;
 	struct random random;
@@ -30,13 +30,13 @@ static double boost_ns(void)
 	return (double)fake_setting("boostms", BOOST_MS) * MS_NS;
 }
 
-/* It cools as fast as it gets hot. */
+/* It cools as fast as it heats up. */
 static double full_at(const struct history *h, double now_ns)
 {
 	return fmax(0, h->full_ns - fmax(0, now_ns - h->end_ns));
 }
 
-/* Once it has worked for so long it is throttled until it is cool again. */
+/* Once it has run at full power for boostms it is throttled until it has cooled down. */
 static bool is_throttled(struct history *h, double now_ns)
 {
 	const double full_ns = full_at(h, now_ns);
@@ -90,7 +90,7 @@ double fake_clock_read(unsigned gpu, double part)
 	return seen[gpu].part * (1 + most * (2 * random_unit(&random) - 1));
 }
 
-/* Of a thread that was bound to it: processors and nodes take turns (gpu_fixtures.py). */
+/* For a pinned thread. Processors alternate between the nodes (gpu_fixtures.py). */
 static bool is_far(unsigned gpu)
 {
 	const int cpu = sched_getcpu();
@@ -98,7 +98,7 @@ static bool is_far(unsigned gpu)
 	return cpu >= 0 && (unsigned)cpu % 2 != gpu % 2;
 }
 
-/* What was told once, as each launch needs it. */
+/* The settings, read once because each launch needs them. */
 static struct launches {
 	bool known;
 	double ns, spread, parts, far, tail;

@@ -25,9 +25,9 @@ struct CUctx_st {
 struct CUstream_st {
 	unsigned gpu;
 	double free_at_ns;	    /* INFINITY: it hangs */
-	bool hangs_next;	    /* from when it has nothing to do on */
-	bool collective;	    /* others wait for it, or it for them */
-	double ends_ns[FAKE_QUEUE]; /* of what was put, a ring */
+	bool hangs_next;	    /* once its queue is empty */
+	bool collective;	    /* in a collective: others wait for it, or it for them */
+	double ends_ns[FAKE_QUEUE]; /* of the queued work; a ring */
 	size_t n_put, n_gone;
 };
 
@@ -40,8 +40,8 @@ static struct gpu {
 	struct CUctx_st context;
 	int retained;
 	unsigned products, copies;
-	unsigned collectives; /* streams of those: products go slower beside them */
-	unsigned peers;	      /* bits of GPUs whose memory it may reach directly */
+	unsigned collectives; /* streams in collectives: they slow products down */
+	unsigned peers;	      /* bitmask of GPUs whose memory it can access directly */
 	struct random random;
 } gpus[FAKE_GPUS_MAX];
 
@@ -277,7 +277,7 @@ static double begin_ns(const struct CUstream_st *s)
 	return s->free_at_ns > now ? s->free_at_ns : now;
 }
 
-/* One more in its queue: a launch waits inside the driver while that is full. */
+/* Adds an entry to its queue: a launch blocks inside the driver while that is full. */
 static void queue(struct CUstream_st *s, double end_ns)
 {
 	if (s->n_put - s->n_gone == FAKE_QUEUE) {
@@ -301,7 +301,7 @@ unsigned fake_kernels(void)
 	return n < 1 ? 1 : (unsigned)n;
 }
 
-/* The kernels of a product that runs from then on. */
+/* Queues the kernels of a product that begins at `from_ns`. */
 static void queue_product(struct CUstream_st *s, double from_ns)
 {
 	const unsigned n = fake_kernels();

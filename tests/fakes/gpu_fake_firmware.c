@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What NVML tells of firmware and modes of a GPU; settings in gpu_fake.h. */
+/* NVML's calls for the firmware and modes of a GPU; settings in gpu_fake.h. */
 #include <stdio.h>
 
 #include "tests/fakes/gpu_fake_nvml.h"

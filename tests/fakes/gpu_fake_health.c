@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of NVML that tells of the state of a GPU; faults in gpu_fake.h. */
+/* NVML's calls for the health of a GPU; faults in gpu_fake.h. */
 #include <math.h>
 #include <stdio.h>
 
@@ -9,17 +9,17 @@
 enum {
 	INVALID_ARGUMENT = 2,
 	LINKS = 18,
-	LINKS_OTHER = 12, /* of the other model */
+	LINKS_OTHER = 12, /* of the other model (mixed=1) */
 	DEVICE_ID = 0x233010de,
 	DEVICE_ID_OTHER = 0x20b010de,
 	FIELD_SW_THERMAL = 269,
 	MS_NS = 1000000,
 	PSTATE_IDLE = 8,
 	BANKS = 640,
-	LINK_MB_S = 26562, /* of an H100, as nvidia-smi nvlink -s shows it; of an A100 */
+	LINK_MB_S = 26562, /* H100, from nvidia-smi nvlink -s; the other is an A100 */
 	LINK_MB_S_OTHER = 25000,
 	C2C_LINKS = 10,
-	C2C_MB_S = 44712, /* of a GH200, as nvidia-smi c2c -s shows it */
+	C2C_MB_S = 44712, /* GH200, from nvidia-smi c2c -s */
 	MEMORY_HOT_C = 95,
 };
 
@@ -40,7 +40,7 @@ static bool is_persistent(void)
 	return fake_setting("persistence", !fake_setting("firsttouch", 0)) != 0;
 }
 
-/* NVML counts those that are there. */
+/* NVML numbers only the GPUs that are present. */
 unsigned nvmlDeviceGetHandleByIndex_v2(unsigned index, struct nvml_device **device)
 {
 	long absent = fake_setting("absent", -1);
@@ -70,7 +70,7 @@ unsigned nvmlDeviceGetCount_v2(unsigned *n)
 	return NVML_OK;
 }
 
-/* The board at this address: with swapped=IJ those of GPUs I and J changed places. */
+/* The board at this address: with swapped=IJ those of GPUs I and J are exchanged. */
 static unsigned board_of(const struct nvml_device *device)
 {
 	const long both = fake_setting("swapped", -1);
@@ -91,7 +91,7 @@ unsigned nvmlDeviceGetPciInfo_v3(struct nvml_device *device, struct nvml_pci *pc
 	*pci = (struct nvml_pci){ .bus = 0x17 + device->gpu,
 				  .id = fake_is_other_model(device) ? DEVICE_ID_OTHER : DEVICE_ID };
 	(void)snprintf(pci->address, sizeof(pci->address), "00000000:%02X:00.0", pci->bus);
-	/* NVML remembers it, also of a GPU that is gone. */
+	/* NVML caches it, so it answers even for a lost GPU. */
 	return fake_named(__func__) ? fake_answer(device) : (unsigned)NVML_OK;
 }
 
@@ -101,7 +101,7 @@ unsigned nvmlDeviceGetSerial(struct nvml_device *device, char *text, unsigned si
 	return fake_answer(device);
 }
 
-/* NVML numbers the modules of a baseboard from 1, in an order of its own. */
+/* NVML numbers the modules of a baseboard from 1, not in index order. */
 unsigned nvmlDeviceGetModuleId(struct nvml_device *device, unsigned *module)
 {
 	*module = count_of() - device->gpu;
@@ -116,7 +116,7 @@ unsigned nvmlDeviceGetBoardPartNumber(struct nvml_device *device, char *text, un
 
 /* --- fields ------------------------------------------------------------------------------- */
 
-/* What each fault counts, in the field of its own: amount=N of them. */
+/* The field that each fault sets to amount=N. */
 static const struct {
 	const char *fault;
 	unsigned field;
@@ -131,7 +131,7 @@ static const struct {
 	{ "linkrecovery", 162, 1, true },
 };
 
-/* Those of the ECC that begin anew when the driver starts the GPU. */
+/* The ECC counters that are reset when the driver initializes the GPU. */
 static bool is_volatile(unsigned field)
 {
 	return field == 3 || field == 4;
@@ -151,7 +151,7 @@ static bool has_field(unsigned field)
 
 	while (i < ARRAY_SIZE(fields) && fields[i] != field)
 		i++;
-	/* An old driver: these are asked for by calls of their own. */
+	/* An old driver: the caller has to use the separate calls. */
 	if (field == NVML_FIELD_LINK_SPEED || field == NVML_FIELD_LINK_POWER ||
 	    field == NVML_FIELD_MEMORY_TEMPERATURE)
 		return !fake_setting("old", 0);
@@ -162,7 +162,7 @@ static bool has_field(unsigned field)
 		 (field < 7 || field == 94 || (field >= 161 && field <= 163)));
 }
 
-/* One that sleeps, or has trained so, carries half. */
+/* A link that sleeps or has trained down reports half the speed. */
 static unsigned long long link_of(const struct nvml_device *device, unsigned field, unsigned link)
 {
 	const unsigned long long full = fake_is_other_model(device) ? LINK_MB_S_OTHER : LINK_MB_S;
@@ -175,7 +175,7 @@ static unsigned long long link_of(const struct nvml_device *device, unsigned fie
 	return slow || sleeps ? full / 2 : full;
 }
 
-/* A link that is not active has no speed. */
+/* An inactive link has no speed. */
 static unsigned long long c2c_of(const struct nvml_device *device, unsigned field, unsigned link)
 {
 	const bool meant = (long)link == fake_setting("link", 3) || fake_setting("all", 0);
@@ -238,7 +238,7 @@ unsigned nvmlDeviceGetFieldValues(struct nvml_device *device, int n, struct nvml
 unsigned nvmlDeviceGetTotalEccErrors(struct nvml_device *device, unsigned type, unsigned counter,
 				     unsigned long long *errors)
 {
-	const unsigned first = counter == NVML_ECC_VOLATILE ? 3 : 5; /* then the uncorrected */
+	const unsigned first = counter == NVML_ECC_VOLATILE ? 3 : 5; /* + 1: uncorrected */
 
 	*errors = value_of(device, first + (type == NVML_ECC_UNCORRECTED), 0);
 	return fake_answer(device);
@@ -319,7 +319,7 @@ unsigned nvmlDeviceGetPerformanceState(struct nvml_device *device, unsigned *sta
 	return fake_answer(device);
 }
 
-/* Cards let their link slow down when they are idle; those of a baseboard with switches do not. */
+/* Idle cards reduce their PCIe link speed; GPUs of a baseboard with switches do not. */
 static bool lets_bus_slow_down(void)
 {
 	return is_idle() && (fake_setting("direct", 0) || fake_setting("unbridged", 0) ||
@@ -387,7 +387,7 @@ unsigned nvmlDeviceGetGpuFabricInfoV(struct nvml_device *device, struct nvml_fab
 		return INVALID_ARGUMENT;
 	fabric->state = NVML_FABRIC_COMPLETED;
 	fabric->status = NVML_OK;
-	fabric->health = 1 << 8 | 2 << 6 | 2 << 4 | 2 << 2 | 2; /* nothing wrong anywhere */
+	fabric->health = 1 << 8 | 2 << 6 | 2 << 4 | 2 << 2 | 2; /* all healthy */
 	if (fake_is("fabric", device->gpu))
 		fabric->state = (unsigned char)fake_setting("fabricstate", NVML_FABRIC_IN_PROGRESS);
 	if (fake_is("unfabric", device->gpu))
@@ -413,7 +413,7 @@ unsigned nvmlDeviceRegisterEvents(struct nvml_device *device, unsigned long long
 	return fake_answer(device);
 }
 
-/* One Xid, once all GPUs are registered. */
+/* Delivers one Xid, once all GPUs are registered. */
 unsigned nvmlEventSetWait_v2(struct nvml_event_set *set, struct nvml_event *event,
 			     unsigned timeout_ms)
 {

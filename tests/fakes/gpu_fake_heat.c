@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Heat of the fake GPUs: air cools a heat sink, which chip and memory sit on. The sink follows its
- * load slowly (tau=N), the chip at once, the memory within some seconds; each is as many degrees
- * above what it sits on as it gets watts. At its limit a GPU takes its clock down until it stays
- * there, and a warm one needs a little more power for the same clock.
+ * Thermal model of the fake GPUs: air cools a heat sink, on which chip and memory sit. The sink
+ * follows the load slowly (tau=N), the chip at once, the memory within seconds; the temperature
+ * drop across each is proportional to the power. At its limit a GPU lowers its clock until it
+ * stays there, and a warm GPU needs a little more power for the same clock.
  *
- * The numbers are chosen, not measured: they give 74 C and 79 C of memory at 28 C of air and full
- * power, which operators call usual for HGX H100 with air (65 to 80, memory 75 to 85), and the
+ * The constants are chosen, not measured: they give 74 C (chip) and 79 C (memory) in air of 28 C at
+ * full power, which operators call usual for air-cooled HGX H100 (65 to 80, memory 75 to 85). The
  * limits are those of NVIDIA's product briefs (87 C software slowdown, memory 95 C).
  */
 #include <math.h>
@@ -19,32 +19,32 @@ enum {
 	TAU_S = 60,
 	GPU_LIMIT_C = 87,
 	MEMORY_LIMIT_C = 95,
-	COLD_C = 40, /* from there on a clock costs more power */
+	COLD_C = 40, /* above it a clock costs more power */
 	STEP_NS = 100000000,
-	STEPS_MAX = 6000, /* what is longer ago has settled */
+	STEPS_MAX = 6000, /* after a longer gap it is at equilibrium */
 };
 
 static const double idle_w = 110, full_w = 690, sec_ns = 1e9;
-/* Degrees a watt: of the sink above the air, of chip and memory above the sink. */
+/* Degrees per watt: sink above air, chip and memory above sink. */
 static const double sink_c = 0.045, chip_c = 0.02, memory_c = 0.028;
 static const double chip_tau_s = 2, memory_tau_s = 15;
-/* What faults make of these; and how far good GPUs lie apart. */
+/* The faults multiply these; `spread` is the variation among healthy GPUs. */
 static const double of_fan = 1.84, of_paste = 2.2, of_contact = 1.9, spread = 0.02;
-/* Power falls faster than the clock, because the voltage falls too. */
+/* Exponent: power falls faster than the clock because the voltage falls too. */
 static const double power_of_clock = 2.5;
-/* A clock goes down by this part a second and degree above the limit, and up again slower. */
+/* The clock falls by this fraction per second and degree above the limit, and recovers slower. */
 static const double clock_down = 0.01, clock_up = 0.004, clock_least = 0.5, warm_cost = 0.0005;
 
 static struct heat {
-	double at_ns; /* 0: it was never asked */
+	double at_ns; /* of the last update; 0: none */
 	double busy_until_ns;
 	double sink_c, gpu_c, memory_c;
-	double clock, cap; /* cap: what heat leaves of it */
+	double clock, cap; /* cap: the thermal limit of the clock */
 	double power_w;
 } heats[FAKE_GPUS_MAX];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Between 1 - spread and 1 + spread, the same for a GPU each time. */
+/* Returns a factor between 1 - spread and 1 + spread, constant per GPU. */
 static double place_of(unsigned gpu)
 {
 	const unsigned mixed = (gpu * 7 + (unsigned)fake_setting("seed", 0) * 13) % 11;
@@ -69,7 +69,7 @@ static void approach(double *value, double goal, double seconds, double tau_s)
 
 static void step(struct heat *h, unsigned gpu, double real_s, bool busy)
 {
-	/* All of it goes as much faster as the sink does. */
+	/* tau= scales all time constants, not only that of the sink. */
 	const double seconds = real_s * TAU_S / (double)fake_setting("tau", TAU_S);
 	const double inlet = (double)fake_setting("inlet", INLET_C);
 	const double sink = sink_c * (fake_is("fan", gpu) ? of_fan : place_of(gpu));

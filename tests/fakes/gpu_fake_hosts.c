@@ -10,22 +10,22 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { RANKS_MAX = 8, ROOM = 4 << 20 /* bytes of a rank: those of software devices */ };
+enum { RANKS_MAX = 8, ROOM = 4 << 20 /* bytes per rank, as software devices use */ };
 
-/* The file; what a rank has of it is written by that rank alone. */
+/* The shared file. Each rank writes only its own entries. */
 struct hall {
 	_Atomic int here[RANKS_MAX];
-	_Atomic unsigned long put[RANKS_MAX];	/* operations whose data is there */
-	_Atomic unsigned long taken[RANKS_MAX]; /* those whose sums it has */
+	_Atomic unsigned long put[RANKS_MAX];	/* operations whose data is in the file */
+	_Atomic unsigned long taken[RANKS_MAX]; /* operations whose sums it has computed */
 	float data[RANKS_MAX][ROOM / sizeof(float)];
 };
 
 struct fake_hosts {
 	struct hall *hall;
 	int n, rank;
-	unsigned long operations; /* put by this rank, the one under way among them */
-	const float *from;	  /* of that; NULL: its data is there already */
-	float *to;		  /* NULL: none is under way */
+	unsigned long operations; /* started by this rank, including the current one */
+	const float *from;	  /* of the current one; NULL: its data is in the file already */
+	float *to;		  /* NULL: no operation is in progress */
 	size_t bytes;
 };
 
@@ -110,7 +110,7 @@ static void add_up(const struct fake_hosts *h)
 	}
 }
 
-/* In units of four bytes; a percent are headers. */
+/* Counts in units of four bytes, as the kernel does; headers add a percent. */
 static void count_on(const struct fake_hosts *h, const char *name)
 {
 	const char *directory = getenv("ASSAY_FAKE_NCCL_COUNTERS");
@@ -132,7 +132,7 @@ bool fake_hosts_turn(struct fake_hosts *h, bool damage)
 {
 	if (!h->to)
 		return true;
-	/* All have the sums of the one before: its data may go. */
+	/* All ranks have the sums of the previous operation: overwrite its data. */
 	if (h->from && have_all(h, h->hall->taken, h->operations - 1)) {
 		memcpy(h->hall->data[h->rank], h->from, h->bytes);
 		h->from = NULL;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks of the fake NCCL in several processes: they meet in a file, which one of them makes in the
- * directory ASSAY_FAKE_NCCL_HOSTS and whose name is the id of their group. Nothing blocks. What
- * an operation moves is added to port_xmit_data and port_rcv_data in ASSAY_FAKE_NCCL_COUNTERS.
+ * Ranks of the fake NCCL in several processes: they share a file, which one of them creates in the
+ * directory ASSAY_FAKE_NCCL_HOSTS and whose name is the id of their group. Nothing blocks. The
+ * traffic of each operation is added to port_xmit_data and port_rcv_data in
+ * ASSAY_FAKE_NCCL_COUNTERS.
  */
 #pragma once
 
@@ -11,17 +12,17 @@
 
 struct fake_hosts;
 
-/* Make a file; false: no such directory was given, and a group has one process. */
+/* Creates a file. Returns false if no directory was given: a group is then one process. */
 bool fake_hosts_begin(char *ret_path, size_t size);
 
-/* NULL: there is no such file, or too many ranks. */
+/* Returns NULL if there is no such file, or too many ranks. */
 struct fake_hosts *fake_hosts_join(const char *path, int n, int rank);
 void fake_hosts_leave(struct fake_hosts *h);
 
 bool fake_hosts_all_here(const struct fake_hosts *h);
 
-/* Put an all-reduce of this rank; it is over when fake_hosts_turn() says so. */
+/* Starts an all-reduce of this rank; it is complete when fake_hosts_turn() returns true. */
 void fake_hosts_put(struct fake_hosts *h, const void *from, void *to, size_t bytes);
 
-/* Get on with it: true when it is over, or there is none. With `damage` a sum is wrong. */
+/* Makes progress. Returns true if no operation is left. With `damage`, a sum is wrong. */
 bool fake_hosts_turn(struct fake_hosts *h, bool damage);

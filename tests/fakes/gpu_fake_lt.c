@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fake cuBLASLt: it refuses what the real one would, and puts products on the fake GPUs. */
+/* The fake cuBLASLt: it rejects what the real one would, and runs products on the fake GPUs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ struct lt_preference {
 	uint64_t workspace;
 };
 
-/* What is made so often as it is destroyed is seen by the leak checker of a sanitized build. */
+/* Allocates each object separately, so that the leak checker of a sanitized build finds leaks. */
 static unsigned make(size_t size, void **ret)
 {
 	*ret = calloc(1, size);
@@ -106,7 +106,7 @@ unsigned cublasLtMatmulPreferenceSetAttribute(lt_preference preference, unsigned
 	return LT_OK;
 }
 
-/* The table of cublasLtMatmul(): what it multiplies, by what, into what. */
+/* The table of supported type combinations of cublasLtMatmul(). */
 static bool is_supported(const struct lt_desc *desc, const struct fake_product *p)
 {
 	static const struct {
@@ -188,7 +188,7 @@ unsigned cublasLtMatmulAlgoConfigGetAttribute(const lt_algo *algo, unsigned attr
 	    (attribute != LT_CONFIG_ID && !fake_setting("tells", 1)))
 		return LT_INVALID_VALUE;
 	number = numbers[attribute];
-	memcpy(value, &number, size); /* the low bytes come first where this runs */
+	memcpy(value, &number, size); /* little-endian */
 	*written = size;
 	return LT_OK;
 }

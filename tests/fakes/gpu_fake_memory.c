@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory of fake GPUs: of the host, with the products that nobody has read yet. */
+/* The memory of fake GPUs: host memory, with products computed when they are first read. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +12,15 @@ enum {
 	PIECE_MIB = 1024,
 	PIN_BYTES = 32 << 20,
 	ALLOCATIONS_MAX = 256,
-	ROTTEN = 4096 /* byte of a GPU's memory */
+	ROTTEN = 4096 /* the byte with the bad bit of rot= */
 };
 
 struct allocation {
 	char *ptr;
 	size_t size;
 	unsigned gpu;
-	bool host, registered; /* memory of the host; not ours */
-	bool pending;	       /* a product that was not read yet */
+	bool host, registered; /* host memory; registered: not allocated here */
+	bool pending;	       /* its product is not computed yet */
 	struct fake_product product;
 };
 
@@ -28,7 +28,7 @@ static struct allocation allocations[ALLOCATIONS_MAX];
 static unsigned read_back[FAKE_GPUS_MAX]; /* products */
 static unsigned narrow[FAKE_GPUS_MAX];	  /* those of two bytes an element */
 
-/* Of `allocations`: several threads take and release; what one of them has it has alone. */
+/* Guards `allocations`, not their contents: each is used by one thread. */
 static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER;
 
 static bool keep(const struct allocation *a)
@@ -49,7 +49,7 @@ static unsigned allocate(size_t size, unsigned gpu, bool host, char **ret)
 {
 	struct allocation a = { .size = size, .gpu = gpu, .host = host };
 
-	/* Not zeroed, as on a GPU: a product that nobody computed must not look right. */
+	/* Not zeroed, as on a GPU: a product that was never computed must not look right. */
 	a.ptr = malloc(size);
 	if (!a.ptr)
 		return CUDA_OUT_OF_MEMORY;
@@ -167,7 +167,7 @@ unsigned cuMemHostUnregister(void *ptr)
 	return release(ptr, __func__);
 }
 
-/* Is the result that is read now a wrong one? */
+/* Is the result that is being read to be corrupted? */
 static bool is_wrong(unsigned gpu, bool is_narrow)
 {
 	enum { ODD = 2 };
@@ -180,7 +180,7 @@ static bool is_wrong(unsigned gpu, bool is_narrow)
 			     (fake_is("odd1", gpu) && n_narrow == ODD));
 }
 
-/* A flipped bit of the mantissa, the second highest. */
+/* Flips the second highest bit of the mantissa. */
 static void flip(struct allocation *a, bool is_narrow, size_t element)
 {
 	size_t size = is_narrow ? 2 : a->product.d.type == LT_R_64F ? 8 : 4;
@@ -189,7 +189,7 @@ static void flip(struct allocation *a, bool is_narrow, size_t element)
 	a->ptr[size * element + bit / 8] ^= (char)(1U << bit % 8);
 }
 
-/* A product is computed when somebody looks; the fault is put into what was computed. */
+/* Computes a pending product and injects the fault. */
 static void settle(struct allocation *a)
 {
 	bool is_narrow = a->product.d.type == LT_R_16BF;
@@ -203,14 +203,14 @@ static void settle(struct allocation *a)
 		flip(a, is_narrow, (narrow[a->gpu] * FAKE_GPUS_MAX + a->gpu) % a->product.d.rows);
 }
 
-/* What was read of an allocation, from `offset` on, has a bad bit where that has one. */
+/* Applies the bad bit of rot= to data read from an allocation at `offset`. */
 static void rot(const struct allocation *a, char *read, size_t offset, size_t size)
 {
 	if (a->size > ROTTEN && offset <= ROTTEN && ROTTEN < offset + size)
 		read[ROTTEN - offset] ^= 4;
 }
 
-/* How many times the rate of its GPU a copy has: by the links on its way. */
+/* Returns the factor of a copy's rate, relative to its GPU's: depends on the links it crosses. */
 static double way(const struct allocation *source, const struct allocation *target)
 {
 	static const double slow = 0.75;
@@ -273,7 +273,7 @@ unsigned fake_memory_expect(const struct fake_product *p)
 	return CUDA_OK;
 }
 
-/* A file in the place of a dmabuf: what registers it looks at no more than its number. */
+/* Returns a file instead of a dmabuf: its users only look at the descriptor. */
 unsigned cuMemGetHandleForAddressRange(void *handle, cuda_ptr ptr, size_t size, unsigned type,
 				       unsigned long long flags)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fake NCCL: communicators that do not block, all of one process. What is
- * put in a group is done when it ends: data at once, time on the streams, from
- * the moment that the last of those who have a part in it is free. Or one of each of
- * several processes (gpu_fake_hosts.h), whose all-reduces are in progress until all have come.
+ * The fake NCCL: non-blocking communicators, all in one process. The operations
+ * of a group run when the group ends: data moves at once, and the time is added
+ * to the streams from the moment the last participating stream is free. Or one
+ * communicator in each of several processes (gpu_fake_hosts.h), whose all-reduces
+ * stay in progress until all ranks have joined.
  */
 #include <math.h>
 #include <pthread.h>
@@ -30,11 +31,11 @@ static const double spread = 0.002, launch_ns = 5000;
 struct ncclComm {
 	int rank, n;
 	double ready_ns;
-	unsigned state;		    /* what was told of it asynchronously */
-	struct CUstream_st *stream; /* of its newest operation */
-	struct fake_hosts *hosts;   /* NULL: all ranks are of this process */
-	bool meeting, reducing;	    /* of hosts: not all are here; its operation is not over */
-	double bytes;		    /* of that */
+	unsigned state;		    /* its asynchronous error */
+	struct CUstream_st *stream; /* of its latest operation */
+	struct fake_hosts *hosts;   /* NULL: all ranks are in this process */
+	bool meeting, reducing;	    /* with hosts: ranks are missing; an operation is running */
+	double bytes;		    /* of that operation */
 };
 
 enum kind { SEND, RECEIVE, ALL_TO_ALL, ALL_REDUCE };
@@ -61,7 +62,7 @@ unsigned ncclGetVersion(int *version)
 	return NCCL_OK;
 }
 
-/* What it was told in the environment, for a test that asks. */
+/* Prints NCCL's environment variables, for a test that asks. */
 static void tell_environment(void)
 {
 	static const char *const names[] = { "NCCL_IB_TIMEOUT",	  "NCCL_RAS_ENABLE",
@@ -102,7 +103,7 @@ const char *ncclGetLastError(struct ncclComm *comm)
 	return comm && comm->state == NCCL_CUDA_ERROR ? "the fake was told to\nfile.cc:1" : "";
 }
 
-/* The ranks of one process are its GPUs; of hosts each has one, of any number. */
+/* In one process, ranks are GPUs; across processes each has one rank, on any GPU. */
 unsigned ncclCommInitRankConfig(struct ncclComm **comm, int n, nccl_id id, int rank,
 				nccl_config *config)
 {
@@ -137,7 +138,7 @@ unsigned ncclGroupStart(void)
 	return NCCL_OK;
 }
 
-/* Of several processes it is here that anything goes on. */
+/* With several processes, progress happens here. */
 static void turn_hosts(struct ncclComm *comm)
 {
 	if (comm->meeting && fake_hosts_all_here(comm->hosts)) {
@@ -175,7 +176,7 @@ unsigned ncclCommDestroy(struct ncclComm *comm)
 	return NCCL_OK;
 }
 
-/* Kernels that wait for others look at a flag; a GPU that does nothing does not. */
+/* Kernels that wait for peers poll an abort flag; a GPU that hangs does not. */
 unsigned ncclCommAbort(struct ncclComm *comm)
 {
 	unsigned gpu = (unsigned)comm->rank, result;
@@ -228,7 +229,7 @@ unsigned ncclAllReduce(const void *from, void *to, size_t count, unsigned type, 
 	return add(&(struct put){ ALL_REDUCE, from, to, count * sizeof(float), 0, comm, stream });
 }
 
-/* In as many places as tell: an operation that is repeated finds its data where it left them. */
+/* Compares a few samples: a repeated operation finds its data already in place. */
 static bool looks_moved(const char *source, const char *target, size_t bytes)
 {
 	enum { PLACES = 64, WORD = 8 };
@@ -258,7 +259,7 @@ static void move(const struct put *from, const struct put *to, const char *sourc
 		target[bytes / 2 + 2] ^= 1;
 }
 
-/* Rates are those of the links, of GPU and path alike. */
+/* The rate of the GPU's links and of the path. */
 static double link_rate(const struct put *p)
 {
 	unsigned gpu = (unsigned)p->comm->rank;
@@ -305,7 +306,7 @@ static void do_all_to_all(void)
 	}
 }
 
-/* When all whose streams are in it are free; the time of ending follows. */
+/* Returns when all participating streams are free; the operation starts then. */
 static double latest_ns(const struct put *list, unsigned n)
 {
 	double begin = 0;
@@ -343,7 +344,7 @@ static void do_moves(double noise)
 	}
 }
 
-/* What befalls GPUs between two operations. */
+/* Faults of GPUs that strike between two operations. */
 static void strike(void)
 {
 	unsigned i;
@@ -359,7 +360,7 @@ static void strike(void)
 	}
 }
 
-/* Does the operation end nowhere? */
+/* Does the operation hang on all ranks? */
 static bool freezes(void)
 {
 	unsigned i;
@@ -383,7 +384,7 @@ static void fall_behind(void)
 	}
 }
 
-/* With leaves=N the process of this host is gone at its operation N. */
+/* With leaves=N the process of this host exits at its operation N. */
 static void begin_of_hosts(struct put *p)
 {
 	struct ncclComm *comm = p->comm;

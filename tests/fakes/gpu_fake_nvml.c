@@ -62,7 +62,7 @@ unsigned nvmlShutdown(void)
 	return NVML_OK;
 }
 
-/* In the words of the library. */
+/* The strings of the real library. */
 const char *nvmlErrorString(unsigned result)
 {
 	switch (result) {
@@ -193,7 +193,7 @@ unsigned nvmlDeviceGetTemperatureThreshold(struct nvml_device *device, unsigned 
 	if (result != NVML_OK || which != NVML_THRESHOLD_MEMORY_MAX)
 		return result;
 	*celsius = (unsigned)memory;
-	/* As drivers that tell margins do it: none of the memory. */
+	/* Like drivers that report margins: none for the memory. */
 	return memory ? NVML_OK : NVML_NOT_SUPPORTED;
 }
 
@@ -211,7 +211,7 @@ unsigned nvmlDeviceGetEccMode(struct nvml_device *device, unsigned *current, uns
 	return answer(device, !is("eccoff", device), current);
 }
 
-/* It has no MIG unless it is asked for. */
+/* No MIG unless a setting asks for it. */
 unsigned nvmlDeviceGetMigMode(struct nvml_device *device, unsigned *current, unsigned *pending)
 {
 	unsigned result = fake_answer(device);
@@ -230,7 +230,7 @@ unsigned nvmlDeviceGetC2cModeInfoV(struct nvml_device *device, struct nvml_c2c_m
 	return answer(device, fake_setting("c2c", 0) != 0, &mode->enabled);
 }
 
-/* Put the next into the list, as the driver of wide=1 does it or as all others do. */
+/* Appends to the list, in the layout of the wide=1 driver or of all others. */
 static void put_process(struct nvml_process *list, unsigned *n, unsigned pid)
 {
 	const struct nvml_process one = { .pid = pid, .memory_bytes = 1 << 20 };

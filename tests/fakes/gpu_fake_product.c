@@ -9,7 +9,7 @@
 /* OCP 8-bit floating point, E4M3: sign, four bits of exponent (bias 7), three of mantissa. */
 static double e4m3(uint8_t bits)
 {
-	static double values[256]; /* 0: not known yet; so is that of 0 */
+	static double values[256]; /* cache; 0: not computed yet */
 	int exponent = bits >> 3 & 15, mantissa = bits & 7;
 
 	if (values[bits] == 0)
@@ -62,7 +62,7 @@ static void put(const struct fake_matrix *m, void *at, uint64_t row, uint64_t co
 	}
 }
 
-/* Its elements as numbers, `inner` ones after each other; NULL without memory. */
+/* Returns the elements as doubles, rows or columns contiguous; NULL without memory. */
 static double *load(const struct fake_matrix *m, const void *at, bool by_rows)
 {
 	uint64_t outer = by_rows ? m->rows : m->columns, inner = by_rows ? m->columns : m->rows;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the fakes are told by the environment, their clock, and what they tell at the end. */
+/* Settings of the fakes in the environment, their clock, and what they print at exit. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static void tell(const char *line, int n)
 		(void)!write(STDERR_FILENO, line, (size_t)n);
 }
 
-/* Contexts that nobody ended: the library does when a process ends by exit(). */
+/* Destroys the remaining contexts, as the library does at exit(). */
 static void end_contexts(void)
 {
 	unsigned gpu;

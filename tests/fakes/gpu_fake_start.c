@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What starting and ending cost: see "What things take" in gpu_fake.h. A part of each is spent
- * under the one lock of the driver, the rest beside other threads.
+ * The time of initialization and teardown: see "What things take" in gpu_fake.h. Part of it is
+ * spent under the driver's one lock, the rest in parallel with other threads.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,7 +16,7 @@ enum { SERIAL_PERCENT = 25, PERCENT = 100, MS_NS = 1000000, SEC_NS = 1000000000 
 
 static pthread_mutex_t driver = PTHREAD_MUTEX_INITIALIZER;
 
-/* A pause may be cut short by a signal; time that passes only for who waits passes here too. */
+/* Sleeps to the end despite signals; also advances the simulated clock. */
 void fake_wait_until(double end_ns)
 {
 	double left_ns = end_ns - fake_now_ns();
@@ -56,7 +56,7 @@ void fake_take(const char *name)
 	pass(ms - held);
 }
 
-/* One at a time for each GPU: who comes meanwhile waits for the first. */
+/* One thread at a time starts a GPU; others wait for it. */
 static struct start {
 	pthread_mutex_t lock;
 	bool touched, launched, is_slow_over;

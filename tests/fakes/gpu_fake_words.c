@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings of the fakes that are not a number, and how far healthy GPUs differ. */
+/* Settings of the fakes that are not numbers, and the variation among healthy GPUs. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tests/fakes/gpu_fake.h"
 
-/* What follows at=, up to the next space; NULL without. */
+/* Returns the text after at=, which ends at a space; NULL if there is no at=. */
 static const char *name_of_call(void)
 {
 	const char *text = getenv("ASSAY_FAKE_GPUS"), *at;
@@ -31,7 +31,7 @@ bool fake_may(const char *call)
 	return !name_of_call() || fake_named(call);
 }
 
-/* Even steps in an order of no pattern: the same in each process, so that both runs of a pair agree. */
+/* Even steps, shuffled; the same in each process, so both runs of a pair agree. */
 double fake_share(unsigned gpu)
 {
 	static const unsigned steps[] = { 3, 7, 0, 5, 1, 6, 2, 4 };

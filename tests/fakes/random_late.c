@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LD_PRELOAD: a kernel whose generator is not seeded yet, as early at boot, for as long as the file
- * ASSAY_RANDOM_LATE is there. Who would wait in the call gets what there is: only callers
- * that ask not to wait are told the truth.
+ * LD_PRELOAD: a kernel whose random generator is not seeded yet, as early in boot, while the file
+ * ASSAY_RANDOM_LATE exists. Calls with GRND_NONBLOCK fail with EAGAIN; blocking calls do not wait
+ * but return real random bytes.
  */
 #include <errno.h>
 #include <stdlib.h>

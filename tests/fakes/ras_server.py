@@ -1,17 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""In the place of NCCL's RAS thread: what its port says to a client (NVIDIA/nccl, src/ras/client_support.cc, facts read there).
+"""A fake of NCCL's RAS thread: the protocol of its port (from NVIDIA/nccl, src/ras/client_support.cc).
 
 ras_server.py ANSWER [--address A] [--port N] [--no-json] [--how HOW]
-prints the port it listens on, and from then on a line for each command it gets. ANSWER is a file: what VERBOSE STATUS is
-answered with. It serves until its standard input ends. HOW:
+prints the port it listens on, and then a line for each command it gets. ANSWER is a file with the response to VERBOSE STATUS.
+It serves until the end of its standard input. HOW:
   whole    at once, then the connection is closed (default)
-  slow     in pieces, each when the one before has been taken
-  silent   it takes the question and says nothing
-  dumb     it takes the connection and says nothing at all
+  slow     in pieces, each when the previous one has been read
+  silent   it reads the command and does not answer
+  dumb     it accepts the connection and sends nothing at all
   cut      half of it, then the connection is closed
   huge     it never ends
-  strange  a web server that has the port
+  strange  a web server on this port
 """
 import argparse
 import os
@@ -23,7 +23,7 @@ PIECE = 7
 
 
 def answer_to(command, options):
-    """A line that is sent back; None: STATUS, of which the answer is sent."""
+    """The line to send back; None for STATUS, which gets ANSWER."""
     words = command.lower()
     if words.startswith("client protocol "):
         return "SERVER PROTOCOL 2\n"
@@ -54,7 +54,7 @@ def send_status(client, options):
 
 
 def serve(client, options):
-    """One client, until it hangs up or has its answer."""
+    """Serves one client until it disconnects or has its answer."""
     text = b""
     while True:
         ready = select.select([client, sys.stdin], [], [])[0]

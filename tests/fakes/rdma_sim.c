@@ -13,12 +13,12 @@
 
 enum { NSEC_PER_USEC = 1000 };
 
-/* Until a device believes that nobody answers: 8 tries of 67 ms. */
+/* The time until a device reports a timeout: 8 tries of 67 ms. */
 #define TRIES_NS UINT64_C(537000000)
 
 static struct rdma_sim *sim_of(struct rdma_engine *e)
 {
-	return (struct rdma_sim *)e; /* it begins with its engine */
+	return (struct rdma_sim *)e; /* engine is its first member */
 }
 
 static int sim_list(struct rdma_engine *e, struct rdma_port *ret, size_t max, struct err *err)
@@ -97,7 +97,7 @@ static void sim_region_remove(struct rdma_region *r)
 	r->handle = NULL;
 }
 
-/* As a device: by its place in the port's table, or the first that is of full membership. */
+/* As a device chooses: by index in the port's table, or the first with full membership. */
 static uint16_t sim_pkey(const struct rdma_sim *sim, int index)
 {
 	size_t i;
@@ -113,7 +113,7 @@ static uint16_t sim_pkey(const struct rdma_sim *sim, int index)
 	return sim->pkeys[0];
 }
 
-/* Two members of a partition, one of them with full rights. */
+/* The same partition, and at least one full member. */
 static bool pkeys_meet(uint16_t a, uint16_t b)
 {
 	return ((a ^ b) & ~RDMA_PKEY_FULL) == 0 && ((a | b) & RDMA_PKEY_FULL);
@@ -128,7 +128,7 @@ static uint64_t place_of(const struct rdma_sim *sim, const char *device)
 	return UINT64_C(1) << i;
 }
 
-/* Nothing gets to a port of another network, nor into a partition that one is no member of. */
+/* Nothing reaches a port of another network, or a partition that the port is not a member of. */
 static bool is_cut(const struct rdma_queue *q)
 {
 	const struct rdma_sim *sim = q->sim;
@@ -142,7 +142,7 @@ static bool is_cut(const struct rdma_queue *q)
 	       (sim->apart & (place_of(sim, q->device) | place_of(sim, peer->device)));
 }
 
-/* As EFA: it has queue pairs of other types alone. */
+/* Like EFA, which has no connected queue pairs. */
 static bool is_unconnected(const struct rdma_device *d)
 {
 	size_t i;
@@ -226,7 +226,7 @@ static void end_with(struct rdma_queue *q, uint64_t id, uint64_t at_ns, int stat
 	q->unsignalled = 0;
 }
 
-/* The other end takes in what is sent to it, or hears of a write, when it has room. */
+/* The peer receives a send, or is notified of a write, if it has posted receives. */
 static int take_in(struct rdma_queue *q, const struct rdma_work *work, uint64_t at_ns)
 {
 	const struct rdma_receive *room;
@@ -327,7 +327,7 @@ static uint64_t mono_ns(void)
 	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
-/* Until then, where the clock is not real; where it is, by itself, and `waits` waits for it. */
+/* Advances a simulated clock to `to_ns`. With the real clock, sleeps until then if `waits`. */
 static void pass(struct rdma_sim *sim, uint64_t to_ns, bool waits)
 {
 	struct timespec left;
@@ -364,7 +364,7 @@ static int sim_poll(struct rdma_queue *q, struct rdma_done *ret, size_t max, str
 	return (int)n;
 }
 
-/* As the real one: the first call asks for the event, the next sleeps. */
+/* Like the real one: the first call arms the notification, the next sleeps. */
 static int sim_wait(struct rdma_queue *q, uint64_t deadline_us, struct err *err)
 {
 	(void)err;

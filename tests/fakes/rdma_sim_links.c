@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The simulated fabric: how long a request takes over its links. */
+/* The simulated fabric: the time of a request on its links. */
 #include "lib/base/macro.h"
 #include "tests/fakes/rdma_sim_inside.h"
 
@@ -22,7 +22,7 @@ static struct sim_path *find_path(struct rdma_queue *q, const char *at)
 	return q->path && leads_to(q->path, q, at) ? q->path : NULL;
 }
 
-/* Between -1 and 1, another one for each link and moment. SplitMix64. */
+/* Returns a number between -1 and 1, different for each link and moment. SplitMix64. */
 static double chance(uint64_t link, uint64_t moment)
 {
 	uint64_t z = (link << 40) + moment + 0x9e3779b97f4a7c15u;
@@ -32,7 +32,7 @@ static double chance(uint64_t link, uint64_t moment)
 	return (double)((z ^ (z >> 31)) >> 11) / 0x1p52 - 1;
 }
 
-/* Hand `bytes` to each link of the path; returns when the last has served them. */
+/* Queues `bytes` on each link of the path. Returns when the last has served them. */
 static double serve(struct rdma_queue *q, const struct sim_path *path, uint32_t bytes)
 {
 	struct rdma_sim *sim = q->sim;
@@ -53,7 +53,7 @@ static double serve(struct rdma_queue *q, const struct sim_path *path, uint32_t 
 	return done_ns;
 }
 
-/* What the engine of an RNIC does for a queue pair, packet by packet. */
+/* Returns when the RNIC has sent the packets of this queue pair (packets_per_s). */
 static uint64_t packets(struct rdma_queue *q, const struct rdma_work *work)
 {
 	const struct rdma_sim *sim = q->sim;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A shared object in the place of libibverbs.so.1: devices that are listed, opened and looked at,
- * whose queue pairs do not come up. ASSAY_FAKE_VERBS says which there are, as words NAME=KIND:
+ * A replacement for libibverbs.so.1. Its devices can be listed, opened and queried, but their queue
+ * pairs cannot be connected. ASSAY_FAKE_VERBS lists the devices as words NAME=KIND:
  *
- *	efa      of an unspecified transport, as Amazon's EFA
- *	mana     InfiniBand by its transport, and refuses reliable connections (EINVAL)
- *	iwarp    of that transport
- *	roce     takes a reliable connection
- *	sick     fails to make one (EIO)
+ *	efa      unspecified transport, like Amazon's EFA
+ *	mana     InfiniBand transport, but refuses reliable connections (EINVAL)
+ *	iwarp    iWARP transport
+ *	roce     accepts a reliable connection
+ *	sick     fails to create one (EIO)
  */
 #include <errno.h>
 #include <infiniband/verbs.h>

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be wrong with a simulated host, as data: SlowGpu(gpu=3), SlowLink(uplink(1)), ...
+"""Faults of simulated hosts, as data: SlowGpu(gpu=3), SlowLink(uplink(1)), ...
 
-prepare() changes the host when it is made, change() what one run of it brings. `first` is the number of the first
-run (from 1) that has the fault, `every` makes it come and go.
+prepare() changes the host when it is created, change() the results of one run. `first` is the number of the first run
+(from 1) with the fault; `every` makes it intermittent.
 """
 import dataclasses
 
@@ -15,7 +15,7 @@ class Fault:
     every: int = dataclasses.field(default=1, kw_only=True)
 
     def prepare(self, host):
-        """Nothing that lasts."""
+        """No permanent change."""
 
     def change(self, host, rows, report):
         if report["seq"] < self.first or (report["seq"] - self.first) % self.every:
@@ -48,7 +48,7 @@ class SlowGpu(Fault):
 
 @dataclasses.dataclass
 class SlowHost(Fault):
-    """All its GPUs, as one with a bad power or cooling setting."""
+    """All GPUs are slow, as with a bad power or cooling setting."""
     by: float = 0.10
 
     def touch(self, host, row):
@@ -57,7 +57,7 @@ class SlowHost(Fault):
 
 @dataclasses.dataclass
 class SlowLink(Fault):
-    """Every path over it is limited by what is left of it: 0.5 is half the lanes."""
+    """Every path over it is limited to this fraction of the link: 0.5 is half the lanes."""
     link: str
     left: float = 0.5
 
@@ -91,7 +91,7 @@ class MissingGpu(Fault):
 
 @dataclasses.dataclass
 class Contended(Fault):
-    """A job runs beside the probes: they do not measure."""
+    """A job runs at the same time: the probes do not measure."""
 
     def touch(self, host, row):
         if not row.spread:
@@ -101,7 +101,7 @@ class Contended(Fault):
 
 @dataclasses.dataclass
 class SetUp(Fault):
-    """The RDMA probes have no permission, the memory of GPUs cannot be pinned."""
+    """Setup errors: the RDMA probes have no permission, GPU memory cannot be pinned."""
 
     def change(self, host, rows, report):
         report["problems"].append({"probe": "loopback", "code": "set-up", "detail": "no permission for /dev/infiniband/uverbs0",
@@ -116,7 +116,7 @@ class SetUp(Fault):
 
 @dataclasses.dataclass
 class Drift(Fault):
-    """Other versions than the rest: of the driver, which is a param of what it drives, or of anything in env."""
+    """Different versions than the others: of the driver, which is in the params of its samples, or of anything in env."""
     env: dict = dataclasses.field(default_factory=lambda: {"driver": "535.129.03"})
 
     def prepare(self, host):

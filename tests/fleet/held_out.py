@@ -1,16 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A held-out simulation: hosts of silicon.py over HTTP against an unmodified controller, whose clock leaps.
+"""A held-out simulation: hosts of silicon.py report over HTTP to an unmodified controller with a leaping clock.
 
 held_out.py [--build DIR] [--world NAME]... [--seed N]... [--spread X]... [--mode dry-run|enforce]... [--hosts N] [--days D] [--out FILE]
 
-Each run (a world, a seed, a spread, a mode) prints one line of JSON and adds it to --out; what is in there already is not
-run again, so that a long series can be cut and taken up. `--sum FILE` prints what all of them say together.
+Each run (a world, a seed, a spread, a mode) prints one line of JSON and appends it to --out; runs already in there are skipped,
+so a long series can be interrupted and resumed. `--sum FILE` prints the totals of all runs.
 
-A step of the simulation is 15 minutes. Passive runs that say nothing new come each half hour, in place of 5 minutes: the
-policy's breaker.silent_after is an hour here, and all else as shipped. Quick runs come about five times a day, in place of the fifth
-of them a full one. An order to test is answered at the next step. An operator repairs a cordoned host after a day, and mends a wrong
-SKU file when the world says so, resetting the breaker then; one that opened for anything else is reset after four hours.
+A step of the simulation is 15 minutes. Passive runs without changes come each half hour instead of 5 minutes, so the policy's
+breaker.silent_after is an hour here; all else is as shipped. Quick runs come about five times a day, and every fifth is a full one. An
+order to test is answered at the next step. An operator repairs a cordoned host after a day, and fixes a wrong SKU file when the world
+says so, resetting the breaker; a breaker that opened for another reason is reset after four hours.
 """
 import argparse
 import calendar
@@ -40,10 +40,10 @@ SPEED = 50  # of the controller's clocks between two leaps
 ANSWER_S = 60
 START_S = 60
 CALLS = 3
-CLOSE = 60  # what the controller says of when a run was, and when it was
+CLOSE = 60  # tolerance between the controller's time of a run and the true one
 BATCH_LINES, BATCH_BYTES = 64, 1_500_000
 RESET_AFTER = 4 * HOUR
-AFTER = DAY  # what was measured while a fault lasted is judged for so long
+AFTER = DAY  # how long values measured during a fault affect the judge
 
 
 def stamp(at):
@@ -56,7 +56,7 @@ def seconds(text):
 
 
 class Controller:
-    """One of a build, with clocks of its own; `at` is the time of the simulation in seconds."""
+    """A controller of a build with simulated clocks; `at` is the simulation time in seconds."""
 
     def __init__(self, build, where, mode, racks):
         self.where, self.start = Path(where), time.time()
@@ -83,18 +83,18 @@ class Controller:
         line = self.process.stdout.readline()
         if not line.startswith("listening on "):
             sys.exit("held_out.py: the controller did not start: " + (self.where / "log").read_text()[-500:])
-        if self.began_ns() == 0:  # else it would be graded by clocks that nothing moved
+        if self.began_ns() == 0:  # otherwise it would be graded by real clocks
             self.process.kill()
             sys.exit("held_out.py: the controller has clocks of its own: make -C BUILD tests/fakes/clock_leap.so")
         self.address = ("127.0.0.1", int(line.rsplit(":", 1)[1]))
         self.connection = None
 
     def began_ns(self):
-        """By the monotonic clock; 0 until the controller has said so."""
+        """The start by the monotonic clock; 0 until the controller has written it."""
         return struct.unpack("q", self.leap[8:16])[0]
 
     def now(self):
-        """Of the controller, in seconds of the simulation."""
+        """The controller's time, in seconds of the simulation."""
         return time.time() + (time.monotonic() - self.began_ns() / 1e9) * (SPEED - 1) + self.leap_s - self.start
 
     def leap_to(self, at):
@@ -105,11 +105,11 @@ class Controller:
         self.connection = None
 
     def call(self, method, path, body=None, headers=None):
-        """What was asked twice is done once: reports have numbers."""
+        """Sends a request, with retries, which are harmless because reports have sequence numbers."""
         for attempt in range(CALLS):
             try:
                 return self.call_once(method, path, body, headers)
-            except (ConnectionError, http.client.HTTPException):  # it was idle when the clock leapt
+            except (ConnectionError, http.client.HTTPException):  # closed as idle by the leap of the clock
                 self.connection = None
                 if attempt == CALLS - 1:
                     raise
@@ -142,7 +142,7 @@ class Controller:
         return self.call("POST", path, json.dumps({"by": "held-out", **body}).encode())[0]
 
     def send(self, lines):
-        """[(line, when it was measured)]; returns how many were taken."""
+        """Sends [(line, when it was measured)]. Returns how many were accepted."""
         taken = 0
         while lines:
             n = size = 0
@@ -153,7 +153,7 @@ class Controller:
             status, value = self.call("POST", "/v1/reports/batch", "\n".join(line for line, _ in lines[:n]).encode(),
                                       {"Assay-Age": ages, "Content-Type": "application/x-ndjson"})
             if status in (429, 503):
-                time.sleep(0.2)  # as it asks to
+                time.sleep(0.2)  # Retry-After
                 continue
             if status != 202:
                 raise RuntimeError(f"a batch was refused: {status} {value}")
@@ -180,7 +180,7 @@ class Simulation:
     def __init__(self, controller, world):
         self.c, self.world = controller, world
         self.hosts = {h.name: h for h in world.hosts}
-        self.late = []  # (when it is sent, line, when it was measured)
+        self.late = []  # (when to send it, line, when it was measured)
         self.next_active = {h.name: h.chance.uniform(0, 4.8 * HOUR) for h in world.hosts}
         self.runs = collections.Counter()
         self.repairs, self.reports, self.orders = {}, 0, {}
@@ -192,7 +192,7 @@ class Simulation:
         return silicon.line_of(body, stamp(self.c.start + at + host.skew)), at
 
     def runs_of(self, begin, end):
-        """What is to be sent between two steps, in the order in which it was measured."""
+        """The reports to send between two steps, in order of measurement."""
         lines = []
         for host in self.world.hosts:
             if int(begin / STEP) % 2 == host.boots % 2 or any(f.kind in ("dead-gpu", "flaps", "xids") for f in host.faults):
@@ -226,7 +226,7 @@ class Simulation:
         self.watch(end)
 
     def watch(self, now):
-        """What the controller did: obey its orders, and be its operator."""
+        """Reacts to the controller: obeys its orders, and acts as its operator."""
         for action in self.c.get("/v1/actions?limit=200")["items"]:
             if action["node"] not in self.hosts:
                 continue
@@ -282,7 +282,7 @@ class Simulation:
 
 
 def spoil(text):
-    """The SKU file as somebody wrote it who had other figures: 30 % too much of what GPUs compute and copy."""
+    """A wrong SKU file: it expects 30 % too much of GPU compute and copies."""
     rows = re.split(r"(?m)^(?=  - check: )", text)
     wrong = [re.sub(r"((?:value|floor): )([0-9.e+]+)", lambda m: f"{m[1]}{float(m[2]) * 1.3:.4g}", row)
              if re.match(r"  - check: (gemm\.rate|memory\.h2d_bw)\n", row) else row for row in rows]
@@ -291,7 +291,7 @@ def spoil(text):
     return "".join(wrong)
 
 
-# --- grading: from what was put in, and what the controller said ---
+# --- grading: from the injected faults, and the controller's output ---
 
 def share(part, of):
     return part / of if of else None
@@ -314,12 +314,12 @@ def fault_of(host, at):
 
 
 def was_low_once(host, at):
-    """Its run at that time: to say so is right."""
+    """Did its run at that time have a dip? Then a finding is right."""
     return any(abs(at - low) < CLOSE for low in host.low_runs)
 
 
 def low_gpus(world):
-    """{(host, part)}: GPUs that anybody could tell from the good ones of their model."""
+    """{(host, part)}: GPUs that can be told from the good ones of their model."""
     found = set()
     for sku in {h.sku for h in world.hosts}:
         members = [h for h in world.hosts if h.sku == sku]
@@ -460,7 +460,7 @@ def run(build, options, one):
 
 
 def add_up(path):
-    """One line for each (world, mode, spread): sums over seeds."""
+    """One line per (world, mode, spread): sums over seeds."""
     groups = collections.defaultdict(list)
     for line in Path(path).read_text().splitlines():
         one = json.loads(line)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports of simulated HGX H100 hosts: 8 GPUs, 8 RNICs, 2 sockets, 4 PCIe switches.
 
-A host is made from a seed: its parts differ for good (Spread), each run a little more. Faults are data
-(faults.py). The same seed gives the same reports, byte for byte but for the time.
+A host is generated from a seed: its parts vary permanently (Spread), and each run a little more. Faults are data
+(faults.py). The same seed gives the same reports, identical except for the time.
 
-Where the numbers come from: GEMM near the 794.5 TFLOP/s of ml-engineering's MAMF; HBM copy 2.90 TB/s, host to
-device 51.6 GB/s and back 52.1 GB/s from Azure's guide; peer to peer above AzNHC's pass mark of 335 GB/s.
-A loopback cell reaches the smallest capacity of its path: RNIC 400 Gb/s, PCIe 5.0 x16 430 Gb/s, the share of the
-socket link 300 Gb/s (a bottleneck model, with 0.5 % noise). Good GPUs of one cluster differ by 1 to 3 %
-(arXiv 2208.11035 saw 8 % on power-limited ones): 1 % unless told otherwise.
+Sources of the figures: GEMM near the 794.5 TFLOP/s of ml-engineering's MAMF; HBM copy 2.90 TB/s, host to device
+51.6 GB/s and back 52.1 GB/s from Azure's guide; peer to peer above AzNHC's threshold of 335 GB/s. A loopback cell
+reaches the smallest capacity on its path: RNIC 400 Gb/s, PCIe 5.0 x16 430 Gb/s, the share of the socket link
+300 Gb/s (a bottleneck model, with 0.5 % noise). Good GPUs of a cluster vary by 1 to 3 % (arXiv 2208.11035 saw 8 % on
+power-limited ones); the default is 1 %.
 """
 import dataclasses
 import json
@@ -31,9 +31,9 @@ PROFILES = ("passive", "quick", "full")
 
 @dataclasses.dataclass(frozen=True)
 class Spread:
-    """Standard deviations as parts of the value; `dip` is the chance that a run has one value 5 to 15 % low."""
-    gpu: float = 0.010     # between GPUs, for good
-    host: float = 0.005    # between hosts, for good
+    """Relative standard deviations; `dip` is the probability that a run has one value 5 to 15 % low."""
+    gpu: float = 0.010     # between GPUs, permanent
+    host: float = 0.005    # between hosts, permanent
     run: float = 0.004     # between runs
     cell: float = 0.005    # of a loopback cell, between runs
     window: float = 0.003  # within a run
@@ -78,7 +78,7 @@ def path_to_memory(rnic, numa):
 
 
 def capacity_of(link):
-    """Bytes a second that a good link carries one way."""
+    """Bytes per second of a good link, per direction."""
     if link.startswith("rnic:"):
         return 400 * GBIT
     if link == "numa:0^numa:1":
@@ -96,10 +96,10 @@ QUICK_CELLS = {(i, ("gpu", i)) for i in range(8)} | {(2 * s, ("numa", s // 2)) f
 
 @dataclasses.dataclass
 class Row:
-    """One sample as it would be without noise. `gpu`, `rnic`: the parts it is about."""
+    """One sample without noise. `gpu`, `rnic`: the parts it is about."""
     fixed: dict
     value: float
-    spread: str = ""  # "gpu", "cell", "memory": how it varies; "": a state, which does not
+    spread: str = ""  # "gpu", "cell", "memory": its variation; "": a state without variation
     gpu: int = -1
     rnic: int = -1
     links: tuple = ()
@@ -143,7 +143,7 @@ class Host:
         digits = f"{chance.getrandbits(128):032x}"
         return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
-    # --- what it has ---
+    # --- its parts ---
 
     def inventory(self):
         counts = {"cpus": 224, "numa_nodes": 2, "dimm_bytes": 2 << 40, "gpus": GPUS, "nics": RNICS, "ports_active": RNICS}
@@ -151,11 +151,11 @@ class Host:
             yield Row(fixed("inventory." + name, "host"), count)
 
     def states(self):
-        """Counters and states: good ones are 0 and say so."""
+        """Counters and states; good ones are 0."""
         for name in ("cpu_offline", "cpu_throttle", "memory_ce", "memory_ue", "kernel_log", "pcie_aer"):
             yield Row(fixed("host." + name, "host", better="none", ok=True), 0)
         for i, name in enumerate(self.gpu_names):
-            # As gpu-state says it of a board without slots: their numbers are the driver's.
+            # As gpu-state reports a board without slots: the numbers are the driver's.
             part = {"parts": [{"id": name, "kind": "gpu", "index": i, "module": i, "pci": gpu_pci(i).removeprefix("gpu:"),
                                "serial": str(1650000000000 + int(name[-8:], 16))}]}
             for check in ("gpu.ecc_uncorrected", "gpu.xid", "gpu.remap_pending"):
@@ -197,7 +197,7 @@ class Host:
                 path, locality = path_to_gpu(rnic, other) if kind == "gpu" else path_to_memory(rnic, other)
                 to = gpu_pci(other) if kind == "gpu" else f"numa:{other}"
                 name = self.gpu_names[other] if kind == "gpu" else to
-                # Memory and GPUs answer at different speeds: never compared.
+                # Memory and GPUs have different rates and are never compared.
                 where = {"from": rnic_id(rnic), "to": to, "class": locality, "path": path,
                          "params": {**params, "target": kind}}
                 quick = (rnic, (kind, other)) in QUICK_CELLS
@@ -214,7 +214,7 @@ class Host:
                     yield Row(fixed("rnic_pair.connect", f"mlx5_{a}:1>mlx5_{b}:1", better="none", ok=True), 1, rnic=a,
                               least_profile=1)
 
-    # --- what it measures ---
+    # --- its measurements ---
 
     def deviation(self, row):
         s = self.spread
@@ -232,7 +232,7 @@ class Host:
                 "seconds": 1.5, **row.more}
 
     def report(self, profile="quick", at=None):
-        """The next report. `at`: UNIX time of the run."""
+        """The next report. `at`: Unix time of the run."""
         self.seq += 1
         chance = random.Random(f"{self.seed}:{self.node}:{self.seq}")
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() if at is None else at))
@@ -254,7 +254,7 @@ class Host:
 
 
 def fleet(n, seed=1, faults=None, prefix="gpu-", **more):
-    """Hosts gpu-00 ... of one SKU; `faults` is {name: [fault, ...]}. A name that is no host is a mistake."""
+    """Hosts gpu-00 ... of one SKU; `faults` is {name: [fault, ...]}. An unknown name is an error."""
     names = [f"{prefix}{i:02d}" for i in range(n)]
     faults = faults or {}
     unknown = set(faults) - set(names)

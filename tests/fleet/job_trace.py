@@ -1,15 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A window of a training job that never ran, as optrace/1 on standard output.
+"""Prints a window of a simulated training job as optrace/1.
 
 job_trace.py --job NAME --dp D --pp P [--tp T] [--steps N] [--first STEP] [--seed S] [--first-host N] [--slow HOST[/PERCENT]] [--sequences]
              [--slow-link HOST,HOST[/TIMES]]
 
-Its hosts are as good silicon is: their speeds spread by 3.4 % (standard deviation), the same in every window of one seed; from
-step to step a host varies by 1 %, one of its operations by 2 %.
-A worker is one host, gpu-NN from --first-host on, in the order of ranks: replicas beside each other, then stages.
+Its hosts vary like good silicon: their speeds have a standard deviation of 3.4 %, the same in every window of a seed; from step
+to step a host varies by 1 %, and single operations by 2 %.
+A worker is one host, gpu-NN from --first-host on, in rank order: replicas adjacent, then stages.
 --slow makes one host slower (by 10 %), --slow-link the transfers between two hosts of a replica (200 times as long), --sequences
-gives the micro-batches sequences of very different lengths, which is the job's own doing. One forward and one backward in turn (1F1B); a transfer begins when both ends are there.
+gives the micro-batches sequences of very different lengths, a slowdown by the job itself. The schedule is 1F1B; a transfer begins
+when both ends are ready.
 """
 import argparse
 import json
@@ -17,7 +18,7 @@ import random
 import sys
 
 FORWARD, BACKWARD = "forward", "backward"
-FORWARD_S, BACKWARD_S = 0.35, 0.70  # of a micro-batch
+FORWARD_S, BACKWARD_S = 0.35, 0.70  # per micro-batch
 TRANSFER_S, REDUCE_S, GATHER_S, OPTIMIZER_S = 0.004, 0.08, 0.05, 0.06
 SPREAD = 0.034
 JITTER = 0.02  # of one operation
@@ -27,7 +28,7 @@ SPREAD_OF_SEQUENCES = 0.45  # of the logarithm of their lengths
 
 
 class Job:
-    """What is the same in every step: who is how fast."""
+    """The constant data of all steps: the speeds of the workers."""
 
     def __init__(self, options):
         self.dp, self.pp, self.tp = options.dp, options.pp, options.tp
@@ -45,7 +46,7 @@ class Job:
         return f"gpu-{options.first_host + place:02d}"
 
     def schedule(self, stage):
-        """(kind, micro-batch) in the order in which a stage computes them."""
+        """(kind, micro-batch) in the order of a stage's computes."""
         warm = min(self.pp - 1 - stage, MICROBATCHES)
         slots = [(FORWARD, i) for i in range(warm)]
         for i in range(MICROBATCHES):
@@ -54,7 +55,7 @@ class Job:
 
 
 class Replica:
-    """One pipeline in one step: {(stage, operation, micro-batch): (start, end)}, in seconds from the begin of the step."""
+    """One pipeline in one step: {(stage, operation, micro-batch): (start, end)}, in seconds since the start of the step."""
 
     def __init__(self, job, d, draw):
         lengths = [draw.lognormvariate(0, SPREAD_OF_SEQUENCES) if job.sequences else 1 for _ in range(MICROBATCHES)]
@@ -62,7 +63,7 @@ class Replica:
         self.pace = {p: job.pace[d, p] * draw.gauss(1, STEP_JITTER) for p in range(job.pp)}
         self.at = {}
         self.todo = {p: job.schedule(p) for p in range(job.pp)}
-        self.free = {p: GATHER_S for p in range(job.pp)}  # when the compute before has ended
+        self.free = {p: GATHER_S for p in range(job.pp)}  # when the previous compute has ended
         self.sent = {}  # (stage, kind): when its last send has ended
         while any(self.todo.values()):
             for p in range(job.pp):
@@ -74,7 +75,7 @@ class Replica:
         return base * self.lengths[i] * self.pace[p] * self.draw.gauss(1, JITTER)
 
     def compute(self, p):
-        """The next compute of stage p, with the transfer into it; False: its input is not there yet."""
+        """Adds the next compute of stage p, with the transfer into it. Returns False if its input is not ready yet."""
         kind, i = self.todo[p][0]
         peer = p - 1 if kind == FORWARD else p + 1
         start = self.free[p]
@@ -99,7 +100,7 @@ class Replica:
 
 
 def play(job, draw):
-    """One step: {(replica, stage, operation, micro-batch or None): (start, end)} and how long it took."""
+    """Simulates one step: {(replica, stage, operation, micro-batch or None): (start, end)}, and its duration."""
     at, last = {}, 0
     replicas = [Replica(job, d, draw) for d in range(job.dp)]
     for replica in replicas:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts of a held-out simulation: how they differ, drift, boot again, fail, and what they report.
+"""Hosts of a held-out simulation: how they vary, drift, reboot, fail, and what they report.
 
-Its model is its own, so that a judge that was mended with assay-sim is not judged by assay-sim alone: GPUs differ by a gamma
+Its model is independent, so that a judge tuned with assay-sim is not evaluated only by assay-sim: GPUs vary by a gamma
 distribution (3.4 % standard deviation at spread 1, skewness 1.3 to the slow side; about one in a hundred is 10 % slow), racks
-drift as an AR(1) process, runs differ by a Laplace distribution. The figures are within what docs/sim.md names.
+drift as an AR(1) process, runs vary by a Laplace distribution. The figures are within the ranges in docs/sim.md.
 
-Faults are data: Fault("slow-gpu", onset=..., size=0.1, part=3). What many hosts have together is one Cause.
+Faults are data: Fault("slow-gpu", onset=..., size=0.1, part=3). A fault shared by many hosts is one Cause.
 """
 import dataclasses
 import json
@@ -27,7 +27,7 @@ LOOPS = (("pix", "gpu"), ("node", "gpu"), ("sys", "gpu"), ("node", "numa"), ("sy
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """Of one host, from `onset` seconds on (0: born so)."""
+    """A fault of one host, from `onset` seconds on (0: from the start)."""
     kind: str
     onset: float = 0.0
     size: float = 0.10
@@ -40,7 +40,7 @@ class Fault:
 
 @dataclasses.dataclass(frozen=True)
 class Cause:
-    """What hosts share: `word` is what has to be named when it is told."""
+    """A shared cause; `word` must be named in its notice."""
     kind: str
     hosts: tuple
     word: str
@@ -49,7 +49,7 @@ class Cause:
     size: float
 
 
-FAMILY = {"hot-rack": "gemm", "setting": "gemm", "bad-switch": "loopback"}  # what a cause makes low
+FAMILY = {"hot-rack": "gemm", "setting": "gemm", "bad-switch": "loopback"}  # the checks lowered by a cause
 
 
 @dataclasses.dataclass
@@ -60,16 +60,16 @@ class Noise:
     host: float = 0.010
     boot: float = 0.004
     run: float = 0.009    # scale of a Laplace distribution is this over sqrt(2)
-    rack: float = 0.008   # of the AR(1) process, stationary
+    rack: float = 0.008   # of the stationary AR(1) process
     top: float = 0.012    # from the bottom of a rack to its top, in the afternoon
     day: float = 0.010
-    once: float = 0.008   # chance of a run that is 4 to 14 % low once
+    once: float = 0.008   # probability of a run that is 4 to 14 % low once
     busy: float = 0.02
     missing: float = 0.004
-    reboot: float = 0.06  # a day
-    late: float = 0.02    # chance that a report waits for hours
+    reboot: float = 0.06  # per day
+    late: float = 0.02    # probability that a report is hours late
     twice: float = 0.01
-    other: float = 0.2    # of the hosts have another firmware
+    other: float = 0.2    # fraction of hosts with another firmware
 
 
 def laplace(chance, sd):
@@ -84,7 +84,7 @@ def silicon(chance, sd):
 
 
 class Weather:
-    """What a rack has in common, hour by hour."""
+    """The variation common to a rack, per hour."""
 
     def __init__(self, seed, rack, noise, hours):
         chance, keep = random.Random(f"{seed}:rack:{rack}"), 0.85
@@ -113,8 +113,8 @@ class Host:
         if c.random() < n.other:
             self.env["kernel"] = "5.15.0-1071"
         self.boot()
-        self.active_runs = []  # when
-        self.low_runs = []     # when one was low once
+        self.active_runs = []  # times
+        self.low_runs = []     # times of runs that were low once
 
     def boot(self):
         self.boots += 1
@@ -129,14 +129,14 @@ class Host:
         return not self.faults and not self.causes
 
     def true_gpu(self, part):
-        """Of what it is born with."""
+        """The true speed of a GPU from the start."""
         born = math.prod(1 - f.size for f in self.faults if f.onset == 0 and f.kind == "slow-gpu" and f.part == part)
         return self.whole * self.gpu[part] * born
 
     # --- a run ---
 
     def left(self, what, part, at):
-        """What faults and causes leave of a value."""
+        """The factor that faults and causes leave of a value."""
         left = 1.0
         for f in self.faults:
             if not f.now(at):
@@ -159,7 +159,7 @@ class Host:
         return self.weather.at(at) * (1 + self.noise.day * phase) * (1 - self.noise.top * (self.place - 0.5) * (0.5 - 0.5 * phase))
 
     def values(self, full):
-        """(what, part, check, subject, unit, class, params, value) as they would be without faults and noise."""
+        """(what, part, check, subject, unit, class, params, value) without faults and noise."""
         gemm, h2d, device, loop, numa = RATES.get(self.sku, OTHER)
         driver, firmware = {"driver": self.env["driver"]}, {"firmware": self.env["rnic_firmware"]}
         for i in range(GPUS):
@@ -216,7 +216,7 @@ class Host:
                    "note": "3 elements of a product are wrong, also with another buffer and algorithm"}
 
     def report(self, profile, at, order=None):
-        """What a run at `at` (seconds of the simulation) sends."""
+        """The report of a run at `at` (seconds of the simulation)."""
         active = profile != "passive"
         if active:
             self.active_runs.append(at)
@@ -246,27 +246,27 @@ class World:
     days: float
     hosts: list
     causes: list
-    wrong_file: tuple = ()  # (onset, mended)
+    wrong_file: tuple = ()  # (onset, fixed)
 
     def host(self, name):
         return next(h for h in self.hosts if h.name == name)
 
 
 def skus_of(name, n):
-    """The model of each host: 125, 50, 20 and 5 of 200, or of five each."""
+    """The model of each host: 125, 50, 20 and 5 of 200 hosts, or models of five hosts each."""
     if name == "fives":
         return [f"oem-{i // 5:02d}" for i in range(n)]
     ends = [("hgx-h100", n * 125 // 200), ("hgx-h200", n * 175 // 200), ("hgx-a100", n - 5)]
     return [next((sku for sku, end in ends if i < end), "oem-00") for i in range(n)]
 
 
-ONSETS = ("slow-gpu", "slow-host", "dead-gpu", "half-pcie", "lost-channel", "wrong-data", "flaps")  # to be tested, and cordoned
+ONSETS = ("slow-gpu", "slow-host", "dead-gpu", "half-pcie", "lost-channel", "wrong-data", "flaps")  # must be tested and cordoned
 MIX = (("slow-gpu", 4), ("slow-host", 3), ("dead-gpu", 2), ("half-pcie", 2), ("lost-channel", 2), ("wrong-data", 1), ("flaps", 1),
        ("xids", 1), ("too-fast", 1))
 
 
 def add_single_faults(world, chance, racks):
-    """One fault a rack, so that the budget of racks refuses none; and GPUs and memories that are born slow."""
+    """One fault per rack, so that the rack budget refuses none; and GPUs and memories that are slow from the start."""
     days, order = world.days, list(racks)
     chance.shuffle(order)
     for kind in [kind for kind, n in MIX for _ in range(n)][:len(order)]:

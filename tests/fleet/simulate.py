@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated hosts that report to a real controller, each with its own token and its held call for orders.
+"""Simulated hosts that report to a real controller, each with its own token and a held call for orders.
 
 simulate.py tokens DIR [--hosts N]         DIR/tokens.yaml for the controller, DIR/operator and DIR/gpu-00 ... for callers
 simulate.py run URL DIR [--hosts N] [--runs R] [--seed S] [--slow-gpu HOST/GPU] [--slow-link HOST/SWITCH]
 
-`run` sends R quick runs and one full run of each host, prints one line, and holds the calls until it is told to end.
+`run` sends R quick runs and one full run of each host, prints one line, and holds the calls until it is told to stop.
 """
 import argparse
 import contextlib
@@ -27,12 +27,12 @@ import wiring
 
 HOLD_S = 60
 ANSWER_S = 30
-RESEND_S = 60  # what was sent back for so long is given up
+RESEND_S = 60  # reports refused for this long are dropped
 RUN_EVERY_S = 300
 
 
 class Agents:
-    """The agents of many hosts: `tokens` is {name: token}, or None where none are asked for."""
+    """The agents of many hosts: `tokens` is {name: token}, or None if none are required."""
 
     def __init__(self, address, fleet, tokens=None):
         self.address, self.hosts, self.tokens = address, fleet, tokens
@@ -46,17 +46,17 @@ class Agents:
         return {"Authorization": "Bearer " + self.tokens[name]} if self.tokens else {}
 
     def send(self, bodies):
-        """{name: body}, all at once, and again what a busy controller sends back; {name: status}."""
+        """Sends {name: body}, all at once, and retries those that a busy controller refuses. Returns {name: status}."""
         status, due, deadline = {}, dict.fromkeys(bodies, 0.0), time.monotonic() + RESEND_S
         while due and min(due.values()) < deadline:
-            time.sleep(max(0.0, min(due.values()) - time.monotonic()))  # as long as it was asked to
+            time.sleep(max(0.0, min(due.values()) - time.monotonic()))  # Retry-After
             now = time.monotonic()
             again = self.send_once({name: bodies[name] for name, at in due.items() if at <= now}, status)
             due = {name: at for name, at in due.items() if at > now} | {name: now + s for name, s in again.items()}
         return status
 
     def send_once(self, bodies, status):
-        """Fill in `status`; {name: seconds to wait} of those to be sent again."""
+        """Fills in `status`. Returns {name: seconds to wait} for retries."""
         for name, body in bodies.items():
             if name not in self.reporting:
                 self.reporting[name] = http.client.HTTPConnection(*self.address, timeout=ANSWER_S)
@@ -74,7 +74,7 @@ class Agents:
         return again
 
     def send_wirings(self, wanted):
-        """{digest: the name of one that has it}: once, however many have it. What is not taken is asked for again after the next report."""
+        """Sends {digest: name of a host with it}, each once. Those not accepted are requested again after the next report."""
         for digest, name in wanted.items():
             self.reporting[name].request("PUT", f"/v1/topologies/{digest}", self.wirings[digest], self.headers(name))
             answer = self.reporting[name].getresponse()
@@ -83,7 +83,7 @@ class Agents:
                 raise ValueError(f"{name}: its topology is refused: {answer.status} {body[:200]!r}")
 
     def run(self, profile="quick", at=None, some=None):
-        """One run of each host (or of `some`): {name: status}."""
+        """Makes one run of each host (or of `some`). Returns {name: status}."""
         return self.send({h.node: h.body(profile, at) for h in some or self.hosts})
 
     # --- held calls ---
@@ -106,7 +106,7 @@ class Agents:
                 self.opinions[name] = order["opinion"]
 
     def listen(self, seconds):
-        """Answer what comes on the held calls within `seconds`; how many ended."""
+        """Repeats held calls that end within `seconds`. Returns how many ended."""
         ended = 0
         for key, _ in self.poll.select(seconds):
             response = http.client.HTTPResponse(key.fileobj)
@@ -133,7 +133,7 @@ class Agents:
 # --- the command line ---
 
 def write_tokens(where, names):
-    """One token a name, and one that may read."""
+    """One token per name, and one for reading."""
     os.makedirs(where, exist_ok=True)
     lines = ["v: 1", "tokens:"]
     for name in [*names, "operator"]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the simulated hosts of hosts.py are wired: topology/1 as `assay topology -o json` says it, with its digest.
+"""The topology of the simulated hosts of hosts.py: topology/1 in the format of `assay topology -o json`, with its digest.
 
-Hosts of one kind share one topology, so that a fleet of any size sends it once.
+Hosts of the same kind share a topology, so a fleet of any size sends it once.
 """
 import dataclasses
 import hashlib
@@ -10,7 +10,7 @@ import json
 from hosts import CAPACITIES, GPUS, RNICS, ROOT_BUS, SWITCH_BUS, SWITCHES, gpu_pci, rnic_id
 
 GTS, LANES = 32.0, 16  # PCIe 5.0 x16
-TYPES = ("numa", "gpu", "rnic", "switch", "root")  # as lib/topology/topology.h has them: its order is that of the digest
+TYPES = ("numa", "gpu", "rnic", "switch", "root")  # in the order of lib/topology/topology.h, which the digest uses
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +43,7 @@ def number(value):
 
 
 def digest_of(nodes_, links):
-    """As lib/topology/topology.c computes it: SHA-256 over texts, each ended by NUL. A GPU lowers the speed of its link when idle."""
+    """As in lib/topology/topology.c: SHA-256 over strings, each ending in NUL. A GPU lowers its link speed when idle."""
     texts = ["topology/1", number(len(nodes_))]
     for n in nodes_:
         texts += [n["id"], n["type"], n["name"] or "", n["pci"] or ""]
@@ -54,7 +54,7 @@ def digest_of(nodes_, links):
 
 
 def hgx(lanes=None):
-    """That of a simulated HGX H100; `lanes` is {link: lanes it has left}."""
+    """The topology of a simulated HGX H100; `lanes` is {link: remaining lanes}."""
     parts = sorted(nodes(), key=lambda n: (TYPES.index(n["type"]), n["pci"] or "", n["id"]))
     links = [link(ident, lanes or {}) for ident in sorted(CAPACITIES)]
     digest = digest_of(parts, links)
@@ -63,7 +63,7 @@ def hgx(lanes=None):
 
 
 def wire(fleet):
-    """Give each host its topology: a link that its faults slow has lost so many lanes."""
+    """Gives each host its topology; a link slowed by a fault has lost lanes accordingly."""
     known = {}
     for host in fleet:
         lost = tuple((f.link, max(1, round(LANES * f.left))) for f in host.faults if hasattr(f, "link"))

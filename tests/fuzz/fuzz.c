@@ -22,7 +22,7 @@ void fuzz_failed(const char *what, const char *file, int line)
 
 char *fuzz_json(const json_t *value)
 {
-	/* 15 digits: what lib/json/json.c writes, and what two readings agree on. */
+	/* 15 digits, as lib/json/json.c writes them; more may differ after a second reading. */
 	char *text = json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
 
 	FUZZ_CHECK(text);
@@ -76,7 +76,7 @@ const char *fuzz_dir(void)
 {
 	if (dir[0])
 		return dir;
-	/* In memory where that is there: every input is a file of its own. */
+	/* On tmpfs if available, because every input is a file of its own. */
 	(void)snprintf(dir, sizeof(dir), "%s/assay-fuzz-XXXXXX",
 		       access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 	FUZZ_CHECK(mkdtemp(dir));
@@ -99,6 +99,6 @@ void fuzz_refused(int r, const struct err *err)
 	FUZZ_CHECK(r < 0);
 	FUZZ_CHECK(err->msg[0] && !strpbrk(err->msg, "\n\r"));
 	text = json_string(err->msg);
-	FUZZ_CHECK(text); /* jansson takes nothing but UTF-8 */
+	FUZZ_CHECK(text); /* jansson accepts only UTF-8 */
 	json_decref(text);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The API of the controller and the bytes of a client: request lines, paths,
- * queries, cursors, headers, tokens, bodies. The whole service runs in here
- * with a store of its own; the client is one end of a socket pair. Whatever it
- * says, the service answers or closes, and keeps nothing of it open.
+ * The controller's API with any bytes of a client: request lines, paths, queries,
+ * cursors, headers, tokens, bodies. The whole service runs in this process with
+ * its own store; the client is one end of a socket pair. Whatever it sends, the
+ * service answers or closes, and leaves nothing open.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -30,7 +30,7 @@
 enum {
 	HOSTS_MAX = 8,
 	CONNECTIONS_MAX = 64,
-	CALLS_PER_STORE = 2000, /* then a new one: what is reported stays in it */
+	CALLS_PER_STORE = 2000, /* then a new one, because reports accumulate in it */
 	TURNS_MAX = 20000,
 	ANSWER_SEEN = 4096,
 };
@@ -57,7 +57,7 @@ static const char tokens[] =
 	"  - sha256: 10a4c7c9fc5206d6f36dc6944a81bb6f4a3cb0e25014ae3b12e6c3e52712292a\n"
 	"    role: admin\n";
 
-/* --- who vouches for tokens with a dot: later, and for half of them --- */
+/* --- reviews of tokens with a dot: asynchronous, half of them are accepted --- */
 
 static bool takes(const char *token)
 {
@@ -166,7 +166,7 @@ static struct world *fresh_world(bool *ret_fresh)
 	if (world.service && world.calls++ >= CALLS_PER_STORE)
 		world_close(&world);
 	if (!world.service) {
-		(void)fuzz_dir(); /* its removal comes after ours */
+		(void)fuzz_dir(); /* first, so that it is removed after ours */
 		if (!known)
 			(void)atexit(close_world);
 		known = true;
@@ -198,7 +198,7 @@ static void check_answer(const char *answer, size_t length)
 	FUZZ_CHECK(status >= 100 && status < 600 && status != 500);
 }
 
-/* Let the service run until it has closed the connection. */
+/* Runs the service until it has closed the connection. */
 static void serve(struct world *w, int fd)
 {
 	char answer[ANSWER_SEEN + 1] = "", piece[ANSWER_SEEN];
@@ -220,7 +220,7 @@ static void serve(struct world *w, int fd)
 	check_answer(answer, length);
 }
 
-/* Nothing of the call is left. */
+/* Checks that nothing of the call is left. */
 static void check_rest(struct world *w)
 {
 	struct api_counts counts;
@@ -235,20 +235,20 @@ static void check_rest(struct world *w)
 	FUZZ_CHECK(counts.held == 0 && counts.body_bytes == 0 && w->service->n_batch == 0);
 }
 
-/* One connection: these bytes, then its end. */
+/* One connection: sends these bytes, then closes. */
 static void talk(struct world *w, const void *bytes, size_t size)
 {
 	CLEANUP(closep) int fd = connect_client(w->service->api);
 
-	w->service->last_commit_us = 0; /* no wait for the next batch */
+	w->service->last_commit_us = 0; /* do not wait for the next batch */
 	FUZZ_CHECK(send(fd, bytes, size, MSG_NOSIGNAL) == (ssize_t)size);
 	(void)shutdown(fd, SHUT_WR);
-	api_run(w->service->api); /* a connection that is handed over wakes nobody */
+	api_run(w->service->api); /* handing over a connection does not wake the loop */
 	serve(w, fd);
 	check_rest(w);
 }
 
-/* A host with an incident, so that what is asked of one has an answer. */
+/* Adds a host with an incident, so that queries about one have results. */
 static void add_host(struct world *w)
 {
 	static const char body[] =

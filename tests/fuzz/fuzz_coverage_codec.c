@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run found good, as it lies in the store. */
+/* The stored form of the good items of a run. */
 #include <stdlib.h>
 
 #include "controller/store/coverage_codec.h"
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_CHECK(v.n_items <= most);
 	again = coverage_codec_encode(&v);
 	FUZZ_CHECK(coverage_codec_count(again) <= v.n_items);
-	/* Whole lines are said again just so. */
+	/* Complete lines are written back unchanged. */
 	if (v.n_items == most && coverage_codec_count(again) == most)
 		FUZZ_CHECK(strncmp(text, again, strlen(again)) == 0);
 	return 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assayctl and the answers of what it takes for a controller: whatever they
- * say, each view ends with a sentence or with a picture in which nothing drives
- * the terminal, and the JSON that it prints is the document.
+ * assayctl with any answers of a controller: each view ends with an error message
+ * or with output that contains no terminal control sequences, and the JSON it
+ * prints is the document.
  *
- * The first byte chooses view, output and width; then a line an answer, with
- * its status before it unless that is 200: `404 {"detail":"no host"}`.
+ * The first byte chooses view, output and width. Each further line is an answer,
+ * preceded by its status unless that is 200: `404 {"detail":"no host"}`.
  */
 #include <errno.h>
 #include <limits.h>
@@ -27,7 +27,7 @@
 
 enum { ANSWERS_MAX = 16 };
 
-/* In place of cli/link.c: the answers that are left. */
+/* Replaces cli/link.c: the remaining answers. */
 struct link {
 	char *at;
 	unsigned asked;
@@ -168,7 +168,7 @@ static void check_safe(const char *text)
 	}
 }
 
-/* Numbers are told with 15 digits: those are what must be the same. */
+/* Numbers are printed with 15 digits, so only those must match. */
 static void check_document(const char *text, const json_t *document)
 {
 	CLEANUP(json_freep) json_t *again = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The controller's answer to a report, agent's side: two bytes of status, then its body. */
+/* The agent's handling of the controller's answer to a report: two bytes of status, then the body. */
 #include <stdlib.h>
 
 #include "agents/assayd/delivery.h"

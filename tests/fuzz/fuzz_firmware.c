@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables that firmware and devices fill: DMI, and the configuration space of PCI functions. */
+/* Tables filled by firmware and devices: DMI, and the configuration space of PCI functions. */
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/net/http and the bytes of a server: whatever they are, the request ends with
- * an answer or a sentence, and its limits hold. connect() of this program
- * gives libcurl one end of a socket pair whose other end has been written.
+ * lib/net/http with any bytes of a server: the request ends with an answer or an
+ * error message, and its limits hold. This program's connect() gives libcurl one
+ * end of a socket pair; the response is already written to the other.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static size_t server_size;
 static int server_end = -1; /* of the last connection */
 static bool done;
 
-/* Its arguments are those of connect(2). */
+/* Replaces connect(2). */
 int connect(int fd, const struct sockaddr *address UNUSED, socklen_t length UNUSED)
 {
 	int ends[2];
@@ -33,7 +33,7 @@ int connect(int fd, const struct sockaddr *address UNUSED, socklen_t length UNUS
 	FUZZ_CHECK(dup2(ends[0], fd) == fd);
 	(void)close(ends[0]);
 	(void)send(ends[1], server_bytes, server_size, MSG_NOSIGNAL);
-	/* Half closed: the request can still be written, and is read by nobody. */
+	/* Half closed: the request can still be written, but is never read. */
 	(void)shutdown(ends[1], SHUT_WR);
 	closep(&server_end);
 	server_end = ends[1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel log: records in pieces as read(2) may give them, each against the
- * patterns of policies/. A device may write what it likes into its messages.
+ * The kernel log: records in pieces as read(2) may return them, each matched
+ * against the patterns of policies/. Devices control the text of their messages.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an answer means: any status, Content-Type, path and body has a meaning in one line, and only
- * what is JSON of an API server is a success.
+ * Interpretation of responses: any status, Content-Type, path and body results in a one-line
+ * message, and only JSON of an API server is a success.
  */
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@
 
 enum { STATUS_LEAST = 100, STATUSES = 500 };
 
-/* The text up to the next line end, which becomes its end; `*text` then is behind it. */
+/* Returns the text up to the next newline, which it replaces by NUL, and advances `*text` past it. */
 static char *take_line(char **text)
 {
 	char *line = *text, *end = strchr(line, '\n');
@@ -43,7 +43,7 @@ static void check(const struct kube_raw *raw, const struct kube_answer *answer)
 	fuzz_refused(-1, &words);
 }
 
-/* A line for the status, one for the path, one for the Content-Type; the rest is the body. */
+/* Input: a line with the status, one with the path, one with the Content-Type; then the body. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(freep) char *text = fuzz_text(data, size);

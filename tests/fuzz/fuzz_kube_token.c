@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tokens of strangers, and what an API server says about them: the bytes are claims, a token, and
- * the answer to a TokenReview and for a pod. Whatever they are, a refusal has its sentence, and
- * nobody is let in without the word true and our audience.
+ * Untrusted tokens, and an API server's responses about them: the bytes are claims, a token, and
+ * the responses to a TokenReview and for a pod. A rejection has a message, and no token is accepted
+ * without "authenticated": true and our audience.
  */
 #include <errno.h>
 #include <stdlib.h>

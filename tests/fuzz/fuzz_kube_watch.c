@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of a watch of nodes, each as the API server may send it. */
+/* Lines of a watch of nodes from the API server. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -15,10 +15,10 @@
 
 enum { NODES_MAX = 64, BY_MAX = 64 };
 
-/* ---- a server that is asked for one thing at a time, behind kube.h ------------------ */
+/* ---- a server behind kube.h, with one request at a time ------------------------------ */
 
 struct kube {
-	struct kube_call call; /* `done` NULL: nothing is under way */
+	struct kube_call call; /* `done` NULL: no request is pending */
 };
 
 int kube_send(struct kube *kube, const struct kube_call *call, struct kube_request **ret_request,
@@ -62,7 +62,7 @@ static void answer(struct kube *kube, const json_t *body)
 						       .body = body });
 }
 
-/* ---- who watches ------------------------------------------------------------------- */
+/* ---- the watcher ------------------------------------------------------------------- */
 
 static struct {
 	char *uids[NODES_MAX], *names[NODES_MAX];
@@ -89,7 +89,7 @@ static void on_node(void *context UNUSED, const struct cluster_node *node)
 	FUZZ_CHECK(node->hands_off || !node->leaving);
 	FUZZ_CHECK(!kube_node_lifts(node) || (node->mark && !node->leaving));
 	if (at < seen.n)
-		FUZZ_CHECK(streq(seen.uids[at], node->uid)); /* another one comes after "gone" */
+		FUZZ_CHECK(streq(seen.uids[at], node->uid)); /* a new uid only after "gone" */
 	if (at < seen.n || seen.n == NODES_MAX)
 		return;
 	seen.names[seen.n] = xstrdup(node->name);
@@ -123,7 +123,7 @@ static uint64_t still_us(void)
 	return USEC_PER_HOUR;
 }
 
-/* ---- what was taken is written and read again as the same ---------------------------- */
+/* ---- accepted input is the same after writing and reading it ------------------------- */
 
 static void check_mark(const struct cluster_mark *mark)
 {
@@ -162,7 +162,7 @@ static void check_line(const char *line, size_t len)
 		check_object(json_object_get(event, "object"));
 }
 
-/* False when the watch wants no more. */
+/* Returns false if the watch wants no more lines. */
 static bool feed(struct kube *kube, const char *line, size_t len)
 {
 	CLEANUP(freep) char *exact = fuzz_bytes((const uint8_t *)line, len);
@@ -182,7 +182,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct kube kube = { .call = { 0 } };
 	const char *at = text, *end = text + size;
 
-	log_init("fuzz_kube_watch", LOG_ERR); /* what a line is refused for is no news here */
+	log_init("fuzz_kube_watch", LOG_ERR); /* rejected lines are expected */
 	FUZZ_CHECK(kube_watch_new(&(struct kube_watch_options){ .kube = &kube,
 								.mono_us = still_us,
 								.real_us = still_us },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kubeconfig is taken as a whole, or refused with a sentence and nothing in hand. */
+/* A kubeconfig is accepted as a whole, or rejected with a message and an empty result. */
 #include <errno.h>
 
 #include "controller/cluster/kube/kube.h"
@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_CHECK(at_most_one(config.ca_pem, config.ca_file));
 	FUZZ_CHECK(!config.insecure || (!config.ca_pem && !config.ca_file));
 	FUZZ_CHECK(!config.cert_pem == !config.key_pem && !config.cert_file == !config.key_file);
-	/* What goes into a header holds nothing that would end it. */
+	/* A value that goes into a header contains nothing that ends it. */
 	FUZZ_CHECK(!config.token || !strpbrk(config.token, "\r\n \t"));
 	kube_config_release(&config);
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the controller answers to the held call: orders, the agent's side. */
+/* The agent's handling of orders, the controller's answer to the held call. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -10,10 +10,10 @@
 #include "lib/json/json.h"
 #include "tests/fuzz/fuzz.h"
 
-/* 2026-11-20T10:00:00Z: what comes after it is not yet over. */
+/* 2026-11-20T10:00:00Z: later deadlines have not expired. */
 #define NOW_US (UINT64_C(1795168800) * USEC_PER_SEC)
 
-/* Four keys and no others go into verdict.json. */
+/* Exactly four keys go into verdict.json. */
 static void check_opinion(const struct order *order)
 {
 	const char *sentence = json_string_value(json_object_get(order->opinion, "sentence"));
@@ -27,7 +27,7 @@ static void check_opinion(const struct order *order)
 	FUZZ_CHECK(expires_us > NOW_US && expires_us - NOW_US <= ORDER_EXPIRES_MAX_US);
 }
 
-/* What becomes a line of a file and an argument: nothing in it may be more than that. */
+/* The text becomes a line of a file and an argument, so it must not break out of them. */
 static void check_text(const char *text, size_t most)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -67,7 +67,7 @@ static void check_meeting(const struct order *order)
 	FUZZ_CHECK(order->kind == ORDER_PAIR || strv_len(m->passed) >= n);
 }
 
-/* The part that a refusal is answered by says the same as the whole. */
+/* The part used to answer a rejected order agrees with the whole. */
 static void check_head(const struct jval *v, const struct order *order)
 {
 	struct order head = { .kind = 0 };

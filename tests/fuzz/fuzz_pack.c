@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packed bodies: gzip as strangers send it, zstd as it lies in the store (FUZZ_CODING). */
+/* Compressed bodies: gzip from clients, zstd in the store (FUZZ_CODING). */
 #include <errno.h>
 #include <stdlib.h>
 

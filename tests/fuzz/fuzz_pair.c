@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one rnic-pair probe says to another: a message, and the header before it. */
+/* Messages between rnic-pair probes, with their header. */
 #include <errno.h>
 
 #include "lib/base/err.h"
@@ -20,7 +20,7 @@ static void check_offer(const struct pair_offer *offer)
 	}
 }
 
-/* Bounded whatever was sent, and the same when it is written and read again. */
+/* Within bounds for any input, and the same after writing and reading it. */
 static void check_message(const struct pair_message *m)
 {
 	CLEANUP(freep) char *line = pair_message_encode(m);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dumps of a flight recorder, as a pickle or JSON: read, put into a case, judged; and assay-hang/1. */
+/* Dumps of a flight recorder, pickle or JSON: read, added to a case, judged; and assay-hang/1. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 #include "lib/json/json.h"
 #include "tests/fuzz/fuzz.h"
 
-/* A verdict names each rank once, in order, and a culprit is no suspect. */
+/* A verdict names each rank once, in order, and no culprit is also a suspect. */
 static void check_verdict(const struct hang_case *c)
 {
 	CLEANUP(freep) struct hang_verdict *verdict = xcalloc(1, sizeof(*verdict));
@@ -33,7 +33,7 @@ static void check_verdict(const struct hang_case *c)
 	FUZZ_CHECK(json_is_object(words));
 }
 
-/* What was taken is written, read again, and written as the same. */
+/* An accepted case is the same after writing, reading and writing it again. */
 static void check_round(const struct hang_case *c)
 {
 	CLEANUP(hang_case_release) struct hang_case again = { .n_ranks = 0 };
@@ -44,7 +44,7 @@ static void check_round(const struct hang_case *c)
 	struct err err = ERR_INIT;
 	int r = hang_json_add(&again, &root, NULL, &err);
 
-	/* A group that two documents of one place fill otherwise is one only there. */
+	/* Documents that contradict each other about a group may be rejected together. */
 	if (r < 0) {
 		fuzz_refused(r, &err);
 		return;

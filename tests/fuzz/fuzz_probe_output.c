@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a probe prints: the same samples, however its bytes are cut into pieces. */
+/* The output of a probe: the same samples however the bytes are split. */
 #include <stdlib.h>
 
 #include "agents/run/probe_output.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An answer of NCCL's RAS, JSON or text, with and without a job that is known. */
+/* An answer of NCCL's RAS, JSON or text, with and without a known job. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static const struct hang_ras_known one_host = {
 	.only_known = true,
 };
 
-/* Of each position there is a rank that RAS spoke of, within its group; own ranks only, if asked. */
+/* Each position has a rank named by RAS, within its group; only own ranks if so requested. */
 static void check_case(const struct hang_case *c, const struct hang_ras_known *known)
 {
 	size_t i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the ranks of an all-reduce say to each other. */
+/* Messages between the ranks of an all-reduce. */
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "probes/all_reduce/reduce_message.h"

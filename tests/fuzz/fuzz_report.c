@@ -14,10 +14,10 @@
 #include "lib/report/report.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Of the texts before: what one leaves behind is there when the next one is read. */
+/* Kept across inputs, to find state that leaks from one text to the next. */
 static struct jmemo memo;
 
-/* What is kept is what was sent. */
+/* The stored body equals the sent one. */
 static void check_body(const struct ingest *in, const uint8_t *data, size_t size)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(REPORT_MAX);
@@ -27,7 +27,7 @@ static void check_body(const struct ingest *in, const uint8_t *data, size_t size
 	FUZZ_CHECK(text.len == size && memcmp(text.data, data, size) == 0);
 }
 
-/* What the tree of jansson and its decoder make of it. */
+/* Reads it with jansson and the decoder. */
 static int read_carefully(const char *text, size_t size, struct report *ret, struct err *err)
 {
 	CLEANUP(json_freep) json_t *value = NULL;
@@ -39,7 +39,7 @@ static int read_carefully(const char *text, size_t size, struct report *ret, str
 	return report_decode(&root, ret, err);
 }
 
-/* The quick reader takes and refuses the same, and finds the same in it. */
+/* The fast reader accepts the same texts, with the same result. */
 static void check_readers(const char *text, size_t size)
 {
 	CLEANUP(report_release) struct report quick = { 0 };
@@ -57,7 +57,7 @@ static void check_readers(const char *text, size_t size)
 	FUZZ_CHECK(json_equal(first, second));
 }
 
-/* The names that it gives to parts: taken once, they are no news again. */
+/* Part names: adding the same ones again changes nothing. */
 static void check_parts(const struct report *report)
 {
 	CLEANUP(host_parts_release) struct host_parts parts = { 0 };
@@ -77,7 +77,7 @@ static void check_parts(const struct report *report)
 	}
 }
 
-/* What was taken can be said again, and is then taken as the same. */
+/* An accepted report is the same after writing and reading it. */
 static void check_report(const struct report *report)
 {
 	CLEANUP(json_freep) json_t *value = report_encode(report);
@@ -94,7 +94,7 @@ static void check_report(const struct report *report)
 	FUZZ_CHECK(streq(first, second));
 }
 
-/* Any report can be judged, and its verdict be said. */
+/* Any report can be judged, and its verdict written. */
 static void check_verdict(const struct report *report)
 {
 	CLEANUP(verdict_release) struct verdict verdict = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A ring of any bytes: the first are its head, the next the slots that its number of operations
- * names last, the rest the slots before those. What is taken can be said of a job that hangs.
+ * A ring of any bytes: first the head, then the slots of its latest operations, then the slots
+ * before those. The result can be used in a verdict on a hung job.
  */
 #include <stdlib.h>
 
@@ -13,10 +13,10 @@
 
 #define NOW_NS UINT64_C(50000000000000)
 
-/* What the plug-in says; behind it is what assayd writes, and times that are only copied. */
+/* The size of the plug-in's fields; after them are assayd's, and times that are only copied. */
 #define SAID offsetof(struct ring_head, wants)
 
-/* The head as it is given, but for what every ring has: else nothing would come past it. */
+/* Copies the head but sets the fields every ring has; otherwise no input would pass the checks. */
 static uint64_t lay_out(const uint8_t *data, size_t size, uint8_t *ring)
 {
 	const size_t n = MIN(size, SAID);

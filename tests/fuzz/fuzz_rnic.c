@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What RNICs, their modules, the kernel and lldpd say: EEPROMs, answers of netlink, JSON. */
+/* Input from RNICs, their modules, the kernel and lldpd: EEPROMs, netlink messages, JSON. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ static void check_text(const char *text)
 		FUZZ_CHECK(*text >= ' ' && *text <= '~');
 }
 
-/* The first byte says which parts could be read; the rest fills them as far as it goes. */
+/* The first byte is a mask of readable parts; the rest fills them as far as it goes. */
 static void check_module(const uint8_t *data, size_t size)
 {
 	struct module_image image = { .there = { false } };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The spool of assayd: a file's name up to the first newline, then what is in it. */
+/* The spool of assayd: a file's name up to the first newline, then its contents. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "lib/base/xalloc.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Whole and of the number in its name, or moved out of the way. */
+/* The file is complete and has the number in its name, or was moved away. */
 static void check_read(uint64_t seq, const char *content)
 {
 	CLEANUP(freep) char *text = NULL;
@@ -42,7 +42,7 @@ static void check_file(const char *name, const char *content)
 	if (n == 0)
 		return;
 	(void)snprintf(again, sizeof(again), "%" PRIu64 ".json", seqs[0]);
-	FUZZ_CHECK(streq(again, name)); /* no two names are one number */
+	FUZZ_CHECK(streq(again, name)); /* a number has only one name */
 	check_read(seqs[0], content);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What py-spy prints of a process. */
+/* The output of py-spy for a process. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 #include "lib/hang/hang_stack.h"
 #include "tests/fuzz/fuzz.h"
 
-/* One line that a terminal may show, with an end within its place. */
+/* One line that is safe for a terminal, and terminated within its array. */
 static void check_where(const char where[static HANG_WHERE_SIZE])
 {
 	size_t i;

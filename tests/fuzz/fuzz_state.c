@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What lies in the state directory and may be torn or foreign: verdict.json,
- * the last run and history.jsonl by the first byte, then the file.
+ * Files of the state directory, which may be truncated or foreign. The first
+ * byte chooses verdict.json, the last run or history.jsonl; then the contents.
  */
 #include <errno.h>
 #include <math.h>
@@ -27,7 +27,7 @@ static char *text_of(const struct verdict *v)
 	return fuzz_json(value);
 }
 
-/* What was read is written and read as the same. */
+/* The verdict is the same after writing and reading it. */
 static void read_verdict(void)
 {
 	CLEANUP(verdict_release) struct verdict v = { 0 };
@@ -49,7 +49,7 @@ static void read_verdict(void)
 	FUZZ_CHECK(streq(first, second));
 }
 
-/* A new run is kept whatever the one before it left. */
+/* A new run is saved whatever the previous one left. */
 static void replace_last(void)
 {
 	static char node[] = "n1", boot[] = "b1", when[] = "2026-11-21T00:00:00.000Z",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an analysis of a stranger's trace printed, and what a job with such windows comes to. */
+/* The analysis of an untrusted trace, and the view of a job with such windows. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ static void check_hosts(const json_t *suspect)
 		FUZZ_CHECK(node_name_ok(json_string_value(json_array_get(hosts, i))));
 }
 
-/* All that a list, a row and a page of a browser rely on. */
+/* Checks what the list, the rows and the web page rely on. */
 static void check_summary(const json_t *summary)
 {
 	const json_t *suspects = json_object_get(summary, "suspects");
@@ -50,7 +50,7 @@ static void check_summary(const json_t *summary)
 	FUZZ_CHECK(json_array_size(values) * columns <= SUMMARY_CELLS_MAX);
 }
 
-/* Two windows that say the same, apart: nobody is suspected whom they do not blame. */
+/* Two equal windows at different times: no host is suspected that they do not blame. */
 static void check_view(const json_t *summary)
 {
 	const struct policy_jobs jobs = policy_jobs_init();

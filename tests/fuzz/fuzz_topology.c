@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topology/1: read, asked for every pair of nodes, written again. */
+/* topology/1: read, queried for pairs of nodes, written again. */
 #include <stdlib.h>
 
 #include "lib/base/err.h"
@@ -7,7 +7,7 @@
 #include "lib/topology/topology.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { PAIRS_OF = 12 }; /* nodes of which every pair is asked for */
+enum { PAIRS_OF = 12 }; /* nodes whose pairs are all queried */
 
 static void check_pair(const struct topology *t, const char *from, const char *to)
 {

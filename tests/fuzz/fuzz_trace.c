@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traces, whatever they are packed in: read, analysed and shown in every form. */
+/* Traces in any compression: read, analysed and printed in every form. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "tests/fuzz/fuzz.h"
 
 enum {
-	WORKERS_MAX = 64, /* more are only read: what is made of them takes too long */
+	WORKERS_MAX = 64, /* larger traces are only read: analysis takes too long */
 	CELLS_MAX = 20000,
 	MAX_OPS = 4000,
 	META_SIZE = 1024,
@@ -47,7 +47,7 @@ static void show(const struct attribution *attribution, const char *name)
 	}
 }
 
-/* The summary keeps its limits whatever the trace. */
+/* The summary keeps its limits for any trace. */
 static void summarise(const struct attribution *attribution)
 {
 	CLEANUP(json_freep) json_t *doc = summary_document(attribution);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch.json, which may be torn, or from another version: what assayd takes from it of the kernel
- * log and of links, what it tells then, and the draft that assay keep makes a report of.
+ * watch.json, which may be truncated or from another version: the state of the kernel log and of
+ * links that assayd restores from it, its report, and the draft that assay keep makes a report of.
  */
 #include <errno.h>
 #include <math.h>
@@ -23,7 +23,7 @@ static char boot[] = "b1";
 static const struct clock_pair now = { UINT64_C(1800000000) * USEC_PER_SEC, 3600 * USEC_PER_SEC,
 				       boot };
 
-/* What is told of it can be sent, whatever it was. */
+/* The report can be sent, whatever the input. */
 static void check_report(const struct report *report)
 {
 	size_t i;
@@ -39,7 +39,7 @@ static void check_report(const struct report *report)
 	}
 }
 
-/* What was taken is written and taken as the same. */
+/* The restored state is the same after writing and reading it. */
 static void read_log(const json_t *value)
 {
 	CLEANUP(freep) struct log_watch *w = xcalloc(1, sizeof(*w));

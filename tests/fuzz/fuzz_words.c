@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small texts inside larger ones: stamps, durations, names, PCI addresses and link speeds. */
+/* Short strings in larger inputs: timestamps, durations, names, PCI addresses and link speeds. */
 #include <stdlib.h>
 
 #include "lib/base/duration.h"
@@ -50,7 +50,7 @@ static void check_port(const char *text)
 	}
 }
 
-/* Ids of links come from reports; their names go to terminals and into tickets. */
+/* Ids of links come from reports, and their names go to terminals and tickets. */
 static void check_link(const char *text)
 {
 	static const double ratios[] = { 0, 0.13, 0.25, 0.5, 0.9, 1 };

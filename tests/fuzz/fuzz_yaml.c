@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that people write: each text is offered to every reader of one. */
+/* Files that people write: each text is passed to every reader of such files. */
 #include <errno.h>
 #include <stdlib.h>
 

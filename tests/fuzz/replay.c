@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A fuzz target without libFuzzer: its seeds, or the files it is given, are
- * played back, each whole and cut short at several places. One test a file.
+ * A main() for fuzz targets without libFuzzer: replays the seeds, or the files
+ * given, each whole and truncated at several places. One test per file.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 enum { INPUT_MAX = 1 << 20, CUTS = 16, STATUS_USAGE = 2 };
 
-/* Said before each input: after a crash the log ends with its name. */
+/* Prints the name before each input, so that after a crash the log ends with it. */
 static int play(const char *path)
 {
 	CLEANUP(freep) char *text = NULL;
@@ -36,7 +36,7 @@ static int play(const char *path)
 	return 0;
 }
 
-/* "fuzz_report" plays tests/fuzz/corpus/report of the sources ($srcdir under make check). */
+/* "fuzz_report" replays tests/fuzz/corpus/report of the sources ($srcdir under make check). */
 static char *corpus_of(const char *program)
 {
 	const char *name = strrchr(program, '/'), *srcdir = getenv("srcdir");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the reference programs of scripts/on-gpu share: libraries loaded by the
- * tables of cuda_abi.h, a clock, and a way out. Each is a plain loop over the
- * calls of a library and nothing of the suite but those prototypes, so that a
- * probe and its reference agree only when both are right. Each prints JSON, one
- * object a line. An error ends the program with one line and status 1.
+ * Helpers of the reference programs of scripts/on-gpu: loading libraries by the
+ * tables of cuda_abi.h, a clock, and fatal errors. Each program is a plain loop
+ * over the calls of a library and uses nothing of the suite but those prototypes,
+ * so that a probe and its reference agree only if both are right. Each prints
+ * JSON, one object per line. An error ends the program with one line and status 1.
  */
 #pragma once
 
@@ -51,7 +51,8 @@ static inline void __attribute__((noreturn, format(printf, 1, 2))) ref_die(const
 	_Exit(1);
 }
 
-/* The first of the names, which end with NULL, that loads; before them the path in that variable. */
+/* Loads the path in the environment variable, else the first of `names` (NULL-terminated) that
+ * loads. */
 static inline void *ref_load(const char *variable, const char *const *names)
 {
 	const char *path = getenv(variable);
@@ -116,7 +117,7 @@ static inline void ref_ok(unsigned result, const char *what)
 }
 #define REF_OK(call) ref_ok((call), #call)
 
-/* Wait until a stream is done; ends the program when that takes longer. */
+/* Waits until a stream is done; ends the program if that takes longer than `seconds`. */
 static inline void ref_wait(const struct cuda_driver *cu, struct CUstream_st *stream, double seconds)
 {
 	double until = ref_now() + seconds;
@@ -130,7 +131,7 @@ static inline void ref_wait(const struct cuda_driver *cu, struct CUstream_st *st
 	ref_ok(result, "cuStreamQuery");
 }
 
-/* The value of --NAME, else `otherwise`. */
+/* Returns the argument after `name`, else `otherwise`. */
 static inline const char *ref_option(int argc, char **argv, const char *name, const char *otherwise)
 {
 	int i;

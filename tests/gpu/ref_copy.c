@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The yardstick of assay-probe-memory: a plain loop of cuMemcpyAsync on GPU 0,
- * for each size, way and kind of host memory: allocated by the driver,
- * registered (4 KiB pages), registered (huge pages where the kernel gives them).
+ * for each size, direction and kind of host memory: allocated by the driver,
+ * registered (4 KiB pages), registered (huge pages if the kernel provides them).
  *
  *	ref_copy [--sizes B,B,...] [--seconds S of each]
  *
@@ -71,7 +71,7 @@ static void both_ways(struct copy *c, const char *memory, void *host, size_t siz
 	measure(c, "d2h", memory, at, c->here, size);
 }
 
-/* Where the driver will not pin it, a line says so: that is an answer too. */
+/* If the driver refuses to pin it, prints a line that says so. */
 static void registered(struct copy *c, const char *memory, size_t size, int advice)
 {
 	size_t room = size + HUGE_PAGE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process pays to begin and end with GPU 0, and whether its memory can
- * be handed to an RNIC: a line for each part with its seconds, and one for each
- * size that is exported as a dmabuf.
+ * Measures what starting and ending with GPU 0 costs a process, and whether its
+ * memory can be exported to an RNIC. Prints a line for each step with its
+ * seconds, and one for each size exported as a dmabuf.
  */
 #include <unistd.h>
 

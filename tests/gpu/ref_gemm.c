@@ -4,22 +4,22 @@
  *
  *	ref_gemm [--shape M,N,K] [--data uniform|normal|int|zeros] [--seconds S] [--every S]
  *
- * bf16, the algorithm that the heuristic puts first. Prints what each part of
- * the start took, a line for each stretch of `every` seconds with rate, clock,
- * power and temperature, and last what a launch takes the host, the rate of it
- * all but the first second, and what the end took.
+ * bf16, with the algorithm that the heuristic ranks first. Prints the time of
+ * each step of the start, a line for each interval of `every` seconds with rate,
+ * clock, power and temperature, and at the end the host time of a launch, the
+ * overall rate without the first second, and the time of the teardown.
  */
 #include <math.h>
 
 #include "tests/gpu/ref.h"
 
 enum {
-	DATA_MAX = 1 << 24, /* elements that differ; a larger factor repeats them */
+	DATA_MAX = 1 << 24, /* distinct elements; a larger factor repeats them */
 	WORKSPACE = 32 << 20,
 	LAUNCHES_MAX = 4096, /* whose time is kept */
 	STREAM_WAIT_S = 20,
 	EVENTS = 4,
-	PRODUCTS_MAX = 300, /* in a stretch */
+	PRODUCTS_MAX = 300, /* per interval */
 };
 
 struct gemm {
@@ -42,7 +42,7 @@ struct gemm {
 
 static double start_s;
 
-/* One part of the start. */
+/* Prints one step of the start. */
 static void tell(const char *part)
 {
 	double now = ref_now();
@@ -74,7 +74,7 @@ static double value_of(const char *data, uint64_t *state)
 	return strcmp(data, "zeros") == 0 ? 0 : uniform(state);
 }
 
-/* bf16, cut off as the probe does it. */
+/* bf16, truncated like in the probe. */
 static void fill(struct gemm *g, cuda_ptr to, size_t n, const char *data)
 {
 	size_t some = n < DATA_MAX ? n : DATA_MAX, i, at;
@@ -148,7 +148,7 @@ static void describe(struct gemm *g)
 {
 	int32_t none = LT_OP_N;
 
-	/* By columns: D' = B' A'. */
+	/* Column-major: D' = B' A'. */
 	REF_OK(g->lt.desc_create(&g->desc, LT_COMPUTE_32F, LT_R_32F));
 	REF_OK(g->lt.desc_set(g->desc, LT_DESC_TRANSA, &none, sizeof(none)));
 	REF_OK(g->lt.layout_create(&g->first, LT_R_16BF, g->n, g->k, g->n));
@@ -216,13 +216,13 @@ static void launch(struct gemm *g)
 		g->launch_us[g->n_launches++] = 1e6 * (ref_now() - begin);
 }
 
-/* The i-th mark in the stream; EVENTS of them are kept. */
+/* Records the i-th event in the stream; EVENTS of them are kept. */
 static void mark(struct gemm *g, unsigned i)
 {
 	REF_OK(g->cu.event_record(g->events[i % EVENTS], g->stream));
 }
 
-/* n products, and the mark behind them. */
+/* Launches n products and an event after them. */
 static void put(struct gemm *g, unsigned n, unsigned i)
 {
 	while (n--)
@@ -230,7 +230,7 @@ static void put(struct gemm *g, unsigned n, unsigned i)
 	mark(g, i);
 }
 
-/* Seconds of the GPU's own clock between a mark and the next. */
+/* Returns the seconds between an event and the next, by the GPU's clock. */
 static double between(struct gemm *g, unsigned i)
 {
 	struct CUevent_st *from = g->events[i % EVENTS], *to = g->events[(i + 1) % EVENTS];
@@ -275,7 +275,7 @@ static int by_size(const void *x, const void *y)
 	return (a > b) - (a < b);
 }
 
-/* How many products fill a stretch: the driver queues three without blocking. */
+/* Returns how many products fill an interval: the driver queues three without blocking. */
 static unsigned products_in(struct gemm *g, double every)
 {
 	double one;
@@ -290,7 +290,7 @@ static unsigned products_in(struct gemm *g, double every)
 	return one * PRODUCTS_MAX < every ? (unsigned)PRODUCTS_MAX : (unsigned)(every / one) + 1;
 }
 
-/* The next stretch is queued before the last is looked at: the GPU never waits for us. */
+/* Queues the next interval before it evaluates the last, so the GPU is never idle. */
 static void measure(struct gemm *g, double seconds, double every)
 {
 	double flop = 2.0 * g->m * g->n * g->k, busy = 0, done = 0, begin;

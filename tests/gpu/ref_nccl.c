@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NCCL with one rank and the configuration that the suite gives it: it starts,
- * reduces, exchanges, ends; and a communicator is aborted with work on it. A
- * line for each part with its seconds and result.
+ * NCCL with one rank and the suite's configuration: init, all-reduce, exchange,
+ * teardown; then a communicator is aborted with work on it. Prints a line for
+ * each step with its seconds and result.
  */
 #include "probes/coll/nccl_abi.h"
 #include "tests/gpu/ref.h"
@@ -20,7 +20,7 @@ static void tell(const char *part, double begin, unsigned result)
 		     result);
 }
 
-/* What a communicator that does not block comes to in the end. */
+/* Waits for the final state of a non-blocking communicator. */
 static unsigned settle(struct ncclComm *comm, unsigned result)
 {
 	double until = ref_now() + WAIT_S;
@@ -42,7 +42,7 @@ static struct ncclComm *begin_one(void)
 	nccl_id id;
 
 	REF_OK(nccl.get_id(&id));
-	/* In a group, as for several GPUs: the communicator is there when the group ends. */
+	/* In a group, as for several GPUs: the communicator exists when the group ends. */
 	REF_OK(nccl.group_start());
 	result = nccl.init_rank(&comm, 1, id, 0, &config);
 	if (result == NCCL_OK || result == NCCL_IN_PROGRESS)
@@ -83,7 +83,7 @@ static void reduce(struct ncclComm *comm)
 	tell("all_reduce", begin, result);
 }
 
-/* To ourselves: what comes out is what went in. */
+/* Exchanges with ourselves: the output equals the input. */
 static void exchange(struct ncclComm *comm)
 {
 	double begin = ref_now();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each question to NVML takes, cold and warm, and what it answers: a line
- * for each call of GPU 0 in each of ROUNDS rounds; the first thing that touches
- * a GPU pays for its start.
+ * Times each NVML call, cold and warm, and prints its result: a line for each
+ * call on GPU 0 in each of ROUNDS rounds. The first call that touches a GPU pays
+ * for its initialization.
  */
 #include "tests/gpu/ref.h"
 
@@ -18,7 +18,7 @@ static void tell(const char *call, double begin, unsigned result, long long valu
 		     round_now, call, ref_now() - begin, result, value);
 }
 
-/* One call of a table, and a number of its answer. */
+/* One call of a table, and a number from its result. */
 #define ASK(table, member, value, ...)                                                \
 	do {                                                                          \
 		if (nvml.table.member) {                                              \
@@ -94,7 +94,7 @@ static void ask_health(struct nvml_device *d)
 	ASK(health, link_errors, count, d, 0, NVML_LINK_REPLAY, &count);
 }
 
-/* All fields there may be, some at a time: which this driver and GPU know, and what they say. */
+/* Queries all possible fields in batches: which ones this driver and GPU support, and their values. */
 static void ask_fields(struct nvml_device *d)
 {
 	struct nvml_field fields[FIELDS_AT_ONCE];
@@ -123,7 +123,8 @@ int main(void)
 	for (round_now = 0; round_now < ROUNDS; round_now++) {
 		double begin = ref_now();
 
-		/* Each a start of its own but the last two: where nobody keeps a GPU it starts anew. */
+		/* All but the last two rounds re-initialize: without persistence the GPU starts
+		 * again. */
 		ASK(base, init, 0);
 		ASK(health, count, n, &n);
 		ASK(health, by_index, 0, 0, &device);

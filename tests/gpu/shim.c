@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LD_PRELOAD: faults between a probe and the libraries of a GPU that is well.
+ * LD_PRELOAD: injects faults between a probe and the libraries of a healthy GPU.
  *
- *	ASSAY_SHIM=hang      work is never done: cuEventQuery() and cuStreamQuery() say
+ *	ASSAY_SHIM=hang      work never completes: cuEventQuery() and cuStreamQuery() return
  *	                     "not ready" from GOOD_S seconds after the first call on
- *	ASSAY_SHIM=slow-nvml a clock takes NVML LATE_S seconds
+ *	ASSAY_SHIM=slow-nvml NVML takes LATE_S seconds to return a clock
  *
- * Probes look functions up by dlsym(), so that is what is taken over.
+ * Probes look functions up by dlsym(), so this overrides dlsym().
  */
 #include <dlfcn.h>
 #include <poll.h>
@@ -18,7 +18,7 @@
 
 #include "probes/accel/cuda_abi.h"
 
-/* The first version of it, which each C library has, and differs between processors. */
+/* dlsym's first symbol version, which every glibc has; it differs between architectures. */
 #ifdef __x86_64__
 #define DLSYM_VERSION "GLIBC_2.2.5"
 #else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What loopback, rnic-pair and all-reduce do with the memory of GPUs, as far as it goes without an
- * RNIC: taken on every GPU with the same code, handed out as it would be registered, and read back
- * afterwards. A line of JSON for each region. It is no reference: those call the driver themselves.
+ * Does what loopback, rnic-pair and all-reduce do with GPU memory, as far as possible without an
+ * RNIC: allocates it on every GPU with the same code, exports it as for registration, and reads it
+ * back. Prints a line of JSON for each region. It is not a reference: those call the driver directly.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -19,10 +19,10 @@
 
 enum { GPUS_MAX = 64, SEED = 1 };
 
-#define BYTES (UINT64_C(64) << 20) /* as a probe takes it, each way */
+#define BYTES (UINT64_C(64) << 20) /* what a probe allocates per direction */
 #define OPEN_US (30 * USEC_PER_SEC)
 
-/* Is what was put there still there, after it was handed out? */
+/* Is the data still intact after the export? */
 static bool is_kept(const struct accel_region *region, int which)
 {
 	CLEANUP(freep) char *is = xcalloc(1, BYTES);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boot guests and bring back what their scenario printed."""
+"""Boots guests and collects the output of their scenario."""
 import contextlib
 import itertools
 import re
@@ -12,21 +12,21 @@ from pathlib import Path
 
 import image
 
-BOOT_S = 120  # most of it emulation on a loaded machine
+BOOT_S = 120  # mostly for emulation on a loaded machine
 MEMORY_MIB = 1024
 PROCESSORS = 2
 
 
 @dataclass
 class Result:
-    status: int | None  # of the scenario; None when it did not end
+    status: int | None  # of the scenario; None if it did not end
     output: str
-    console: str  # of the kernel, when something went wrong
+    console: str  # of the kernel, for failures
     seconds: float
 
 
 def command(kernel, initrd, directory, extra):
-    # no_timer_check: on a busy machine the timer may not tick while the kernel looks whether it does, and then it panics.
+    # no_timer_check: on a busy machine the timer may not tick during the kernel's check, which then panics.
     return [image.tool("qemu-system-x86_64"), "-accel", "tcg,thread=multi", "-cpu", "max", "-m", str(MEMORY_MIB),
             "-smp", str(PROCESSORS), "-nodefaults", "-display", "none", "-no-reboot", "-kernel", str(kernel),
             "-initrd", str(initrd), "-append", "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check",
@@ -52,12 +52,12 @@ class Guest:
                                         pass_fds=pass_fds)
 
     def stop(self):
-        """No guest outlives what booted it, whatever that ended with."""
+        """Kills the guest, so that none outlives its parent."""
         self.process.kill()
         self.process.wait()
 
     def end(self, timeout_s):
-        """Its Result, at the latest after `timeout_s`."""
+        """Waits at most `timeout_s` for its end. Returns its Result."""
         try:
             self.process.wait(timeout=timeout_s)
         except subprocess.TimeoutExpired:
@@ -71,7 +71,7 @@ class Guest:
 
 
 def run(scenario, build=None, timeout_s=120, environ=None, extra=()):
-    """One guest, one scenario; always ends within BOOT_S + timeout_s."""
+    """Runs one scenario in one guest; always ends within BOOT_S + timeout_s."""
     kernel = image.fetch_kernel()
     with tempfile.TemporaryDirectory(prefix="assay-guest.") as name, contextlib.ExitStack() as stack:
         guest = Guest(name, kernel, scenario, build, environ or {}, extra)
@@ -80,9 +80,9 @@ def run(scenario, build=None, timeout_s=120, environ=None, extra=()):
 
 
 def wires(count):
-    """For each of `count` guests its options of one network, and the ends of sockets that they name: (options, sockets).
+    """QEMU network options for each of `count` guests, and the sockets they refer to: (options, sockets).
 
-    Two have a wire between them. Of more the first has a hub, so that one of the others may end and leave the rest connected.
+    Two guests are connected directly. With more, the first has a hub, so that any other may exit without disconnecting the rest.
     """
     pairs = [socket.socketpair() for _ in range(count - 1)]
 
@@ -105,7 +105,7 @@ def wires(count):
 
 
 def run_many(scenario, letters, build=None, timeout_s=120, environ=None):
-    """Guests on one network run the same scenario, with GUEST=a, b...; all Results."""
+    """Runs the same scenario in guests on one network, with GUEST=a, b... Returns all Results."""
     kernel = image.fetch_kernel()
     options, ends = wires(len(letters))
     with tempfile.TemporaryDirectory(prefix="assay-guest.") as name, contextlib.ExitStack() as stack:

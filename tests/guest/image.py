@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest: Debian's own kernel, fetched once, and a first file system with real libibverbs, iproute2 and perftest."""
+"""The guest: Debian's kernel, fetched once, and an initramfs with the real libibverbs, iproute2 and perftest."""
 import os
 import re
 import shutil
@@ -10,7 +10,7 @@ from newc import Archive
 
 HERE = Path(__file__).resolve().parent
 FETCH_TIMEOUT_S = 300
-# In the order they must be loaded; without crc32_generic Soft-RoCE cannot be added.
+# In load order; without crc32_generic Soft-RoCE cannot be added.
 MODULES = ["crc32_generic", "ip6_udp_tunnel", "udp_tunnel", "configfs", "ib_core", "ib_uverbs", "ib_cm", "iw_cm", "rdma_cm",
            "rdma_ucm", "rdma_rxe", "veth", "sch_tbf", "sch_netem", "e1000"]
 PACKAGES = {"qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "ip": "iproute2", "tc": "iproute2",
@@ -20,7 +20,7 @@ PROVIDER = "rxe"
 
 
 class Missing(Exception):
-    """What the guest needs is not here and cannot be had; the text says what to do."""
+    """Something the guest needs is missing and cannot be fetched; the text says what to do."""
 
 
 def cache():
@@ -35,7 +35,7 @@ def tool(name):
 
 
 def kernel_package():
-    """The versioned package that linux-image-amd64 stands for today."""
+    """The versioned package that linux-image-amd64 currently depends on."""
     done = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], capture_output=True, text=True, check=False)
     names = re.findall(r"Depends: (linux-image-\S+)", done.stdout)
     if not names:
@@ -49,7 +49,7 @@ def newest_kernel():
 
 
 def fetch_kernel():
-    """Path of a vmlinuz whose package is unpacked in the cache; it is never installed."""
+    """Unpacks the kernel package in the cache, without installing it. Returns the path of vmlinuz."""
     if here := newest_kernel():
         return here
     package = kernel_package()
@@ -77,7 +77,7 @@ def fetch_kernel():
 
 
 def libraries(program):
-    """Shared objects that a program loads, by the paths under which it looks for them."""
+    """Shared objects that a program loads, by their paths."""
     done = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False)
     return [path for path in re.findall(r"(/\S+)", done.stdout) if Path(path).is_file()]
 
@@ -89,7 +89,7 @@ def add_program(archive, path, name=None):
 
 
 def add_provider(archive):
-    """libibverbs loads its provider by name from where it was built to look."""
+    """Adds the provider at the path compiled into libibverbs, which loads it by name."""
     found = sorted(Path("/usr/lib").glob(f"*/libibverbs/lib{PROVIDER}-rdmav*.so"))
     if not found:
         raise Missing("no Soft-RoCE provider: apt-get install ibverbs-providers")
@@ -98,7 +98,7 @@ def add_provider(archive):
 
 
 def base(kernel):
-    """Everything but what is under test; the same for every run with one kernel."""
+    """Everything except the programs under test; the same for all runs with one kernel."""
     archive = Archive()
     for name in ("proc", "sys", "dev", "tmp", "run", "root", "etc", "bin/applets", "var/lib"):
         archive.directory(name)
@@ -118,7 +118,7 @@ def base(kernel):
 
 
 def overlay(scenario, build, environ):
-    """What is under test: the scenario and the programs of a build."""
+    """The scenario, and the programs of a build under test."""
     archive = Archive()
     archive.file("guest/scenario", Path(scenario).read_bytes())
     archive.file("guest/lib.sh", (HERE / "lib.sh").read_bytes())
@@ -134,6 +134,6 @@ def overlay(scenario, build, environ):
 
 
 def write(path, kernel, scenario, build, environ):
-    """The first file system as one file: Linux unpacks archives that follow each other. They are not packed: the guest would
-    have to unpack 90 MB under emulation."""
+    """Writes the initramfs as one file: Linux unpacks concatenated archives. Not compressed, because the guest would have to
+    decompress 90 MB under emulation."""
     path.write_bytes(base(kernel).bytes() + overlay(scenario, build, environ).bytes())

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Archives that Linux unpacks as its first file system (Documentation/driver-api/early-userspace/buffer-format.rst)."""
+"""Initramfs archives (Documentation/driver-api/early-userspace/buffer-format.rst)."""
 import stat
 
 
 class Archive:
-    """Add directories, files and links; bytes() is an archive in the newc format."""
+    """Collects directories, files and links; bytes() is an archive in the newc format."""
 
     def __init__(self):
         self.parts, self.names = [], set()

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pairing_rounds: who is to blame, by what the probes of real hosts printed.
+ * pairing_rounds: finds the hosts to blame from the output of probes on real hosts.
  *
- * Standard input has lines of "NODE SAMPLE", a sample of all_reduce.busbw as the probe on that
- * node printed it. The rounds of lib/pairing are played with them: a group that is
- * to run has done what its samples say. Prints the rounds and whom they come to; exit status 1 when
- * a group that is to run is not among them.
+ * Reads lines of "NODE SAMPLE" from standard input, a sample of all_reduce.busbw as printed by the
+ * probe on that node. Runs the rounds of lib/pairing with them: the result of a group is taken from
+ * its samples. Prints the rounds and the blamed hosts; exit status 1 if the samples of a needed
+ * group are missing.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,7 +20,7 @@
 
 enum { NODES_MAX = 16, RUNS_MAX = 64, ROUNDS_MAX = 16, LINE_MAX_BYTES = 65536 };
 
-/* What hosts that ran together reached; the lowest that one of them says. */
+/* The result of hosts that ran together: the lowest reported by any of them. */
 struct run {
 	bool members[NODES_MAX];
 	double value;
@@ -110,7 +110,7 @@ static int read_line(char *line, struct err *err)
 static struct pairing_result results[ROUNDS_MAX * NODES_MAX];
 static size_t seats[ROUNDS_MAX * NODES_MAX][NODES_MAX];
 
-/* A group of a round does what its hosts did. */
+/* Gives a group of a round the result its hosts had. */
 static int play(const struct pairing_round *round, const struct pairing_group *g, size_t n_results)
 {
 	bool members[NODES_MAX] = { false };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hang-dumps FOLDER SEED FAULT CULPRITS: dumps of a job that hangs, a file a rank, pickles, or JSON
- * of those whose number divides by 5; prints its culprits.
+ * hang-dumps FOLDER SEED FAULT CULPRITS: writes the dumps of a hung job, one file per rank:
+ * pickles, or JSON for ranks divisible by 5. Prints the culprits.
  */
 #include <fcntl.h>
 #include <stdio.h>

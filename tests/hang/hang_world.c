@@ -82,7 +82,7 @@ static void lay_out(struct world *w)
 		join(w, "EXPERT_DATA_PARALLEL_GROUP", &i, 1);
 }
 
-/* --- the program of a step ------------------------------------------------------------ */
+/* --- the operations of a step --------------------------------------------------------- */
 
 static void add(struct world_rank *rank, enum world_kind kind, size_t slot, int64_t count,
 		size_t peer, bool async)
@@ -137,7 +137,7 @@ static void write_program(struct world *w, size_t stage, struct world_rank *rank
 	add(rank, WORLD_ALL_REDUCE, SLOT_WORLD, 1, 0, false);
 }
 
-/* --- playing ---------------------------------------------------------------------------- */
+/* --- simulation ------------------------------------------------------------------------- */
 
 static size_t place_of(const struct world_group *group, size_t rank)
 {
@@ -148,7 +148,7 @@ static size_t place_of(const struct world_group *group, size_t rank)
 	return i;
 }
 
-/* Where a group is among those of a rank. */
+/* Returns the index of a group among those of a rank. */
 static size_t slot_of(const struct world_rank *rank, uint32_t group)
 {
 	size_t i = 0;
@@ -163,7 +163,7 @@ static bool is_p2p(const struct world_op *op)
 	return op->kind == WORLD_SEND || op->kind == WORLD_RECV;
 }
 
-/* What a mismatched call is instead. */
+/* Changes an operation into a mismatched one. */
 static void make_wrong(struct world *w, struct world_op *op)
 {
 	if (world_random(w, 2) == 0)
@@ -177,7 +177,7 @@ static bool can_be_wrong(const struct world_op *op)
 	return !is_p2p(op) && op->kind != WORLD_ALL_TO_ALL && op->kind != WORLD_BROADCAST;
 }
 
-/* The first whose time has come takes all that are to stop with it, wherever they are. */
+/* When the first fault strikes, all other faulty ranks get theirs at the same time. */
 static void strike(struct world *w)
 {
 	struct world_rank *rank;
@@ -235,7 +235,7 @@ static bool gpu_is_dead(const struct world *w, const struct world_rank *rank, si
 	       (w->fault == WORLD_GPU_STOPPED || w->fault == WORLD_KILLED) && at >= rank->stops_at;
 }
 
-/* May the operation begin: is all that it stands behind over? */
+/* May the operation begin: have all operations it waits for ended? */
 static bool may_begin(const struct world_rank *rank, size_t at)
 {
 	size_t i;
@@ -311,7 +311,7 @@ static bool run_gpu(struct world *w, size_t at)
 	return moved;
 }
 
-/* The network breaks under whatever collective is begun next. */
+/* The network breaks in the next collective that begins. */
 static void break_fabric(struct world *w)
 {
 	const struct world_rank *rank = &w->ranks[world_random(w, w->n_ranks)];
@@ -338,7 +338,7 @@ static void play(struct world *w)
 			moved |= run_gpu(w, at);
 			strike(w);
 		}
-		/* In any order: what nobody was drawn for. */
+		/* Now the ranks that were not drawn. */
 		for (at = 0; at < w->n_ranks; at++) {
 			moved |= launch(w, at);
 			moved |= run_gpu(w, at);
@@ -347,7 +347,7 @@ static void play(struct world *w)
 	}
 }
 
-/* What each process sees of it: in order within a group. */
+/* Updates the completions that each process records: in order within a group. */
 static void look(struct world *w)
 {
 	struct world_rank *rank;

@@ -10,7 +10,7 @@
 
 enum { TEXTS_MAX = 512, FIRST_TIME_NS_SHIFT = 60, LIST_MAX = 512, NAME_STRIDE = 7 };
 
-/* A pickle being written: texts and containers are remembered, as torch does. */
+/* A pickle being written: strings and containers are memoized, as torch does. */
 struct pickle {
 	struct strbuf *out;
 	char *texts[TEXTS_MAX]; /* owned */
@@ -102,7 +102,7 @@ static void open_container(struct pickle *p, unsigned char opcode)
 
 /* --- the parts of a dump ------------------------------------------------------------- */
 
-/* Groups have numbers all over the job; a process has its own, with gaps. */
+/* Group numbers are global in the job, so those of a process have gaps. */
 static char *name_of(uint32_t group)
 {
 	return xasprintf("%u", group * NAME_STRIDE % 10 + group * 10);
@@ -124,7 +124,7 @@ static char *list_ranks(const struct world_group *group)
 	return xstrdup(strbuf_text(&list));
 }
 
-/* As PyTorch keeps them: by text, not by number. */
+/* The keys are strings, not numbers, as in PyTorch. */
 static void write_config(struct pickle *p, const struct world *w, const struct world_rank *rank)
 {
 	size_t i;
@@ -257,7 +257,7 @@ void hang_writer_dump(const struct world *w, size_t rank, struct strbuf *out)
 		free(p.texts[i]);
 }
 
-/* --- the twin in JSON -------------------------------------------------------------------- */
+/* --- the same in JSON --------------------------------------------------------------------- */
 
 static json_t *json_entry(const struct world *w, size_t at, size_t i)
 {

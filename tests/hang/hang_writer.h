@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dump of a rank of a world that hangs, as PyTorch's flight recorder writes it: the same
- * opcodes, memo, keys and layout (hang_dump.h has the sources).
+ * Writes the dump of a rank of a hung job as PyTorch's flight recorder does: the same opcodes,
+ * memo, keys and layout (sources in hang_dump.h).
  */
 #pragma once
 
@@ -10,8 +10,8 @@
 
 enum { HANG_WRITER_MAX = 1 << 22 };
 
-/* Append the pickle to `out`. */
+/* Appends the pickle to `out`. */
 void hang_writer_dump(const struct world *w, size_t rank, struct strbuf *out);
 
-/* Append the twin in JSON: null is 0, numbers of pg_status are texts. */
+/* Appends the same dump in JSON: null is 0, numbers in pg_status are strings. */
 void hang_writer_json(const struct world *w, size_t rank, struct strbuf *out);

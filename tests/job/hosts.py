@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts of one machine: network and mount namespaces on a switch, each with an assayd, a state and a boot of its own.
+"""Simulated hosts on one machine: network and mount namespaces on a switch, each with its own assayd, state and boot id.
 
     with Hosts(["host-0", "host-1"], folder, build) as hosts:
-        hosts["host-0"].preload(library)                        # every program of that host, as ld.so.preload does
+        hosts["host-0"].preload(library)                        # into every program of that host, by ld.so.preload
         hosts.serve({"policy": ...})                            # an assay-controller on the switch, and an assayd on each host
-        hosts["host-0"].start("python3", "train.py", gpu=True)  # it holds the host's GPU open, as files go
-        hosts.ctl("jobs")                                       # what an operator asks
+        hosts["host-0"].start("python3", "train.py", gpu=True)  # has the host's fake GPU device open
+        hosts.ctl("jobs")                                       # runs assayctl
 
-All of it ends with the processes that hold the namespaces, which end when their input does.
+Everything ends with the processes that hold the namespaces, which exit at the end of their stdin.
 """
 import contextlib
 import hashlib
@@ -23,15 +23,15 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 SWITCH, NET = "10.77.0.1", "10.77.0"
 CALL_S, START_S, STOP_S, POLL_S = 120, 60, 20, 0.05
 HOSTS_MAX = 64
-MEASURE_S = 180  # for a run of seven seconds that nobody disturbs
-# What there is to measure: the processors, by the library that the job computes with.
+MEASURE_S = 180  # for an undisturbed run of seven seconds
+# The measurement: the CPUs, with the library that the job computes with.
 PROFILES = {"v": 1, "profiles": {name: {"budget": "20s", "probes": [{"name": "gemm", "budget": "10s", "active": True}]}
                                  for name in ("quick", "full")}}
-ETC_IGNORED = ("ssl",)  # large, and asked by nobody here
+ETC_IGNORED = ("ssl",)  # large, and not needed here
 
 
 class Unusable(Exception):
-    """Why it cannot run, in a sentence."""
+    """The reason why it cannot run."""
 
 
 def call(*words, good=(0,), env=None):
@@ -48,7 +48,7 @@ def ended(process):
 
 
 def until(true, seconds, words, poll_s=POLL_S):
-    """Wait for it; `words()` says what it waits for."""
+    """Waits for the condition; `words()` describes it."""
     deadline = time.monotonic() + seconds
     while not true():
         if time.monotonic() > deadline:
@@ -57,7 +57,7 @@ def until(true, seconds, words, poll_s=POLL_S):
 
 
 class Space:
-    """Namespaces of the network and of mounts that nothing but a process holds."""
+    """Network and mount namespaces held only by a process."""
 
     def __init__(self, stack):
         words = ["unshare", "--net", "--mount", "--propagation", "private", "sh", "-c", "echo ready && exec cat"]
@@ -78,7 +78,7 @@ class Space:
 
 
 class Host(Space):
-    """One of them: a cable to the switch, a GPU that is a file, a boot id, an agent."""
+    """One host: a link to the switch, a GPU device that is a plain file, a boot id, an agent."""
 
     def __init__(self, name, number, hosts):
         super().__init__(hosts.stack)
@@ -91,7 +91,7 @@ class Host(Space):
         digits = hashlib.sha256(f"{name}/{secrets.token_hex(8)}".encode()).hexdigest()
         boot = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]))
         (self.folder / "boot_id").write_text(boot + "\n")
-        self.run("mount", "--rbind", "/proc", self.folder / "tree/proc")  # whose processors are busy with what
+        self.run("mount", "--rbind", "/proc", self.folder / "tree/proc")  # for the probes' look at CPU usage
         self.run("mount", "--bind", self.folder / "boot_id", self.folder / "tree/proc/sys/kernel/random/boot_id")
         port = f"port{number}"
         hosts.switch.run("ip", "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", self.holder.pid)
@@ -100,7 +100,7 @@ class Host(Space):
         self.run("ip", "link", "set", "eth0", "up")
 
     def preload(self, library):
-        """Every program that starts on this host from now on loads it first, in place of what it loaded before."""
+        """Sets the library that every new program on this host preloads, in place of the previous one."""
         etc = self.folder / "etc"
         if not etc.exists():
             shutil.copytree("/etc", etc, symlinks=True, ignore=lambda _, names: [n for n in names if n in ETC_IGNORED])
@@ -108,7 +108,7 @@ class Host(Space):
         (etc / "ld.so.preload").write_text(f"{library}\n")
 
     def start(self, *words, gpu=False, env=None, **more):
-        """A process of this host; with `gpu` it holds the GPU open."""
+        """Starts a process on this host; with `gpu` it has the GPU open."""
         held = [os.open(self.folder / "tree/dev/nvidia0", os.O_RDONLY)] if gpu else []
         try:
             process = self.popen(*words, env={**os.environ, **(env or {})}, pass_fds=held, **more)
@@ -131,14 +131,14 @@ class Host(Space):
         self.wait_for("connected to the controller")
 
     def wait_for(self, words):
-        """Until the agent says so."""
+        """Waits for a message of the agent."""
         until(lambda: words in self.log.read_text() or self.agent.poll() is not None, START_S,
               lambda: f"{self.name}: assayd does not say '{words}': {self.log.read_text().strip()[-400:]}")
         if self.agent.poll() is not None:
             raise Unusable(f"{self.name}: assayd ended: {self.log.read_text().strip()[-400:]}")
 
     def look_for_ranks(self, count=1):
-        """The agent looks once a minute, and at once when it is reloaded; until the controller knows of so many."""
+        """Reloads the agent, which otherwise looks once a minute, until the controller knows this many ranks."""
         self.agent.send_signal(1)
         until(lambda: self.ranks_told() == count or self.agent.poll() is not None, START_S,
               lambda: f"{self.name}: assayd has told of {self.ranks_told()} ranks, not {count}: {self.log.read_text().strip()[-400:]}")
@@ -148,7 +148,7 @@ class Host(Space):
         return int(told[-1]) if told else 0
 
     def measure(self):
-        """A whole run, as its timer has it begun, again where somebody else was busy here; until the controller has the report."""
+        """Makes a full run as its timer does, repeats it if the host was busy, and waits until the controller has the report."""
         deadline = time.monotonic() + MEASURE_S
         while True:
             done = self.run(self.hosts.build / "assay", "run", "--profile", "full", "--report", env={**os.environ, **self.env()}, good=(0, 1, 3))
@@ -161,7 +161,7 @@ class Host(Space):
 
 
 class Here(Space):
-    """The namespaces that we are in ourselves: nobody else's (unshare --net --mount)."""
+    """Our own namespaces, which must be private (unshare --net --mount)."""
 
     def __init__(self):  # pylint: disable=super-init-not-called
         self.run("ip", "link", "set", "lo", "up")
@@ -171,7 +171,7 @@ class Here(Space):
 
 
 class Hosts(dict):
-    """By name. `here`: the switch, and so the controller, is in our own namespaces, which have nothing else."""
+    """Hosts by name. `here`: the switch, and so the controller, is in our own namespaces, which are otherwise empty."""
 
     def __init__(self, names, folder, build, here=False):
         super().__init__()
@@ -190,13 +190,13 @@ class Hosts(dict):
             stack.pop_all()
 
     def token(self, **who):
-        """A new one, as a line of tokens.yaml has it; the text is returned."""
+        """Adds a new token to tokens.yaml. Returns the token."""
         text = secrets.token_hex(16)
         self.tokens[text] = {"sha256": hashlib.sha256(text.encode()).hexdigest(), **who}
         return text
 
     def serve(self, policy, config=None, words=(), env=None):
-        """A controller on the switch, with this policy, more of its configuration, options and environment, and an agent on each host."""
+        """Starts a controller on the switch, with this policy, additional configuration, options and environment, and an agent on each host."""
         folder = self.folder / "controller"
         folder.mkdir()
         shutil.copytree(TOP / "policies", self.folder / "policies")
@@ -216,7 +216,7 @@ class Hosts(dict):
                                     stderr=log, text=True, env={**os.environ, **(env or {})})
         self.controller = process
         self.stack.callback(ended, process)
-        line = process.stdout.readline()  # which ends when it does
+        line = process.stdout.readline()  # returns at its exit
         if not line.startswith("listening on "):
             raise Unusable(f"assay-controller did not start: {(folder / 'controller.log').read_text().strip()}")
         self.url = "http://" + line.split()[-1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training job on the hosts of hosts.py: its ranks over gloo, the profiles of its windows, and what the controller says of it."""
+"""A training job on the hosts of hosts.py: its ranks over gloo, the profiles of its windows, and the controller's view of it."""
 import contextlib
 import json
 import os
@@ -11,16 +11,16 @@ import time
 from hosts import Unusable, call, ended, until
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-PYTHON = "/usr/bin/python3"  # which has Debian's torch
+PYTHON = "/usr/bin/python3"  # the one with Debian's torch
 JOB = "research/real"
-TRAIN_S, STOP_S, IMPORT_S, LATER_MAX_S = 400, 60, 60, 300  # the last: six windows of a job at one a minute
-SUBMITS = 3  # of one window
-SLOWER_PERCENT = 80  # of the matrix products of a slow host
+TRAIN_S, STOP_S, IMPORT_S, LATER_MAX_S = 400, 60, 60, 300  # the last: six windows of a job at one per minute
+SUBMITS = 3  # attempts per window
+SLOWER_PERCENT = 80  # slowdown of matrix products on a slow host
 LOG_CHARS = 400
 
 
 def preload(folder, name, **macros):
-    """The library NAME.so of host_blas.c with these macros, for Host.preload()."""
+    """Builds NAME.so from host_blas.c with these macros, for Host.preload()."""
     library = folder / f"{name}.so"
     call("cc", "-O1", "-D_GNU_SOURCE", *(f"-D{key}={value}" for key, value in macros.items()), "-shared", "-fPIC", "-o", library,
          TOP / "tests/job/host_blas.c", "-ldl")
@@ -28,13 +28,13 @@ def preload(folder, name, **macros):
 
 
 def need_torch():
-    """Before anything is started: of a rank that ends at once its host is only seen to have none."""
+    """Checks for torch first, because a rank that exits at once only looks like a missing rank."""
     if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, timeout=IMPORT_S, check=False).returncode:
         raise Unusable(f"{PYTHON} has no torch: install python3-torch")
 
 
 class Job:
-    """One run of it: the ranks, rank i on the i-th of the hosts `where`, and what they leave in a new folder."""
+    """One run: the ranks, rank i on the i-th of the hosts `where`, and their output in a new folder."""
 
     def __init__(self, options, folder, hosts, where, number=1):
         self.options, self.folder, self.hosts, self.where, self.number = options, folder, hosts, where, number
@@ -52,7 +52,7 @@ class Job:
         return self.hosts[self.where[rank]].start(*words, gpu=True, env=env, stdin=subprocess.PIPE, stdout=log, stderr=log)
 
     def train(self):
-        """Until all windows are there; the ranks stay."""
+        """Waits for all windows; the ranks keep running."""
         for window in range(self.options.windows):
             (self.folder / f"window-{window}").mkdir()
         with contextlib.ExitStack() as stack:
@@ -68,7 +68,7 @@ class Job:
             until(self.has_trained, TRAIN_S, lambda: "the job still trains")
 
     def has_trained(self):
-        """The first that fails is told, as the others fail for want of it."""
+        """Checks for the first rank that failed, because the others then fail too."""
         for rank, process in enumerate(self.processes):
             if process.poll() is not None:
                 words = (self.folder / f"rank{rank}.log").read_text()[-LOG_CHARS:].strip()
@@ -76,7 +76,7 @@ class Job:
         return all((self.folder / f"trained{rank}").exists() for rank in range(self.ranks))
 
     def trace(self, window):
-        """(the file, when its steps began and ended)"""
+        """(the file, begin and end of its steps)"""
         folder = self.folder / f"window-{window}"
         profiles = [folder / f"rank{rank}.json" for rank in range(self.ranks)]
         path = self.folder / f"window-{window}.jsonl"
@@ -86,7 +86,7 @@ class Job:
         return path, max(begin for begin, _ in times), min(end for _, end in times)
 
     def send(self):
-        """What is said of the job after each of its windows."""
+        """Sends each window. Returns the view of the job after each."""
         said = []
         for window in range(self.options.windows):
             path, begin, end = self.trace(window)
@@ -95,7 +95,7 @@ class Job:
         return said
 
     def submit(self, path, begin, end):
-        """As a sender does: one that is told to come again comes again then."""
+        """Submits like a real client, and retries when told to."""
         for left in reversed(range(SUBMITS)):
             now = time.time()
             try:
@@ -111,7 +111,7 @@ class Job:
         return json.loads(self.hosts.ctl("job", JOB, *words, "-o", "json"))
 
     def stop(self):
-        """As by its driver: the ranks end, and their hosts say so."""
+        """Stops it like its driver: the ranks exit, and their hosts report it."""
         for process in self.processes:
             process.stdin.close()
         for process in self.processes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Somebody else's program on a processor, for as long as its parent lives: neighbour.py PROCESSOR SEED"""
+"""Another user's load on a CPU, for as long as its parent lives: neighbour.py PROCESSOR SEED"""
 import os
 import random
 import sys

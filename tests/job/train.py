@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One rank of the job of tests/job/run: a stage of a small network, trained over gloo, profiled window by window.
 
-Ranks count as in Megatron: replicas beside each other, then stages. One micro-batch: a stage computes while the other waits,
-so the stages of a replica share a processor and are never on it at once. Writes FOLDER/window-W/rankR.json.
+Ranks are numbered as in Megatron: replicas adjacent, then stages. With one micro-batch one stage computes while the other waits,
+so the stages of a replica share a CPU without contention. Writes FOLDER/window-W/rankR.json.
 
-With --endless it is not profiled and goes on until somebody ends it: FOLDER/stepR has its last step, and when that ended.
+With --endless it is not profiled and runs until it is killed: FOLDER/stepR has its last step, and when that ended.
 """
 import argparse
 import datetime
@@ -16,14 +16,14 @@ import sys
 import threading
 import time
 
-# Of each: width of a layer, rows of a micro-batch, layers of a stage.
+# Width of a layer, rows of a micro-batch, layers of a stage.
 MODELS = {"mlp": (256, 1024, 4), "wide": (512, 512, 2), "deep": (192, 768, 9), "attention": (128, 1024, 3)}
 HEADS, SEQUENCE = 4, 64  # of attention
-# Of what stages send each other: gloo:send begins when all is written, and so little the socket takes at once.
+# For transfers between stages: gloo:send begins when all is written, and the socket accepts this little at once.
 NARROW = 8
 WARM_STEPS = 6
-REST_S = 0.1  # after each step, of which the trace shows nothing
-DEADLINE = datetime.timedelta(seconds=120)  # of one transfer: a rank that is gone ends the others
+REST_S = 0.1  # pause after each step, which is not in the trace
+DEADLINE = datetime.timedelta(seconds=120)  # of one transfer: a dead rank ends the others
 
 
 def parsed():
@@ -39,7 +39,7 @@ def parsed():
 
 
 def layer(model, width):
-    """The modules of one."""
+    """The modules of a layer."""
     if model != "attention":
         return torch.nn.Linear(width, width), torch.nn.ReLU()
     one = torch.nn.TransformerEncoderLayer(width, HEADS, 4 * width, dropout=0, batch_first=True)
@@ -53,7 +53,7 @@ class Stage:
         self.options = options
         self.d, self.p = options.rank % options.dp, options.rank // options.dp
         self.first, self.last = self.p == 0, self.p == options.pp - 1
-        torch.manual_seed(1000 * options.seed + self.p)  # replicas begin with the same weights
+        torch.manual_seed(1000 * options.seed + self.p)  # replicas start with the same weights
         width, self.length, layers = MODELS[options.model]
         layers *= 2 if self.last and options.uneven else 1
         inner = [m for _ in range(layers) for m in layer(options.model, width)]
@@ -104,13 +104,13 @@ class Stage:
             if self.options.dp > 1:
                 dist.all_reduce(whole, group=self.replicas)
             self.update(whole)
-        # Others compute on these processors too: who asks for less than its part of one gets it when it wants it.
+        # Others compute on these CPUs too: a process that needs less than its share gets it without delay.
         time.sleep(REST_S)
-        dist.barrier()  # as where gradients are clipped by their norm: all begin a step together
+        dist.barrier()  # as when gradients are clipped by their norm: all begin a step together
 
 
 def go_on(options):
-    """Who has lost another waits, as over NCCL, which tells nobody: there its launcher ends it."""
+    """A rank that lost a peer waits, as with NCCL, which does not notice; there the launcher kills it."""
     stage = Stage(options)
     loader = open(options.loader, "rb", buffering=0) if options.loader else None
     last = options.folder / f"step{options.rank}"
@@ -148,12 +148,12 @@ def train(options):
         profile.export_chrome_trace(str(options.folder / f"window-{window}" / f"rank{options.rank}.json"))
         dist.barrier()
     (options.folder / f"trained{options.rank}").touch()
-    sys.stdin.read()  # a job that trains on: its ranks are where they were when their windows are sent
+    sys.stdin.read()  # keeps its ranks in place while their windows are sent
 
 
 if __name__ == "__main__":
     chosen = parsed()
-    os.sched_setaffinity(0, {chosen.processor})  # before torch counts the processors
+    os.sched_setaffinity(0, {chosen.processor})  # before torch counts the CPUs
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", GLOO_SOCKET_IFNAME="eth0")
     import torch
     import torch.distributed as dist

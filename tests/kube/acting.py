@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A controller that acts on the nodes of a real API server, the reports of their hosts, and what must always be true."""
+"""A controller that acts on the nodes of a real API server, the reports of their hosts, and invariants to check."""
 import contextlib
 import http.client
 import json
@@ -23,7 +23,7 @@ release: {healthy_delay: 1s, passes: 1, sticky_after: 100}
 coverage: {max_age: 3650d}
 rules: [{name: fatal, match: {severity: fatal}, action: cordon}]
 """
-SHORT_LEASE = {"ASSAY_TEST_LEASE_SECONDS": "3"}  # a lost one is soon free
+SHORT_LEASE = {"ASSAY_TEST_LEASE_SECONDS": "3"}  # a lost one expires soon
 CONFIG = """v: 1
 mode: enforce
 policy: %s
@@ -38,13 +38,13 @@ def nic(ok):
 
 
 class Host:
-    """One host that reports, and runs the tests that it is ordered."""
+    """A host that reports, and runs ordered tests."""
 
     def __init__(self, acting, name):
         self.acting, self.name, self.seq, self.ok = acting, name, 0, True
 
     def report(self, ok=None, **more):
-        """From now on as `ok` says."""
+        """Reports; results are good or bad by `ok` from now on."""
         self.ok, self.seq = self.ok if ok is None else ok, self.seq + 1
         cores = [sample(subject=f"cpu:{i}", value=70e9 + i * 1e8) for i in range(8)]
         value = report(self.name, self.seq, samples=[*cores, nic(self.ok)], **{"sku": self.name, **more})
@@ -52,7 +52,7 @@ class Host:
         assert answer.status in (200, 202), answer.body
 
     def obey(self, wait=1):
-        """Report, and a test that was ordered meanwhile or within so many seconds."""
+        """Reports, and runs a test ordered meanwhile or within the given seconds."""
         self.report()
         answer = self.acting.ask(lambda c: c.get(f"/v1/nodes/{self.name}/orders?wait={wait}"))
         for order in answer.json if answer.status == 200 else []:
@@ -61,16 +61,16 @@ class Host:
 
 
 class Acting:
-    """assay-controller on a cluster: `kube` the server, `url` the way to it."""
+    """assay-controller on a cluster: `kube` is the server, `url` its address."""
 
     def __init__(self, start, kube, tmp_path, run):
         self.start_controller, self.kube, self.tmp, self.run, self.hosts = start, kube, tmp_path, run, {}
-        self.prefix = "assay.dev"  # where the settings say no other
-        self.ended = []  # exit statuses of those that ended by themselves
+        self.prefix = "assay.dev"  # the default
+        self.ended = []  # exit statuses of those that exited on their own
 
     def start(self, nodes=(), most=0, url=None, mode="enforce", rules=POLICY, policy="", more="", env=None, **credentials):
-        """Make the nodes, start it and let their hosts say that they are well. `most`: the total budget in `rules`; `policy`:
-        more of it; `more`: of the section kubernetes of the settings. Returns self."""
+        """Creates the nodes, starts it, and lets their hosts report good results. `most`: the total budget in `rules`; `policy`:
+        additional policy; `more`: additional settings in the section kubernetes. Returns self."""
         self.env = env or {}
         for name in nodes:
             self.kube.admin.create_node(name)
@@ -86,26 +86,26 @@ class Acting:
         return self
 
     def again(self):
-        """(Re)start it on the same store."""
+        """(Re)starts it on the same store."""
         self.c = self.start_controller("--config", self.tmp / "controller.yaml", "--cluster", "kubernetes", "--kubeconfig", self.kubeconfig,
                                        env=self.env)
 
     def keep(self):
-        """One that lost its Lease has ended: start it anew, as a StatefulSet does."""
+        """Restarts it if it has exited because it lost its Lease, like a StatefulSet."""
         if self.c.process.poll() is not None:
             self.ended.append(self.c.process.returncode)
             assert len(self.ended) < ENDS_MAX, "it ended again and again: " + self.c.log()[-3000:]
             self.again()
 
     def until(self, condition, seconds=WAIT_S):
-        """Wait for it while the controller is kept running."""
+        """Waits for the condition while the controller is kept running."""
         def look():
             self.keep()
             return condition()
         return wait_for(look, seconds)
 
     def ask(self, question):
-        """question(controller), of one that is started anew when it has ended."""
+        """question(controller), restarting it if it has exited."""
         def answer():
             with contextlib.suppress(ConnectionError, http.client.HTTPException):
                 return [question(self.c)]
@@ -117,7 +117,7 @@ class Acting:
         return self.hosts.setdefault(name, Host(self, name))
 
     def is_ready(self):
-        """It knows its nodes: before that orders are answered with 503."""
+        """Does it know its nodes? Before that, requests get 503."""
         if not self.hosts:
             return True
         return self.order("silence", next(iter(self.hosts)), **{"for": "0s"}).status == 200
@@ -129,7 +129,7 @@ class Acting:
     def ctl(self, *words):
         return self.run("assayctl", *words, "--controller", f"http://127.0.0.1:{self.c.port}")
 
-    # ---- what the cluster has ----------------------------------------------------------
+    # ---- the state of the cluster ------------------------------------------------------
 
     def mark(self, name):
         """Our annotation on the node as an object, or None."""
@@ -141,19 +141,19 @@ class Acting:
         return name in self.kube.admin.cordoned() and self.mark(name) is not None
 
     def marked(self):
-        """Names of the nodes with a mark that we wrote."""
+        """Names of the nodes with our mark."""
         return {name for name, n in self.kube.admin.nodes().items() if read_mark((n["metadata"].get("annotations") or {}).get(MARK))}
 
     def annotation(self, name, key):
         return self.kube.admin.node(name)["metadata"].get("annotations", {}).get(key)
 
     def take_out(self, name, seconds=WAIT_S):
-        """A bad report, and wait until its node is out of service."""
+        """Sends a bad report, and waits until its node is out of service."""
         self.host(name).report(ok=False)
         assert self.until(lambda: self.is_out(name), seconds), self.words(name)
 
     def give_back(self, name, seconds=WAIT_S):
-        """Good reports and tests until its node is in service."""
+        """Sends good reports and tests until its node is in service."""
         host = self.host(name)
         host.ok = True
 
@@ -163,31 +163,31 @@ class Acting:
         assert self.until(is_back, seconds), self.words(name)
 
     def words(self, name):
-        """What to read when it did not go as it should."""
+        """Diagnostics for a failure."""
         with contextlib.suppress(OSError):
             return json.dumps({"node": self.kube.admin.node(name), "why": self.c.get(f"/v1/nodes/{name}/why").json}, indent=1) + self.c.log()[-4000:]
         return self.c.log()[-4000:]
 
     def is_settled(self):
-        """Nothing is under way any more."""
+        """Is no action in progress?"""
         return self.ask(lambda c: c.metrics())["assay_actions_under_way"] == 0
 
     def under_way(self):
-        """Their rows, for who reads why it is not settled."""
+        """Rows of actions in progress, for a failure message."""
         return [row for row in self.ask(lambda c: c.get("/v1/actions?limit=200")).json["items"] if row["state"] == "decided"]
 
     def settle(self):
         assert wait_for(self.is_settled, WAIT_S), self.c.log()[-4000:]
 
     def finish(self, once=(), ended=False):
-        """All that was under way is done, and was right; only who lost its Lease may have `ended`."""
+        """Checks that all actions have ended correctly; controllers may have exited only because of a lost Lease."""
         self.settle()
         assert ended or not self.ended, self.ended
         check(self.kube, once)
 
 
 def read_mark(text):
-    """The mark that we wrote, or {} for what is none."""
+    """Parses our mark; {} if it is not one."""
     try:
         value = json.loads(text)
     except (TypeError, ValueError):
@@ -196,26 +196,26 @@ def read_mark(text):
 
 
 def is_ours(text):
-    """Whether that text is a mark under which we may lift a cordon."""
+    """Is the text a mark that allows us to lift the cordon?"""
     return read_mark(text).get("pre") is False
 
 
 def lease(kube, name):
-    """That Lease of ours, or None."""
+    """Our Lease of this name, or None."""
     answer = kube.admin.get(f"{LEASES}/{name}", check=False)
     return answer.body if answer.status == 200 else None
 
 
 def holders_of(ledger):
-    """{node: whether it is done} of the ledger's Lease."""
+    """{node: whether it is done} from the ledger's Lease."""
     text = ((ledger or {}).get("metadata", {}).get("annotations") or {}).get(LEDGER)
     return {h["node"]: h["done"] for h in json.loads(text)["holders"]} if text else {}
 
 
 def check(kube, once=(), user=CONTROLLER):
-    """What must be true of every history: nothing lifted that is not ours, nothing refused, and each node of `once` was
-    taken out of service by us once."""
-    before = {}  # node: (out of service, mark, who took it out)
+    """Checks the invariants of every history: we lifted only our own cordons, no request was refused, and we took each node
+    of `once` out of service exactly once."""
+    before = {}  # node: (out of service, mark, user who took it out)
     for _, name, out, mark, record in kube.audit.history():
         was, old, who = before.get(name, (False, None, None))
         if was and not out and record.user == user and record.verb == "patch":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small client of the API for tests, and what a kubelet or scheduler would have made: nodes with a status, running pods,
+"""A small API client for tests, and objects that a kubelet or scheduler would create: nodes with a status, running pods,
 budgets with counts."""
 import contextlib
 import http.client
@@ -17,7 +17,7 @@ PLURALS = {"NetworkPolicy": "networkpolicies", "PriorityClass": "priorityclasses
 
 
 class ApiError(Exception):
-    """An answer of 400 or more."""
+    """A response with status 400 or more."""
 
     def __init__(self, method, path, answer):
         self.status, self.answer = answer.status, answer
@@ -26,7 +26,7 @@ class ApiError(Exception):
 
 
 class Answer:
-    """status, headers, and the body: an object when it is JSON, else text."""
+    """status, headers, and the body: an object if it is JSON, else text."""
 
     def __init__(self, status, headers, raw):
         self.status, self.headers = status, headers
@@ -40,7 +40,7 @@ class Answer:
 
 
 def path_of(item):
-    """Where objects of this one's kind are made."""
+    """The path for creating objects of this kind."""
     group, kind = item["apiVersion"], item["kind"]
     base = f"/api/{group}" if "/" not in group else f"/apis/{group}"
     namespace = item["metadata"].get("namespace")
@@ -69,7 +69,7 @@ class Api:
         return {**headers, "Content-Type": content} if content else headers
 
     def call(self, method, path, body=None, content="application/json", check=True):
-        """One request; its Answer. ApiError for 400 and more unless check=False; OSError when there is no answer."""
+        """Sends one request. Returns its Answer; raises ApiError for 400 and more unless check=False, OSError without a response."""
         text = None if body is None else json.dumps(body)
         connection = getattr(self.local, "connection", None)
         for used in (True, False):
@@ -110,7 +110,7 @@ class Api:
         return self.post(path_of(item), item, **more)
 
     def ensure(self, item):
-        """Make it, or merge it into what is there."""
+        """Creates it, or merges it into the existing one."""
         answer = self.create(item, check=False)
         if answer.status == 409:
             return self.patch(f"{path_of(item)}/{item['metadata']['name']}", item)
@@ -130,13 +130,13 @@ class Api:
                 event = json.loads(line)
                 yield event["type"], event["object"]
 
-    # ---- what others would have made ---------------------------------------------------
+    # ---- objects created by others -----------------------------------------------------
 
     def node(self, name):
         return self.get(f"/api/v1/nodes/{name}").body
 
     def create_node(self, name, ready=True, labels=None, annotations=None, **spec):
-        """A node with a status; a ready one is as the node-lifecycle controller leaves it. The object."""
+        """Creates a node with a status; a ready one is as left by the node-lifecycle controller. Returns the object."""
         state = "True" if ready else "False"
         conditions = [{"type": "Ready", "status": state, "reason": "KubeletReady" if ready else "KubeletNotReady", "message": "as the test says",
                        "lastHeartbeatTime": "2026-11-20T10:00:00Z", "lastTransitionTime": "2026-11-20T10:00:00Z"}]
@@ -150,7 +150,7 @@ class Api:
         return self.patch(f"/api/v1/nodes/{name}", {"spec": {"taints": spec.get("taints")}}).body
 
     def create_pod(self, name, node, namespace="default", phase="Running", labels=None, annotations=None, owner=None, **spec):
-        """A pod on the node, in that phase; on none (None) it is a scheduler's. `owner`: an ownerReference without its name and uid. The object."""
+        """Creates a pod on the node in that phase; without a node (None) it is left to a scheduler. `owner`: an ownerReference without name and uid."""
         metadata = {"name": name, "namespace": namespace, "labels": labels or {}, "annotations": annotations or {}}
         if owner:
             metadata["ownerReferences"] = [{"name": "owner", "uid": "00000000-0000-0000-0000-000000000001", "controller": True, **owner}]
@@ -162,27 +162,27 @@ class Api:
         return self.set_phase(name, phase, namespace)
 
     def set_phase(self, name, phase, namespace="default"):
-        """What its kubelet tells of a pod. The object."""
+        """Sets a pod's phase, like its kubelet. Returns the object."""
         path = f"/api/v1/namespaces/{namespace}/pods"
         ready = [{"type": "Ready", "status": "True" if phase == "Running" else "False"}]
         return self.patch(f"{path}/{name}/status", {"status": {"phase": phase, "conditions": ready}}).body
 
     def create_budget(self, name, labels, allowed, namespace="default"):
-        """A PodDisruptionBudget over these labels as its controller would count it: so many may go."""
+        """Creates a PodDisruptionBudget for these labels with the number of allowed disruptions that its controller would set."""
         path = f"/apis/policy/v1beta1/namespaces/{namespace}/poddisruptionbudgets"
         self.post(path, {"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "metadata": {"name": name},
                          "spec": {"maxUnavailable": 1, "selector": {"matchLabels": labels}}})
         return self.allow_disruptions(name, allowed, namespace)
 
     def allow_disruptions(self, name, allowed, namespace="default"):
-        """So many may go from now on; what went before is forgotten."""
+        """Sets the number of allowed disruptions; earlier ones are dropped."""
         path = f"/apis/policy/v1beta1/namespaces/{namespace}/poddisruptionbudgets/{name}"
         status = {"observedGeneration": 1, "disruptionsAllowed": allowed, "currentHealthy": 10, "desiredHealthy": 10 - allowed,
                   "expectedPods": 10, "disruptedPods": None}
         return self.patch(f"{path}/status", {"status": status}).body
 
     def create_token(self, account, namespace, audience, pod=None, seconds=600):
-        """What the kubelet projects into a pod: a bound token of the account for that audience."""
+        """A token as the kubelet projects it into a pod: a bound token of the account for that audience."""
         spec = {"audiences": [audience], "expirationSeconds": seconds}
         if pod:
             spec["boundObjectRef"] = {"apiVersion": "v1", "kind": "Pod", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
@@ -190,7 +190,7 @@ class Api:
                            {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec})
         return answer.body["status"]["token"]
 
-    # ---- what is there -----------------------------------------------------------------
+    # ---- queries -----------------------------------------------------------------------
 
     def condition(self, node, kind):
         """That condition of the node, or None."""
@@ -198,15 +198,15 @@ class Api:
         return next((c for c in conditions if c["type"] == kind), None)
 
     def events_of(self, node):
-        """Events about a node, as `kubectl describe` would find them."""
+        """Events about a node, found like `kubectl describe` does."""
         items = self.get("/api/v1/namespaces/default/events").body["items"]
         return [e for e in items if e["involvedObject"].get("kind") == "Node" and e["involvedObject"].get("name") == node
                 and not e["involvedObject"].get("namespace")]
 
     def nodes(self):
-        """All of them by name."""
+        """All nodes by name."""
         return {n["metadata"]["name"]: n for n in self.get("/api/v1/nodes").body["items"]}
 
     def cordoned(self):
-        """Names of the nodes that are out of service, whoever did it."""
+        """Names of the nodes that are cordoned, by any user."""
         return {name for name, n in self.nodes().items() if n["spec"].get("unschedulable")}

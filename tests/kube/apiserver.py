@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs that make an API server, and certificates for it."""
+"""The programs of an API server, and its certificates."""
 import functools
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ DAYS = "2"
 
 
 class Missing(Exception):
-    """What the server needs is not here and cannot be had; the text says what to do."""
+    """Something the server needs is missing and cannot be fetched; the text says what to do."""
 
 
 def tool(name):
@@ -25,7 +25,7 @@ def tool(name):
 
 @functools.cache
 def build(*words):
-    """(path, "") or (None, why not): asked once, an answer may take minutes."""
+    """(path, "") or (None, reason); cached, because it may take minutes."""
     done = subprocess.run([HERE / "build_apiserver", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=BUILD_TIMEOUT_S, check=False)
     if done.returncode == 0:
@@ -41,12 +41,12 @@ def built(*words):
 
 
 def apiserver():
-    """The path of a kube-apiserver, built when there is none yet."""
+    """The path of a kube-apiserver; builds it if there is none yet."""
     return built()
 
 
 def scheduler(full):
-    """The path of a kube-scheduler; only a full run builds one that is not there."""
+    """The path of a kube-scheduler; only a full run builds a missing one."""
     return built("kube-scheduler") if full else built("--have", "kube-scheduler")
 
 
@@ -58,13 +58,13 @@ EC_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
 
 
 def make_ca(directory, name):
-    """NAME.crt and NAME.key of an authority of its own."""
+    """Creates NAME.crt and NAME.key of a new CA."""
     openssl(directory, "req", "-x509", *EC_KEY, "-days", DAYS, "-subj", f"/CN={name}", "-keyout", f"{name}.key",
             "-out", f"{name}.crt", "-addext", "keyUsage=critical,keyCertSign")
 
 
 def make_certificate(directory, ca, name, subject, usage):
-    """NAME.crt and NAME.key, signed by the authority; `usage` is serverAuth (for 127.0.0.1) or clientAuth."""
+    """Creates NAME.crt and NAME.key, signed by the CA; `usage` is serverAuth (for 127.0.0.1) or clientAuth."""
     san = ("-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:kubernetes.default.svc") if usage == "serverAuth" else ()
     openssl(directory, "req", "-x509", "-CA", f"{ca}.crt", "-CAkey", f"{ca}.key", *EC_KEY, "-days", DAYS, "-subj", subject,
             "-keyout", f"{name}.key", "-out", f"{name}.crt", "-addext", "basicConstraints=critical,CA:FALSE",

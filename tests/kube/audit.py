@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The API server's audit log as a witness: who asked for what, what it was answered, and in which order it took effect.
+"""The API server's audit log as evidence: which user sent which request, the response, and the order of effects.
 
-An answer may reach its receiver a moment before its line is here: tests poll."""
+A response may arrive a moment before its line in the log, so tests poll."""
 import datetime
 import json
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ def seconds(text):
 
 @dataclass
 class Record:
-    """One request that was answered."""
+    """One answered request."""
 
     user: str
     uid: str
@@ -26,17 +26,17 @@ class Record:
     namespace: str
     name: str
     code: int
-    began: float  # real time, in seconds
+    began: float  # wall clock time, in seconds
     ended: float
     uri: str
-    id: str  # the Audit-Id of the answer
-    stage: str  # ResponseComplete; of a watch that runs ResponseStarted, too
+    id: str  # the Audit-Id of the response
+    stage: str  # ResponseComplete; for a running watch also ResponseStarted
     request: dict = field(repr=False)
     response: dict = field(repr=False)
 
     @property
     def version(self):
-        """The resourceVersion that it made: they are in the order of all writes. 0: it made none."""
+        """The resourceVersion that it created, which orders all writes. 0: none."""
         return int((self.response or {}).get("metadata", {}).get("resourceVersion") or 0)
 
     @property
@@ -57,18 +57,18 @@ def parse(line):
 
 
 class Audit:
-    """The log of one server, read as it grows."""
+    """The log of one server, read incrementally."""
 
     def __init__(self, path):
         self.path, self.position, self.kept = path, 0, []
 
     def begin(self):
-        """Forget what was until now."""
+        """Skips all records so far."""
         self.read()
         self.kept = []
 
     def read(self):
-        """All records since begin(), in the order of the log."""
+        """All records since begin(), in log order."""
         try:
             with open(self.path, "rb") as f:
                 f.seek(self.position)
@@ -81,23 +81,23 @@ class Audit:
         return self.kept
 
     def find(self, node=None, **fields):
-        """Records whose fields are these: find(user=..., verb="patch", resource="nodes", code=409)."""
+        """Records with these fields: find(user=..., verb="patch", resource="nodes", code=409)."""
         if node is not None:
             fields["name"] = node
         return [r for r in self.read() if all(getattr(r, k) == v for k, v in fields.items())
                 and (node is None or r.resource.startswith("nodes"))]
 
     def writes(self, **fields):
-        """Those that changed something."""
+        """Records of writes."""
         return [r for r in self.find(**fields) if r.wrote]
 
     def refused(self, user, starts=()):
-        """Requests of a user that its rights did not allow: the roles are too small when there is one. Not those while the server
-        started, from and to these times: it knows no roles yet."""
+        """Requests of a user that were forbidden: if there are any, the roles lack a right. Without those while the server started,
+        given as (from, to), when it does not know the roles yet."""
         return [f"{r.verb} {r.uri}: {r.code}" for r in self.find(user=user, code=403) if not any(a <= r.ended and r.began <= b for a, b in starts)]
 
     def history(self):
-        """(version, name, out of service, our mark or None, Record) of each write of a node, in the order of effect."""
+        """(version, name, out of service, our mark or None, Record) of each write of a node, in order of effect."""
         found, last = [], 0
         for r in self.writes():
             if r.resource.split("/")[0] != "nodes":
@@ -105,14 +105,14 @@ class Audit:
             last = max(last, r.version)
             after = r.response or {}
             if after.get("kind") != "Node":
-                found.append((last + 0.5, r.name, False, None, r))  # a deletion is answered without a version
+                found.append((last + 0.5, r.name, False, None, r))  # the response to a deletion has no version
                 continue
             mark = (after["metadata"].get("annotations") or {}).get(OWNER)
             found.append((r.version, after["metadata"]["name"], bool(after["spec"].get("unschedulable")), mark, r))
         return sorted(found, key=lambda row: row[0])
 
     def cordons(self, name=None):
-        """Records that took a node out of service which was in service before, in the order of effect."""
+        """Records that took a node out of service that was in service before, in order of effect."""
         out, found = {}, []
         for _, node, unschedulable, _, record in self.history():
             if unschedulable and not out.get(node) and name in (None, node):
@@ -121,7 +121,7 @@ class Audit:
         return found
 
     def most_in_force(self, anybody=False):
-        """How many nodes with our mark were out of service at once, at most; of `anybody`: without one, too."""
+        """The maximum number of nodes out of service at the same time with our mark; with `anybody`, also without it."""
         out, most = set(), 0
         for _, node, unschedulable, mark, _ in self.history():
             (out.add if unschedulable and (mark or anybody) else out.discard)(node)

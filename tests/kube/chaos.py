@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bad way to the API server: a proxy that speaks TLS to both sides and does to requests what networks and servers do.
+"""A faulty path to the API server: a proxy with TLS on both sides that injects faults of networks and servers.
 
     with chaos.Chaos(kube) as way:
         start_controller(kube.kubeconfig("ctl", url=way.url))
@@ -7,7 +7,7 @@
         ...
         way.set("pass")
 
-Who asks is known by its token: client certificates end here.
+Clients are identified by their token, because client certificates end at the proxy.
 """
 import collections
 import contextlib
@@ -36,7 +36,7 @@ def status(code, reason, message):
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """One connection of a client; requests one after the other."""
+    """One client connection, with sequential requests."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -65,11 +65,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = forward
 
     def counts(self):
-        """This mode does something of its own; said before the client can see it."""
+        """Counts an injected fault, before the client can see it."""
         self.way.count(self.mode)
 
     def cut(self):
-        """No more of this connection."""
+        """Closes this connection."""
         self.close_connection = True
         with contextlib.suppress(OSError):
             self.wfile.flush()
@@ -85,8 +85,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def ask(self, body, **more):
-        """The server's answer to this request, with `more` headers; None when it gives none. A write is sent once: who asks learns
-        that it is lost."""
+        """The server's response to this request, with `more` headers; None if there is none. A write is sent only once, so the client
+        sees its loss."""
         headers = {k: v for k, v in self.headers.items() if k.lower() not in HOPS} | more
         for _ in range(2):
             fresh = self.upstream is None
@@ -107,7 +107,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.upstream = None
 
     def begin(self, answer):
-        """Its head; true when its length is known."""
+        """Sends the response header. Returns true if the length is known."""
         length = answer.getheader("Content-Length")
         self.send_response(answer.status)
         for name, value in answer.getheaders():
@@ -121,7 +121,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(data if whole else b"%x\r\n%s\r\n" % (len(data), data))
 
 
-# Each answers a request; those that do more than to pass it on count that first.
+# Each handles a request; those that inject a fault count it first.
 
 
 def passes(handler, body, **more):
@@ -140,13 +140,13 @@ def hand_on(handler, answer):
             handler.piece(data, whole)
         if not whole:
             handler.wfile.write(b"0\r\n\r\n")
-        answer.close()  # read1() does not: and a connection that waits for its reader takes no other request
+        answer.close()  # read1() does not close it, and a connection with an unread response cannot be reused
     except (OSError, ValueError, http.client.HTTPException):
         handler.cut()
 
 
 def slow(handler, body, seconds):
-    """Each answer so much later, or when the way changes."""
+    """Delays each response, until the mode changes."""
     handler.counts()
     if not handler.way.changed.wait(seconds):
         handler.way.count("slowed")
@@ -154,13 +154,13 @@ def slow(handler, body, seconds):
 
 
 def busy(handler, body, retry_after):
-    """What an overloaded server says, before it looks at anything: text, not JSON."""
+    """The response of an overloaded server before it processes anything: text, not JSON."""
     handler.counts()
     handler.answer(429, "text/plain; charset=utf-8", b"Too many requests, please try again later.\n", Retry_After=retry_after)
 
 
 def conflict(handler, body, every=2):
-    """Every so many changes of a node found it changed meanwhile."""
+    """Every `every`-th change of a node conflicts with a concurrent change."""
     if handler.command != "PATCH" or not NODE.match(handler.path) or handler.way.next_patch() % every:
         return passes(handler, body)
     handler.counts()
@@ -169,7 +169,7 @@ def conflict(handler, body, every=2):
 
 
 def cut(handler, body):
-    """The server does it, and half of its answer arrives."""
+    """The server executes it, and only half of its response arrives."""
     answer = handler.ask(body)
     handler.counts()
     if answer is not None:
@@ -182,7 +182,7 @@ def cut(handler, body):
 
 
 def gone(handler, body):
-    """A watch from a version that the server has forgotten: an ERROR in an answer of status 200."""
+    """A watch from a compacted version: an ERROR event in a response with status 200."""
     if not WATCH.search(handler.path):
         return passes(handler, body)
     line = {"type": "ERROR", "object": json.loads(status(410, "Expired", "too old resource version: 5 (254)"))}
@@ -191,7 +191,7 @@ def gone(handler, body):
 
 
 def blind(handler, body):
-    """Nobody gets to see all nodes; one by one they can be had."""
+    """Listing and watching nodes fails; single nodes can be read."""
     if not NODES.match(handler.path):
         return passes(handler, body)
     handler.counts()
@@ -199,7 +199,7 @@ def blind(handler, body):
 
 
 def expired(handler, body, old, token):
-    """The token `old` is as good as `token` by now, which is not: the server says so."""
+    """The client's token `old` is replaced by the expired `token`, which the server rejects."""
     if handler.headers.get("Authorization") != "Bearer " + old:
         return passes(handler, body)
     handler.counts()
@@ -212,9 +212,9 @@ def drop(handler, body):
 
 
 def hold(handler, body, which, after, lost, until):
-    """Those for which which(method, path, body) is true wait until the way changes: before they reach the server, or with its
-    answer. Whoever asked may have given up meanwhile: what was not sent yet arrives all the same, as from a network it may, unless
-    it is to be lost."""
+    """Requests for which which(method, path, body) is true wait until the mode changes: before they reach the server, or with its
+    response (after=). The client may have given up meanwhile; a request not sent yet arrives anyway, as in a network, unless
+    lost= is set."""
     if not which(handler.command, handler.path, body or b""):
         return passes(handler, body)
     answer = handler.ask(body) if after else None
@@ -228,7 +228,7 @@ def hold(handler, body, which, after, lost, until):
 
 MODES = {"pass": passes, "hold": hold, "slow": slow, "busy": busy, "conflict": conflict, "cut": cut, "gone": gone, "blind": blind,
          "deaf": passes, "expired": expired, "drop": drop}
-CUTTING = ("drop", "cut", "gone", "blind", "expired")  # a watch that runs is no exception
+CUTTING = ("drop", "cut", "gone", "blind", "expired")  # also close running watches
 
 
 class Listener(http.server.ThreadingHTTPServer):
@@ -236,16 +236,16 @@ class Listener(http.server.ThreadingHTTPServer):
     request_queue_size = 64
 
     def handle_error(self, request, client_address):
-        """A client that went away, or a handshake that failed, is part of it."""
+        """Ignores clients that disconnect, and failed handshakes."""
 
 
 class Chaos:
-    """`set()` says what happens from now on. A mode counts in `did` each time it did something other than to pass."""
+    """`set()` sets the mode. `did` counts injected faults by mode."""
 
     def __init__(self, server):
         self.server, self.mode, self.did, self.seen = server, ("pass", {}), collections.Counter(), []
         self.lock, self.changed, self.live, self.patches = threading.Lock(), threading.Event(), set(), 0
-        self.held = []  # paths of what waited in `hold`
+        self.held = []  # paths of the requests that waited in `hold`
         self.renew()
         self.listener = Listener(("127.0.0.1", 0), Handler)
         self.listener.way = self
@@ -253,12 +253,12 @@ class Chaos:
         self.thread = threading.Thread(target=self.listener.serve_forever, args=(0.05,), daemon=True)
 
     def renew(self):
-        """A certificate of the server's authority as it is now."""
+        """Creates a certificate of the server's current CA."""
         make_certificate(self.server.directory, "ca", "chaos", "/CN=chaos", "serverAuth")
 
     def set(self, mode, **options):
-        """pass | slow seconds= | hold which= after= lost= | busy retry_after= | conflict every= | cut | gone | blind | deaf (what a
-        watch tells waits) | expired old= token= | drop. Who waits in `slow`, `hold` or `deaf` goes on."""
+        """pass | slow seconds= | hold which= after= lost= | busy retry_after= | conflict every= | cut | gone | blind | deaf (watch
+        events are delayed) | expired old= token= | drop. Requests that wait in `slow`, `hold` or `deaf` continue."""
         with self.lock:
             before, self.changed = self.changed, threading.Event()
             if mode == "hold":
@@ -271,7 +271,7 @@ class Chaos:
                 connection.shutdown(socket.SHUT_RDWR)
 
     def greet(self, connection):
-        """The TLS side of a new connection."""
+        """The TLS handshake of a new connection."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.server.directory / "chaos.crt", self.server.directory / "chaos.key")
         with self.lock:
@@ -292,7 +292,7 @@ class Chaos:
         return http.client.HTTPSConnection("127.0.0.1", self.server.port, timeout=UPSTREAM_S, context=context)
 
     def let_hear(self):
-        """Before a watch tells anything: at once, unless the way is deaf."""
+        """Called before a watch event is sent: returns at once, unless the mode is deaf."""
         while True:
             with self.lock:
                 mode, changed = self.mode[0], self.changed

@@ -33,7 +33,7 @@ def kube_of_session(tmp_path_factory):
 
 @pytest.fixture
 def kube(kube_of_session):
-    """A server that runs, without nodes and pods, its audit log from here on. Not to be stopped: kube_own is."""
+    """A running server without nodes and pods, with its audit log from now on. Tests must not stop it; use kube_own for that."""
     kube_of_session.clean()
     return kube_of_session
 
@@ -46,7 +46,7 @@ def kube_spare(tmp_path_factory):
 
 @pytest.fixture
 def kube_own(kube_spare):
-    """Likewise, to stop, restart and pause: nobody else is on it."""
+    """The same, but exclusive to the test, which may stop, restart and pause it."""
     if kube_spare.process is None:
         kube_spare.start()
     kube_spare.resume()
@@ -57,14 +57,14 @@ def kube_own(kube_spare):
 
 @pytest.fixture
 def kubelets(kube):
-    """Pods that are evicted end."""
+    """Finishes evicted pods."""
     with kubelet.Kubelet(kube.api("admin")) as k:
         yield k
 
 
 @pytest.fixture
 def way(kube):
-    """A bad way to `kube`: way.url, way.set("busy", retry_after=1)."""
+    """A faulty path to `kube`: way.url, way.set("busy", retry_after=1)."""
     with chaos.Chaos(kube) as c:
         yield c
 

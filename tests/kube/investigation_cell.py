@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An investigation on the nodes of a real API server, brought to a state; and what must be so once it is over."""
+"""An investigation on the nodes of a real API server, advanced to a given state; and checks for when it is over."""
 import contextlib
 import hashlib
 import json
@@ -10,7 +10,7 @@ from test_job_judged import ADMIN, HOSTS, SLOW, WAIT_S, Fleet
 from waiting import wait_for
 
 TESTING = "assay.dev/testing"
-LATE_S = 20 * 60  # no later is a host held that nobody looks into
+LATE_S = 20 * 60  # maximum hold of a host without an investigation
 POLICY = """v: 1
 mode: enforce
 budget: {{total: {{percent: 50}}, domain: {{label: none, max: 1000}}, rate: {{cordons: {cordons}, per: 10m}}}}
@@ -24,7 +24,7 @@ SHORT_LEASE = {"ASSAY_TEST_LEASE_SECONDS": "3"}
 
 
 class Cell(Fleet):  # pylint: disable=too-many-instance-attributes
-    """A controller of its own store on the cluster `kube`, by `url`, as the user `name`."""
+    """A controller with its own store on the cluster `kube`, at `url`, as the user `name`."""
 
     def __init__(self, controller, kube, tmp_path, name="ctl-1", url=None, cordons=100, env=None):  # pylint: disable=super-init-not-called
         self.kube, self.tmp_path, self.seq, self.directory, self.env = kube, tmp_path, {}, tmp_path / name, {**SHORT_LEASE, **(env or {})}
@@ -42,7 +42,7 @@ class Cell(Fleet):  # pylint: disable=too-many-instance-attributes
                                  "kubernetes", "--kubeconfig", self.kubeconfig, db=self.directory / "assay.db", env=self.env)
 
     def keep(self):
-        """One that lost its Lease has ended: it is started anew, as a StatefulSet does."""
+        """Restarts it if it has exited because it lost its Lease, like a StatefulSet."""
         if self.c.process.poll() is not None:
             self.again()
 
@@ -50,7 +50,7 @@ class Cell(Fleet):  # pylint: disable=too-many-instance-attributes
         return "now the leader" in self.c.log()
 
     def until(self, condition, seconds=WAIT_S):
-        """Wait for it while the controller is kept running, and may be between two starts."""
+        """Waits for the condition while the controller is kept running; it may be down for a moment."""
         def look():
             self.keep()
             with contextlib.suppress(OSError, ValueError, KeyError):
@@ -59,17 +59,17 @@ class Cell(Fleet):  # pylint: disable=too-many-instance-attributes
         return wait_for(look, seconds)
 
     def begin(self):
-        """All hosts are there and alike."""
+        """All hosts are present and equal."""
         assert wait_for(self.leads, WAIT_S), self.c.log()
         for node in HOSTS:
             self.report(node, profile="full")
         assert wait_for(lambda: self.order_of_a_person("silence", SLOW, **{"for": "0s"}).status == 200, WAIT_S), self.c.log()
 
     def answer(self, bad):
-        """The test that was ordered last: an order is told once a minute."""
+        """Answers the latest ordered test; an order is sent once a minute."""
         self.report(SLOW, bad=bad, profile="full", order=self.last)
 
-    # ---- what the cluster has ----------------------------------------------------------
+    # ---- the state of the cluster ------------------------------------------------------
 
     def node(self):
         return self.kube.admin.node(SLOW)
@@ -89,11 +89,11 @@ class Cell(Fleet):  # pylint: disable=too-many-instance-attributes
         return [h["node"] for h in json.loads(text)["holders"]] if text else []
 
     def lift(self):
-        """The hold is taken off by hand."""
+        """Removes the hold by hand."""
         self.kube.admin.patch(f"/api/v1/nodes/{SLOW}", {"spec": {"taints": [t for t in self.node()["spec"].get("taints") or [] if t["key"] != TESTING]}},
                               content="application/merge-patch+json")
 
-    # ---- what must be so ---------------------------------------------------------------
+    # ---- checks ------------------------------------------------------------------------
 
     def state(self):
         return record(self)["state"]
@@ -104,7 +104,7 @@ class Cell(Fleet):  # pylint: disable=too-many-instance-attributes
         return self.c.log()[-3000:]
 
     def ends(self, run, state, sentence):
-        """It does, as a person can read, and the host is free."""
+        """It ends, the record shows it, and the host is free."""
         assert self.until(lambda: self.state() == state and record(self)["ended"]), self.words()
         over = record(self)
         assert sentence in over["sentence"], over
@@ -113,7 +113,7 @@ class Cell(Fleet):  # pylint: disable=too-many-instance-attributes
         self.is_free()
 
     def is_free(self):
-        """No hold is left, neither on the node nor in the ledger."""
+        """Is no hold left, neither on the node nor in the ledger?"""
         assert self.until(lambda: not self.is_held() and self.c.metrics()["assay_nodes_held"] == 0), self.words()
         assert self.is_out() or self.until(lambda: self.holders() == []), (self.holders(), self.words())
 
@@ -122,7 +122,7 @@ class Cell(Fleet):  # pylint: disable=too-many-instance-attributes
 
 
 def opens(f):
-    """It waits: the job keeps the host busy, and nothing keeps jobs away from it."""
+    """It waits: the job keeps the host busy, and the host is not held."""
     f.suspect(ends=False)
     wait_state(f, "open")
     assert f.taints() == [] and not f.is_out() and f.orders(SLOW) == []
@@ -144,7 +144,7 @@ def fails_once(f):
 
 
 def fails_until(f, state):
-    """Two tests that failed prove it; one that came a moment too soon after another does not count, and there is a third."""
+    """Two failed tests prove it; one too soon after another does not count, so there may be a third."""
     fails_once(f)
     f.answer(bad=True)
 
@@ -174,4 +174,4 @@ def is_acquitted(f):
 
 STATES = {"open": opens, "testing": tests, "failed": fails_once, "evict": is_to_be_evicted, "cordoned": is_cordoned, "acquitted": is_acquitted}
 CORDONS = {"evict": 0}
-GONE_ON = ("open", "testing", "failed", "evict")  # where it is looked into
+GONE_ON = ("open", "testing", "failed", "evict")  # states of an open investigation

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * controller/cluster/kube/kube_drain.h by hand, and for tests: rounds of a drain until nothing is
- * left, each answer a line of JSON on stdout.
+ * Runs controller/cluster/kube/kube_drain.h manually and for tests: drain rounds until no pod is
+ * left, with each answer as a line of JSON on stdout.
  *
  *	kube_drain_probe KUBECONFIG NODE SECONDS [bare] [scratch] [dry] [ask] [jobs]
  *
- * Exit status: 0 nothing is left, 1 something was at the end, 2 it could not be asked.
+ * Exit status: 0 no pod is left, 1 pods are left, 2 the API server could not be queried.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * controller/cluster/kube/kube.h by hand, and for tests: requests as lines of JSON on stdin, what
- * came of them as lines of JSON on stdout.
+ * Runs controller/cluster/kube/kube.h manually and for tests: reads requests as lines of JSON from
+ * stdin and prints the results as lines of JSON.
  *
- *	kube_probe [KUBECONFIG]		(without: as in a pod)
+ *	kube_probe [KUBECONFIG]		(default: as in a pod)
  *	{"method":"GET","path":"/api/v1/nodes"}
  *	{"method":"GET","path":"/api/v1/nodes","query":"watch=1","watch":true,"cut":3}
  *
- * Keys: method, path (or the name of a node), query, content (json, merge, strategic),
- * body, dry_run, timeout_ms; watch prints {"line":...} and, after so many lines, `cut` says false
- * and `cancel` cancels from within; `then` is a request that is sent from within the first call
- * back; with "wait":false the next line is read at once.
+ * Keys: method, path (or the name of a node), query, content (json, merge, strategic), body,
+ * dry_run, timeout_ms. `watch` prints {"line":...}; after that many lines, `cut` makes the callback
+ * return false and `cancel` cancels from inside the callback. `then` is a request sent from inside
+ * the first callback. With "wait":false the next line is read at once.
  */
 #include <errno.h>
 #include <signal.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * controller/cluster/kube/kube_watch.h by hand, and for tests: what whoever watches is told, as
- * lines of JSON on stdout, until stdin ends.
+ * Runs controller/cluster/kube/kube_watch.h manually and for tests: prints the watcher's callbacks
+ *as lines of JSON until stdin ends.
  *
  *	kube_watcher KUBECONFIG [SPEED [SELECTOR]]
  *	{"node":"gpu-1","uid":"...","version":"205","unschedulable":false,"ready":true,"hands_off":null}
  *	{"gone":"gpu-1"}   {"synced":1}   {"stale":"the state of the cluster has been ..."}
  *
- * SPEED makes the clock of the watch, and no other, run so many times faster: a minute without an
- * answer need not be waited for.
+ * SPEED makes only the clock of the watch run that many times faster, so tests need not wait out a
+ * minute without an answer.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ static int on_stdin(sd_event_source *source, int fd, uint32_t events UNUSED, voi
 		       : sd_event_exit(sd_event_source_get_event(source), 0);
 }
 
-/* The timer of the watch is of the true clock: so it is ticked here. */
+/* The watch's own timer uses the real clock, so tick it here. */
 static int on_tick(sd_event_source *source, uint64_t due_us UNUSED, void *context)
 {
 	kube_watch_tick(context);

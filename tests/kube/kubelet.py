@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kubelets do that a drain needs: pods that were asked to go are gone a moment later."""
+"""The part of kubelets that a drain needs: terminating pods are deleted a moment later."""
 import contextlib
 import http.client
 import json
@@ -33,11 +33,11 @@ class Kubelet:
         while not self.stopping.is_set():
             try:
                 self.watch()
-            except (ApiError, OSError, ValueError, http.client.HTTPException):  # the server is not well, or we are stopped
+            except (ApiError, OSError, ValueError, http.client.HTTPException):  # the server is failing, or we are being stopped
                 self.stopping.wait(0.2)
 
     def watch(self):
-        """From all pods there are: the first events of a watch without a version."""
+        """Watches without a version, so the first events are all existing pods."""
         self.connection = self.api.connect(WATCH_S * 2)
         self.connection.request("GET", f"/api/v1/pods?watch=1&timeoutSeconds={WATCH_S}", headers=self.api.headers())
         for line in self.connection.getresponse():

@@ -7,8 +7,8 @@
         kube.audit.writes(user=server.CONTROLLER, node="gpu-1")
 
 Users by static token: admin (system:masters), ctl (the controller's service account; ctl-1 to ctl-8 are the
-same account with another uid, to tell twins in the audit log) and nobody. What a kubelet, scheduler or
-controller-manager would do does not happen: see kubelet.py and api.py.
+same account with another uid, to distinguish twins in the audit log) and nobody. There is no kubelet, scheduler or
+controller-manager: see kubelet.py and api.py.
 """
 import base64
 import contextlib
@@ -33,8 +33,8 @@ from audit import Audit  # noqa: E402
 
 READY_S = 90
 STOP_S = 30
-YIELDS = 10  # niceness: a tenth of what others take
-STARTS = 3  # a free port may be somebody else's a moment later
+YIELDS = 10  # nice value: a tenth of others' share
+STARTS = 3  # retries, because a free port may be taken a moment later
 NAMESPACE = "assay"
 ACCOUNT = "assay-controller"
 CONTROLLER = f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}"
@@ -62,7 +62,7 @@ def free_port():
 
 
 def deployed_roles():
-    """The rights that deploy/kubernetes gives to a controller that drains, for our account: tests find out what is missing."""
+    """The rights that deploy/kubernetes gives to a draining controller, for our account, so that tests find missing ones."""
     for path in ("base/rbac.yaml", "components/cordon/rbac.yaml", "components/drain/rbac.yaml"):
         with open(DEPLOY / path) as f:
             items = [item for item in yaml.safe_load_all(f) if item["apiVersion"].startswith("rbac.")]
@@ -75,7 +75,7 @@ def deployed_roles():
 
 
 def yield_to_all(pid):
-    """Of a processor that others want it takes a tenth. Between sessions the niceness of the session counts where there is one."""
+    """Takes only a tenth of a contended CPU. With autogroups, the nice value of the session counts."""
     os.setpriority(os.PRIO_PROCESS, pid, YIELDS)
     group = Path(f"/proc/{pid}/autogroup")
     if group.exists():
@@ -83,13 +83,13 @@ def yield_to_all(pid):
 
 
 class Server:
-    """One cluster in a directory; `options` go to kube-apiserver. `elsewhere`: as if on another machine, once it serves: yield_to_all()."""
+    """One cluster in a directory; `options` go to kube-apiserver. `elsewhere`: once it serves, as if on another machine: yield_to_all()."""
 
     def __init__(self, directory, options=(), elsewhere=False):
         self.directory, self.options, self.elsewhere = Path(directory), list(options), elsewhere
         self.program, self.etcd_program = apiserver(), tool("etcd")
         self.etcd = self.process = self.port = self.admin = None
-        self.starts = []  # (from, to) in seconds: it was not whole yet
+        self.starts = []  # (from, to) in seconds when it was starting
         self.directory.mkdir(parents=True, exist_ok=True)
         self.audit = Audit(self.directory / "audit.log")
         self.make_files()
@@ -107,7 +107,7 @@ class Server:
 
     def spawn(self, log, *command):
         with open(self.directory / log, "a") as out:
-            # Whoever started us may be killed: nothing is left behind.
+            # If our parent is killed, no process is left behind.
             process = subprocess.Popen([tool("setpriv"), "--pdeathsig", "KILL", *map(str, command)], cwd=self.directory,
                                        stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=self.elsewhere,
                                        env={**os.environ, **({"GOMAXPROCS": "1"} if self.elsewhere else {})})
@@ -122,7 +122,7 @@ class Server:
 
     def start_apiserver(self):
         file = self.directory.joinpath
-        self.admin = self.api("admin")  # a client that may do anything
+        self.admin = self.api("admin")  # a client with all rights
         self.process = self.spawn(
             "apiserver.log", self.program, f"--etcd-servers=http://127.0.0.1:{self.etcd_port}", "--bind-address=127.0.0.1",
             f"--secure-port={self.port}", f"--cert-dir={file('run')}", f"--tls-cert-file={file('serving.crt')}",
@@ -135,7 +135,7 @@ class Server:
             f"--audit-log-path={file('audit.log')}", "--audit-log-maxsize=2000", *self.options)
 
     def start(self):
-        """Both, and wait until it serves; on the data that is there. Returns self."""
+        """Starts both on the existing data, and waits until it serves. Returns self."""
         for _ in range(STARTS):
             began = time.time()
             if self.etcd is None:
@@ -162,7 +162,7 @@ class Server:
             return False
 
     def prepare(self):
-        """Our namespace, its accounts and their rights, when they are not there yet."""
+        """Creates our namespace, its accounts and their rights, if missing."""
         self.admin.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
         for name in (ACCOUNT, "assay-agent"):
             self.admin.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": NAMESPACE}})
@@ -172,19 +172,19 @@ class Server:
             raise RuntimeError("kube-apiserver does not know our roles:\n" + self.log()[-3000:])
 
     def stop(self, how=signal.SIGKILL):
-        """The API server only: its port stays, its data too. start() brings it back."""
+        """Stops only the API server; its port and data are kept. start() brings it back."""
         if self.process is not None:
             self.end(self.process, how)
             self.process = None
 
     def restart(self):
-        """Watches older than this are answered 410."""
+        """Restarts it; older watches then get 410."""
         self.stop()
         return self.start()
 
     def pause(self):
         self.process.send_signal(signal.SIGSTOP)
-        # A thread on another processor goes on until the signal is there.
+        # A thread on another CPU continues until the signal is delivered.
         os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def resume(self):
@@ -219,10 +219,10 @@ class Server:
             return f.read()
 
     def panics(self):
-        """How often a handler panicked: an answer after that may be anything."""
+        """How often a handler panicked; responses after that are unreliable."""
         return self.log().count("Observed a panic")
 
-    # ---- who asks ----------------------------------------------------------------------
+    # ---- clients -----------------------------------------------------------------------
 
     @property
     def url(self):
@@ -233,23 +233,23 @@ class Server:
         return self.directory / "ca.crt"
 
     def api(self, user, **more):
-        """A client of one of USERS, or with token="..." of that."""
+        """A client as one of USERS, or with token="..."."""
         return Api(self.url, self.ca, **{"token": f"{user}-token", **more})
 
     def make_node_certificate(self, node):
-        """The path without suffix of a kubelet's NAME.crt and NAME.key."""
+        """Creates a kubelet's NAME.crt and NAME.key. Returns the path without suffix."""
         name = f"node-{node}"
         make_certificate(self.directory, "client-ca", name, f"/O=system:nodes/CN=system:node:{node}", "clientAuth")
         return self.directory / name
 
     def rotate_ca(self):
-        """Another authority and serving certificate, as after a rotation; restarts. ca.crt is the new one."""
+        """Replaces the CA and serving certificate, as after a rotation, and restarts. ca.crt is the new one."""
         make_ca(self.directory, "ca")
         make_certificate(self.directory, "ca", "serving", "/CN=kube-apiserver", "serverAuth")
         return self.restart()
 
     def mint(self, account=ACCOUNT, audience=ISSUER, seconds=3600, pod=None):
-        """A service account's token, signed here: with any end, a past one too. The server grants 60 s of grace."""
+        """A service account's token, signed here, with any expiry, even a past one. The server allows 60 s of grace."""
         now = int(time.time())
         uid = self.admin.get(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{account}").body["metadata"]["uid"]
         of = {"namespace": NAMESPACE, "serviceaccount": {"name": account, "uid": uid}}
@@ -263,7 +263,7 @@ class Server:
         return (text + b"." + encode(signed.stdout)).decode()
 
     def kubeconfig(self, user="admin", path=None, url=None, **credentials):
-        """Write one for a user's token, or for token=, tokenFile=, or client-certificate= and client-key=; its path."""
+        """Writes one for a user's token, or for token=, tokenFile=, or client-certificate= and client-key=. Returns its path."""
         path = Path(path or self.directory / f"kubeconfig-{user}")
         path.write_text(json.dumps({
             "apiVersion": "v1", "kind": "Config", "current-context": "test", "preferences": {},
@@ -273,7 +273,7 @@ class Server:
         return path
 
     def kubectl(self, *words, user="admin", check=True, **more):
-        """kubectl as that user; its CompletedProcess."""
+        """Runs kubectl as that user. Returns the CompletedProcess."""
         done = subprocess.run([tool("kubectl"), "--kubeconfig", self.kubeconfig(user), *map(str, words)], capture_output=True, text=True,
                               env={"HOME": str(self.directory), "PATH": "/usr/bin:/bin"}, timeout=READY_S, check=False, **more)
         if check and done.returncode:
@@ -283,7 +283,7 @@ class Server:
     # ---- between tests -----------------------------------------------------------------
 
     def clean(self):
-        """No nodes, pods, budgets, events and Leases of ours; the audit begins here."""
+        """Deletes nodes, pods, budgets, events and our Leases; the audit starts here."""
         self.admin.delete("/api/v1/nodes")
         for kind, path in (("pods", "/api/v1"), ("poddisruptionbudgets", "/apis/policy/v1beta1")):
             items = self.admin.get(f"{path}/{kind}").body["items"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two controllers with a store of their own: the one that acts tells, the other is silent, and neither ends what the other told."""
+"""Two controllers with separate stores: the active one sends alerts, the other does not, and neither resolves the other's."""
 from alertmanager_stub import alertmanager  # noqa: F401
 from fixtures_controller import controller  # noqa: F401
 from test_alerts import INCIDENT, Host
@@ -8,7 +8,7 @@ from waiting import wait_for
 
 
 class Telling(Twin):
-    """One that tells an Alertmanager."""
+    """A controller that sends alerts."""
 
     def __init__(self, a, *args, **more):
         self.a = a
@@ -36,12 +36,12 @@ def test_who_stands_by_tells_nothing_and_who_takes_over_ends_nothing_of_the_othe
     assert wait_for(lambda: a.count(INCIDENT) == (2, 0)), second.c.log()
     assert a.resolves == []
 
-    # Come back it stands by, with an incident of its own that is open, and posts nothing of it.
+    # After its restart it is on standby, with an open incident of its own, and posts nothing about it.
     first.again()
     assert wait_for(lambda: "another controller is the leader" in first.c.log(), WAIT_S), first.c.log()
     assert first.c.metrics()[f'assay_alerts_delivered_total{{alertmanager="{a.url}"}}'] == 0
 
-    # It leads again, says what it knows again, and ends it once that is judged.
+    # It leads again, posts its alerts again, and resolves them once that is judged.
     posts = len(a.posts)
     assert second.c.stop()[0] == 0
     assert wait_for(first.leads, WAIT_S), first.c.log()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""controller/cluster/kube/kube.h against a real API server: what it answers means what we say it means."""
+"""controller/cluster/kube/kube.h with a real API server: its responses are interpreted correctly."""
 import errno
 import json
 
@@ -15,7 +15,7 @@ EVICTION = {"apiVersion": "policy/v1beta1", "kind": "Eviction"}
 
 @pytest.fixture
 def probe(build, environ):
-    """probe(kubeconfig): kube_probe on it."""
+    """probe(kubeconfig): kube_probe with it."""
     if not (build / "tests/kube/kube_probe").exists():
         pytest.skip("this build has no kube_probe: libcurl, libsystemd, SQLite or libmicrohttpd is missing")
     made = []
@@ -152,7 +152,7 @@ def test_a_watch_tells_what_happens_and_ends(kube, ctl):
     version = ctl.ask("GET", NODES)["body"]["metadata"]["resourceVersion"]
     kube.admin.create_node("gpu-0", annotations={"long": "x" * 100_000})
     kube.admin.delete(f"{NODES}/gpu-0")
-    # From before all that: it is told however late the two seconds begin.
+    # From before all that, so it is reported however late the two seconds begin.
     query = f"watch=1&allowWatchBookmarks=true&timeoutSeconds=2&resourceVersion={version}"
     ctl.send("GET", NODES, query=query, watch=True)
     assert brief(ctl.answer()) == ("done", 200, "")

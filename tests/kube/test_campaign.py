@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts of a cluster that are to test with each other: at which addresses they are told to meet."""
+"""The addresses at which hosts of a cluster meet for a campaign."""
 import json
 
 STATUS = "application/strategic-merge-patch+json"

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The API server, or the way to it, is bad: the controller converges, takes nothing out twice, lifts nothing that is not ours, and
-decides nothing on what is no longer so."""
+"""The API server, or the path to it, is faulty: the controller converges, cordons nothing twice, lifts only our own cordons, and
+decides nothing on stale state."""
 import json
 
 import pytest
 from acting import SHORT_LEASE
 
 NODES = [f"gpu-{i}" for i in range(6)]
-LONG_S = 150  # an outage, and the longest pause between two attempts
-OTHERS = "gpu-5"  # out of service by a person
+LONG_S = 150  # an outage plus the longest pause between two attempts
+OTHERS = "gpu-5"  # cordoned by a person
 SLOW_S = 10
 
 
@@ -20,7 +20,7 @@ def begin(acting, **more):
 
 
 def converge(a, *names):
-    """Each of them is out once, gpu-0 comes back when it is good, and what a person did stays."""
+    """Each of them is cordoned once, gpu-0 returns when it is good, and a person's change stays."""
     for name in names:
         assert a.until(lambda: a.is_out(name), LONG_S), a.words(name)
     a.give_back("gpu-0", LONG_S)
@@ -37,9 +37,9 @@ def actions(a, node, state=None):
     return [i for i in items if i["node"] == node and state in (None, i["state"])]
 
 
-# ---- the way ---------------------------------------------------------------------------
+# ---- the path --------------------------------------------------------------------------
 
-# What it does, and what shows that it was so for long enough.
+# The mode, and the evidence that it lasted long enough.
 TRICKS = {"busy": ({"retry_after": 1}, "busy", 8), "conflict": ({}, "conflict", 2), "cut": ({}, "cut", 2), "drop": ({}, "drop", 2),
           "gone": ({}, "gone", 2), "slow": ({"seconds": SLOW_S}, "slowed", 1)}
 
@@ -52,7 +52,7 @@ def test_a_bad_way_delays_and_breaks_nothing(kube, way, acting, mode):
     way.set(mode, **options)
     a.host("gpu-1").report(ok=False)
     a.host("gpu-0").report(ok=True)
-    if mode == "conflict":  # every second patch goes through: no end of it is needed
+    if mode == "conflict":  # every second patch succeeds, so it need not end
         converge(a, "gpu-1")
     elif mode == "gone":
         a.kube.kubectl("label", "node", "gpu-2", "a=b")
@@ -93,12 +93,12 @@ def test_a_server_that_hangs_ends_and_gets_another_ca(kube_own, acting_on):
     converge(a, "gpu-1", "gpu-2")
 
 
-# ---- what is no longer so --------------------------------------------------------------
+# ---- stale state -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", ["blind", "deaf"])
 def test_what_others_took_meanwhile_counts(kube, way, acting, mode):
-    """Nodes can be written, and nobody tells what becomes of the others: no list and no watch, or a watch that hangs."""
+    """Nodes can be written, but changes of others are not visible: no list and no watch, or a hanging watch."""
     a = acting.start(NODES, most=2, url=way.url)
     way.set(mode)
     for name in ("gpu-4", "gpu-5"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""deploy/kubernetes on a real API server of 1.20: it applies, grants what its table says and no more, and leaves no mark."""
+"""deploy/kubernetes on a real API server 1.20: it can be applied, grants exactly the documented rights, and leaves no mark."""
 import itertools
 import json
 import os
@@ -38,7 +38,7 @@ def kube(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def deployed(kube, tmp_path_factory):
-    """deployed("cordon"): its folder, applied instead of what was before; as the account, a client."""
+    """deployed("cordon"): applies its folder in place of the previous one. Returns a client as the account."""
     done, now = {}, []
 
     def apply(account):
@@ -61,7 +61,7 @@ def deployed(kube, tmp_path_factory):
 def test_it_applies_to_1_20_by_the_client_and_by_the_server_and_then_nothing_differs(kube, deployed, account):
     where, _ = deployed(account)
     out = kube.kubectl("apply", "-k", where).stdout
-    # kubectl calls a StatefulSet with volumes always "configured": the server alone says whether it has changed.
+    # kubectl always prints "configured" for a StatefulSet with volumes: only the server knows whether it has changed.
     assert out and not [line for line in out.splitlines() if not line.endswith(" unchanged") and "statefulset.apps" not in line]
     for path in ("namespaces/assay/statefulsets/assay-controller", "namespaces/assay-agents/daemonsets/assay-agent"):
         pods = kube.admin.get(f"/apis/apps/v1/{path}").body
@@ -79,7 +79,7 @@ def test_the_certificate_applies(kube, deployed):
 
 
 VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
-# Name space or "cluster", group/resource, name: what is granted anywhere, and what is near it or would be dangerous.
+# Namespace or "cluster", group/resource, name: rights granted anywhere, and similar or dangerous ones.
 ASKED = [("cluster", "/nodes", None), ("cluster", "/nodes/status", None), ("cluster", "/nodes/proxy", None), ("cluster", "/pods", None),
          ("cluster", "/pods/eviction", None), ("cluster", "/pods/exec", None), ("cluster", "/pods/status", None), ("cluster", "/secrets", None),
          ("cluster", "/configmaps", None), ("cluster", "/events", None), ("default", "/events", None), ("kube-system", "/events", None),
@@ -91,7 +91,7 @@ ASKED = [("cluster", "/nodes", None), ("cluster", "/nodes/status", None), ("clus
 
 
 def expected(granted, where, verb, resource, name):
-    """What is granted everywhere is granted in each name space, without a name for all of them."""
+    """A cluster-wide right holds in each namespace, and one without a name for all names."""
     return any((w, verb, resource, n) in granted for w, n in itertools.product({where, "cluster"}, {name, None}))
 
 
@@ -123,7 +123,7 @@ def test_an_agents_token_opens_nothing_and_says_who_it_is(kube, deployed):
         "apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token, "audiences": ["assay"]}}).body["status"]
     assert status["authenticated"] and status["user"]["username"] == "system:serviceaccount:assay-agents:assay-agent"
     assert api.get(f"/api/v1/namespaces/assay-agents/pods/{pod['metadata']['name']}").body["spec"]["nodeName"] == "gpu-1"
-    # Of all that it may do nothing is more than what every account may.
+    # It has no right beyond those of every account.
     agent = Api(kube.url, kube.ca, token=kube.admin.create_token("assay-agent", "assay-agents", ISSUER))
     for path in (NODES, "/api/v1/pods", "/api/v1/namespaces/assay-agents/configmaps", "/api/v1/namespaces/assay-agents/secrets"):
         assert agent.get(path, check=False).status == 403

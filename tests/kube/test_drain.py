@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drains beside `kubectl drain`: two nodes with the same pods, one drained by each; the same pods go and stay."""
+"""Our drain compared with `kubectl drain`: two nodes with the same pods, one drained by each; the same pods go and stay."""
 import concurrent.futures
 import itertools
 import json
@@ -14,7 +14,7 @@ SCRATCH = [{"name": "shm", "emptyDir": {"medium": "Memory"}}]
 PODS = "/api/v1/namespaces/default/pods"
 OURS, THEIRS = "gpu-ours", "gpu-theirs"
 TIMEOUT_S = 60
-SOON_S = 30  # for what ends by itself
+SOON_S = 30  # for pods that end on their own
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ class Twins:
             self.admin.create_budget(f"{name}-{node}", {f"budget-{name}": node}, allowed)
 
     def left(self, node):
-        """Names, without their node's, of what is there and not leaving."""
+        """Names, without the node's, of the pods that are not terminating."""
         return {p["metadata"]["name"].removesuffix("-" + node) for p in self.admin.get(PODS).body["items"]
                 if p["spec"]["nodeName"] == node and "deletionTimestamp" not in p["metadata"]}
 
@@ -69,7 +69,7 @@ def twins(kube):
 
 
 def check_audit(kube):
-    """Nothing but evictions: never a deletion, and nothing that our rights refuse."""
+    """Only evictions: no deletion, and no forbidden request."""
     assert not kube.audit.refused(CONTROLLER)
     for record in kube.audit.writes(user=CONTROLLER):
         assert (record.verb, record.resource) == ("create", "pods/eviction"), record
@@ -128,7 +128,7 @@ def test_a_budget_holds_what_it_covers_and_is_not_hammered(kube, twins, drain, k
     assert status == 1 and "held" in " ".join(a["words"] for a in answers), answers
     left, theirs = twins.left(OURS), twins.left(THEIRS)
     assert "held" in left and "held" in theirs and "job" not in left | theirs
-    assert len(left) == len(theirs) == 3  # one of three went; which one is nobody's matter
+    assert len(left) == len(theirs) == 3  # one of three went; which one does not matter
     asked = [r.began for r in kube.audit.find(user=CONTROLLER, resource="pods/eviction") if r.name.startswith("held")]
     assert len(asked) >= 2 and all(b - a >= 4.9 for a, b in itertools.pairwise(asked)), asked
     kube.admin.allow_disruptions(f"none-{OURS}", 1)
@@ -152,7 +152,7 @@ def test_two_budgets_on_one_pod_hold_it_and_no_other(kube, twins, drain, kubelet
 
 
 def test_what_kubectl_would_disturb_and_we_would_not(kube, twins, drain, kubelets):
-    """Where we differ on purpose: finished pods, the cluster's namespaces, and who asked not to be disturbed."""
+    """Intended differences: finished pods, the cluster's namespaces, and pods that opted out."""
     twins.add("done", owner=JOB, phase="Succeeded")
     twins.add("job", owner=JOB)
     kube.admin.create_pod("system", OURS, namespace="kube-system", owner=JOB)
@@ -173,7 +173,7 @@ def test_a_pod_whose_kubelet_is_dead_is_waited_for_and_never_forced(kube, twins,
     pod = kube.admin.get(f"{PODS}/job-{OURS}").body
     assert "deletionTimestamp" in pod["metadata"]
     evictions = kube.audit.writes(user=CONTROLLER, resource="pods/eviction")
-    assert len(evictions) == 1  # who leaves is not asked again
+    assert len(evictions) == 1  # a terminating pod is not evicted again
     check_audit(kube)
 
 
@@ -184,7 +184,7 @@ def test_in_a_rehearsal_the_server_is_asked_and_nothing_goes(kube, twins, drain,
 
 
 def measure(kube, agent, drain_it):
-    """Drain it; how many requests `agent` made for that."""
+    """Drains it. Returns the number of requests of `agent`."""
     def made():
         return sum(r.agent.partition("/")[0] == agent for r in kube.audit.read())
     before, began = made(), time.monotonic()
@@ -203,7 +203,7 @@ def test_many_pods_go_all_of_them(kube, twins, drain, kubelets, full):
     assert twins.left(OURS) == twins.left(THEIRS) == set()
     evicted = [r.name for r in kube.audit.writes(user=CONTROLLER, resource="pods/eviction")]
     assert len(evicted) == len(set(evicted)) == count
-    assert ours <= theirs  # who waits lists them all, and does not ask for each
+    assert ours <= theirs  # we list all pods, instead of reading each
     check_audit(kube)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job is moved off its bad hosts by the controller itself: from the reports to the last pod, on a real API server."""
+"""The controller itself moves a job off its bad hosts: from the reports to the last pod, on a real API server."""
 from acting import POLICY, WAIT_S
 from api import DAEMON, JOB
 from server import CONTROLLER
@@ -13,7 +13,7 @@ DRAINS = POLICY.replace("budget: {", "budget: {per_job: 10, ").replace("action: 
 
 
 def actions(a, node, **like):
-    """Those of the node whose members are so, newest first."""
+    """The node's actions with these members, newest first."""
     rows = a.ask(lambda c: c.get(f"/v1/actions?node={node}")).json["items"]
     return [row for row in rows if all(row[k] == v for k, v in like.items())]
 
@@ -27,7 +27,7 @@ def has_pod(kube, name):
 
 
 def run_job(kube, hosts):
-    """Rank i on the i-th of them, beside what a DaemonSet has there; nobody lets one of its pods go."""
+    """Rank i on the i-th node, beside a DaemonSet's pod; the budget allows no disruption."""
     for i, node in enumerate(hosts):
         kube.admin.create_pod(f"llama-{i}", node, labels={**JOBSET, "budget": "llama"}, owner=JOB, volumes=[{"name": "shm", "emptyDir": {}}])
         kube.admin.create_pod(f"exporter-{i}", node, owner=DAEMON)
@@ -52,7 +52,7 @@ def test_a_job_is_moved_off_its_bad_hosts(kube, way, acting, kubelets):
     waits = a.until(lambda: [row for node in BAD for row in actions(a, node, action="evict", state="decided") if row["result"]], WAIT_S)
     assert len(waits) == 1 and "disruption budget" in waits[0]["result"], waits
     first = waits[0]["node"]
-    kube.admin.allow_disruptions("llama", 3)  # all may go now, and of one job one host is drained at a time
+    kube.admin.allow_disruptions("llama", 3)  # all may go now; one host per job is drained at a time
     assert a.until(lambda: actions(a, first, action="evict", state="done"), WAIT_S), a.words(first)
     pod = f"llama-{NODES.index(first)}"
     assert not has_pod(kube, pod)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mode dry-run asks the API server for what it would do, so that a right that is missing is known before it counts."""
+"""The mode dry-run sends its requests as dry runs, so that a missing right is noticed in time."""
 import pytest
 from acting import WAIT_S
 from server import CONTROLLER
@@ -9,7 +9,7 @@ BINDING = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
 
 @pytest.fixture
 def rehearse(acting):
-    """The mode dry-run on two nodes, of which gpu-1 is bad."""
+    """The mode dry-run on two nodes; gpu-1 is bad."""
     def start():
         acting.start(["gpu-1", "gpu-2"], mode="dry-run")
         acting.host("gpu-1").report(ok=False)

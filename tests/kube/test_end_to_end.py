@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a bad report to a cordoned node and back, with the least of rights, people's hands at every step."""
+"""From a bad report to a cordoned node and back, with minimal rights, and people's changes at every step."""
 import json
 
 import pytest
@@ -24,7 +24,7 @@ def test_a_bad_report_cordons_its_node_and_all_tell_why(kube, acting):
     assert "mlx5_0" in json.dumps(mark)
     condition = a.until(lambda: (c := kube.admin.condition("gpu-1", CONDITION)) and c["status"] == "False" and c, WAIT_S)
     assert condition and "mlx5_0" in condition["message"]
-    assert kube.admin.condition("gpu-1", "Ready")["status"] == "True"  # the kubelet's stays
+    assert kube.admin.condition("gpu-1", "Ready")["status"] == "True"  # the kubelet's condition stays
     assert a.until(lambda: "AssayCordoned" in reasons(kube, "gpu-1"), WAIT_S)
     described = kube.kubectl("describe", "node", "gpu-1").stdout
     for word in ("Unschedulable:      true", MARK, CONDITION, "AssayCordoned", "mlx5_0"):
@@ -69,22 +69,22 @@ def test_a_cordon_of_somebody_else_stays_and_is_not_ours_to_lift(kube, acting):
     assert a.until(lambda: a.order("uncordon", "gpu-1").status == 409, WAIT_S)
     a.host("gpu-1").report(ok=False)
     a.take_out("gpu-3")
-    assert a.mark("gpu-1") is None  # it is out already
+    assert a.mark("gpu-1") is None  # it is out of service already
     assert a.ctl("cordon", "gpu-2", "--reason", "fan 3", "--break-glass").returncode == 0
     assert a.mark("gpu-2")["pre"] is True
     assert a.ctl("uncordon", "gpu-2", "--reason", "mended").returncode == 0
     assert a.mark("gpu-2") is None and kube.admin.cordoned() == {"gpu-1", "gpu-2", "gpu-3"}
     kube.kubectl("uncordon", "gpu-1")
-    assert a.until(lambda: a.is_out("gpu-1")), a.words("gpu-1")  # it is decided anew
+    assert a.until(lambda: a.is_out("gpu-1")), a.words("gpu-1")  # it is decided again
     a.finish(once=["gpu-3"])
 
 
-# What a person does about gpu-1, which we have taken out of service; after the yield, what must follow.
+# A person's action on gpu-1, which we have cordoned; after the yield, the expected result.
 
 
 def uncordons(kube, a):
     kube.kubectl("uncordon", "gpu-1")
-    yield  # An order: our marks go, and the same finding does not cordon it again.
+    yield  # A request: our marks are removed, and the same finding does not cordon it again.
     assert a.until(lambda: a.mark("gpu-1") is None and a.annotation("gpu-1", OVERRIDE), WAIT_S), a.words("gpu-1")
     a.host("gpu-1").report(ok=False)
     a.settle()
@@ -92,7 +92,7 @@ def uncordons(kube, a):
 
 
 def cordons(kube, a):
-    kube.kubectl("cordon", "gpu-1")  # it is already: one boolean, and our mark says whose
+    kube.kubectl("cordon", "gpu-1")  # already cordoned: one boolean, and our mark says whose
     yield
     a.give_back("gpu-1")
     assert kube.admin.cordoned() == set()
@@ -143,7 +143,7 @@ def makes_it_anew_out_of_service(kube, a):
 def makes_it_anew_in_service(kube, a):
     kube.admin.delete(PATH + "gpu-1")
     kube.admin.create_node("gpu-1")
-    yield  # under the name of one that is out: it has to pass the tests first
+    yield  # under the name of one out of service: it has to pass the tests first
     a.give_back("gpu-1")
     assert kube.admin.cordoned() == set()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several controllers on one cluster: one acts, and whatever happens the budget holds. The audit log is the witness."""
+"""Several controllers on one cluster: one acts, and the budget holds whatever happens. The audit log is the evidence."""
 import concurrent.futures
 import contextlib
 import json
@@ -14,7 +14,7 @@ from server import CONTROLLER, TWINS
 from waiting import wait_for
 
 WAIT_S = 60
-KEPT_S = 60  # places of another controller stand so long
+KEPT_S = 60  # how long reservations of another controller are kept
 BUDGET = 5
 NODES = [f"gpu-{i}" for i in range(20)]
 SEEN = "assay-test/seen"
@@ -22,11 +22,11 @@ STOP = "assay.dev/stop"
 NO_ELECTION = {"ASSAY_TEST_NO_ELECTION": "1"}
 SHORT_S = 3
 SHORT = {"ASSAY_TEST_LEASE_SECONDS": str(SHORT_S)}
-QUIET = 8  # looks in a row
+QUIET = 8  # consecutive checks
 
 
 class Twin:
-    """One of several controllers, with a store and an account of its own: `uid` in the audit log."""
+    """One of several controllers, with its own store and account: `uid` in the audit log."""
 
     def __init__(self, start, kube, directory, name, url=None, env=None):
         self.uid, self.directory, self.env, self.start = name, directory / name, env or {}, start
@@ -48,7 +48,7 @@ class Twin:
         return report(node, self.seq, samples=[*cores, acting.nic(ok)], sku=node)
 
     def report(self, node, ok):
-        with contextlib.suppress(OSError):  # it may have ended: that is what twins do
+        with contextlib.suppress(OSError):  # it may have exited, as twins do
             self.c.post_again(self.said(node, ok))
 
     def runs(self):
@@ -58,7 +58,7 @@ class Twin:
         return "now the leader" in self.c.log()
 
     def is_quiet(self):
-        """Ended, or with nothing to do."""
+        """Has it exited, or is it idle?"""
         try:
             return not self.runs() or self.c.metrics()["assay_actions_under_way"] == 0
         except OSError:
@@ -78,7 +78,7 @@ def annotate(kube, value):
 
 
 def witness(kube, nodes):
-    """The log shows what became of these nodes: the line of a change whose asker had gone says 500 although it was made."""
+    """Checks the writes of these nodes in the log: a change whose client had disconnected is logged with 500 although it was made."""
     for node in nodes:
         kube.admin.patch(f"/api/v1/nodes/{node}", {"metadata": {"labels": {SEEN: "yes"}}})
     assert wait_for(lambda: {r.name for r in kube.audit.writes(user="admin", resource="nodes", verb="patch")
@@ -92,7 +92,7 @@ def find_bad(twin, k):
 
 
 def race(kube, controller, directory, number):
-    """Each finds other hosts bad; all have decided before the cluster can be asked, and act at once when it can."""
+    """Each finds different hosts bad; all have decided before the cluster is reachable, and act at once when it is."""
     directory = directory / f"round-{number}"
     directory.mkdir()
     kube.clean()
@@ -110,7 +110,7 @@ def race(kube, controller, directory, number):
     def is_over():
         for twin in twins:
             if not twin.runs() and not looks:
-                twin.again()  # as its StatefulSet would
+                twin.again()  # like its StatefulSet
         looks.append(all(t.is_quiet() for t in twins))
         return len(looks) >= QUIET and all(looks[-QUIET:])
     over = wait_for(is_over, WAIT_S)
@@ -134,7 +134,7 @@ def test_a_race_of_eight_without_election_keeps_the_budget(kube, controller, tmp
         by, last = race(kube, controller, tmp_path, number)
         wrote |= by
     assert len(wrote) > 1  # it was a race
-    last.again()  # who has replaced whom is over: the budget is used, whatever places the others have left
+    last.again()  # the takeovers are over: the budget is used up, whatever reservations the others have left
     for k in range(TWINS):
         find_bad(last, k)
     assert wait_for(lambda: len(kube.admin.cordoned()) == BUDGET, KEPT_S + WAIT_S), last.c.log()
@@ -142,7 +142,7 @@ def test_a_race_of_eight_without_election_keeps_the_budget(kube, controller, tmp
 
 
 def tempt(twin, node):
-    """A bad report that it finds when it wakes."""
+    """Sends a bad report that it finds when it resumes."""
     body = json.dumps(twin.said(node, ok=False)).encode()
     s = socket.create_connection((twin.c.host, twin.c.port))
     s.sendall(b"POST /v1/reports HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
@@ -190,7 +190,7 @@ def test_a_twin_by_accident_stands_by_and_takes_over_at_once(kube, controller, t
     assert wait_for(first.leads, WAIT_S), first.c.log()
     second = Twin(controller, kube, tmp_path, "ctl-2")
     assert wait_for(lambda: "another controller is the leader" in second.c.log(), WAIT_S), second.c.log()
-    # What it took the one that acts would never see: it says so to whoever asks it, and lets them go elsewhere.
+    # The active controller would never see a report that it accepts, so it refuses, and agents go elsewhere.
     ready = second.c.get("/readyz")
     assert ready.status == 503 and "another controller is the leader" in ready.json["detail"]
     assert second.c.get("/healthz").status == first.c.get("/readyz").status == 200
@@ -205,7 +205,7 @@ def test_a_twin_by_accident_stands_by_and_takes_over_at_once(kube, controller, t
     released = lambda: [r for r in kube.audit.writes(uid="ctl-1", resource="leases", name="assay-controller")  # noqa: E731
                         if r.request["spec"]["holderIdentity"] == ""]
     assert wait_for(released, WAIT_S)
-    second.report("gpu-2", ok=False)  # as its agent, whose report was not taken, does
+    second.report("gpu-2", ok=False)  # like its agent, whose report was refused
     assert second.c.get("/readyz").status == 200
     assert wait_for(lambda: kube.admin.cordoned() == {"gpu-1", "gpu-2"}, WAIT_S), second.c.log()
     assert lease(kube, "assay-controller")["spec"]["leaseTransitions"] == 1
@@ -216,7 +216,7 @@ def test_what_was_reserved_and_not_done_is_reconciled(kube, way, controller, tmp
         kube.admin.create_node(node)
     twin = Twin(controller, kube, tmp_path, "ctl-1", url=way.url, env=SHORT)
     assert wait_for(twin.leads, WAIT_S), twin.c.log()
-    # Its place is taken, and the node cannot be had: the change of it is on its way when the controller ends, and is lost.
+    # Its budget is reserved, and the node cannot be written: the change is in flight when the controller exits, and is lost.
     way.set("hold", lost=True, which=lambda method, path, _: method == "PATCH" and path.startswith("/api/v1/nodes/gpu-1?"))
     twin.report("gpu-1", ok=False)
     assert wait_for(lambda: way.held, WAIT_S), twin.c.log()

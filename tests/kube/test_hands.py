@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A person's hand on a node between any two of our requests about it.
+"""Manual changes of a node between any two of our requests about it.
 
-Each of the hands below has a node of its own. What we send about these nodes is stopped at one step, on its way there or on
-its way back; the hands do what they do; then it goes on. Whatever happens, the cordons of people stay, ours end when their hosts
-are well again, and the ledger holds nothing."""
+Each of the changes below has its own node. Our requests about these nodes are held at one step, before or after the server; the
+changes are made; then the requests continue. In any case the cordons of people stay, ours end when their hosts are good again,
+and the ledger is empty at the end."""
 import json
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,12 +12,12 @@ from acting import CONDITION, MARK, holders_of, lease
 from api import STRATEGIC
 
 PATH = "/api/v1/nodes/"
-WAIT_S = 150  # what nobody knows the end of keeps its place in the ledger for a minute
+WAIT_S = 150  # an action with unknown outcome keeps its reservation for a minute
 NOTE = "please leave it, Ann"
-OTHERS = 7  # so many that those that are deleted are not a cluster that vanishes
+OTHERS = 7  # enough that the deleted nodes do not look like a vanishing cluster
 
 
-# What a person does; returns whether it is the person who keeps the node out of service from then on.
+# A person's change; returns whether the person keeps the node out of service from then on.
 
 
 def nothing(api, node):
@@ -25,7 +25,7 @@ def nothing(api, node):
 
 
 def uncordons(api, node):
-    api.patch(PATH + node, {"spec": {"unschedulable": None}}, content=STRATEGIC)  # as kubectl does
+    api.patch(PATH + node, {"spec": {"unschedulable": None}}, content=STRATEGIC)  # like kubectl
     return False
 
 
@@ -78,7 +78,7 @@ HANDS = {f.__name__.replace("_", "-"): f for f in (
     makes_it_anew_out_of_service)}
 
 
-# Our requests about a node, in the order in which they are sent.
+# Our requests about a node, in order.
 
 
 def is_node(path, tail=""):
@@ -112,7 +112,7 @@ def tells_event(method, path, _):
     return method == "POST" and path.partition("?")[0].endswith("/events")
 
 
-# name: (which of them, stopped with its answer, while we lift it)
+# name: (which request, held after the server, while we lift it)
 STEPS = {
     "reserve": (puts_ledger(False), False, False),
     "reserved": (puts_ledger(False), True, False),
@@ -127,11 +127,11 @@ STEPS = {
     "lifted": (sets(None), True, True),
 }
 QUICK = ("look", "patched", "lift")
-SHARED = ("reserve", "reserved", "book")  # one request is about all of them
+SHARED = ("reserve", "reserved", "book")  # one request for all nodes
 
 
 def of_each(a, do):
-    """Of each host whose node is there, all at once."""
+    """Reports of all hosts whose node exists, in parallel."""
     with ThreadPoolExecutor(len(HANDS)) as pool:
         list(pool.map(lambda name: do(a.host(name)), sorted(set(HANDS) & set(a.kube.admin.nodes()))))
 
@@ -149,7 +149,7 @@ def mend(a):
 
 
 def hurry(a):
-    """What waits for nothing but time is decided every ten seconds: an order has it decided now."""
+    """Triggers a decision by a request, because time-based decisions are made only every ten seconds."""
     a.order("silence", "other-0", **{"for": "0s"})
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who agents are, by the token that a kubelet projects into their pod: a real API server says it."""
+"""Identification of agents by the token that a kubelet projects into their pod, with a real API server."""
 import hashlib
 import json
 
@@ -13,7 +13,7 @@ REVIEWS = "tokenreviews"
 
 @pytest.fixture
 def identities(controller, tmp_path):
-    """identities(server, **kubernetes) starts a controller that asks `server` who somebody is, every time unless told otherwise."""
+    """identities(server, **kubernetes) starts a controller that reviews tokens at `server`, by default without caching."""
     def start(server, *args, **kubernetes):
         path = tmp_path / "controller.yaml"
         path.write_text(json.dumps({"v": 1, "kubernetes": {"agents": [f"{NAMESPACE}:{AGENT}"], "identity-for": "0s", **kubernetes}}))
@@ -22,7 +22,7 @@ def identities(controller, tmp_path):
 
 
 def agent_of(server, node, name=None):
-    """A pod of the agent on that node, and the token in it."""
+    """Creates the agent's pod on that node. Returns its token."""
     server.admin.ensure({"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}})
     pod = server.admin.create_pod(name or f"agent-{node}", node, namespace=NAMESPACE, serviceAccountName=AGENT)
     return pod, server.admin.create_token(AGENT, NAMESPACE, "assay", pod)
@@ -55,7 +55,7 @@ def test_tokens_that_are_not_for_us_are_refused(kube, identities):
     pod, good = agent_of(kube, "gpu-1")
     c = identities(kube)
     assert c.post(report(), token=good).status == 202
-    # Signed here as the server signs: with the same claims, and one thing wrong with each.
+    # Signed here like the server does: with the same claims, except one error each.
     assert c.post(report(), token=kube.mint(AGENT, "assay", 3600, pod)).status in (200, 202), "what is minted right is taken"
     wrong = {
         "another audience": (kube.admin.create_token(AGENT, NAMESPACE, "vault", pod), 401),
@@ -71,7 +71,7 @@ def test_tokens_that_are_not_for_us_are_refused(kube, identities):
 
 
 def test_about_another_node_no_token_is_good_whatever_its_state(kube, identities):
-    """Whoever shows it: a pod's own token, one that was seen before, one shown by another host, one that has ended."""
+    """For a pod's own token, one seen before, one used by another host, and an expired one."""
     pod, own = agent_of(kube, "gpu-1")
     gone, dead = agent_of(kube, "gpu-3")
     _, other = agent_of(kube, "gpu-2")
@@ -83,7 +83,7 @@ def test_about_another_node_no_token_is_good_whatever_its_state(kube, identities
         "the first time": (kube.mint(AGENT, "assay", 3600, pod), 403),
         "replayed: its report was taken, and it is known": (own, 403),
         "of a pod that is gone, and known": (dead, 403),
-        # Nobody vouches for these: who bears one is not known, so that it is 401, about any node.
+        # These are not authenticated, so the result is 401 for any node.
         "expired": (kube.mint(AGENT, "assay", -120, pod), 401),
         "expired long ago": (kube.mint(AGENT, "assay", -3000, pod), 401),
     }
@@ -97,14 +97,14 @@ def test_about_another_node_no_token_is_good_whatever_its_state(kube, identities
         assert said == status, (why, batch.body)
         assert c.get("/v1/nodes/gpu-2/orders?wait=0", token=token).status == status, why
     ended = c.post(report("gpu-1", seq=9), token=states["expired"][0])
-    assert ended.status == 401  # about its own node, too
-    # Nothing of it was kept: the first report of gpu-2 is new.
+    assert ended.status == 401  # for its own node, too
+    # Nothing of it was stored: the first report of gpu-2 is new.
     assert c.post(report("gpu-2", seq=7), token=other).status == 202
     assert c.post(report("gpu-2", seq=8), token=other).status == 202
 
 
 def test_a_token_that_ends_while_it_is_known_is_known_no_more(kube, identities, wait_until):
-    """What is kept of it is not kept past its end, whatever identity-for says: ten seconds before it the server is asked again."""
+    """It is not cached past its expiry, whatever identity-for is: from ten seconds before, the server is queried again."""
     pod, _ = agent_of(kube, "gpu-1")
     c = identities(kube, **{"identity-for": "5m"})
     token = kube.mint(AGENT, "assay", 12, pod)
@@ -162,7 +162,7 @@ def test_in_kubernetes_the_usual_agent_needs_no_settings(kube, controller, tmp_p
     assert c.post(report("gpu-1"), token=token).status == 202
     assert c.post(report("gpu-2"), token=token).status == 403
     assert c.get("/v1/nodes").status == 401
-    # Of what is kept: identity-for is 5m.
+    # From the cache: identity-for is 5m.
     assert c.metrics()["assay_identity_asked_total"] == 1
 
 

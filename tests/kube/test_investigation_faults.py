@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever goes away in whichever state an investigation is in: it ends rightly or is withdrawn with the reason, and nobody stays held."""
+"""Any component fails in any state of an investigation: it ends correctly or is withdrawn with a reason, and no host stays held."""
 import pytest
 from clock_fixtures import HOUR, MIN, clock, clock_shift  # noqa: F401
 from fixtures_controller import controller  # noqa: F401
@@ -9,14 +9,14 @@ from test_investigations import listed, record, wait_state
 from test_job_judged import HOSTS, JOB, SLOW, WAIT_S
 from waiting import wait_for
 
-FRESH_S = 31 * MIN  # no window for so long: the job has ended
-WEEK_S = 8 * 24 * HOUR  # what is proven is asked for no longer
+FRESH_S = 31 * MIN  # without a window for this long the job has ended
+WEEK_S = 8 * 24 * HOUR  # after this, proven blame is dropped
 QUICK = {("open", "hand"), ("testing", "server"), ("testing", "takeover"), ("failed", "agent"), ("evict", "job"), ("cordoned", "hand"),
          ("acquitted", "agent")}
 
 
 def has_reported(f, node):
-    """False while the controller stands by: its Lease, of 3 s, is over in each jump of the clock."""
+    """Reports; false while the controller is on standby, because its Lease of 3 s expires in each jump of the clock."""
     try:
         f.report(node, profile="full")
     except AssertionError:
@@ -27,23 +27,23 @@ def has_reported(f, node):
 
 
 def later(f, clock, seconds, hosts=HOSTS):
-    """So much later those hosts have reported."""
+    """Advances the time; those hosts report."""
     clock.set(wall=seconds)
     for node in hosts:
         assert f.until(lambda node=node: has_reported(f, node)), f.words()
 
 
 def no_windows_come(f, run, clock, hosts=HOSTS):
-    """From now on; and each state has its end."""
+    """No windows from now on; each state must end."""
     before = record(f)
     later(f, clock, FRESH_S, hosts)
     state = before["state"]
     if state == "open":
-        # What waited is tested once nobody says any more that the job runs there; and that test is not answered.
+        # A waiting host is tested once the job is no longer reported there; and that test is not answered.
         assert f.until(lambda: record(f)["state"] in ("testing", "withdrawn")), f.words()
         later(f, clock, clock_of(clock) + FRESH_S, hosts)
     if state == "evict" and SLOW not in hosts:
-        # What its tests found stands, and its cordon is asked for, until a week is over: nobody says otherwise.
+        # The findings of its tests hold, and its cordon is requested for a week, because nothing contradicts them.
         f.is_free()
         assert record(f)["state"] == "evict"
         later(f, clock, WEEK_S, hosts)
@@ -68,11 +68,11 @@ def clock_of(clock):
 
 
 def server_goes_away(f, run, clock, way, **_):
-    """... for longer than the Lease lasts, and comes back."""
+    """... for longer than the Lease, and returns."""
     before = record(f)
     way.set("drop")
     assert wait_for(lambda: f.c.process.poll() is not None or "no longer" in f.c.log() or way.did["drop"] > 5, WAIT_S), f.c.log()
-    assert f.until(lambda: record(f)["state"] == before["state"])  # nothing is known, and no decisions are made
+    assert f.until(lambda: record(f)["state"] == before["state"])  # without information no decisions are made
     way.set("pass")
     assert f.until(lambda: f.leads() and f.c.get("/readyz").status == 200), f.c.log()
     assert len(listed(f)) == 1 and record(f)["tests"][:1] == before["tests"][:1]
@@ -80,7 +80,7 @@ def server_goes_away(f, run, clock, way, **_):
 
 
 def agent_falls_silent(f, run, clock, **_):
-    """Its host tells nothing any more, and answers no order."""
+    """Its host stops reporting, and answers no order."""
     no_windows_come(f, run, clock, [node for node in HOSTS if node != SLOW])
 
 
@@ -90,7 +90,7 @@ def job_ends(f, run, clock, **_):
 
 
 def hand_takes_it(f, run, clock, **_):
-    """A person keeps it in service; or gives it back, at the node where it is out."""
+    """A person keeps it in service; or uncordons it at the node if it is out of service."""
     state = record(f)["state"]
     if state == "cordoned":
         f.kube.kubectl("uncordon", SLOW)
@@ -104,7 +104,7 @@ def hand_takes_it(f, run, clock, **_):
 
 
 def another_takes_over(f, run, clock, controller, **_):  # noqa: F811
-    """It has a store of its own, and knows of no investigation; then the first one leads again."""
+    """The other has its own store without the investigation; then the first one leads again."""
     other = Cell(controller, f.kube, f.tmp_path, "ctl-2", env=f.env)
     assert wait_for(lambda: "another controller is the leader" in other.c.log(), WAIT_S), other.c.log()
     was_out, before = f.is_out(), record(f)
@@ -114,7 +114,7 @@ def another_takes_over(f, run, clock, controller, **_):  # noqa: F811
     assert f.is_out() == was_out and listed(other) == []
     f.again()
     assert wait_for(lambda: "another controller is the leader" in f.c.log(), WAIT_S), f.c.log()
-    assert record(f) == before  # who does not lead changes nothing of it
+    assert record(f) == before  # unchanged while it does not lead
     assert other.c.stop()[0] == 0
     assert wait_for(f.leads, WAIT_S), f.c.log()
     no_windows_come(f, run, clock)
@@ -138,19 +138,19 @@ def test_it_ends_and_nobody_stays_held(kube, way, controller, tmp_path, run, clo
 
 
 def looks(kube):
-    """How often the controller asked for the pods of SLOW."""
+    """How often the controller queried the pods of SLOW."""
     return len([r for r in kube.audit.find(user=CONTROLLER, resource="pods") if f"spec.nodeName%3D{SLOW}" in r.uri])
 
 
 def test_a_pod_that_starts_again_while_its_host_waits_is_scheduled_there_again(kube, controller, tmp_path):  # noqa: F811
-    """No scheduler is here (test_scheduler.py has one): what it looks at is the node, which has neither taint nor cordon until the pod has gone."""
+    """There is no scheduler here (test_scheduler.py has one), so it checks the node, which has neither taint nor cordon until the pod is gone."""
     for node in HOSTS:
         kube.admin.create_node(node)
     job = {"owner": {"apiVersion": "batch/v1", "kind": "Job"}}
     kube.admin.create_pod("worker-3", SLOW, **job)
     f = Cell(controller, kube, tmp_path)
     f.begin()
-    f.suspect()  # its agent knows of no rank there, and the cluster knows of the pod
+    f.suspect()  # its agent knows no rank there, but the cluster knows the pod
     wait_state(f, "open")
     assert wait_for(lambda: "as soon as it is idle" in f.job()["decision"]["reason"], WAIT_S), f.job()
 
@@ -159,7 +159,7 @@ def test_a_pod_that_starts_again_while_its_host_waits_is_scheduled_there_again(k
     assert is_left_alone()
     before = looks(kube)
     kube.admin.delete("/api/v1/namespaces/default/pods/worker-3", {"gracePeriodSeconds": 0})
-    assert wait_for(lambda: looks(kube) > before, WAIT_S) and is_left_alone()  # it may be seen gone, for a moment
+    assert wait_for(lambda: looks(kube) > before, WAIT_S) and is_left_alone()  # the pod may be missing for a moment
     kube.admin.create_pod("worker-3", SLOW, **job)
     before = looks(kube)
     assert wait_for(lambda: looks(kube) > before, WAIT_S) and is_left_alone()

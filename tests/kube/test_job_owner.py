@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The owner of a job that slows itself is told in the namespace of the job, and nobody else is."""
+"""Only the owner of a job that slows itself is notified, by an event in the job's namespace."""
 from server import CONTROLLER
 from test_jobs import build, send, trace, window  # noqa: F401
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The owner of a job that stands still is told in the namespace of the job."""
+"""The owner of a hung job is notified by an event in the job's namespace."""
 from test_job_beats import LIMIT_S, beat, clock, clock_shift, time  # noqa: F401
 
 NAME = "research/llm-9"

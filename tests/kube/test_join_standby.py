@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host that asks the controller which stands by to let it in."""
+"""A host that tries to join at a standby controller."""
 import json
 
 from acting import CONFIG, POLICY

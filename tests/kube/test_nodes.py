@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes as the controller's watch tells them, on a real API server: all of them, and in the end never another picture."""
+"""The controller's watch of nodes on a real API server: it is complete, and its view converges to the server's."""
 import json
 import queue
 import random
@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 NODES = "/api/v1/nodes"
-SPEED = 60  # of the watch's clock: a minute in a second
+SPEED = 60  # of the watch's clock: a minute per second
 IMAGES = [{"names": [f"registry.example/team/image-{i}@sha256:{i:064d}", f"registry.example/team/image-{i}:v{i}"], "sizeBytes": 1000 * i}
-          for i in range(1, 51)]  # as many as a kubelet tells
+          for i in range(1, 51)]  # as many as a kubelet reports
 
 
 class Watcher:
-    """One watch, and the picture it has given so far."""
+    """One watch, and the view built from its events."""
 
     def __init__(self, program, kubeconfig, speed=1, selector=None):
         command = [program, kubeconfig, str(speed), *([selector] if selector else [])]
@@ -36,7 +36,7 @@ class Watcher:
         assert self.process.wait(30) == 0
 
     def look(self):
-        """Take in what was told since. Itself."""
+        """Processes new events. Returns itself."""
         while not self.lines.empty():
             self.take(json.loads(self.lines.get()))
         return self
@@ -48,7 +48,7 @@ class Watcher:
             self.nodes[line["node"]] = line
             self.told += 1
         elif "gone" in line:
-            del self.nodes[line["gone"]]  # only who was there
+            del self.nodes[line["gone"]]  # fails for an unknown node
             self.gone += 1
         elif "synced" in line:
             self.synced = line["synced"]
@@ -56,7 +56,7 @@ class Watcher:
             self.stale = line["stale"]
 
     def is_like(self, api):
-        """Is its picture what the server has?"""
+        """Does its view match the server?"""
         items = api.get(NODES).body["items"]
         theirs = {i["metadata"]["name"]: (i["metadata"]["uid"], i["spec"].get("unschedulable", False)) for i in items}
         self.look()
@@ -73,7 +73,7 @@ def watch(build):
 
 
 def make(api, names, images=()):
-    """Many at once, as a cluster that scales up."""
+    """Creates many at once, like a cluster that scales up."""
     def one(name):
         api.post(NODES, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"pool": "gpu"}},
                          "status": {"images": images, "conditions": [{"type": "Ready", "status": "True"}]}})
@@ -102,7 +102,7 @@ def test_all_nodes_of_many_pages_are_known(kube, watch, wait_until, full):
 
 
 def shake(kube, names, rng):
-    """What people and clouds do to nodes."""
+    """Random changes that people and clouds make to nodes."""
     for name in rng.sample(names, len(names) // 2):
         kind = rng.randrange(4)
         if kind == 0:
@@ -122,9 +122,9 @@ def test_a_restart_of_the_server_ends_in_the_servers_picture(kube_own, watch, wa
         for _ in range(5 if full else 1):
             synced = w.look().synced
             w.process.send_signal(signal.SIGSTOP)
-            kube_own.restart()  # nothing of what follows waits in its socket
+            kube_own.restart()  # no later event is buffered in its socket
             shake(kube_own, names, rng)
-            kube_own.restart()  # what happened before it is forgotten: who asks for it is told 410
+            kube_own.restart()  # earlier history is gone: watches from before get 410
             w.process.send_signal(signal.SIGCONT)
             shake(kube_own, names, rng)
             wait_until(lambda: w.is_like(kube_own.admin), 60, "the picture after a restart")

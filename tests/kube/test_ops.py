@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is on the nodes is all that counts: marks, orders and the condition, told and found again."""
+"""The nodes are the truth: marks, requests and the condition are written there and found again."""
 import datetime
 import json
 
@@ -71,7 +71,7 @@ def test_a_host_that_is_no_node_is_shown_and_left_alone(kube, acting):
     a = acting.start(NODES)
     stranger = a.host("stray-1")
     stranger.report(ok=False)
-    a.take_out("gpu-1")  # what was decided after it is done
+    a.take_out("gpu-1")  # so a later decision has been executed
     why = a.c.get("/v1/nodes/stray-1/why").json
     assert why["verdict"] == "fail" and why["life"] is None and why["actions"] == [] and why["in_cluster"] is False
     assert a.c.get("/v1/nodes/gpu-1").json["in_cluster"] is True
@@ -84,7 +84,7 @@ def test_a_host_that_is_no_node_is_shown_and_left_alone(kube, acting):
 
 
 def test_the_jobs_of_a_site_are_known_by_its_own_labels(acting):
-    """budget.per_job is 1: of two hosts of one job, which nobody but the site's label says is one, the second stays."""
+    """budget.per_job is 1: of two hosts of one job, known only by the site's label, the second stays in service."""
     names = ["gpu-1", "gpu-2", "gpu-3"]
     acting.start(names, more=", jobs: [{kind: ours, label: example.com/job}]")
     for i, name in enumerate(names):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A suspect whose trace names no host is named by the node of its pod, as the API server says when the trace comes."""
+"""If the trace names no host, a suspect is named by the node of its pod, from the API server when the trace arrives."""
 import datetime
 import json
 
@@ -42,7 +42,7 @@ def test_a_suspect_is_named_by_the_node_of_its_pod(kube, acting):
     found, said = analysed(c)
     assert found["suspect"] == "gpu-17", said
     assert said["suspects"][0]["placed"] == {"source": "pods", "sure": True, "reason": None}
-    # A process that has another host for a rank of it: they disagree, and nobody is suspected.
+    # A process claims another host for one of its ranks: they disagree, and no host is suspected.
     claim = {"format": "assay-processes/1", "boot_id": "b1",
              "processes": [{"start": 1, "age_s": 3600, "env": {"RANK": "60", "ASSAY_JOB": JOB}}]}
     assert c.call("PUT", "/v1/nodes/gpu-3/processes", json.dumps(claim).encode()).status == 200
@@ -52,10 +52,10 @@ def test_a_suspect_is_named_by_the_node_of_its_pod(kube, acting):
 
 
 @pytest.mark.parametrize("there,age_s,ages,words", [
-    (range(PODS - 1), 3600, (130, 10), "which host it ran on"),  # the trace has more ranks than they
+    (range(PODS - 1), 3600, (130, 10), "which host it ran on"),  # the trace has more ranks than the pods
     (range(1, PODS), 3600, (130, 10), "which host it ran on"),
-    (range(PODS), 60, (130, 10), "part of the window"),  # they were elsewhere before, or not at all
-    (range(PODS), 3600, None, "which host it ran on"),  # of a window without ages nobody knows whether they were its pods
+    (range(PODS), 60, (130, 10), "part of the window"),  # the pods started during the window
+    (range(PODS), 3600, None, "which host it ran on"),  # without ages it is unknown whether these were the window's pods
 ])
 def test_pods_that_may_not_be_those_of_the_window_name_nobody(kube, acting, there, age_s, ages, words):
     start_pods(kube, there, age_s)
@@ -64,7 +64,7 @@ def test_pods_that_may_not_be_those_of_the_window_name_nobody(kube, acting, ther
 
 
 def deaf(handler, body):
-    """Who asks for pods by a label hears nothing."""
+    """Requests for pods by label get no response."""
     if "labelSelector" not in handler.path or "/pods?" not in handler.path:
         return chaos.passes(handler, body)
     handler.counts()

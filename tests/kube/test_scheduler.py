@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""With a real kube-scheduler: where pods of a job go while their host waits for a test, is tested, and was acquitted."""
+"""With a real kube-scheduler: the placement of a job's pods while their host waits for a test, is tested, and was acquitted."""
 import subprocess
 
 import pytest
@@ -16,7 +16,7 @@ OWNER = {"owner": {"apiVersion": "batch/v1", "kind": "Job"}}
 
 @pytest.fixture
 def scheduled(kube, tmp_path, full):
-    """A scheduler of the cluster `kube`, while this lasts."""
+    """A scheduler for the cluster `kube`, as a context manager."""
     try:
         program = scheduler(full)
     except Missing as e:
@@ -30,12 +30,12 @@ def scheduled(kube, tmp_path, full):
 
 
 def start(kube):
-    """As its owner makes it: it must run on SLOW, and it is the scheduler that says when."""
+    """Creates a pod like its owner: it must run on SLOW, and the scheduler decides when."""
     kube.admin.create_pod("worker-3", None, phase="Pending", nodeSelector={"kubernetes.io/hostname": SLOW}, **OWNER)
 
 
 def runs_on(kube):
-    """Where the scheduler put it, if it did; then it runs there."""
+    """The pod's node, if it was scheduled; sets it to running then."""
     node = kube.admin.get(POD).body["spec"].get("nodeName")
     if node:
         kube.admin.set_phase("worker-3", "Running")
@@ -47,7 +47,7 @@ def end(kube):
 
 
 def refusal(kube):
-    """What the scheduler says of a pod for which it found no host."""
+    """The scheduler's reason for not scheduling a pod."""
     conditions = kube.admin.get(POD).body["status"].get("conditions") or []
     return next((c["message"] for c in conditions if c["type"] == "PodScheduled" and c["status"] == "False"), "")
 
@@ -66,7 +66,7 @@ def test_a_pod_that_starts_again_goes_back_to_its_host_while_that_waits_and_not_
     start(kube)
     assert wait_for(lambda: runs_on(kube) == SLOW, WAIT_S), (refusal(kube), f.words())
     assert f.taints() == [] and not f.is_out() and f.orders(SLOW) == [] and f.state() == "open"
-    # Its job has gone, and the host is held: nothing is put there meanwhile.
+    # Its job has left, and the host is held: nothing is scheduled there meanwhile.
     end(kube)
     f.last = f.order(SLOW)
     assert f.is_held() and not f.is_out()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The API server that the other tests rely on: it is a real one, and its helpers tell the truth."""
+"""The API server that the other tests rely on: it is a real one, and its helpers are correct."""
 import contextlib
 import http.client
 import ssl
@@ -87,7 +87,7 @@ def test_a_projected_token_is_its_pod_until_the_pod_is_gone(kube):
     assert seen["user"]["extra"]["authentication.kubernetes.io/pod-name"] == ["agent"]
     assert not review(kube.api("ctl"), token, "another").get("authenticated")
     kube.admin.delete(f"/api/v1/namespaces/{NAMESPACE}/pods/agent?gracePeriodSeconds=0")
-    # The server remembers for 10 s what it has found good.
+    # The server caches successful authentication for 10 s.
     assert not review(kube.api("ctl"), unseen, "assay").get("authenticated")
 
 
@@ -156,7 +156,7 @@ def test_a_server_that_restarts_keeps_its_nodes_and_forgets_its_watches(kube_own
 
 
 def wrongs(kube):
-    """What the check of a history finds, in words; "" when all is well."""
+    """The error found by the check of a history; "" if none."""
     try:
         check(kube, once=["gpu-1"])
     except AssertionError as e:

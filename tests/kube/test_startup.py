@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes with the start-up taint on a real API server: it goes when a test of this machine, this boot and this node has passed."""
+"""Nodes with the start-up taint on a real API server: it is removed when a test of this machine, boot and node has passed."""
 import pytest
 from acting import WAIT_S, Host, nic
 from fixtures_controller import report, sample
@@ -39,14 +39,14 @@ class Fresh(Host):
 
 @pytest.fixture
 def fresh(acting):
-    """fresh(more of the policy): the controller, acting on two nodes without the taint."""
+    """fresh(additional policy): the controller, acting on two nodes without the taint."""
     return lambda policy="startup: {lift: true}\n": acting.start(["gpu-0", "gpu-1"], policy=policy)
 
 
 def test_the_taint_goes_with_a_pass_of_this_boot_and_only_then(fresh):
     acting = fresh()
     node = Fresh(acting, "gpu-2", boot="boot-1")
-    node.report()  # before it joined, and of the boot before
+    node.report()  # before it joined, and of the previous boot
     node.join(OTHER)
     node.report(profile="passive")
     other = Fresh(acting, "gpu-3").join()
@@ -55,7 +55,7 @@ def test_the_taint_goes_with_a_pass_of_this_boot_and_only_then(fresh):
     node.boot = "boot-2"
     assert acting.until(lambda: node.report() or TAINT not in node.taints(), WAIT_S), acting.c.log()
     assert node.taints() == [OTHER]
-    # One that was decided just before somebody else wrote the node is dropped, and decided again on what it is now.
+    # A decision just before another write of the node is dropped, and made again on the new state.
     assert acting.until(lambda: [a["state"] for a in node.actions() if a["state"] != "dropped"] == ["done"], WAIT_S), node.actions()
     action = next(a for a in node.actions() if a["state"] == "done")
     assert action["by"] == "automatic" and "quick run has passed since it joined and booted" in action["reason"]
@@ -69,7 +69,7 @@ def test_what_does_not_pass_keeps_it_until_the_deny_budget_is_used_up(fresh):
     acting = fresh()
     nodes = [Fresh(acting, f"gpu-{i}").join() for i in range(2, 2 + DENIED + 1)]
 
-    def are_known():  # what was measured in the second in which it joined does not count
+    def are_known():  # measurements in the second in which it joined do not count
         for node in nodes:
             node.report(ok=False)
         return all(n.actions() for n in nodes)
@@ -94,6 +94,6 @@ def test_it_is_off_until_the_policy_says_so(fresh):
     acting = fresh(policy="")
     node, mark = Fresh(acting, "gpu-2").join(), Fresh(acting, "gpu-1", boot="boot-2")
     node.report()
-    acting.take_out("gpu-0")  # what is decided after the report
+    acting.take_out("gpu-0")  # decided after the report
     assert node.taints() == [TAINT] and node.actions() == []
     assert mark.actions() == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A controller takes over from another that analyses windows of jobs: each has a store of its own, and nothing is analysed twice in one."""
+"""A controller takes over from another that analyses windows of jobs: each has its own store, and none is analysed twice in one store."""
 import contextlib
 
 from fixtures_controller import controller  # noqa: F401
@@ -21,7 +21,7 @@ def metric(twin, name):
 
 
 def refuses(twin):
-    """In a sentence, for a while: whoever sends goes elsewhere, or comes again."""
+    """Refuses temporarily, with a message: the client goes elsewhere or retries."""
     answer = send(twin.c, trace("soon"))
     return answer.status == 503 and "another controller is the leader" in answer.json["detail"] and int(answer.headers["Retry-After"]) > 0
 
@@ -46,13 +46,13 @@ def test_windows_stay_with_the_controller_that_took_them_until_it_leads_again(ku
     assert send(second.c, trace("soon")).status == 200  # once, however often it is sent
     assert states(second) == ["analysed"]
 
-    # Come back it takes nothing; what it had is its own still. It may have gone on with it before it knew that another leads.
+    # After its restart it accepts nothing; it still has its windows, and may have continued before it knew that another leads.
     first.again()
     assert wait_for(lambda: "another controller is the leader" in first.c.log(), WAIT_S), first.c.log()
     assert refuses(first)
     assert states(first) in (["queued", "queued"], ["queued", "analysed"])
 
-    # It leads again, and goes on: each window ends once.
+    # It leads again, and continues: each window ends once.
     assert second.c.stop()[0] == 0
     assert wait_for(first.leads, WAIT_S), first.c.log()
     assert wait_for(lambda: states(first) == ["queued", "analysed"], WAIT_S), first.c.log()

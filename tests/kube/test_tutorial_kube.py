@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/tutorials/kubernetes.md on a real API server, in a copy of the sources: all of it but what waits for pods that run."""
+"""docs/tutorials/kubernetes.md on a real API server, in a copy of the sources: everything except steps that wait for running pods."""
 import os
 import shutil
 import subprocess
@@ -31,7 +31,7 @@ def test_the_commands_of_the_tutorial(kube, tmp_path):  # noqa: F811
         return done.returncode, done.stdout + done.stderr
 
     player = tutorials.Player(run).play(tutorials.blocks(TOP / "docs/tutorials/kubernetes.md"))
-    # What runs in pods, and reaches them, needs a kubelet.
+    # Commands in pods, and connections to them, need a kubelet.
     assert [line.split()[0] for _, line in player.left_out] == ["kubectl", "kubectl", "kubectl", "assayctl"] and len(player.ran) == 7
     pods = kube.admin.get("/apis/apps/v1/namespaces/assay-agents/daemonsets/assay-agent").body["spec"]["template"]["spec"]
     assert pods["containers"][0]["image"].startswith("registry.gpu.example.com/assay/agent:")

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench LIBRARY [COUNT]: what each call of the profiler plug-in takes.
+ * bench LIBRARY [COUNT]: measures each call of the profiler plug-in.
  *
- * One JSON line: of each call the median and the 99th percentile in nanoseconds by a clock read
- * before and after it, less the median of reading the clock twice with nothing between; the mean of
- * calls in a row; and beside them that reading, the yardstick, whole.
+ * Prints one JSON line: for each call the median and 99th percentile in nanoseconds, by a clock
+ * read before and after it, minus the median of two clock reads in a row; the mean of consecutive
+ * calls; and the full cost of that clock read, as a yardstick.
  */
 #include <poll.h>
 #include <sys/mman.h>
@@ -96,7 +96,7 @@ static void stop_proxy(struct bench *b)
 	b->nccl.v5->stop(b->proxy_handle);
 }
 
-/* `before` makes what the call needs, and is not measured. */
+/* `before` prepares the call and is not measured. */
 static const struct {
 	const char *name;
 	void (*call)(struct bench *b), (*before)(struct bench *b);
@@ -122,7 +122,7 @@ static int by_size(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Prints the row and returns the median as it was read. */
+/* Prints the row. Returns the uncorrected median. */
 static uint64_t measure(struct bench *b, size_t which, uint64_t *times, size_t n, uint64_t empty)
 {
 	uint64_t start, whole = 0;
@@ -147,7 +147,7 @@ static uint64_t measure(struct bench *b, size_t which, uint64_t *times, size_t n
 	return times[n / 2];
 }
 
-/* A call that hands a ring over again, with a pause after each, as there is. */
+/* Measures a call that hands a ring over again, with a pause after each, as in reality. */
 static void measure_again(const char *name, uint64_t *times, uint64_t empty)
 {
 	const int ring = memfd_create("assay-ring", MFD_CLOEXEC);

@@ -29,7 +29,7 @@ enum {
 
 static struct {
 	const struct ring_head *head;
-	struct ring_control *page, *wants; /* of its head, mapped anew */
+	struct ring_control *page, *wants; /* wants: in the ring's head, mapped separately */
 	ino_t inode;
 } rings[RINGS_MAX];
 static _Atomic int n_rings, n_agains, manner;
@@ -53,7 +53,7 @@ static void fail(const char *what)
 	abort();
 }
 
-/* A page for what is wanted, mapped here; the descriptor is yours. */
+/* Creates a control page and maps it. The caller closes the descriptor. */
 static int make_page(struct ring_control **ret)
 {
 	const enum fake_manner m = (enum fake_manner)atomic_load(&manner);
@@ -129,7 +129,7 @@ static void send_welcome(int fd, int page)
 	sendmsg(fd, &message, MSG_NOSIGNAL);
 }
 
-/* As assayd does it: seals and size before it is mapped. */
+/* Checks seals and size before it maps the ring, like assayd. */
 static void keep(int ring, struct ring_control *page)
 {
 	const int seals = fcntl(ring, F_GET_SEALS), i = atomic_load(&n_rings);
@@ -150,7 +150,7 @@ static void keep(int ring, struct ring_control *page)
 	atomic_store(&n_rings, i + 1);
 }
 
-/* What is wanted of a ring that came before is said in its head from now on. */
+/* A ring handed over again is controlled through its head from now on. */
 static void keep_again(int ring)
 {
 	struct ring_head *head;
@@ -175,7 +175,7 @@ static void keep_again(int ring)
 	}
 	atomic_store(&rings[i].wants->mask, atomic_load(&first_mask));
 	atomic_store(&rings[i].wants->until_ns, now_ns() + HOUR_NS);
-	close(ring); /* before anybody hears of it: who looks for descriptors finds the plug-in's */
+	close(ring); /* first, so a search for descriptors finds only the plug-in's */
 	atomic_fetch_add(&n_agains, 1);
 }
 
@@ -224,7 +224,7 @@ static void *serve(void *unused)
 	return NULL;
 }
 
-/* The socket at its path, and a thread behind it. */
+/* Creates the socket at its path and starts the thread. */
 static void begin(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };

@@ -17,7 +17,7 @@ _Atomic int fake_log_lines;
 
 int ncclGetVersion(int *version);
 
-/* The library finds these here as it finds NCCL's and libc's. */
+/* The library resolves these here like NCCL's and libc's symbols. */
 int ncclGetVersion(int *version)
 {
 	*version = fake_version;

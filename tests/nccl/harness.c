@@ -2,9 +2,9 @@
 /*
  * harness --plugin LIBRARY [--api N] [--events N] [--ranks N] [--times N] SCENARIO...
  *
- * Loads the plug-in as NCCL does and plays scenarios against it, with the other end of its socket
- * in this process. Prints "NAME: held" for each; "all" are all, --list names them. A check that
- * does not hold ends the program.
+ * Loads the plug-in as NCCL does and runs scenarios against it, with the other end of its socket in
+ * this process. Prints "NAME: held" for each. "all" runs all of them, --list lists them. A failed
+ * check aborts the program.
  */
 #include "tests/nccl/harness.h"
 
@@ -91,13 +91,13 @@ uint64_t harness_rss(void)
 	return RSS_IS_OURS * resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Each begins with nothing loaded, a version that is known, and nothing told. */
+/* Each starts with nothing loaded, a known version, and no mask set. */
 static void run_one(struct harness *h, const struct scenario *s)
 {
 	fake_version = h->api == 3 ? 22605 : h->api == 4 ? 22705 : h->api == 5 ? 22809 : 23007;
 	fake_shm_free = UINT64_C(1) << 40;
 	unsetenv("ASSAY_NCCL_ANY_VERSION");
-	setenv("ASSAY_RING_LIMIT_MS", "60000", 1); /* on a busy machine it may take its time */
+	setenv("ASSAY_RING_LIMIT_MS", "60000", 1); /* long enough for a busy machine */
 	fake_assayd_start();
 	CHECK(fake_load(&h->nccl, h->plugin, h->api));
 	CHECK(h->nccl.api == h->api);
@@ -109,7 +109,7 @@ static void run_one(struct harness *h, const struct scenario *s)
 	fflush(stdout);
 }
 
-/* Run those of a table that are called so, or list them all when `name` is NULL; how many there were. */
+/* Runs the scenarios of a table named `name`, or lists all if NULL. Returns how many. */
 static int run_named(struct harness *h, const struct scenario *table, const char *name)
 {
 	int n = 0;
@@ -126,7 +126,7 @@ static int run_named(struct harness *h, const struct scenario *table, const char
 	return n;
 }
 
-/* "silent" is the last of all: the process stays as it leaves it. */
+/* "silent" is last, because its effect on the process persists. */
 static int run_all(struct harness *h, const char *name)
 {
 	int n = run_named(h, harness_orders, name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plays NCCL's calls of the profiler plug-in, in every order that is known to bite. harness.c has
- * the words. */
+/* Replays NCCL's calls to the profiler plug-in in every order known to cause trouble. Usage is in
+ * harness.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include "tests/nccl/fake_assayd.h"
 #include "tests/nccl/fake_nccl.h"
 
-/* Fails the program with the place. */
+/* Prints the location and aborts if the condition is false. */
 #define CHECK(condition)                                                                \
 	do {                                                                            \
 		if (!(condition)) {                                                     \
@@ -28,7 +28,7 @@ enum {
 
 struct harness {
 	const char *plugin;
-	const char *self; /* this program, to be run again */
+	const char *self; /* path of this program, to run it again */
 	int api;
 	uint64_t events;
 	int ranks, times;
@@ -40,32 +40,30 @@ struct scenario {
 	void (*run)(struct harness *h);
 };
 
-/* harness_orders.c: one communicator, one order of calls each. harness_lives.c: processes, many
- * communicators, threads. harness_again.c: an assayd that goes and comes again. */
+/* harness_orders.c: one communicator and one order of calls each. harness_lives.c: processes, many
+ * communicators, threads. harness_again.c: an assayd that stops and restarts. */
 extern const struct scenario harness_orders[], harness_lives[], harness_again[];
 
-/* A communicator whose ring was taken, of which `mask` is wanted from the first; its ring is the
- * last. */
+/* Opens a communicator whose ring is accepted, with the initial `mask`; its ring is the latest. */
 void harness_open(struct harness *h, struct fake_comm *comm, uint32_t mask);
 
-/* The ring of the last communicator that came, and its page. */
+/* The ring of the latest communicator, and its page. */
 const struct ring_head *harness_ring(void);
 struct ring_control *harness_page(void);
 
-/* One collective of so many channels, launched alone; its handle. */
+/* Launches one collective with `channels` channels. Returns its handle. */
 void *harness_coll(struct fake_comm *comm, const char *func, uint64_t count, int channels);
 
-/* The slot of an operation, which must be there. */
+/* Returns the slot of an operation, which must exist. */
 struct fake_slot harness_slot(const struct ring_head *head, uint64_t number);
 
 uint64_t harness_now_ns(void);
 
-/* Pages of this process that are in memory, in bytes; 0 under the thread sanitizer, whose own grow
- * with what it sees. */
+/* Returns the resident set size in bytes; 0 under the thread sanitizer, whose own memory grows. */
 uint64_t harness_rss(void);
 
-/* Rings that this process has mapped for writing: those of the plug-in. */
+/* Returns the number of rings this process has mapped for writing: those of the plug-in. */
 int harness_mapped(void);
 
-/* harness_lives.c: what the program does as a job of its own: see `killed` there. */
+/* In harness_lives.c: the program run as a job of its own; see `killed` there. */
 void harness_play(struct harness *h, int rank);

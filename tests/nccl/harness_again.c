@@ -16,19 +16,19 @@ enum { THREADS = 4, SOME = 3, FD_MAX = 4096 };
 
 #define NS_PER_S UINT64_C(1000000000)
 
-/* Who wrote the page has gone, and what it wanted ends. */
+/* The writer of the page is gone: its request expires. */
 static void end_page(int i)
 {
 	atomic_store(&fake_assayd_page(i)->until_ns, harness_now_ns() - 1);
 }
 
-/* Of version 3 of the interface the plug-in asks for no steps of proxies. */
+/* With version 3 of the interface the plug-in does not request proxy steps. */
 static int all_of(const struct harness *h)
 {
 	return h->api == 3 ? MASK_RECORD : MASK_ALL;
 }
 
-/* Call as NCCL does, until the rings were handed over again so often. */
+/* Calls as NCCL does until the rings were handed over again `times` times. */
 static void call_until(struct fake_comm *comm, int times)
 {
 	const uint64_t end = harness_now_ns() + (uint64_t)WAIT_LIMIT_MS * 1000000;
@@ -59,7 +59,7 @@ static void taken(struct harness *h)
 	CHECK(harness_coll(&comm, "AllReduce", 2, 1));
 	CHECK(head->next == before + 1 && harness_slot(head, before).count == 2);
 	CHECK(head->mask == MASK_RECORD && h->nccl.mask == MASK_RECORD);
-	/* The page says nothing any more, whatever it says. */
+	/* The old page is ignored from now on. */
 	atomic_store(&fake_assayd_page(0)->mask, 0);
 	atomic_store(&fake_assayd_page(0)->until_ns, harness_now_ns() + 3600 * NS_PER_S);
 	CHECK(harness_coll(&comm, "AllReduce", 1, 1));
@@ -69,7 +69,7 @@ static void taken(struct harness *h)
 	CHECK(!harness_coll(&comm, "AllReduce", 1, 1) && h->nccl.mask == PROFILER_COLL);
 	atomic_store(&wants->mask, MASK_RECORD);
 	CHECK(harness_coll(&comm, "AllReduce", 1, 1));
-	/* And a second time, as nobody writes there either. */
+	/* And a second time, because that one expires too. */
 	atomic_store(&wants->until_ns, harness_now_ns() - 1);
 	call_until(&comm, 2);
 	CHECK(harness_coll(&comm, "AllReduce", 1, 1) && head->offers == 2);
@@ -77,7 +77,7 @@ static void taken(struct harness *h)
 	CHECK(head->finalized && h->nccl.mask == 0);
 }
 
-/* Who only looks in now and then is found as well. */
+/* An application that makes few calls is handed over too. */
 static void idle(struct harness *h)
 {
 	struct fake_comm comm;
@@ -96,7 +96,7 @@ static void idle(struct harness *h)
 	fake_comm_close(&comm);
 }
 
-/* One that got the rings from the service manager says so before anybody asks. */
+/* An assayd that got the rings from the service manager says so before it is asked. */
 static void adopted(struct harness *h)
 {
 	struct fake_comm comm;
@@ -133,7 +133,7 @@ static void call_all(struct fake_comm comms[static SOME])
 		CHECK(!harness_coll(&comms[i], "AllReduce", 1, 1));
 }
 
-/* However often NCCL calls, nobody is looked for but once in AGAIN_WAIT_S, and then less often. */
+/* However often NCCL calls, the plug-in tries to connect once per AGAIN_WAIT_S, then less often. */
 static void nobody_there(struct harness *h)
 {
 	struct fake_comm comms[SOME];
@@ -146,7 +146,7 @@ static void nobody_there(struct harness *h)
 	begin = harness_now_ns();
 	for (i = 0; i < SOME; i++)
 		end_page(i);
-	while (count_offers() == 0) { /* the process may have been at it a second ago */
+	while (count_offers() == 0) { /* the process may have tried a second ago */
 		CHECK(harness_now_ns() - begin < (uint64_t)WAIT_LIMIT_MS * 1000000);
 		call_all(comms);
 	}
@@ -159,7 +159,7 @@ static void nobody_there(struct harness *h)
 	CHECK(h->nccl.mask == 0);
 }
 
-/* All of a process come again, one after the other. */
+/* All rings of a process are handed over again, one after the other. */
 static void several(struct harness *h)
 {
 	struct fake_comm comms[SOME];
@@ -184,7 +184,7 @@ static void several(struct harness *h)
 		fake_comm_close(&comms[i]);
 }
 
-/* The descriptor of the ring that this process has; -1: none. */
+/* Returns the descriptor of this process's ring; -1: none. */
 static int find_ring(void)
 {
 	DIR *all = opendir("/proc/self/fd");
@@ -203,7 +203,7 @@ static int find_ring(void)
 	return found;
 }
 
-/* A job that closes what it did not open: the number is another file's, and stays it. */
+/* A job closes a descriptor it did not open: the number then belongs to another file. */
 static void closed(struct harness *h)
 {
 	struct fake_comm comm;
@@ -222,7 +222,7 @@ static void closed(struct harness *h)
 	fake_comm_close(&comm);
 	CHECK(fcntl(fd, F_GETFD) >= 0);
 	close(fd);
-	/* Of one that is left alone, the descriptor goes with the communicator. */
+	/* An untouched descriptor is closed with the communicator. */
 	harness_open(h, &comm, MASK_RECORD);
 	CHECK(find_ring() >= 0);
 	fake_comm_close(&comm);
@@ -230,7 +230,7 @@ static void closed(struct harness *h)
 }
 
 struct caller {
-	struct fake_comm comm; /* each its own numbers */
+	struct fake_comm comm; /* each has its own sequence numbers */
 	_Atomic bool *over;
 	pthread_t thread;
 };
@@ -244,7 +244,7 @@ static void *call(void *arg)
 	return NULL;
 }
 
-/* Threads call on while what is wanted ends and comes again, and the communicator is given up. */
+/* Threads keep calling while the request expires and returns, and the communicator is destroyed. */
 static void beside(struct harness *h)
 {
 	struct caller callers[THREADS];

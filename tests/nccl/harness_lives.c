@@ -14,7 +14,7 @@
 
 enum {
 	CHANNELS = 2,
-	CALLS = 5 + 3 * CHANNELS, /* that one collective takes, of version 5: see play_one() */
+	CALLS = 5 + 3 * CHANNELS, /* calls per collective in version 5: see play_one() */
 	QUEUE = 256,
 	RANKS_MAX = 64,
 	RSS_SLACK = 4 << 20,
@@ -32,9 +32,9 @@ static void child_calls(struct harness *h, struct fake_comm *comm, void *op, voi
 	fake_stop(&h->nccl, kernel, 60);
 	CHECK(!fake_proxy(comm, op, getpid(), comm->rank, 0));
 	fake_comm_close(comm);
-	/* A child that uses NCCL itself begins anew; its parent's thread answers it. */
+	/* A child that uses NCCL itself starts afresh; its parent's thread answers it. */
 	fake_comm_open(&h->nccl, &own, 0xc0ffee, 3, 16, 2);
-	CHECK(own.context && fake_assayd_rings() == before); /* counted there, not here */
+	CHECK(own.context && fake_assayd_rings() == before); /* counted in the parent */
 	CHECK(!fake_start(&own, op, 1, 50));
 	CHECK(harness_coll(&own, "AllGather", 1, 1));
 	fake_comm_close(&own);
@@ -83,7 +83,7 @@ static void unloaded(struct harness *h)
 		fake_comm_close(&comm);
 		gone = h->nccl;
 		fake_unload(&h->nccl);
-		/* A thread of NCCL that is late: the code is still there, and finds nothing. */
+		/* A late thread of NCCL: the code is still mapped, and finds nothing. */
 		fake_stop(&gone, kernel, 20);
 		CHECK(harness_slot(harness_ring(), 0).stopped == 0);
 		fake_assayd_forget();
@@ -173,15 +173,15 @@ static void too_many(struct harness *h)
 	harness_open(h, &more, MASK_RECORD);
 	fake_comm_close(&more);
 	for (i = 0; i < RANKS_MAX; i++)
-		fake_comm_close(&comms[i]); /* that of the seventh is found to be another's */
+		fake_comm_close(&comms[i]); /* the seventh's descriptor is detected as foreign */
 	CHECK(h->nccl.mask == 0 && harness_mapped() == 8);
 }
 
-/* One after the other for a long time: memory is that of those in use and the last few. */
+/* Many communicators in sequence: memory is bounded by those in use and the last few. */
 static void many_lives(struct harness *h)
 {
 	struct fake_comm comm;
-	uint32_t places[COMM_QUARANTINE] = { 0 }; /* of the last ones, from 1 on */
+	uint32_t places[COMM_QUARANTINE] = { 0 }; /* of the latest ones, from 1 */
 	void *before = NULL;
 	uint64_t rss = 0;
 	int i, k;
@@ -208,7 +208,7 @@ static void many_lives(struct harness *h)
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
-/* From the thread of the job to that of the proxy, as NCCL's pool of operations. */
+/* A queue from the job's thread to the proxy's, like NCCL's pool of operations. */
 struct queue {
 	void *ops[QUEUE];
 	_Atomic uint64_t put, got;
@@ -276,7 +276,7 @@ static void *run_proxy(void *arg)
 	}
 }
 
-/* All that is still in the ring, and nothing dropped. */
+/* Checks all operations still in the ring; nothing was dropped. */
 static void check_rank(const struct ring_head *head, uint64_t n)
 {
 	uint64_t i;
@@ -292,7 +292,7 @@ static void check_rank(const struct ring_head *head, uint64_t n)
 	}
 }
 
-/* Every rank a thread, with a proxy's beside it; --events in all. */
+/* Each rank is a thread, with a proxy thread; --events in all. */
 static void ranks(struct harness *h)
 {
 	static struct rank all[RANKS_MAX];
@@ -330,7 +330,7 @@ static void ranks(struct harness *h)
 	       (unsigned long long)(each / 2 + 1) * 2 * CALLS * (unsigned)n);
 }
 
-/* One communicator, into which several threads of the job launch, as they play its graphs. */
+/* Several threads of the job launch into one communicator, as when they replay graphs. */
 static void crowd(struct harness *h)
 {
 	static struct rank all[4];
@@ -359,7 +359,7 @@ static void crowd(struct harness *h)
 	fake_comm_close(&comm);
 }
 
-/* The other side changes its mind while all is running. */
+/* The mask changes while all threads are running. */
 static void while_running(struct harness *h)
 {
 	static struct rank rank;
@@ -382,7 +382,7 @@ static void while_running(struct harness *h)
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* What a process of its own does: the collectives of a rank, without an end. */
+/* The main of a separate process: endless collectives of a rank. */
 void harness_play(struct harness *h, int rank)
 {
 	struct fake_comm comm;
@@ -413,7 +413,7 @@ static pid_t start_process(const struct harness *h, int rank)
 	pid = fork();
 	CHECK(pid >= 0);
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a check that fails leaves nobody behind */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed check leaves no process behind */
 		execl(h->self, "harness", "--plugin", h->plugin, "--api", api, "--play", who,
 		      (char *)NULL);
 		_exit(127);
@@ -441,7 +441,7 @@ static void wait_for_rings(int n)
 	}
 }
 
-/* The last operation that was begun, or the one before if the death came while it was written. */
+/* Checks the last operation, or the one before if the process died while writing it. */
 static void check_last(const struct ring_head *head)
 {
 	struct fake_slot slot;
@@ -456,7 +456,7 @@ static void check_last(const struct ring_head *head)
 	CHECK(!slot.gpu_start_ns || slot.gpu_start_ns == last * 100 + 1);
 }
 
-/* Killed at any moment, a process leaves its last operation, --times times. */
+/* A process killed at any moment leaves its last operation; repeated --times times. */
 static void killed(struct harness *h)
 {
 	int i, status;
@@ -478,7 +478,7 @@ static void killed(struct harness *h)
 	printf("%d of %d left a readable last record\n", i, h->times);
 }
 
-/* Every rank a process, as it is in a job. */
+/* Each rank is a process, as in a job. */
 static void processes(struct harness *h)
 {
 	const int n = MIN(h->ranks, 16);
@@ -497,7 +497,7 @@ static void processes(struct harness *h)
 		check_last(fake_assayd_ring(i));
 }
 
-/* The process keeps what it found: one of the last. */
+/* The process caches what it found, so this is one of the last scenarios. */
 static void small_shm(struct harness *h)
 {
 	struct fake_comm comm, second;
@@ -505,8 +505,8 @@ static void small_shm(struct harness *h)
 	harness_open(h, &comm, MASK_RECORD);
 	CHECK(h->nccl.mask == MASK_RECORD && harness_coll(&comm, "AllReduce", 1, 2));
 	fake_shm_free = UINT64_C(64)
-			<< 20; /* as a container has by default: one rank's, of eight */
-	fake_assayd_manner(FAKE_REFUSES, 0); /* it is not recorded, but NCCL's mask is for it too */
+			<< 20; /* a container's default; enough for one rank of eight */
+	fake_assayd_manner(FAKE_REFUSES, 0); /* not recorded, but NCCL's mask applies to it too */
 	fake_comm_open(&h->nccl, &second, 2, 0, 8, 1);
 	CHECK(!second.context && h->nccl.mask == (PROFILER_COLL | PROFILER_P2P));
 	fake_shm_free = UINT64_C(1) << 40;
@@ -519,7 +519,8 @@ static void small_shm(struct harness *h)
 	fake_comm_close(&comm);
 }
 
-/* An assayd that is stopped costs a job 100 ms, twice; then it is asked no more. The last: it stays so. */
+/* A stopped assayd costs a job 100 ms, twice; then it is no longer tried. Last, because that
+ * persists. */
 static void silent(struct harness *h)
 {
 	struct fake_comm comm;

@@ -100,7 +100,7 @@ static void names(struct harness *h)
 	fake_comm_close(&comm);
 }
 
-/* ---- what is asked of NCCL ------------------------------------------------------------------- */
+/* ---- what is requested of NCCL --------------------------------------------------------------- */
 
 static void asked(struct harness *h)
 {
@@ -123,10 +123,10 @@ static void asked(struct harness *h)
 	harness_page()->mask = 0;
 	harness_coll(&comm, "AllReduce", 4, 2);
 	CHECK(h->nccl.mask == PROFILER_COLL && head->mask == 0);
-	/* What had begun is still told of. */
+	/* Operations in progress are still recorded. */
 	fake_stop(&h->nccl, fake_start(&comm, op, 0, 5), 6);
 	CHECK(harness_slot(head, 1).stopped == 1 || harness_slot(head, 0).stopped == 1);
-	harness_page()->mask = 0xffffffff; /* nonsense asks for no more than is allowed */
+	harness_page()->mask = 0xffffffff; /* invalid bits request no more than is allowed */
 	harness_coll(&comm, "AllReduce", 5, 2);
 	CHECK((uint32_t)h->nccl.mask == (h->api == 3 ? MASK_RECORD : MASK_ALL));
 	fake_comm_close(&comm);
@@ -173,7 +173,7 @@ static void nobody(struct harness *h)
 	fake_comm_open(&h->nccl, &comm, 1, 0, 2, 1);
 	CHECK(!comm.context && h->nccl.mask == 0 && atomic_load(&fake_log_lines) <= 1);
 	setenv("ASSAY_RING_SOCKET", "",
-	       1); /* where it is by default; none is there, or one that does not know us */
+	       1); /* the default path: no assayd there, or one that does not know us */
 	before = harness_now_ns();
 	fake_comm_open(&h->nccl, &comm, 1, 0, 2, 1);
 	CHECK(!comm.context && h->nccl.mask == 0 &&
@@ -211,12 +211,12 @@ static void versions(struct harness *h)
 
 		fake_version = refused[i];
 		fake_comm_open(&h->nccl, &comm, 1, 0, 2, 1);
-		CHECK(!comm.context == bad); /* what is known to be bad is not taken by any wish */
+		CHECK(!comm.context == bad); /* a known bad version cannot be forced */
 		fake_comm_close(&comm);
 	}
 }
 
-/* An NCCL that knows version 2 at most finds nothing, and goes on. */
+/* An NCCL that supports at most version 2 finds no symbol and continues. */
 static void too_old(struct harness *h)
 {
 	struct fake_nccl old;
@@ -231,7 +231,7 @@ static void too_old(struct harness *h)
 	fake_unload(&old);
 }
 
-/* ---- orders that bite ------------------------------------------------------------------------ */
+/* ---- difficult orders ------------------------------------------------------------------------ */
 
 static void late(struct harness *h)
 {
@@ -273,7 +273,7 @@ static void late(struct harness *h)
 	fake_comm_close(&comm); /* twice */
 }
 
-/* Bits that are nobody's: what NCCL would hand us if it mixed its handles up. */
+/* Invalid handles, as if NCCL had mixed up its own. */
 static void garbage(struct harness *h)
 {
 	struct fake_comm comm, wrong;
@@ -300,7 +300,7 @@ static void garbage(struct harness *h)
 		fake_event(&wrong, PROFILER_COLL, p);
 		fake_comm_close(&wrong);
 	}
-	for (i = 0; i < 64; i++) { /* nothing that is like a context is one */
+	for (i = 0; i < 64; i++) { /* no lookalike passes as a context */
 		wrong.context = (void *)((uintptr_t)comm.context ^ (uintptr_t)1 << i);
 		CHECK(!harness_coll(&wrong, "AllReduce", 1, 1));
 	}
@@ -312,7 +312,7 @@ static void garbage(struct harness *h)
 	fake_comm_close(&comm);
 }
 
-/* A thread of the job that stands still for a whole ring, in the middle of a record. */
+/* A thread of the job stalls in the middle of a record while the ring wraps around. */
 static void no_room(struct harness *h)
 {
 	struct fake_comm comm;
@@ -335,16 +335,15 @@ static void stamps(struct harness *h)
 	void *op[4], *k;
 	int i;
 
-	if (h->api == 3) /* which has none */
+	if (h->api == 3) /* version 3 has none */
 		return;
 	harness_open(h, &comm, MASK_RECORD);
 	head = harness_ring();
 	for (i = 0; i < 4; i++)
 		op[i] = harness_coll(&comm, "AllReduce", 1, 1);
 	fake_stop(&h->nccl, fake_start(&comm, op[0], 0, 100), 200);
-	fake_stop(&h->nccl, fake_start(&comm, op[1], 0, 9000),
-		  9100); /* of a work that comes 64 later */
-	fake_stop(&h->nccl, fake_start(&comm, op[2], 0, 500), 600); /* which shows now */
+	fake_stop(&h->nccl, fake_start(&comm, op[1], 0, 9000), 9100); /* of an operation 64 later */
+	fake_stop(&h->nccl, fake_start(&comm, op[2], 0, 500), 600);   /* which reveals it */
 	CHECK(harness_slot(head, 0).gpu_start_ns == 100 && harness_slot(head, 0).flags == RING_DONE);
 	CHECK(harness_slot(head, 1).flags == (RING_DONE | RING_STAMP_BAD) &&
 	      !harness_slot(head, 1).gpu_start_ns);
@@ -356,7 +355,7 @@ static void stamps(struct harness *h)
 	k = fake_start(&comm, harness_coll(&comm, "AllReduce", 1, 1), 0, 1000);
 	fake_stop(&h->nccl, k, 999); /* stops before it starts */
 	CHECK(harness_slot(head, 4).flags == (RING_DONE | RING_STAMP_BAD) && head->bad_stamps == 3);
-	/* The next one's start is heard of before this one's stop: in order. */
+	/* The next one's start is reported before this one's stop: in order. */
 	op[0] = harness_coll(&comm, "AllReduce", 1, 1);
 	op[1] = harness_coll(&comm, "AllReduce", 1, 1);
 	k = fake_start(&comm, op[0], 0, 2000);
@@ -365,7 +364,7 @@ static void stamps(struct harness *h)
 	fake_stop(&h->nccl, op[1], 3900);
 	CHECK(harness_slot(head, 5).gpu_stop_ns == 2900 &&
 	      harness_slot(head, 6).gpu_stop_ns == 3900 && head->bad_stamps == 3);
-	/* ... and a stop after it is one of a later work. */
+	/* ... and a stop after it belongs to a later operation. */
 	op[0] = harness_coll(&comm, "AllReduce", 1, 1);
 	op[1] = harness_coll(&comm, "AllReduce", 1, 1);
 	k = fake_start(&comm, op[0], 0, 4000);
@@ -373,7 +372,7 @@ static void stamps(struct harness *h)
 	fake_stop(&h->nccl, k, 6000);
 	CHECK((harness_slot(head, 7).flags & RING_STAMP_BAD) && head->bad_stamps == 4);
 	CHECK(!fake_start(&comm, op[1], 200, 7000) &&
-	      head->lost == 1); /* more channels than there are */
+	      head->lost == 1); /* more channels than declared */
 	k = fake_start(&comm, harness_coll(&comm, "AllReduce", 1, 1), 0, 0);
 	CHECK(harness_slot(head, 9).flags & RING_NO_GPU);
 	fake_comm_close(&comm);
@@ -390,8 +389,8 @@ static void no_channels(struct harness *h)
 	harness_open(h, &comm, MASK_RECORD);
 	head = harness_ring();
 	fake_stop(&h->nccl, fake_start(&comm, harness_coll(&comm, "Broadcast", 1, 0), 0, 10), 20);
-	CHECK(!(harness_slot(head, 0).flags & RING_DONE)); /* nobody says how many there are */
-	harness_coll(&comm, "AllReduce", 1, 0);		   /* that no kernel is ever heard of */
+	CHECK(!(harness_slot(head, 0).flags & RING_DONE)); /* their number is unknown */
+	harness_coll(&comm, "AllReduce", 1, 0);		   /* no kernel is ever reported */
 	fake_launch(&comm, pair, 2);
 	fake_stop(&h->nccl, fake_start(&comm, pair[0].handle, 0, 30),
 		  40); /* one of eight is launched */
@@ -420,7 +419,7 @@ static void pxn(struct harness *h)
 	head = harness_ring();
 	op = harness_coll(&comm, "AlltoAll", 1, 1);
 	CHECK(!fake_proxy(&comm, op, getpid() + 1, comm.rank,
-			  0)); /* of another process, whose pointer fits here */
+			  0)); /* of another process, whose pointer is valid here */
 	CHECK(!fake_proxy(&comm, op, getpid(), comm.rank + 1,
 			  0)); /* of the same pid in another container */
 	CHECK(!fake_proxy(&comm, (void *)(uintptr_t)0xdeadbeef, getpid() + 1, comm.rank, 0));
@@ -433,7 +432,7 @@ static void pxn(struct harness *h)
 		   0); /* of a control event: it is none of ours */
 	CHECK(harness_slot(head, 0).wait == RING_WAIT_SEND_GPU);
 	fake_end(&h->nccl, proxy);
-	CHECK(harness_slot(head, 0).wait == RING_WAIT_SEND_GPU); /* the second one is still at it */
+	CHECK(harness_slot(head, 0).wait == RING_WAIT_SEND_GPU); /* the second one still waits */
 	fake_end(&h->nccl, second);
 	fake_end(&h->nccl, second);
 	CHECK(harness_slot(head, 0).wait == RING_WAIT_NONE);
@@ -458,7 +457,7 @@ static void graph(struct harness *h)
 	for (i = 0; i < 6; i++)
 		CHECK(!!(harness_slot(head, (uint64_t)i).flags & RING_GRAPH) ==
 		      (h->api >= 5 && i >= 1 && i <= 3));
-	/* RAS compares what NCCL counts: it must count as it does without a profiler. */
+	/* RAS compares NCCL's counts, so they must be the same as without a profiler. */
 	if (h->api >= 5)
 		CHECK(comm.seq == 3);
 	fake_comm_close(&comm);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Debian system in a folder: commands in it see its files, a loopback of their own, and no systemd but a stand-in.
+"""A Debian system in a folder: commands in it see its files, their own loopback device, and a stub instead of systemd.
 
-The stand-in of systemctl writes down what maintainer scripts ask of it, as if systemd ran.
+The stub of systemctl logs the requests of maintainer scripts, as if systemd were running.
 """
 import hashlib
 import os
@@ -12,14 +12,14 @@ import time
 
 SUITE = "bookworm"
 RUN_S = 120
-# Not ours to compare: views of the kernel, what dpkg and apt keep, backups of the lists of users.
+# Not compared: kernel file systems, state of dpkg and apt, backups of the user database.
 PASSED_OVER = ("dev", "proc", "sys", "tmp", "srv", "var/lib/dpkg", "var/lib/apt", "var/cache", "var/log", "run/systemd")
 BACKUPS = ("etc/passwd-", "etc/group-", "etc/shadow-", "etc/gshadow-")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 REAL_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 CALLS = "run/systemd/calls"
 
-# $1 the root, $2 the script. Mounts and processes go with it.
+# $1 the root, $2 the script. Mounts and processes end with it.
 ENTER = """
 set -e
 mount -t proc proc "$1/proc"
@@ -37,7 +37,7 @@ esac
 
 
 class CannotMake(Exception):
-    """Why there is no Debian system here."""
+    """The reason why a Debian system is not possible here."""
 
 
 def copy(source, target):
@@ -45,7 +45,7 @@ def copy(source, target):
 
 
 def mirror():
-    """Where apt gets this suite from, as this host is set up."""
+    """The mirror of this suite in this host's apt configuration."""
     out = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", f"Codename: {SUITE}"],
                          capture_output=True, text=True, timeout=RUN_S, check=False)
     if not out.stdout.split():
@@ -54,7 +54,7 @@ def mirror():
 
 
 def debootstrapped(cache, days, limit_s):
-    """The folder of a debootstrap, made anew after some days."""
+    """The folder of a debootstrap; renewed after some days."""
     base = cache / SUITE
     mark = cache / f"{SUITE}.made"
     if mark.exists() and time.time() - mark.stat().st_mtime < days * 86400:
@@ -71,7 +71,7 @@ def debootstrapped(cache, days, limit_s):
 
 
 def entry(path, info):
-    """What makes a file, folder or link what it is, but for its times."""
+    """The properties of a file, folder or link, without its times."""
     what = (stat.S_IFMT(info.st_mode), stat.S_IMODE(info.st_mode), info.st_uid, info.st_gid)
     if stat.S_ISLNK(info.st_mode):
         return (*what, os.readlink(path))
@@ -86,7 +86,7 @@ class System:
         self.root = root
 
     def run(self, script, path=PATH, net=True, timeout=RUN_S):
-        """The CompletedProcess of a shell script in it; with REAL_PATH it has no stand-in."""
+        """Runs a shell script in it; with REAL_PATH without the stub. Returns the CompletedProcess."""
         spaces = ["--mount", "--propagation=private", "--pid", "--fork", "--kill-child", *(["--net"] if net else [])]
         enter = ENTER if net else ENTER.replace("ip link set lo up\n", "")
         return subprocess.run(["unshare", *spaces, "sh", "-c", enter, "sh", str(self.root), script], capture_output=True, text=True,
@@ -94,13 +94,13 @@ class System:
                               env={"PATH": path, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8", "HOME": "/"})
 
     def do(self, script, **more):
-        """What it printed; it has to end with 0."""
+        """Runs it, which must succeed. Returns its output."""
         out = self.run(script, **more)
         assert out.returncode == 0, f"{script}\n{out.stdout}{out.stderr}"
         return out.stdout + out.stderr
 
     def install_dependencies(self, debs, limit_s):
-        """All that apt would install with these, and systemd, but these. From then on it has the stand-in."""
+        """Installs systemd and the dependencies of these packages. From then on it has the stub."""
         shutil.copy("/etc/resolv.conf", self.root / "etc/resolv.conf")
         self.take(debs)
         names = {deb.name.split("_")[0] for deb in debs}
@@ -114,7 +114,7 @@ class System:
         (self.root / "run/systemd/system").mkdir(parents=True)
 
     def take(self, debs):
-        """These under /srv/debs, and no others."""
+        """Copies only these packages to /srv/debs."""
         folder = self.root / "srv/debs"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
@@ -122,19 +122,19 @@ class System:
             shutil.copy(deb, folder)
 
     def install(self, debs):
-        """What dpkg says of these, and what was asked of systemd meanwhile."""
+        """Installs these. Returns the output of dpkg, and the requests to systemd."""
         self.take(debs)
         return self.asking("dpkg -i /srv/debs/*.deb")
 
     def asking(self, script):
-        """(what a script prints, what it asks of systemctl)"""
+        """(output of a script, its requests to systemctl)"""
         calls = self.root / CALLS
         calls.unlink(missing_ok=True)
         words = self.do(script)
         return words, calls.read_text().splitlines() if calls.exists() else []
 
     def tree(self, *folders):
-        """{path: entry} of the system, or of some folders of it."""
+        """{path: entry} of the system, or of some of its folders."""
         found = {}
         for folder in folders or ("",):
             for where, dirs, names in os.walk(self.root / folder):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages of this tree and of a commit before it, and Debian systems of their own to install them in.
+"""Packages of this tree and of an earlier commit, and separate Debian systems to install them in.
 
-ASSAY_PACKAGES names a folder where scripts/deb has made both already, as `now` and `before`.
+ASSAY_PACKAGES names a folder in which scripts/deb has built both already, as `now` and `before`.
 """
 import os
 import shutil
@@ -13,12 +13,12 @@ import pytest
 import chroot
 
 TOP = Path(__file__).resolve().parents[2]
-BEFORE = "608a412"  # an earlier 0.1.0: what an upgrade comes from
+BEFORE = "608a412"  # an earlier 0.1.0, to upgrade from
 BUILD_S, PREPARE_S, CACHE_DAYS = 3600, 1200, 30
 
 
 def missing():
-    """Why none of this can be tried here, or None."""
+    """The reason why these tests cannot run here, or None."""
     if os.geteuid() != 0:
         return "only root can make a Debian system to install packages in"
     for tool in ("debootstrap", "dpkg-buildpackage", "dh", "unshare", "ip"):
@@ -33,7 +33,7 @@ def top():
 
 
 def built(name, *options):
-    """The folder `name` of packages."""
+    """The folder `name` of built packages."""
     made = os.environ.get("ASSAY_PACKAGES")
     if made:
         return Path(made) / name
@@ -47,7 +47,7 @@ def built(name, *options):
 
 @pytest.fixture(scope="session")
 def packages():
-    """The folder of today's packages, with their .changes."""
+    """The folder of the current packages, with their .changes."""
     if missing():
         pytest.skip(missing())
     return built("now")
@@ -55,7 +55,7 @@ def packages():
 
 @pytest.fixture(scope="session")
 def packages_before(packages):
-    """Those of BEFORE."""
+    """The packages of BEFORE."""
     known = subprocess.run(["git", "-C", str(TOP), "cat-file", "-e", BEFORE + "^{commit}"], capture_output=True, check=False)
     if known.returncode:
         pytest.skip(f"no commit {BEFORE} here: an upgrade from it needs the history")
@@ -64,7 +64,7 @@ def packages_before(packages):
 
 @pytest.fixture(scope="session")
 def prepared(packages, tmp_path_factory):
-    """A Debian system with all that ours depend on, and none of ours."""
+    """A Debian system with the dependencies of our packages, but without ours."""
     cache = Path(os.environ.get("ASSAY_CACHE") or Path.home() / ".cache/assay") / "packages"
     try:
         base = chroot.debootstrapped(cache, CACHE_DAYS, PREPARE_S)
@@ -82,7 +82,7 @@ def prepared(packages, tmp_path_factory):
 
 @pytest.fixture
 def system(prepared, tmp_path):
-    """One of its own for each test."""
+    """A separate system for each test."""
     root = tmp_path / "root"
     chroot.copy(prepared.root, root)
     yield chroot.System(root)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debian's packages: built, linted, installed, upgraded, removed and purged in a Debian that has nothing else of ours."""
+"""The Debian packages: built, linted, installed, upgraded, removed and purged in a clean Debian system."""
 import re
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ UNITS = ("assay-controller.service", "assay-full.service", "assay-full.timer", "
 DAEMONS = ("assay-controller.service", "assayd.service")
 KEPT = ("etc/assay", "var/lib/assay", "var/lib/assay-controller", "var/lib/private/assay-controller")
 LINT_S = 600
-# Host and controller of one machine, as an administrator or a set-up leaves them: secrets are root's or a group's.
+# Host and controller on one machine, as set up by an administrator: secrets belong to root or a group.
 CONFIGURE = """
 umask 022
 grep -q ^assay-controller: /etc/passwd || useradd --system --no-create-home assay-controller
@@ -34,9 +34,9 @@ chown assay-controller: /var/lib/private/assay-controller
 [ -e /var/lib/assay-controller ] || ln -s private/assay-controller /var/lib/assay-controller
 chmod 711 /var/lib/private
 """
-# The kernel log cannot be read in there, so it could not tell all.
+# The kernel log cannot be read in there, so it would be incomplete.
 RUN = "ASSAY_NODE=host-1 assay run --profile passive --report || [ $? -eq 3 ]"
-# As its unit starts it, until this host is shown and none of its reports waits.
+# Started like by its unit, until this host is listed and its spool is empty.
 REPORT = """
 ASSAY_STATE_DIR=/var/lib/assay-controller setpriv --reuid assay-controller --regid assay-controller --clear-groups \\
     assay-controller --config /etc/assay/controller.yaml 2>/run/controller.err &
@@ -57,13 +57,13 @@ rm -f /run/node /run/*.err
 
 
 def debs(folder, *names):
-    """The files of these packages, of all but the symbols unless told."""
+    """The files of these packages; by default all except debug symbols."""
     found = {deb.name.split("_")[0]: deb for deb in folder.glob("*.deb")}
     return [found[name] for name in names or NAMES]
 
 
 def asked(calls, verb):
-    """Of which of our units that was asked."""
+    """The units of ours with this request."""
     return {name for call in calls if verb in call.split() for name in re.findall(r"assay\S*\.(?:service|timer)", call)}
 
 
@@ -87,7 +87,7 @@ def test_symbols_are_packages_of_their_own(packages):
 def test_installed_nothing_runs_and_all_is_there(system, packages):
     words, calls = system.install(debs(packages))
     assert not re.search(r"(?i)error|fail|warning", words), words
-    assert asked(calls, "start") == set(DAEMONS)  # which wait for their file: ConditionPathExists=
+    assert asked(calls, "start") == set(DAEMONS)  # they wait for their file: ConditionPathExists=
     assert asked(calls, "restart") | asked(calls, "stop") == set()
     assert system.do("dpkg-query -W -f '${Conffiles}' " + " ".join(NAMES)) == ""
     assert re.search(r"^assay-controller:x:\d{1,3}:\d{1,3}:Assay controller:/:\S*nologin$", system.do("cat /etc/passwd"), re.M)
@@ -115,19 +115,19 @@ def test_an_upgrade_keeps_configuration_and_state(system, packages, packages_bef
     system.do(CONFIGURE)
     system.do(RUN)
     assert "host-1" in system.do(REPORT)
-    system.do(RUN)  # this one waits
+    system.do(RUN)  # this report stays in the spool
     before = system.tree(*KEPT)
     assert {"var/lib/assay/spool/2.json", "var/lib/assay/verdict.json", "var/lib/private/assay-controller/assay.db"} <= set(before)
     system.do("SYSTEMD_OFFLINE=1 systemctl enable assay-passive.timer assay-quick.timer", path=REAL_PATH)
     _, calls = system.install(debs(packages))
     assert asked(calls, "restart") == set(DAEMONS)
-    assert asked(calls, "try-restart") == {u for u in UNITS if u.endswith("timer")}  # which is those that run
+    assert asked(calls, "try-restart") == {u for u in UNITS if u.endswith("timer")}  # affects only running ones
     assert asked(calls, "start") | asked(calls, "stop") == set()
     assert is_enabled(system, "assay-passive.timer") == "enabled" and is_enabled(system, "assay-full.timer") == "disabled"
     assert system.tree(*KEPT) == before
     assert before["etc/assay/token"][1:4] == (0o600, 0, 0)
     assert "admitted, by a passive run" in system.do("assay admit")
-    assert "host-1" in system.do(REPORT)  # the store is brought forward, and the report that waited leaves
+    assert "host-1" in system.do(REPORT)  # the store is upgraded, and the spooled report is sent
     assert "var/lib/assay/spool/2.json" not in system.tree(*KEPT)
 
 
@@ -138,7 +138,7 @@ def test_removed_it_keeps_and_purged_it_leaves_nothing(system, packages):
     system.do(CONFIGURE)
     system.do(RUN)
     system.do(REPORT)
-    system.do("touch /var/lib/systemd/timers/stamp-assay-full.timer")  # as systemd does
+    system.do("touch /var/lib/systemd/timers/stamp-assay-full.timer")  # like systemd
     kept = system.tree(*KEPT)
     assert len(kept) > 10
     _, calls = system.asking("dpkg --remove " + " ".join(NAMES))
@@ -169,7 +169,7 @@ def test_purged_alone_it_leaves_what_is_the_others(system, packages, first, thei
 
 
 def test_a_user_of_the_administrator_is_taken_as_it_is(system, packages):
-    """Made by hand before, as docs/controller.md said."""
+    """Created manually before, as docs/controller.md used to say."""
     system.do("useradd --system --no-create-home assay-controller")
     before = system.do("grep assay-controller /etc/passwd /etc/group")
     system.install(debs(packages, "assay-common", "assay-controller"))

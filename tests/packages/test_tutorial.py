@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/tutorials/bare-metal.md with the packages: four Debian systems that have nothing else of ours, each with its own systemd and net."""
+"""docs/tutorials/bare-metal.md with the packages: four clean Debian systems, each with its own systemd and network."""
 import sys
 from pathlib import Path
 

@@ -14,12 +14,11 @@
 
 #define REPAIR_US USEC_PER_DAY
 #define TEST_AFTER_US (10 * USEC_PER_MIN)
-/* Of a host that is idle when its test is ordered. */
+/* Until the test of a host that is idle when it is ordered. */
 #define TEST_IDLE_US (5 * USEC_PER_MIN)
 /*
- * Rungs of such a host: what their active probes take, by policies/profiles.yaml, what GPUs take to
- * start until they are asked, at least and at most, and a while for the order, the report and the
- * judge.
+ * Durations of a rung on such a host: its active probes (policies/profiles.yaml), the start of the
+ * GPUs (minimum and maximum), and the time for order, report and judge.
  */
 #define RUNG_WAYS_US (5 * USEC_PER_SEC)
 static const struct {
@@ -29,10 +28,10 @@ static const struct {
 	{ "rung-gemm", 15 * USEC_PER_SEC, { 2 * USEC_PER_SEC, 10 * USEC_PER_SEC } },
 	{ "rung-load", 90 * USEC_PER_SEC, { 2 * USEC_PER_SEC, 30 * USEC_PER_SEC } },
 };
-/* What late reports wait in their spool, as their sender says it. */
+/* The spool delay of late reports, as reported by their sender. */
 #define LATE_S "10800"
 
-/* --- faults onto hosts --- */
+/* --- assigning faults to hosts --- */
 
 static uint64_t after(uint64_t start_us, uint64_t us)
 {
@@ -44,8 +43,8 @@ static bool is_sick(const struct sim_host *host)
 	return host->n_ailments > 0;
 }
 
-/* A host that has nothing yet, so that each fault is graded by itself; of the model, where one is
- * asked for. */
+/* Draws a host without a fault, so that each fault is graded separately; of the fault's model, if
+ * it has one. */
 static size_t draw_host(struct sim *s, const struct fault *f)
 {
 	size_t tries = 100, number, first = 0, n = s->options->nodes;
@@ -70,8 +69,7 @@ static bool is_rack_sick(const struct sim *s, size_t rack)
 	return false;
 }
 
-/* The first host of a full rack of the model where all are well; of one that is not, where there is
- * no such. */
+/* Draws the first host of a full rack of the model, one without faults if possible. */
 static size_t draw_rack(struct sim *s, const struct fault *f)
 {
 	const size_t size = s->faults->world.rack;
@@ -144,7 +142,7 @@ static int keep(struct sim *s, const struct report *report, const struct report_
 	return r < 0 ? r : 0;
 }
 
-/* Two runs whose reports change places on the way. */
+/* Two runs whose reports arrive in the wrong order. */
 static int report_swapped(struct sim *s, size_t number, const char *profile, struct err *err)
 {
 	const struct report_clock arrival = { s->now_us, s->now_us, true, true, 0 };
@@ -165,7 +163,7 @@ static int report_swapped(struct sim *s, size_t number, const char *profile, str
 int sim_report(struct sim *s, size_t number, const char *profile, struct err *err)
 {
 	struct sim_host *host = &s->hosts[number];
-	/* A lot of its own: nothing else depends on how many reports there were. */
+	/* Its own random stream, so nothing else depends on the number of reports. */
 	struct random lot = random_seeded(s->options->seed ^ number << 48 ^ s->now_us);
 	const double late = host_has(host, FAULT_LATE, s->now_us) ? random_unit(&lot) : 1;
 	struct report_clock arrival = { s->now_us, s->now_us, true, true, 0 };
@@ -197,7 +195,7 @@ static size_t number_of(const struct fleet_node *node)
 	return strtoul(node->name + strlen("node-"), NULL, 10);
 }
 
-/* How long it takes from the order to what follows of it. */
+/* Returns the time from the order of a test to its result. */
 static uint64_t test_takes(const struct sim *s, size_t number, const char *profile)
 {
 	struct random lot = random_seeded(s->options->seed ^ (uint64_t)number << 32 ^ s->now_us);
@@ -236,7 +234,7 @@ void sim_tested(struct sim *s, size_t number)
 	struct agent *agent = &s->agents[number];
 	struct finding *finding =
 		agent->check ? fleet_finding(agent->node, agent->check, agent->subject) : NULL;
-	/* Busy, or cut off by its time: it says nothing of what it was to look at. */
+	/* Busy or timed out: it did not measure the check in question. */
 	const bool measured = agent->judged_bad || host_measured(&s->hosts[number], agent->check);
 	const struct fleet_test test = {
 		.outcome = agent->judged_bad ? TEST_FAILED
@@ -276,11 +274,11 @@ static void trace(const struct sim *s, const struct decision *d)
 		      d->evidence ? d->evidence : "");
 }
 
-/* A hold that is done asks for its test at once. */
+/* A hold is followed by its test at once (`ret_again`). */
 static int carry_out(struct sim *s, const struct decision *d, bool *ret_again, struct err *err)
 {
 	const size_t number = number_of(d->node);
-	/* What is decided stands until it is done: shown once. */
+	/* A decision repeats until it is done; print it once. */
 	const int traced = d->action * (int)REFUSED_BY_COUNT + (d->refused ? d->refused->by : 0);
 
 	if (s->options->trace && d->action != DECIDE_ALERT && s->agents[number].traced != traced) {
@@ -318,7 +316,7 @@ static int carry_out(struct sim *s, const struct decision *d, bool *ret_again, s
 	return d->action == DECIDE_ALERT || d->action == DECIDE_NOTHING ? 0 : apply(s, d, err);
 }
 
-/* What a job that suffers from the fault says of its host. */
+/* Returns the class by which a job that suffers from the fault blames its host. */
 static int class_of(const struct fault *fault)
 {
 	return fault->kind == FAULT_FLAPPING_LINK || fault->kind == FAULT_FLAP_STORM ||
@@ -328,8 +326,8 @@ static int class_of(const struct fault *fault)
 }
 
 /*
- * Jobs are told to suffer from a host a day after its fault begins, and until it is repaired. They
- * have been slow since it began.
+ * Jobs blame a host from a day after its fault begins until it is repaired, and have been slow
+ * since it began.
  */
 static void blame(struct sim *s)
 {
@@ -352,7 +350,7 @@ static void blame(struct sim *s)
 	}
 }
 
-/* A file that half of the fleet contradicts is wrong, not the fleet. */
+/* If half of the fleet contradicts a file, the file is wrong. */
 static void hold_against_file(struct sim *s)
 {
 	const char *sku = s->breaker.open ? NULL : anomalies_file(&s->baselines.anomalies);
@@ -365,7 +363,7 @@ static void hold_against_file(struct sim *s)
 		grade_breaker(s);
 }
 
-/* What is told of more than one host. */
+/* Records a notice about more than one host. */
 static void tell_notice(struct sim *s, const struct notice *n)
 {
 	if (n->begun && s->options->trace)

@@ -62,7 +62,7 @@ static struct cause_host *host_of(struct cause *cause, size_t number)
 	return NULL;
 }
 
-/* What was measured while it lasted is judged for another day. */
+/* Values measured during the cause still count in the judge for another day. */
 static bool lasts(const struct cause *cause, uint64_t now_us)
 {
 	return cause->onset_us <= now_us &&

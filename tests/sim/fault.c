@@ -40,7 +40,7 @@ const struct fault_trait fault_traits[N_FAULT_KINDS] = {
 	[FAULT_DYING_GPU] = { .loss = 0.1, .mends = true },
 	[FAULT_BAD_TOR] = { .loss = 0.5, .of_rack = true, .shared = true },
 	[FAULT_ROLL_OUT] = { .loss = 0.05, .lies = true },
-	[FAULT_WRONG_SKU] = { .loss = -0.3, .lies = true }, /* asks so much more */
+	[FAULT_WRONG_SKU] = { .loss = -0.3, .lies = true }, /* expects 30 % more */
 	[FAULT_SILENT] = { .loss = 0.1, .lies = true },
 	[FAULT_CLOCK] = { .loss = 0.1, .lies = true },
 	[FAULT_DUPLICATES] = { .loss = 0.1, .lies = true },
@@ -83,7 +83,7 @@ void faults_release(struct faults *f)
 
 /* --- the file --- */
 
-/* Percent in the file, parts here. */
+/* Percent in the file, fractions here. */
 struct row {
 	struct fault fault;
 	double slow_percent, share_percent;
@@ -107,7 +107,7 @@ static const struct jfield fault_fields[] = {
 };
 #undef AT
 
-/* Percent in the file, parts here; but `spread`, which is a factor in both. */
+/* Percent in the file, fractions here; except `spread`, a factor in both. */
 #define AT(m) offsetof(struct noise, m)
 static const struct jfield noise_fields[] = {
 	{ "gpu_percent", J_REAL, AT(gpu), 0, .min = 0, .max = 20 },
@@ -242,15 +242,15 @@ int faults_decode(const struct jval *v, struct faults *ret, struct err *err)
 
 /* --- the usual mix --- */
 
-enum { BORN_LEAST = 10, BORN_MOST = 30 }; /* per cent that a GPU born slow loses */
+enum { BORN_LEAST = 10, BORN_MOST = 30 }; /* loss of a GPU born slow, in percent */
 
-/* Which models it is for: a host born slow has to have others to be told by. */
+/* The models it affects: a host born slow needs others of its model to compare with. */
 enum usual_models { IN_ANY, IN_EACH, IN_LARGE };
 
 static const struct self_baseline {
 	int kind;
-	uint64_t per_1000; /* hosts and 10 days */
-	bool born;	   /* from the first day on */
+	uint64_t per_1000; /* per 1000 hosts and 10 days */
+	bool born;	   /* present from the first day on */
 	bool blamed;
 	int models; /* enum usual_models */
 } usual[] = {
@@ -273,7 +273,7 @@ static const struct self_baseline {
 	{ FAULT_LATE, 10, .born = true, .models = IN_ANY },
 };
 
-/* Each 1000 hosts have one of each; a smaller fleet too, from so many hosts on. */
+/* One of each per 1000 hosts; smaller fleets also get one, from this size on. */
 static const struct usual_shared {
 	int kind;
 	uint64_t from_nodes, nodes, sku;
@@ -287,7 +287,7 @@ static const struct usual_shared {
 	{ FAULT_ROLL_OUT, 200, 1, 0, 0.1, UINT64_MAX },
 };
 
-/* Early enough for a day to find it, late enough for a host to be known. */
+/* Late enough that the host has a history, and at least a day before the end to find it. */
 static uint64_t draw_onset(struct random *chance, uint64_t days_us)
 {
 	uint64_t from_us = days_us / 4,
@@ -337,12 +337,12 @@ static uint64_t count_of(const struct self_baseline *u, uint64_t nodes, uint64_t
 	const double want = (double)u->per_1000 * (double)nodes / 1000 * (double)days_us /
 			    (10.0 * (double)USEC_PER_DAY);
 
-	if (u->born) /* as many whatever the days */
+	if (u->born) /* does not depend on the days */
 		return MAX(u->per_1000 * nodes / 1000, UINT64_C(1));
 	return MAX((uint64_t)(want + 0.5), UINT64_C(1));
 }
 
-/* The i-th of a kind: each large model in turn, then anywhere. */
+/* Returns the model of the i-th fault of a kind: each large model in turn, then any. */
 static uint64_t model_of(const struct world *w, int models, uint64_t i)
 {
 	switch ((enum usual_models)models) {

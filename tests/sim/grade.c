@@ -59,7 +59,7 @@ int grade_class(const struct fault *fault, uint64_t onset_us)
 	return -1;
 }
 
-/* Takes the host out of service for good reason, when it is cordoned for it. */
+/* Is a cordon for this class right? */
 static bool is_reason(int class)
 {
 	return class >= 0 && class != GRADE_GPU_BORN && class != GRADE_TOR &&
@@ -89,7 +89,7 @@ static void find(struct sim *s, size_t number, size_t j)
 		g->delays_s[g->n_delays++] = (double)(s->now_us - a->onset_us) / 1e6;
 }
 
-/* Each host counts once for each reason. */
+/* Each host counts once per reason. */
 static void note_refusal(struct grade *g, size_t number, int by)
 {
 	const uint64_t bit = UINT64_C(1) << by;
@@ -104,7 +104,7 @@ void grade_cordon(struct sim *s, size_t number, const struct decision *d)
 	struct grade *g = &s->grade;
 	const struct sim_host *host = &s->hosts[number];
 	const bool domain = cause_explains(s, number, d->finding ? d->finding->check : NULL);
-	/* Whether it is one too many says jobs.born: job_grade.h. */
+	/* jobs.born limits these: job_grade.h. */
 	const bool lottery = job_grade_cordon(s, number, d);
 	bool reason = false;
 	size_t j;
@@ -113,7 +113,7 @@ void grade_cordon(struct sim *s, size_t number, const struct decision *d)
 		const struct ailment *a = &host->ailments[j];
 		const int class = grade_class(a->fault, a->onset_us);
 
-		/* What was mended a moment ago is no false finding of it. */
+		/* A finding about a fault just repaired is not false. */
 		if (!is_now(a, s->now_us))
 			continue;
 		reason |= is_reason(class);
@@ -157,7 +157,7 @@ void grade_ailing(struct sim *s)
 	}
 }
 
-/* Is it what this fault makes low? */
+/* Is the check one that this fault lowers? */
 static bool is_about(const struct sim_host *host, const struct ailment *a, const char *check,
 		     const char *subject)
 {
@@ -196,7 +196,8 @@ static void name(struct grade *g, size_t number, int how)
 	g->named[number] |= (unsigned char)how;
 }
 
-/* Has it a fault of its own now, or had it within the day? All its incidents are then of it. */
+/* Does the host have a fault of its own, now or within the last day? If so, it explains all
+ * incidents. */
 static bool name_fault(struct sim *s, size_t number)
 {
 	const struct sim_host *host = &s->hosts[number];
@@ -215,7 +216,7 @@ static bool name_fault(struct sim *s, size_t number)
 	return any;
 }
 
-/* Has it a good GPU that nobody can tell from one that was born slow? */
+/* Does it have a good GPU that cannot be told from one born slow? */
 static bool has_tail(const struct sim *s, size_t number)
 {
 	size_t part;
@@ -232,7 +233,7 @@ static void name_well(struct sim *s, size_t number, const char *check)
 {
 	struct grade *g = &s->grade;
 
-	/* What an honest judge says of such a GPU is counted apart, and blames nobody wrongly. */
+	/* Findings on such a GPU are counted separately, and are not false. */
 	if (has_tail(s, number) && strncmp(check, "gemm.", 5) == 0) {
 		g->clean.of_tail++;
 		return;
@@ -346,7 +347,7 @@ static void count_born(struct grade *g, size_t number, const struct ailment *a,
 {
 	const unsigned char truth = g->truth.gpus[number * HOST_PARTS + a->gpu];
 	const bool identifiable = truth & TRUTH_IDENTIFIABLE, apart = truth & TRUTH_APART;
-	/* Its host may be cordoned, as a job suffers from it, before K of N runs have told it. */
+	/* A job's blame may have its host cordoned before K of N runs find it. */
 	const bool warned = fault->warned || fault->found_us;
 
 	g->born.gpus++;
@@ -377,7 +378,7 @@ static void count_fault(struct grade *g, size_t number, size_t j, const struct a
 		count_born(g, number, a, fault);
 }
 
-/* What begins while the fleet runs, and when it was found. */
+/* Prints a fault with an onset, and when it was found. */
 static void trace_fault(const struct sim_host *host, const struct ailment *a,
 			const struct grade_fault *fault)
 {

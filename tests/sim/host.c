@@ -24,12 +24,12 @@ static const struct {
 			  (char[]){ "memory" }, HOST_PARTS * 3, HOST_NUMA },
 };
 
-/* Drivers that a roll-out goes from and to: what is compared says which. */
+/* The old and new driver of a roll-out, in the params of samples. */
 #define DRIVER_OLD "550.54.15"
 #define DRIVER_NEW "570.86.15"
 #define FIRMWARE "28.39.2048"
 #define FIRMWARE_OTHER "28.40.1000"
-/* What the rows of SKU files ask for: a GEMM and a copy of a size. */
+/* The GEMM shape and copy size in the rows of SKU files. */
 #define SIZES \
 	"\"dtype\":\"bf16\",\"power_limit_w\":700,\"shape\":\"8192x8192x8192\",\"size\":536870912"
 static const char *const params_texts[HOST_PARAMS] = {
@@ -39,7 +39,7 @@ static const char *const params_texts[HOST_PARAMS] = {
 	[PARAMS_FIRMWARE_OTHER] = "{\"firmware\":\"" FIRMWARE_OTHER "\"}",
 };
 
-/* States, one for the host unless something is wrong. */
+/* States; one sample for the whole host unless something is wrong. */
 enum state { STATE_GPUS, STATE_NICS, STATE_PORTS, STATE_XID, STATE_FLAPPING, N_STATES };
 
 static char *const state_checks[N_STATES] = {
@@ -50,7 +50,7 @@ static char *const state_checks[N_STATES] = {
 	[STATE_FLAPPING] = (char[]){ "rnic.flapping" },
 };
 
-/* About as many: chances that are told a day. */
+/* Approximate; converts probabilities per day. */
 enum { ACTIVE_RUNS_A_DAY = 5 };
 
 /* Measured values first, then states, then one state of each part. */
@@ -61,7 +61,7 @@ enum {
 	SAMPLES = PART_FLAPPING + HOST_PARTS,
 };
 
-/* What a run of a profile measures besides states: of any other all. */
+/* The values that a profile measures besides states; other profiles measure all. */
 static const struct {
 	char *profile;
 	unsigned measures; /* bits of enum kind */
@@ -131,7 +131,7 @@ static void add_states(struct sim_host *host)
 	host->n_samples = SAMPLES;
 }
 
-/* What its reports say of its settings: a majority that differs in something is no fault. */
+/* Returns the settings in its reports. Harmless differences between hosts are common. */
 static json_t *make_env(const struct sim_host *host, bool new_driver, bool other_bios)
 {
 	return json_pack("{s:s, s:s, s:s, s:s}", "driver", new_driver ? DRIVER_NEW : DRIVER_OLD,
@@ -235,7 +235,7 @@ void hosts_done(struct sim_host *hosts, size_t n)
 	free(hosts);
 }
 
-/* --- what is wrong with it --- */
+/* --- faults --- */
 
 bool host_ail(struct sim_host *host, const struct ailment *ailment)
 {
@@ -261,7 +261,7 @@ const struct ailment *host_has(const struct sim_host *host, int kind, uint64_t n
 	return NULL;
 }
 
-/* A storm comes and goes: a quarter of the time, each time for as long as a passive run looks back. */
+/* A storm is active a quarter of the time, each time for as long as a passive run looks back. */
 static const struct ailment *storm(const struct sim_host *host, int kind, uint64_t now_us)
 {
 	struct random lot = random_seeded(host->number << 32 ^ now_us / (5 * USEC_PER_MIN));
@@ -292,7 +292,7 @@ void host_mend(struct sim_host *host, uint64_t now_us)
 
 /* --- what a run measures --- */
 
-/* What is left of a value by one fault. */
+/* Returns the factor that one fault leaves of a value. */
 static double left_by(const struct ailment *a, enum kind kind, size_t part)
 {
 	const double left = 1 - a->fault->slow;
@@ -334,7 +334,7 @@ double host_born(const struct sim_host *host, enum kind kind, size_t part)
 	return left;
 }
 
-/* A run that is low once: whole, or in one part. */
+/* A run that is low once: all parts, or one. */
 struct dip {
 	double left; /* 1: none */
 	size_t part; /* HOST_PARTS: all */
@@ -352,7 +352,7 @@ static struct dip draw_dip(struct sim_host *host, const struct noise *noise)
 	return dip;
 }
 
-/* What faults leave of a part now. */
+/* Returns the factor that all faults leave of a part now. */
 static double left_of(const struct sim_host *host, enum kind kind, size_t part, uint64_t now_us)
 {
 	double left = 1;
@@ -411,7 +411,7 @@ static enum params params_of(const struct sim_host *host, enum kind kind, bool n
 	return new_driver ? PARAMS_DRIVER_NEW : PARAMS_DRIVER_OLD;
 }
 
-/* What a check of this run brings: its values, word that the device is busy, or nothing. */
+/* The outcome of a check in this run: its values, a busy device, or no result. */
 struct luck {
 	bool busy, missing;
 };
@@ -430,7 +430,7 @@ static struct luck draw_luck(struct sim_host *host, const struct noise *noise, e
 	return luck;
 }
 
-/* What all values of one run have in common. */
+/* Common to all values of a run. */
 struct clock_pair {
 	uint64_t now_us;
 	double shared;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A simulated host: 8 GPUs and 8 RNICs, and the reports it makes. What a run measures
- * is the model of noise.h, changed by the faults that it has at that time. Its reports and
- * all their texts stay where they are until hosts_done().
+ * A simulated host: 8 GPUs and 8 RNICs, and its reports. A run measures the values of the
+ * model in noise.h, modified by the faults active at that time. Its reports and all their
+ * strings stay valid until hosts_done().
  */
 #pragma once
 
@@ -15,17 +15,17 @@
 enum {
 	HOST_PARTS = 8,	 /* GPUs; as many RNICs */
 	HOST_NUMA = 2,	 /* NUMA nodes */
-	HOST_FAULTS = 4, /* that one host has at most */
+	HOST_FAULTS = 4, /* per host, at most */
 };
 
-/* A fault as one host has it. */
+/* A fault on one host. */
 struct ailment {
 	const struct fault *fault;
 	uint64_t onset_us, until_us;
 	uint64_t gpu;
 };
 
-/* What is compared says with which driver or firmware. */
+/* Sets of sample params: values are compared only with the same driver or firmware. */
 enum params {
 	PARAMS_DRIVER_OLD,
 	PARAMS_DRIVER_NEW,
@@ -40,57 +40,57 @@ struct sim_host {
 	size_t rack_number;
 	double height;			     /* in its rack, 0 to 1 */
 	double rates[HOST_KINDS];	     /* of its model */
-	double part[HOST_KINDS][HOST_PARTS]; /* for good: host and part together */
-	double boot[HOST_PARTS];	     /* of its GPUs, until it boots again */
+	double part[HOST_KINDS][HOST_PARTS]; /* permanent variation of host and part together */
+	double boot[HOST_PARTS];	     /* variation of its GPUs until the next boot */
 	unsigned boots;
 	bool other_firmware, other_kernel;
-	bool low_once; /* its last active run was */
+	bool low_once; /* its last active run had a dip */
 	struct ailment ailments[HOST_FAULTS];
 	size_t n_ailments;
 	json_t *params[HOST_PARAMS];
 	struct random chance;
 	uint64_t seq;
 	struct report report;	/* of the last run; its samples are in `samples` */
-	struct sample *samples; /* one of each */
+	struct sample *samples; /* one per check and subject */
 	size_t n_samples;
 	struct problem problems[HOST_KINDS];
 };
 
-/* The fleet's hosts, without faults. */
+/* Returns the fleet's hosts, without faults. */
 struct sim_host *hosts_make(size_t n, const struct faults *faults, uint64_t seed);
 void hosts_done(struct sim_host *hosts, size_t n);
 
-/* Give it to a host that has room; false when it has none. */
+/* Adds the ailment to a host. Returns false if it has HOST_FAULTS already. */
 bool host_ail(struct sim_host *host, const struct ailment *ailment);
 
-/* The one of this kind it has now, or NULL. */
+/* Returns the active ailment of this kind, or NULL. */
 const struct ailment *host_has(const struct sim_host *host, int kind, uint64_t now_us);
 
-/* What a part has lost for good by faults that it was born with: 1 is nothing. */
+/* Returns the factor that a part's faults from the start leave of its rate; 1: no fault. */
 double host_born(const struct sim_host *host, enum kind kind, size_t part);
 
-/* Has its last run measured the check? NULL: any. */
+/* Did its last run measure the check? NULL: any check. */
 bool host_measured(const struct sim_host *host, const char *check);
 
-/* Has it anything now that a passive run sees? */
+/* Does it have a fault that a passive run can see? */
 bool host_shows(const struct sim_host *host, uint64_t now_us);
 
-/* What is wrong with it is mended. */
+/* Repairs its faults. */
 void host_mend(struct sim_host *host, uint64_t now_us);
 
-/* Time has gone on since its last active run: it may have booted again. */
+/* Call before an active run: it may have rebooted since the last. */
 void host_live(struct sim_host *host, const struct noise *noise);
 
-/* It boots again. */
+/* Reboots it. */
 void host_boot(struct sim_host *host, const struct noise *noise);
 
 /*
- * How fast its slowest GPU computes for a job now, of what is usual of its model: as a run measures
- * it, by the lot of the caller.
+ * Returns the speed of its slowest GPU in a job now, relative to the usual of its model, with the
+ * noise of a run drawn from `lot`.
  */
 double host_speed(const struct sim_host *host, const struct faults *f, uint64_t seed,
 		  uint64_t now_us, struct random *lot);
 
-/* The report of a run of this profile ("passive" or "quick") now; borrowed, until the next. */
+/* Runs this profile ("passive" or "quick") now. Returns its report, borrowed until the next run. */
 const struct report *host_run(struct sim_host *host, const struct faults *f, uint64_t seed,
 			      const char *profile, uint64_t now_us);

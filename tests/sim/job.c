@@ -11,7 +11,7 @@
 #include "tests/sim/job_window.h"
 #include "tests/sim/sim.h"
 
-#define AGAIN_US (10 * USEC_PER_MIN) /* a job that found no room */
+#define AGAIN_US (10 * USEC_PER_MIN) /* retry of a job that found no room */
 #define STALE_US USEC_PER_HOUR
 
 enum {
@@ -20,20 +20,20 @@ enum {
 	PAIR = 2,
 };
 
-/* Of large models jobs take so much. */
+/* The fraction of large models' hosts that jobs use. */
 static const double fullness = 2.0 / 3;
 
 static const int shapes[][2] = { { 8, 1 },  { 4, 2 }, { 16, 1 }, { 8, 2 }, { 4, 4 },
 				 { 16, 2 }, { 8, 4 }, { 16, 4 }, { 8, 8 } };
 
-/* --- which jobs there are --- */
+/* --- creating jobs --- */
 
 static size_t size_of(size_t shape)
 {
 	return (size_t)(shapes[shape][0] * shapes[shape][1]);
 }
 
-/* Small ones are more common: by the square. Of those that have `room`; the first when none has. */
+/* Draws a shape that has `room`; small ones are more likely (by the square). The first if none has. */
 static size_t draw_shape(struct random *chance, const struct job_plan *plan, size_t room)
 {
 	double weights[ARRAY_SIZE(shapes)] = { 0 }, all = 0, lot;
@@ -52,7 +52,7 @@ static size_t draw_shape(struct random *chance, const struct job_plan *plan, siz
 	return all > 0 ? i : 0;
 }
 
-/* The model that has most room left. */
+/* Returns the model with the most room. */
 static size_t roomiest(const double *room, size_t models)
 {
 	size_t best = 0, i;
@@ -124,9 +124,9 @@ bool job_is_on(const struct sim *s, size_t host)
 	return s->jobs.of_host[host] != 0;
 }
 
-/* --- where they run --- */
+/* --- placement --- */
 
-/* A host that lost a GPU starts no job. */
+/* A host that lost a GPU gets no job. */
 static bool is_free(const struct sim *s, size_t host)
 {
 	return !job_is_on(s, host) && s->agents[host].node->out == 0 &&
@@ -157,7 +157,7 @@ static void leave(struct sim *s, const struct sim_job *job)
 	s->jobs.moved = true;
 }
 
-/* Two that are slow in the places of two workers; whether there were two. */
+/* Replaces two workers' hosts by slow ones. Returns whether there were two. */
 static bool take_pair(struct sim *s, struct sim_job *job, bool *placed)
 {
 	size_t slow[PAIR], n = 0, i;
@@ -175,7 +175,7 @@ static bool take_pair(struct sim *s, struct sim_job *job, bool *placed)
 	return n == PAIR;
 }
 
-/* The free hosts of its model, in any order; returns how many. */
+/* Collects the free hosts of its model in random order. Returns how many. */
 static size_t shuffle_free(struct sim *s, struct sim_job *job, size_t *ret)
 {
 	size_t n = 0, i, j, other;
@@ -193,7 +193,7 @@ static size_t shuffle_free(struct sim *s, struct sim_job *job, size_t *ret)
 	return n;
 }
 
-/* All of its workers; false, and nothing taken, when there is no room. */
+/* Places all workers. Returns false, and places none, if there is no room. */
 static bool place(struct sim *s, struct sim_job *job, bool *ret_pair)
 {
 	const struct job_plan *plan = &s->faults->jobs;
@@ -223,12 +223,12 @@ static bool place(struct sim *s, struct sim_job *job, bool *ret_pair)
 	return true;
 }
 
-/* What is wrong with the run, and with what is said of it. */
+/* Draws the faults of the run and of its windows. */
 static void draw_dirt(struct sim *s, struct sim_job *job)
 {
 	static const char *const own[] = { "sequences", "pauses", "last-stage" };
 	const struct job_plan *plan = &s->faults->jobs;
-	/* Only a pipeline has a last stage, and pauses that nobody waits for. */
+	/* Only a pipeline can have a slow last stage or pauses. */
 	const size_t kinds = job->pp > 1 ? ARRAY_SIZE(own) : 1;
 
 	job->own = random_unit(&job->chance) < plan->own ? own[random_below(&job->chance, kinds)]
@@ -259,7 +259,7 @@ static void start(struct sim *s, struct sim_job *job)
 	job_grade_run(s, job, pair);
 }
 
-/* It has ended, or one of its hosts has lost a GPU. */
+/* Has the run ended, or one of its hosts lost a GPU? */
 static bool is_over(const struct sim *s, const struct sim_job *job)
 {
 	size_t i;
@@ -286,13 +286,13 @@ static void end(struct sim *s, struct sim_job *job)
 		if (random_unit(&job->chance) >= plan->boot)
 			continue;
 		host_boot(&s->hosts[job->hosts[i]], &s->faults->noise);
-		s->agents[job->hosts[i]].quiet = false; /* its next report says so */
+		s->agents[job->hosts[i]].quiet = false; /* its next report has the new state */
 	}
 }
 
 /* --- their windows --- */
 
-/* What tests say of all hosts, gathered as often as the controller does. */
+/* Gathers the tested speeds of all hosts, as often as the controller does. */
 static void gather_speeds(struct sim *s)
 {
 	if (s->now_us < s->speeds_us)
@@ -302,7 +302,7 @@ static void gather_speeds(struct sim *s)
 	s->speeds_us = s->now_us + JOB_SPEEDS_FRESH_US;
 }
 
-/* What its tests say of a host. */
+/* Sets a host's tested speed. */
 static void look_up(const struct sim *s, const char *name, size_t i, struct job_window_case *ret)
 {
 	const struct host_speed *known = map_find(&s->speeds, name);
@@ -336,7 +336,7 @@ static void look(const struct sim *s, const struct sim_job *job, struct job_wind
 	}
 }
 
-/* A trace that says that the same host is slow, whatever is so. */
+/* Returns a forged window that always blames the same host. */
 static struct job_window_result forge(const struct sim_job *job)
 {
 	struct job_window_result ret = { .n = 1, .class = BLAME_COMPUTE, .slowdown = 1.3 };
@@ -376,7 +376,7 @@ static void send(struct sim *s, struct sim_job *job)
 	job_loop_window(s, job, &found, stale ? job->before : job->hosts);
 }
 
-/* --- all of it --- */
+/* --- the jobs of the fleet --- */
 
 static void tell(struct sim *s)
 {
@@ -407,7 +407,7 @@ void job_step(struct sim *s)
 		if (!job->runs && job->next_us <= s->now_us)
 			start(s, job);
 	}
-	/* The job that is at fault comes and goes by itself. */
+	/* The job of FAULT_SLOW_JOB comes and goes on its own. */
 	if (s->jobs.moved || s->now_us % AGAIN_US == 0)
 		tell(s);
 	job_loop_judge(s);

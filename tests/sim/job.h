@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The jobs of a simulated fleet: where they run, until when, and their windows.
+ * The jobs of a simulated fleet: where and how long they run, and their windows.
  *
- * A job is dp x pp workers, each a host of one model. It runs for some hours; then its hosts are
- * free, and its next run begins later, with the next number: on the same hosts but for some that
- * are drawn anew from those that are free and in service. What is wrong with a run, and with what
- * is said of it (struct job_plan), is drawn when it begins. Each window is what attribution finds
- * at the true speeds of the hosts at that time; whom the windows blame is judged by job_loop.h.
+ * A job is dp x pp workers, each a host; all hosts have the same model. It runs for some hours and
+ * frees its hosts. Its next run begins later, with the next number, on the same hosts except some
+ * that are drawn from those free and in service. The faults of a run and of its reports (struct
+ * job_plan) are drawn when it begins. Each window is the result of attribution at the true speeds
+ * of the hosts at that time; job_loop.h judges the blamed hosts.
  *
- * All chance of a job is its own: other jobs, reports and decisions take nothing from it but
- * places.
+ * Each job has its own random stream: other jobs, reports and decisions affect only its hosts.
  */
 #pragma once
 
@@ -24,7 +23,7 @@
 
 struct sim;
 
-/* Nobody. */
+/* No host. */
 #define JOB_NOBODY SIZE_MAX
 
 struct sim_job {
@@ -32,39 +31,39 @@ struct sim_job {
 	size_t number;
 	int dp, pp;
 	size_t n;	  /* hosts: dp * pp */
-	size_t first, of; /* its model is `of` hosts from `first` on */
+	size_t first, of; /* its model has `of` hosts, from `first` on */
 	struct random chance;
 	bool runs;
-	unsigned run;			   /* from 1 */
+	unsigned run;			   /* number, from 1 */
 	uint64_t began_us, ends_us;	   /* of the run */
-	uint64_t next_us;		   /* when it does not run: it is to begin then */
-	uint64_t window_us;		   /* the next one */
-	unsigned sent;			   /* windows of the run */
+	uint64_t next_us;		   /* start of the next run, while it does not run */
+	uint64_t window_us;		   /* time of the next window */
+	unsigned sent;			   /* windows of the run so far */
 	size_t hosts[JOB_PLAN_HOSTS_MAX];  /* of the run, [d * pp + stage] */
-	size_t before[JOB_PLAN_HOSTS_MAX]; /* of the run before; good from the second on */
-	const char *own; /* how it slows itself (tests/attribution/inject.h), or NULL */
-	bool stale;	 /* its first hour goes by the places of the run before */
-	size_t forged;	 /* the host that is forged to be a suspect, or JOB_NOBODY */
+	size_t before[JOB_PLAN_HOSTS_MAX]; /* of the previous run; valid from the second run on */
+	const char *own; /* its own slowdown (tests/attribution/inject.h), or NULL */
+	bool stale;	 /* windows of its first hour use the placement of the previous run */
+	size_t forged;	 /* the host that forged windows blame, or JOB_NOBODY */
 	struct job_loop loop;
 };
 
 struct sim_jobs {
 	struct sim_job *list;
 	size_t n;	 /* 0: the fleet runs none */
-	size_t *of_host; /* the job that runs on a host, from 1; 0: none */
-	int64_t windows; /* of all, so far: their numbers */
-	bool moved;	 /* the fleet is to be told who runs where */
+	size_t *of_host; /* per host: number of its job, from 1; 0: none */
+	int64_t windows; /* number of windows so far, over all jobs */
+	bool moved;	 /* the placement changed; the fleet has to be updated */
 	struct job_desk desk;
 	struct job_grade grade;
 	struct job_waits waits;
 };
 
-/* As many as the plan says. */
+/* Creates the jobs of the plan. */
 void job_begin(struct sim *s);
 void job_release(struct sim *s);
 
-/* A minute: runs end and begin, windows come and are judged. */
+/* Advances by a minute: runs end and begin, windows arrive and are judged. */
 void job_step(struct sim *s);
 
-/* Does a job run on it? */
+/* Is a job running on the host? */
 bool job_is_on(const struct sim *s, size_t host);

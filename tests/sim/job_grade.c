@@ -21,9 +21,9 @@ enum { IDENTIFIABLE_WINDOWS = 3 };
 static const char *const truth_names[JOB_TRUTHS] = { "sick", "shared", "tail", "well" };
 static const char *const source_names[JOB_SOURCES] = { "honest", "forged", "stale" };
 
-/* --- what is true --- */
+/* --- ground truth --- */
 
-/* Its slowest GPU, as it was born. */
+/* Returns the value of its slowest GPU, from the start. */
 static double value_of(const struct sim_host *host)
 {
 	double least = INFINITY;
@@ -89,7 +89,7 @@ static bool is_now(const struct ailment *a, uint64_t now_us)
 	return a->onset_us <= now_us && now_us < a->until_us;
 }
 
-/* A fault of its own that makes it compute slowly. */
+/* Returns a fault of its own that slows its compute. */
 static const struct ailment *sickness(const struct sim *s, size_t host)
 {
 	const struct ailment *a = host_has(&s->hosts[host], FAULT_SLOW_GPU, s->now_us);
@@ -133,7 +133,7 @@ static bool is_identifiable(const struct sim *s, const struct sim_job *job, size
 	       g->values[host] <= BELOW_NEXT * next_slowest(s, job, host);
 }
 
-/* `job` NULL: of any job, a good GPU that nobody could tell from a sick one. */
+/* `job` NULL: for any job, JOB_TAIL is a good GPU that cannot be told from a sick one. */
 static enum job_truth truth_of(const struct sim *s, const struct sim_job *job, size_t host)
 {
 	if (sickness(s, host))
@@ -145,7 +145,7 @@ static enum job_truth truth_of(const struct sim *s, const struct sim_job *job, s
 	return JOB_WELL;
 }
 
-/* --- as it happens --- */
+/* --- events --- */
 
 void job_grade_run(struct sim *s, const struct sim_job *job, bool pair)
 {
@@ -173,7 +173,7 @@ void job_grade_ended(struct sim *s, const struct sim_job *job)
 	}
 }
 
-/* Jobs that slow themselves feel it too. */
+/* Counts also for jobs that slow themselves. */
 static void feel(struct sim *s, const struct sim_job *job)
 {
 	size_t i;
@@ -214,7 +214,7 @@ void job_grade_window(struct sim *s, const struct sim_job *job, bool stale,
 	g->blaming += found->n > 0;
 	if (job->forged == JOB_NOBODY)
 		feel(s, job);
-	/* What lies or is slow by itself can tell nobody. */
+	/* Forged windows and jobs that slow themselves identify no host. */
 	if (!stale && job->forged == JOB_NOBODY && !job->own)
 		count_windows(s, job);
 }
@@ -297,7 +297,7 @@ bool job_grade_cordon(struct sim *s, size_t number, const struct decision *d)
 	decided(g, host, s->now_us);
 	if (!f || !blame_fits(&d->node->blame, f->check, f->seen_us, s->now_us))
 		return lottery;
-	/* Who may not be cordoned for it is told all the same. */
+	/* It is reported even if a budget refuses the cordon. */
 	host->shown |= !d->refused || d->refused->by == REFUSED_BY_BORN;
 	if (d->refused)
 		return lottery;
@@ -313,15 +313,15 @@ bool job_grade_cordon(struct sim *s, size_t number, const struct decision *d)
 	return lottery;
 }
 
-/* --- what came of it --- */
+/* --- results --- */
 
-/* Hosts that were born 10 % slow, and ran long enough where that can be told. */
+/* Hosts born at least 10 % slow that ran long enough in jobs where they are identifiable. */
 struct born {
 	uint64_t hosts, ran, named, told, both, cordoned;
-	uint64_t warned; /* of those told: by findings of its own */
+	uint64_t warned; /* of those reported: by own findings */
 };
 
-/* Is it told of a fault that it was born with? False: it has none that slow. */
+/* Was it born that slow? `ret_told`: was that reported? */
 static bool born_slow(const struct sim *s, size_t number, bool *ret_told)
 {
 	const struct sim_host *host = &s->hosts[number];
@@ -366,7 +366,7 @@ static struct born count_born(const struct sim *s)
 	return b;
 }
 
-/* Those that ran where it can be told, a line each. */
+/* Prints a line for each host that ran where it is identifiable. */
 static void trace_born(const struct sim *s)
 {
 	size_t i;
@@ -408,7 +408,7 @@ void job_grade_end(struct sim *s)
 		trace_born(s);
 }
 
-/* Hosts that jobs.born lets be cordoned, of all models; beyond it. */
+/* Returns how many hosts jobs.born allows to cordon, over all models; `ret_beyond`: cordoned beyond. */
 static uint64_t lottery_allowed(const struct sim *s, uint64_t *ret_beyond)
 {
 	const struct job_grade *g = &s->jobs.grade;
@@ -438,7 +438,7 @@ static json_t *encode_truths(const uint64_t counts[JOB_TRUTHS])
 	return value;
 }
 
-/* Hosts that were honestly named, each once for what it was. */
+/* Hosts named by honest windows, each once per state. */
 static json_t *encode_hosts(const struct sim *s)
 {
 	uint64_t counts[JOB_TRUTHS] = { 0 };
@@ -451,7 +451,7 @@ static json_t *encode_hosts(const struct sim *s)
 	return encode_truths(counts);
 }
 
-/* Hosts that were told as slow silicon, by what they are. */
+/* Hosts reported as slow silicon, by their true state. */
 static json_t *encode_silicon(const struct sim *s)
 {
 	uint64_t counts[JOB_TRUTHS] = { 0 };

@@ -20,11 +20,11 @@
 #include "tests/sim/memory_store.h"
 #include "tests/sim/sim.h"
 
-/* A window ends this long before it is here, and has begun so long before that. */
+/* The age of a window's end when it arrives, and its duration. */
 #define WINDOW_AGE_US (15 * USEC_PER_SEC)
 #define WINDOW_LONG_US (2 * USEC_PER_MIN)
 
-/* What controller/actions and controller/store call things, of which only these are used here. */
+/* Strings of controller/actions and controller/store that are needed here. */
 const char *const retest_words[] = { "it passed", "it failed again", "it brought nothing" };
 const char *const action_kind_names[] = {
 	[ACT_RETEST] = "retest", [ACT_VERIFIED] = "verified", NULL
@@ -76,7 +76,7 @@ static void end_test(json_t *test, int state, const char *result, uint64_t now_u
 	(void)json_object_set_new(test, "done", json_stamp(now_us));
 }
 
-/* The one that is under way, or NULL. */
+/* Returns the pending test, or NULL. */
 static json_t *open_test(const struct sim *s, size_t host)
 {
 	json_t *test = json_array_get(s->jobs.desk.tests[host], 0);
@@ -175,7 +175,7 @@ void job_loop_window(struct sim *s, struct sim_job *job, const struct job_window
 	}
 	loop->class = found->class;
 	loop->slowdown = found->slowdown;
-	/* One that contradicts itself blames nobody; ours do not. */
+	/* Fails only for inconsistent windows; ours are consistent. */
 	if (suspicion_add(&loop->windows, &window, NULL) < 0)
 		abort();
 }
@@ -199,7 +199,7 @@ static const struct job_suspect *known_suspect(const struct job_loop *loop, cons
 	return NULL;
 }
 
-/* Is it in another boot than in one of the windows that blame it? */
+/* Has it rebooted since one of the windows that blame it? */
 static bool has_booted(const struct job_loop *loop, const struct suspicion_found *found,
 		       size_t number, const struct host *host)
 {
@@ -217,7 +217,7 @@ static bool has_booted(const struct job_loop *loop, const struct suspicion_found
 	return false;
 }
 
-/* One job while it is judged. */
+/* A job being judged. */
 struct judged {
 	struct sim *s;
 	struct sim_job *job;
@@ -226,11 +226,11 @@ struct judged {
 	struct job_facts facts[SUSPICION_LIST_MAX];
 	struct job_judge_host hosts[SUSPICION_LIST_MAX];
 	size_t n_hosts;
-	bool often; /* it may not be looked into again */
+	bool often; /* it may not be investigated again */
 	struct job_judge_result result;
 };
 
-/* Since when it is one; of one that was none the run, and what it was named for, are graded. */
+/* Notes since when the host is a suspect; a new suspect is graded. */
 static void note(struct judged *j, size_t place)
 {
 	const struct suspicion_found *found = &j->list.items[place];
@@ -261,7 +261,7 @@ static bool has_host(const struct judged *j, const char *name)
 	return false;
 }
 
-/* This job's acquittal of a host; 0: none. */
+/* Returns the time of this job's acquittal of a host; 0: none. */
 static uint64_t acquitted_us(const struct job_loop *loop, size_t host)
 {
 	uint64_t newest_us = 0;
@@ -284,7 +284,7 @@ static void note_acquitted(struct judged *j, const struct job_judge_item *item)
 						json_stamp_whole(j->s->now_us) };
 }
 
-/* Its newest active run, as the store keeps one of the profile full. */
+/* Returns its latest active run, in the form in which the store keeps a full one. */
 static struct store_whole run_of(const struct sim *s, size_t number)
 {
 	struct store_whole run = { .boot = NULL };
@@ -330,7 +330,7 @@ static void add_host(struct judged *j, size_t place)
 	j->n_hosts++;
 }
 
-/* --- how often the job was looked into --- */
+/* --- how often the job was investigated --- */
 
 static bool is_of_now(const struct judged *j, uint64_t stamp_us)
 {
@@ -343,7 +343,7 @@ static bool is_of_now(const struct judged *j, uint64_t stamp_us)
 	return false;
 }
 
-/* Those that still count stay; returns how many of them are over. */
+/* Drops investigations that no longer count. Returns how many of the rest are over. */
 static uint64_t recall_looks(struct judged *j)
 {
 	struct job_loop *loop = &j->job->loop;
@@ -380,7 +380,7 @@ static void begin_look(struct judged *j)
 		loop->tested++;
 		if (item->waits)
 			continue;
-		/* After an acquittal that is over it is another one. */
+		/* After an expired acquittal it is a new investigation. */
 		if (note->begun_us > 0 && note->begun_us >= item->host->acquitted_us)
 			continue;
 		begun = true;
@@ -390,7 +390,7 @@ static void begin_look(struct judged *j)
 		loop->looked_us[loop->n_looked++] = j->s->now_us;
 }
 
-/* --- what is said of hosts --- */
+/* --- blame of hosts --- */
 
 static void grade(const struct judged *j, const struct job_judge_item *item)
 {
@@ -406,7 +406,7 @@ static void grade(const struct judged *j, const struct job_judge_item *item)
 			      (double)s->now_us / (double)USEC_PER_DAY - 1, item->sentence);
 }
 
-/* From the first time on that job and tests agree. */
+/* Keeps the blame from the first time that job and tests agree. */
 static void keep_proven(struct judged *j, const struct job_judge_item *item)
 {
 	const size_t number = number_of(item->host->name);
@@ -449,7 +449,7 @@ static void say(struct judged *j)
 	}
 }
 
-/* --- all of it --- */
+/* --- judging --- */
 
 static uint64_t tested_for_others(const struct sim *s, const struct sim_job *job)
 {
@@ -497,7 +497,7 @@ static void judge_suspects(struct judged *j)
 	job_judge_release(&j->result);
 }
 
-/* Whom its windows blame; who waits for tests is kept. */
+/* Reads the suspects of the job's windows; keeps those that wait for tests. */
 static void read_list(struct judged *j)
 {
 	const struct job_loop *loop = &j->job->loop;
@@ -518,7 +518,7 @@ static void judge(struct sim *s, struct sim_job *job)
 	const struct job_judge_result none = { .n = 0 };
 	CLEANUP(freep) struct judged *j = NULL;
 
-	/* Most jobs never blame anybody. */
+	/* Most jobs never blame a host. */
 	if (job->loop.windows.n == 0 || (job->loop.n_boots == 0 && job->loop.n_known == 0))
 		return;
 	j = xcalloc(1, sizeof(*j));
@@ -534,8 +534,8 @@ static void judge(struct sim *s, struct sim_job *job)
 	job->loop.n_known = j->list.n;
 }
 
-/* What was proven of a host stands while its findings and its boot do, until it is out: by which
- * check, borrowed from the fleet; NULL: it does not. */
+/* Proven blame holds while the finding and the boot last, until the host is out of service. Returns
+ * the check, borrowed from the fleet; NULL: it no longer holds. */
 static const char *stands(const struct sim *s, size_t number)
 {
 	const struct job_proven *proven = &s->jobs.desk.proven[number];

@@ -20,7 +20,7 @@ struct job_plan job_plan_init(void)
 				  .dip = 0.001 };
 }
 
-/* Percent in the file, parts here. */
+/* Percent in the file, fractions here. */
 #define AT(m) offsetof(struct job_plan, m)
 static const struct jfield fields[] = {
 	{ "move_percent", J_REAL, AT(move), 0, .min = 0, .max = 100 },
@@ -60,7 +60,7 @@ int job_plan_decode(const struct jval *v, void *member, struct err *err)
 		return r;
 	if (plan->least > plan->most)
 		return jval_fail(v, err, "least is more than most");
-	/* The clock goes by minutes; a run of no time would begin for ever. */
+	/* The clock advances by minutes; a run of no duration would loop for ever. */
 	if (plan->every_us < USEC_PER_MIN || plan->run_us < USEC_PER_HOUR)
 		return jval_fail(v, err, "expected every of a minute at least, and run of an hour");
 	return 0;

@@ -39,7 +39,7 @@ json_t *job_times_encode(const struct job_times *times)
 			 at_quantile(times, 0.5), "p95", at_quantile(times, 0.95));
 }
 
-/* --- as it happens --- */
+/* --- events --- */
 
 void job_waits_begin(struct job_waits *waits, size_t hosts)
 {
@@ -102,7 +102,7 @@ void job_waits_minute(struct sim *s)
 		s->jobs.waits.hosts[i].now = false;
 }
 
-/* What the judge says that ends it, or WAIT_OPEN. */
+/* Returns the end given by the judge's result, or WAIT_OPEN. */
 static int end_of(const struct job_judge_item *item)
 {
 	if (item->action == BLAME_EVICT)
@@ -118,7 +118,7 @@ void job_waits_judged(struct sim *s, size_t host, const struct job_judge_item *i
 	struct job_wait *w = &s->jobs.waits.hosts[host];
 	const int how = end_of(item);
 
-	/* Whom an acquittal still holds for is no suspect, and what was proven of a host is decided. */
+	/* A host whose acquittal holds is no suspect; one with proven blame is decided. */
 	if (item->acquitted ||
 	    (w->since_us == 0 && s->jobs.desk.proven[host].blame.class != BLAME_NOTHING))
 		return;

@@ -13,20 +13,20 @@
 #include "tests/attribution/as_trace.h"
 #include "tests/attribution/inject.h"
 
-/* Of what a suspect must be beyond: a window that comes so near is analysed. */
+/* Fraction of the threshold for a suspect from which a window is analysed. */
 #define NEAR 0.8
 
 enum {
-	GPUS = 8,	  /* of a host: one tensor-parallel group */
-	MB_MIN = 8,	  /* micro-batches: */
-	MB_OF_STAGES = 4, /* so many times the stages, so that the pipeline is mostly full */
+	GPUS = 8,	  /* per host: one tensor-parallel group */
+	MB_MIN = 8,	  /* minimum of micro-batches */
+	MB_OF_STAGES = 4, /* micro-batches per stage: keeps the pipeline mostly full */
 };
 
-/* --- the short way --- */
+/* --- the quick check --- */
 
-/* The paces of workers of whom nothing is known but how fast they compute. */
+/* The paces of workers, from their compute speeds alone. */
 struct paces {
-	struct trace trace; /* its shape alone */
+	struct trace trace; /* only its shape is set */
 	struct pace pace;
 	struct lottery_known known;
 	double tested[JOB_PLAN_HOSTS_MAX];
@@ -64,7 +64,7 @@ static size_t slowest_of(const struct lottery *lottery, const bool *left_out, si
 	return slowest;
 }
 
-/* Is each that is left out nearly as far from the others as a suspect? */
+/* Is each worker in `left_out` nearly as far from the others as a suspect must be? */
 static bool is_clear(const struct paces *paces, const bool *left_out, size_t n, size_t members)
 {
 	CLEANUP(lottery_release)
@@ -99,7 +99,7 @@ bool job_window_may_blame(const struct job_window_case *of)
 	return false;
 }
 
-/* --- the long way --- */
+/* --- the full analysis --- */
 
 static void make_job(const struct job_window_case *of, struct job *ret)
 {
@@ -142,7 +142,7 @@ static void take_suspects(const struct suspects *from, struct job_window_result 
 		};
 }
 
-/* What is known of them, by the ranks of the job. */
+/* Returns the tested speeds by rank. */
 static struct speeds known_of(const struct job_window_case *of, const struct job *job)
 {
 	struct speeds ret = { .good = of->good };
@@ -169,7 +169,7 @@ struct job_window_result job_window_find(const struct job_window_case *of)
 	CLEANUP(attribution_freep) struct attribution *a = NULL;
 	struct job_window_result ret = { .class = BLAME_UNCLEAR, .slowdown = 1 };
 
-	/* As the controller has it analysed. */
+	/* As in the controller. */
 	how.min_slowdown = SUMMARY_STRAGGLING;
 	how.nodes = false;
 	how.min_gain = of->min_gain;

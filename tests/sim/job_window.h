@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A window of a simulated job: some steps of it are played operation by operation
- * (tests/attribution/job.h) at the speeds of its hosts, and attribution itself says whom that
- * blames. A worker is a host. Pure.
+ * A window of a simulated job: some steps are simulated operation by operation
+ * (tests/attribution/job.h) at the speeds of its hosts, and the real attribution blames hosts. A
+ * worker is a host. Pure.
  *
- * Of almost all windows it is plain beforehand that nobody is blamed: hosts that are not clear of
- * the others (attribution/lottery.h) never are. job_window_may_blame() asks that alone, and takes a
- * thousandth of the time; its cuts are lower than those of attribution.
+ * Most windows clearly blame no host, because hosts that do not stand out from the others
+ * (attribution/lottery.h) are never blamed. job_window_may_blame() checks only that, in a
+ * thousandth of the time; its thresholds are lower than those of attribution.
  */
 #pragma once
 
@@ -22,15 +22,15 @@ enum { JOB_WINDOW_STEPS = 20 };
 
 struct job_window_case {
 	int dp, pp;
-	double speeds[JOB_PLAN_HOSTS_MAX]; /* [d * pp + stage]: 1 is usual */
-	double tested[JOB_PLAN_HOSTS_MAX]; /* likewise, by their own tests; 0: not known */
-	struct silicon good;		   /* by the tests of all hosts; 0: not known */
-	const char *own; /* how it slows itself: a name of tests/attribution/inject.h; NULL */
+	double speeds[JOB_PLAN_HOSTS_MAX]; /* [d * pp + stage]; 1 is usual */
+	double tested[JOB_PLAN_HOSTS_MAX]; /* the same, from their own tests; 0: unknown */
+	struct silicon good;		   /* from the tests of all hosts; 0: unknown */
+	const char *own; /* its own slowdown, a name of tests/attribution/inject.h; or NULL */
 	uint64_t seed;
-	double min_gain, share; /* what a suspect must reach, at least */
+	double min_gain, share; /* thresholds for a suspect */
 };
 
-/* Who is blamed. */
+/* A blamed worker. */
 struct job_window_suspect {
 	size_t worker;
 	int class; /* enum blame_class */
@@ -39,9 +39,9 @@ struct job_window_suspect {
 };
 
 struct job_window_result {
-	struct job_window_suspect list[SUSPECTS_MAX]; /* only those that count */
+	struct job_window_suspect list[SUSPECTS_MAX]; /* only those above the thresholds */
 	size_t n;
-	int class; /* enum blame_class: why it is slow */
+	int class; /* enum blame_class: why the job is slow */
 	double slowdown;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assay-sim: a fleet on a fake clock through the judges and the policy of the
- * controller, graded against what the simulator knows. docs/sim.md
+ * assay-sim: runs a fleet on a simulated clock through the judges and the policy
+ * of the controller, and grades them against the ground truth. docs/sim.md
  */
 #include <argp.h>
 #include <errno.h>
@@ -51,8 +51,8 @@ static const struct argp_option options[] = {
 struct arguments {
 	struct sim_options sim;
 	const char *faults;
-	uint64_t jobs; /* 0: as the file says */
-	double spread; /* NAN: as the file or the default says */
+	uint64_t jobs; /* 0: as in the file */
+	double spread; /* NAN: as in the file, or the default */
 	enum output output;
 };
 
@@ -168,7 +168,7 @@ static void print(const struct sim *s, enum output output)
 	(void)puts(text);
 }
 
-/* Was all of it written? */
+/* Returns false if the output could not be written. */
 static bool show(const struct sim *s, enum output output)
 {
 	print(s, output);
@@ -217,7 +217,7 @@ int main(int argc, char **argv)
 	if (r == 0)
 		r = sim_run(&sim, &err);
 	if (r < 0)
-		(void)fprintf(stderr, "%s\n", err.msg); /* begins with the file at fault */
+		(void)fprintf(stderr, "%s\n", err.msg); /* starts with the file's name */
 	else
 		shown = show(&sim, a.output);
 	r = r < 0						      ? STATUS_USAGE

@@ -15,9 +15,9 @@
 
 enum { SEQS_KEPT = 64, RUNS_KEPT = 4 };
 
-/* The newest run of one profile. */
+/* The latest run of one profile. */
 struct run {
-	struct verdict verdict; /* its items, and their texts where they are not of the report, in
+	struct verdict verdict; /* its items, and strings that are not the report's, are in
 				   `pool` */
 	struct pool pool;
 	uint64_t order, at_us;
@@ -30,9 +30,9 @@ struct incident {
 
 struct entry {
 	uint64_t seq;
-	uint64_t seqs; /* bit i: seq - i was there */
+	uint64_t seqs; /* bit i: seq - i was received */
 	struct run runs[RUNS_KEPT];
-	uint64_t ran[RUNS_KEPT]; /* ever */
+	uint64_t ran[RUNS_KEPT]; /* runs so far */
 	struct store_window *rows;
 	size_t n_rows;
 	struct incident *incidents; /* open */
@@ -76,7 +76,7 @@ void store_window_release(struct store_window *row)
 	free(row->sentence);
 }
 
-/* The same with texts of its own. */
+/* Returns a copy with its own strings. */
 static struct store_window row_copy(const struct store_window *row)
 {
 	struct store_window copy = *row;
@@ -108,7 +108,7 @@ void memory_store_free(struct store *s)
 	free(s);
 }
 
-/* NULL: it is no host. */
+/* Returns NULL if it is not a host. */
 static struct entry *entry_of(const struct store *s, const char *node)
 {
 	size_t number;
@@ -126,7 +126,7 @@ static size_t number_of(const struct store *s, const struct entry *e)
 
 /* --- reports --- */
 
-/* Where the newest run of each profile is. */
+/* Index of the latest run of each kind of profile. */
 enum { PLACE_PASSIVE, PLACE_WHOLE, PLACE_GEMM, PLACE_LOAD };
 
 static size_t place_of(const char *profile)
@@ -154,7 +154,7 @@ static char *keep_text(struct pool *pool, const char *text)
 	return text ? pool_text(pool, text, strlen(text)) : NULL;
 }
 
-/* The items with texts of the pool; those that pass are of a report's samples, whose texts stay. */
+/* Copies strings of items into the pool; passed items have strings of the report, which stay valid. */
 static void take_items(struct verdict_item *items, size_t n, struct pool *pool)
 {
 	size_t i;
@@ -198,7 +198,7 @@ int store_add(struct store *s, const struct store_report *in, struct err *err UN
 	run = &e->runs[place_of(report->profile)];
 	keep_run(run, in->verdict, ++s->order);
 	run->at_us = in->seen_us;
-	/* The texts of the run itself are the report's too. */
+	/* The strings of the run itself are the report's too. */
 	run->verdict.node = report->node;
 	run->verdict.time = report->time;
 	run->verdict.profile = report->profile;
@@ -208,7 +208,7 @@ int store_add(struct store *s, const struct store_report *in, struct err *err UN
 	return 0;
 }
 
-/* The newest run before that one; NULL: there is none. */
+/* Returns the latest run before that one; NULL: none. */
 static const struct run *newest_below(const struct entry *e, uint64_t order)
 {
 	const struct run *newest = NULL;
@@ -272,7 +272,7 @@ int store_restate(struct store *s UNUSED, const char *node UNUSED, int level UNU
 	return 0;
 }
 
-/* Nobody joins a fleet that is made up. */
+/* No host joins a simulated fleet. */
 int store_unverified(struct store *s UNUSED, const char *node UNUSED, bool *ret,
 		     struct err *err UNUSED)
 {
@@ -361,7 +361,7 @@ void memory_store_forget(struct store *s, size_t node, const char *check, const 
 		drop_row(e, there);
 }
 
-/* --- names of parts: these hosts have none --- */
+/* --- part names: simulated hosts have none --- */
 
 int store_part_names(struct store *s UNUSED, const char *node UNUSED, struct host_parts *ret,
 		     struct err *err UNUSED)
@@ -431,7 +431,7 @@ int store_begin_anew(struct store *s, const char *node, uint64_t now_us UNUSED,
 	return 0;
 }
 
-/* --- what a start reads: a simulated controller starts with nothing --- */
+/* --- read at start: a simulated controller starts empty --- */
 
 int store_has_node(struct store *s UNUSED, const char *node UNUSED, bool *ret_known,
 		   struct err *err UNUSED)

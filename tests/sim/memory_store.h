@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of controller/store/store.h that judging needs, in memory: the simulator
- * links this file in place of the one on SQLite. Hosts are "node-NUMBER".
+ * An in-memory implementation of the part of controller/store/store.h that judging needs.
+ * The simulator links it instead of the one on SQLite. Hosts are named "node-NUMBER".
  *
- * Texts of reports are borrowed: they must live as long as the store.
+ * Strings of reports are borrowed: they must outlive the store.
  */
 #pragma once
 
@@ -17,14 +17,14 @@ struct store_window;
 struct verdict;
 struct verdict_item;
 
-/* Told as it happens. */
+/* Callbacks. */
 struct memory_events {
 	void (*window)(void *context, size_t node, const struct store_window *row);
 	void (*window_gone)(void *context, size_t node, const char *check, const char *subject);
-	/* `fleet`: it stands under the name of a SKU. */
+	/* `fleet`: its node is the name of a SKU. */
 	void (*incident)(void *context, const struct store_incident *incident, bool fleet);
 	void (*incident_over)(void *context, const char *name, const char *check, bool fleet);
-	/* A report was judged, by itself. */
+	/* A report was judged on its own. */
 	void (*run)(void *context, size_t node, bool active, const struct verdict *verdict);
 	void *context;
 };
@@ -32,11 +32,11 @@ struct memory_events {
 struct store *memory_store_new(size_t nodes, const struct memory_events *events);
 void memory_store_free(struct store *s);
 
-/* Rows that the host has: something was bad not long ago. */
+/* Returns the number of window rows of the host: recent bad results. */
 size_t memory_store_rows(const struct store *s, size_t node);
 
-/* The newest active run of a host, by itself, and when it was; NULL: there is none. Borrowed. */
+/* Returns the verdict of a host's latest active run and its time; NULL: none. Borrowed. */
 const struct verdict *memory_store_active(const struct store *s, size_t node, uint64_t *ret_at_us);
 
-/* What a test exonerated is forgotten here as well. */
+/* Drops the window of a finding that a test has exonerated. */
 void memory_store_forget(struct store *s, size_t node, const char *check, const char *subject);

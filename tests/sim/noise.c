@@ -25,8 +25,8 @@ struct noise noise_init(void)
 }
 
 /*
- * In units of `sd`: a normal of 0.891 and, in 6 of 100, an exponential of mean 1.32 off it. The
- * variance of the second is 0.06 x 2 x 1.32^2 - (0.06 x 1.32)^2 = 0.203, of both 0.794 + 0.203: 1.
+ * In units of `sd`: a normal of 0.891 minus, in 6 of 100, an exponential of mean 1.32. The variance
+ * of the second is 0.06 x 2 x 1.32^2 - (0.06 x 1.32)^2 = 0.203; the sum is 0.794 + 0.203: 1.
  */
 double noise_silicon(struct random *r, double sd)
 {

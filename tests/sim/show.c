@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What came of it, for programs and for people. */
+/* Output of the results, for programs and for people. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,8 +12,8 @@
 /* In the order of enum grade_class. */
 static const struct {
 	const char *key, *words;
-	bool onset;  /* found within a day counts */
-	bool recall; /* of the recall of the whole */
+	bool onset;  /* must be found within a day */
+	bool recall; /* counts in the total recall */
 } rows[N_GRADES] = {
 	[GRADE_GPU_ONSET] = { "gpu_onset", "a GPU becomes slow", true, true },
 	[GRADE_HOST_ONSET] = { "host_onset", "a host becomes slow", true, true },
@@ -38,7 +38,7 @@ static double ratio(uint64_t part, uint64_t of)
 	return of ? (double)part / (double)of : NAN;
 }
 
-/* Of the faults with an onset: found within a day. */
+/* The fraction of faults with an onset that were found within a day. */
 static double recall_of(const struct grade *g)
 {
 	uint64_t hosts = 0, found = 0;
@@ -220,7 +220,7 @@ json_t *grade_encode(const struct sim *s)
 
 /* --- for people --- */
 
-/* Of what there was nothing of. */
+/* Prints a placeholder if there is no value. */
 static const char *shown(double value, int digits, char ret_text[static NUMBER_SIZE])
 {
 	if (isnan(value))

@@ -12,13 +12,13 @@
 #include "lib/judge/sku.h"
 #include "tests/sim/memory_store.h"
 
-/* The first minute: 0 is no stamp. */
+/* The first minute; not 0, which means no timestamp. */
 #define START_US USEC_PER_DAY
 #define TICK_US USEC_PER_MIN
 #define BETWEEN_US (5 * USEC_PER_SEC)
 #define PASSIVE_US (5 * USEC_PER_MIN)
 #define QUICK_US (4 * USEC_PER_HOUR)
-#define IDLE_AGAIN_US (30 * USEC_PER_MIN) /* not idle: asked again then */
+#define IDLE_AGAIN_US (30 * USEC_PER_MIN) /* retry while not idle */
 #define JOBS_US (10 * USEC_PER_MIN)
 #define DECIDE_US (5 * USEC_PER_MIN) /* at the latest */
 
@@ -26,7 +26,7 @@ enum { HOSTS_OF_JOB = 8 };
 
 static const double idle_chance = 1.0 / 3;
 
-/* --- windows are findings of the policy --- */
+/* --- from windows to findings of the policy --- */
 
 static void on_window(void *context, size_t number, const struct store_window *row)
 {
@@ -93,7 +93,7 @@ static void on_incident(void *context, const struct store_incident *incident, bo
 		grade_incident(s, number_of(name), check, true);
 }
 
-/* --- what a host does --- */
+/* --- the hosts --- */
 
 static bool is_silent(const struct sim *s, size_t number)
 {
@@ -112,7 +112,7 @@ static int run_passive(struct sim *s, size_t number, struct err *err)
 	if (agent->quiet && !shows && !s->options->every_passive)
 		return 0;
 	agent->quiet = true;
-	/* What is or was bad in it makes it speak again: on_window(). */
+	/* A bad result, now or before, makes it report again: on_window(). */
 	return sim_report(s, number, "passive", err);
 }
 
@@ -159,7 +159,7 @@ static void repair(struct sim *s, size_t number)
 	struct finding *f;
 
 	agent->repaired_us = 0;
-	/* It was given back meanwhile: nobody repairs a host in service. */
+	/* It was returned to service meanwhile: no repair. */
 	if (!life_holds(agent->node->record.life.state))
 		return;
 	host_mend(&s->hosts[number], s->now_us);
@@ -189,11 +189,11 @@ static int step_host(struct sim *s, size_t number, struct err *err)
 	return r;
 }
 
-/* --- the fleet's own changes --- */
+/* --- changes of the fleet --- */
 
 /*
- * Which jobs run where: on eight hosts side by side, another one each day, and none a third of the
- * hours; but for one that is at fault. A host that is held or out of service gets no new one.
+ * Where jobs run: a job on each eight consecutive hosts, a different one each day, and idle a third
+ * of the hours; except the job of FAULT_SLOW_JOB. A host held or out of service gets no new job.
  */
 static bool is_free(const struct sim *s, size_t number)
 {
@@ -253,13 +253,13 @@ static void step_fleet(struct sim *s)
 	s->sku_is_wrong = wrong;
 }
 
-/* Does time alone let more be decided? Only of jobs anything waits for minutes. */
+/* Can the passing of time alone lead to a decision? Only with jobs do decisions wait for minutes. */
 static bool is_due(const struct sim *s)
 {
 	return s->jobs.n > 0 && s->outcome.again_us > 0 && s->outcome.again_us <= s->now_us;
 }
 
-/* What a test brought its jobs hear of before the policy decides again, as it takes them a second. */
+/* Jobs get the result of a test before the policy decides again, because it takes only a second. */
 static void judge_answers(struct sim *s)
 {
 	if (s->answered && s->jobs.n)
@@ -288,7 +288,7 @@ static int step(struct sim *s, struct err *err)
 	return r;
 }
 
-/* Between two minutes: tests end, and what they brought is judged and decided on. */
+/* Between two minutes: tests end, and their results are judged and decided on. */
 static int step_between(struct sim *s, struct err *err)
 {
 	size_t i;
@@ -309,7 +309,7 @@ static int step_between(struct sim *s, struct err *err)
 	return sim_decide(s, err);
 }
 
-/* The next minute, or where something happens before it. */
+/* Returns the next minute, or the time of an earlier event. */
 static uint64_t next_us(const struct sim *s)
 {
 	const uint64_t minute_us = (s->now_us / TICK_US + 1) * TICK_US;
@@ -365,7 +365,7 @@ int sim_run(struct sim *s, struct err *err)
 			    "no policy with rules in $ASSAY_POLICY_DIR: use --policy FILE");
 	if (r < 0)
 		return r;
-	/* What is simulated is what it would do. */
+	/* The simulation always enforces. */
 	s->rules.policy.mode = s->rules.policy.jobs.mode = MODE_ENFORCE;
 	begin(s);
 	for (; r == 0 && s->now_us < end_us; s->now_us = next_us(s))

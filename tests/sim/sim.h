@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A fleet on a fake clock: hosts report, the controller's own ingest judges, the
- * policy decides, and what it decides is done to the simulated hosts. Pure but for
+ * A fleet on a simulated clock: hosts report, the controller's real ingest judges, the
+ * policy decides, and its decisions are applied to the simulated hosts. Pure except for
  * reading the policy: the same options give the same result.
  *
- * Cadence. Every host makes a passive run each 5 minutes, and a quick one when 4 hours
- * are over since the last and no job runs on it: it is idle a third of the
- * time, asked each half hour, so about five times a day. A retest is ordered by the policy; its
- * hold lets the job end, and the host is free at one in three of its next 10 minutes. A cordoned
- * host is repaired after a day, which its operator says.
+ * Cadence: every host makes a passive run each 5 minutes, and a quick one when 4 hours have
+ * passed since the last and no job runs on it. It is checked each half hour and is idle a third of
+ * the time, so that is about five times a day. Retests are ordered by the policy; their hold lets
+ * the job end, and the host becomes free with probability 1/3 every 10 minutes. A cordoned host is
+ * repaired after a day, which its operator reports.
  *
- * The clock goes by minutes. With jobs it stops in between, on the 5 seconds, where a test ends or
- * the policy has to wait no longer: a test of seconds would take minutes otherwise.
+ * The clock advances by minutes. With jobs it also stops in between, at multiples of 5 seconds,
+ * where a test ends or a delay of the policy expires; otherwise a test of seconds would take minutes.
  *
- * A passive run of a host that nothing is wrong with says nothing new to the judge, by
- * the judge's own rule: after one of them the next are only heard of, unless --every-passive
- * asks to judge them all.
+ * Passive runs of a healthy host have no effect in the judge, by the judge's own rule. After the
+ * first, the next are only counted, unless --every-passive judges them all.
  */
 #pragma once
 
@@ -40,23 +39,23 @@ enum { SIM_DAYS_MAX = 365 };
 
 struct sim_options {
 	uint64_t nodes, days_us, seed;
-	const char *policy; /* NULL: the usual one */
+	const char *policy; /* NULL: the default */
 	bool every_passive;
-	bool every_window; /* of jobs, also those that plainly blame nobody */
-	bool trace;	   /* each decision, on standard error */
+	bool every_window; /* analyse all windows of jobs, even if they clearly blame no host */
+	bool trace;	   /* print each decision to stderr */
 };
 
-/* What the simulator knows of the way of one host. */
+/* The schedule and state of one host. */
 struct agent {
 	uint64_t passive_us, quick_us; /* next runs */
 	uint64_t offset_us;	       /* of its passive runs within the 5 minutes */
-	uint64_t test_us;	       /* the ordered test; 0: none */
-	char *check, *subject;	       /* what it is to reproduce; NULL: all */
-	const char *profile;	       /* by this rung; NULL: all of it. Static */
-	uint64_t repaired_us;	       /* 0: it is not being repaired */
-	bool quiet;		       /* its passive runs say nothing new */
-	bool judged_bad; /* the run just judged had the finding that a test looks for */
-	int traced;	 /* the decision that was shown last */
+	uint64_t test_us;	       /* time of the ordered test; 0: none */
+	char *check, *subject;	       /* the finding to reproduce; NULL: all */
+	const char *profile;	       /* of this rung; NULL: full. Static */
+	uint64_t repaired_us;	       /* end of the repair; 0: none */
+	bool quiet;		       /* its passive runs have no effect */
+	bool judged_bad; /* the run just judged had the finding that the test looks for */
+	int traced;	 /* the last decision printed */
 	struct fleet_node *node;
 };
 
@@ -67,8 +66,8 @@ struct sim {
 	struct agent *agents;
 	struct rules rules;
 	struct baselines baselines;
-	struct map speeds;  /* of struct host_speed: what tests say, as of a while ago */
-	uint64_t speeds_us; /* when they are gathered anew */
+	struct map speeds;  /* of struct host_speed: cached results of tests */
+	uint64_t speeds_us; /* when to refresh them */
 	struct hosts known;
 	struct store *store;
 	struct fleet fleet;
@@ -78,25 +77,25 @@ struct sim {
 	struct grade grade;
 	struct sim_jobs jobs;
 	uint64_t now_us;
-	bool changed;  /* there may be something new to decide */
+	bool changed;  /* a decision may be due */
 	bool answered; /* a test ended */
 	bool sku_is_wrong;
 };
 
-/* Run it all. -EINVAL with the place when the policy cannot be read. */
+/* Runs the simulation. Returns -EINVAL with the location if the policy is invalid. */
 int sim_run(struct sim *s, struct err *err);
 void sim_release(struct sim *s);
 
-/* --- the parts of it --- */
+/* --- its steps --- */
 
-/* Put the faults on their hosts. */
+/* Assigns the faults to their hosts. */
 void sim_ail(struct sim *s);
 
-/* A run of the host now, on its way through the controller. */
+/* Makes the host run now and passes the report through the controller. */
 int sim_report(struct sim *s, size_t number, const char *profile, struct err *err);
 
-/* Decide about the fleet, and do it. */
+/* Decides about the fleet and applies the decisions. */
 int sim_decide(struct sim *s, struct err *err);
 
-/* A test that was ordered is over. */
+/* An ordered test has ended. */
 void sim_tested(struct sim *s, size_t number);

@@ -41,7 +41,8 @@ static double value_of(const struct sim_host *host, size_t part)
 	return host->part[KIND_COMPUTE][part] * host_born(host, KIND_COMPUTE, part);
 }
 
-/* The GPUs of the model of hosts [first, end), or the good ones of them, sorted; how many. */
+/* Collects the values of the GPUs of hosts [first, end), or only the good ones, sorted. Returns how
+ * many. */
 static size_t values_of(const struct sim_host *hosts, size_t first, size_t end, bool good,
 			double *ret_values)
 {
@@ -57,7 +58,7 @@ static size_t values_of(const struct sim_host *hosts, size_t first, size_t end, 
 	return n;
 }
 
-/* Is the next better value of these, sorted, as far away? None is better than the best. */
+/* Is the next better value in the sorted array far enough away? False if there is none. */
 static bool is_apart(const double *all, size_t n, double value)
 {
 	size_t i = 0;

@@ -6,14 +6,13 @@
 #include "lib/base/macro.h"
 
 /*
- * gemm.rate, memory.h2d_bw and loopback.write_bw between what the SKU file of the model expects
- * and its floor (their sources are there); memory.read_bw of one NUMA node of a
- * two-socket host with 8 channels of DDR4-3200 (A100) or DDR5-4800 each, as tests/fleet/hosts.py
- * has it.
+ * gemm.rate, memory.h2d_bw and loopback.write_bw between the expected value and the floor in the
+ * model's SKU file (which has the sources); memory.read_bw of one NUMA node of a two-socket host
+ * with 8 channels of DDR4-3200 (A100) or DDR5-4800 each, as in tests/fleet/hosts.py.
  */
 static const struct {
 	const char *name;
-	double share; /* of the hosts of large models */
+	double share; /* fraction of the hosts of large models */
 	double rates[HOST_KINDS];
 } models[WORLD_MODELS_MAX] = {
 	{ "hgx-h100", 0.55, { 775e12, 51.6e9, 50e9, 238e9 } },
@@ -32,7 +31,7 @@ static size_t n_small(const struct world *w, size_t nodes)
 	return (size_t)(w->small * (double)nodes / WORLD_SMALL + 1e-9);
 }
 
-/* Where the hosts of large model `sku` begin. */
+/* Returns the first host of large model `sku`. */
 static size_t begin_of(const struct world *w, size_t nodes, size_t sku)
 {
 	const size_t large = nodes - n_small(w, nodes) * WORLD_SMALL;
@@ -84,6 +83,6 @@ double world_rate(const struct world *w, size_t sku, enum kind kind)
 {
 	if (sku < w->models)
 		return models[sku].rates[kind];
-	/* Small models are none of ours: somewhere between the large ones. */
+	/* Small models are invented: between the large ones. */
 	return models[0].rates[kind] * (0.6 + 0.05 * (double)(sku % 9));
 }

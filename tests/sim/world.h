@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a simulated fleet is made of: a few large models, and many small ones of five
- * hosts, as a fleet has them after some years. Hosts of one model stand side by side, those of
- * five last. Pure: from the number of a host to what it is.
+ * The composition of a simulated fleet: a few large models and many small ones of five hosts,
+ * like a fleet that is some years old. Hosts of a model have consecutive numbers, the small models
+ * come last. Pure functions of the number of a host.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Values that a host measures, each in several parts. */
+/* Kinds of values that a host measures, each on several parts. */
 enum kind { KIND_COMPUTE, KIND_COPY, KIND_NETWORK, KIND_MEMORY, HOST_KINDS };
 
 enum {
@@ -20,25 +20,25 @@ enum {
 };
 
 struct world {
-	uint64_t models; /* large ones, those with a SKU file */
-	double small;	 /* part of the hosts that are of small models */
-	uint64_t rack;	 /* hosts of a rack: one failure domain, under one ToR */
+	uint64_t models; /* large ones, which have a SKU file */
+	double small;	 /* fraction of the hosts that are of small models */
+	uint64_t rack;	 /* hosts per rack: one failure domain, under one ToR */
 };
 
-/* 4 models, 15 % in models of five, racks of 64. */
+/* Returns the default: 4 models, 15 % in models of five, racks of 64. */
 struct world world_init(void);
 
-/* Models there are: the large ones first. */
+/* Returns the number of models; the large ones come first. */
 size_t world_skus(const struct world *w, size_t nodes);
 
-/* The model of a host. */
+/* Returns the model of a host. */
 size_t world_sku_of(const struct world *w, size_t nodes, size_t number);
 
-/* Hosts of a model: `ret_first` is the first of them. */
+/* Returns the number of hosts of a model; the first one in `ret_first`. */
 size_t world_hosts_of(const struct world *w, size_t nodes, size_t sku, size_t *ret_first);
 
-/* "hgx-h100" ..., which have SKU files, then "oem-000" ..., which have none. */
+/* Names a model: "hgx-h100" ..., with SKU files, then "oem-000" ..., without. */
 void world_name(const struct world *w, size_t sku, char ret_name[static WORLD_SKU_SIZE]);
 
-/* What a good part of such a host reaches, in the unit of the kind. */
+/* Returns the rate of a good part of such a host, in the unit of the kind. */
 double world_rate(const struct world *w, size_t sku, enum kind kind);

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What strangers send to a controller, as bytes, and what they are to get: a table for test_controller_abuse.py."""
+"""Malicious and malformed requests to a controller, as bytes, with the expected statuses: a table for test_controller_abuse.py."""
 import gzip
 import json
 
 from fixtures_controller import report
 
-CLOSED = 0  # the end of the connection without an answer
+CLOSED = 0  # the connection is closed without a response
 
 GOOD = json.dumps(report("gpu-1", 1)).encode()
 
 
 def request(method="POST", path="/v1/reports", body=b"", length=None, headers=(), version="HTTP/1.1"):
-    """A request with a token of gpu-1; `length` says another Content-Length than the right one, "" none."""
+    """A request with a token of gpu-1; `length` replaces the Content-Length, "" omits it."""
     lines = [f"{method} {path} {version}", "Host: x", "Authorization: Bearer one", *headers]
     if length != "" and (body or length is not None):
         lines.append(f"Content-Length: {len(body) if length is None else length}")
@@ -38,7 +38,7 @@ def get(path):
     return request("GET", path, headers=["Connection: close"])
 
 
-# name, bytes, the statuses that are right
+# name, bytes, the allowed statuses
 TABLE = [
     # content
     ("empty body", post(b"", length=0), {400}),
@@ -71,7 +71,7 @@ TABLE = [
     ("too large", post(b" " * (2 * 1024 * 1024 + 1)), {413}),
     ("continue, but too large", request(length=99999999, headers=["Expect: 100-continue"]), {413}),
     ("too many chunks", chunked(chunks(40)), {413}),
-    ("chunks without end", chunked(chunks(200), b""), {CLOSED}),  # an answer comes only after a body
+    ("chunks without end", chunked(chunks(200), b""), {CLOSED}),  # it answers only after the whole body
     ("a chunk of nonsense", chunked(b"zz\r\n"), {400, CLOSED}),
     ("a huge chunk", chunked(b"ffffffffffffffffff\r\n"), {400, 413, CLOSED}),
     # heads
@@ -90,7 +90,7 @@ TABLE = [
     ("out of the tree, hidden", get("/v1/%2e%2e/%2e%2e/etc/passwd"), {404}),
     ("a hidden NUL", get("/healthz%00"), {404}),
     ("a NUL behind the host", get("/v1/nodes/gpu-1%00/orders?wait=0"), {404}),
-    ("a bare NUL", request("GET", "/healthz\0/x"), {200}),  # the library's: the end of the path
+    ("a bare NUL", request("GET", "/healthz\0/x"), {200}),  # for the library it ends the path
     ("half an escape", get("/healthz%"), {404}),
     ("no escape", get("/healthz%zz"), {404}),
     ("long UTF-8 of a slash", get("/v1%c0%afnodes"), {404}),
@@ -106,7 +106,7 @@ TABLE = [
 
 
 def framed(version, *headers):
-    """A request whose end is told in two ways, and behind the nearer end one of another host."""
+    """A request whose length is given in two ways, with a request of another host after the shorter one."""
     hidden = json.dumps(report("gpu-2", 77)).encode()
     inner = (f"POST /v1/reports HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer two\r\nContent-Length: {len(hidden)}\r\n\r\n".encode()
              + hidden)
@@ -117,11 +117,11 @@ def framed(version, *headers):
 
 
 def sized(*headers):
-    """The same with lengths alone: an empty body by one of them, all that follows by another."""
+    """The same with two lengths: by one the body is empty, by the other it is all that follows."""
     return framed("HTTP/1.1", *headers).replace(b"\r\n\r\n0\r\n\r\n", b"\r\n\r\n")
 
 
-# name, bytes: whoever reads them in another way than the next one to read them can be made to obey what is hidden
+# name, bytes: request smuggling, if two servers in a row interpret them differently
 FRAMES = [
     ("a length and chunks", framed("HTTP/1.1", "Content-Length: LENGTH", "Transfer-Encoding: chunked")),
     ("chunks and a length", framed("HTTP/1.1", "Transfer-Encoding: chunked", "Content-Length: LENGTH")),

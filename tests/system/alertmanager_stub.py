@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An Alertmanager for tests: what POST /api/v2/alerts of the real one takes and refuses, and what it makes of endsAt; and the
-real one, where it is installed, with a webhook that hears what it notifies."""
+"""An Alertmanager for tests: it validates POST /api/v2/alerts and handles endsAt like the real one. Also the real one, where it is
+installed, with a webhook that receives its notifications."""
 import contextlib
 import datetime
 import http.server
@@ -24,7 +24,7 @@ def stamp(text):
 
 
 def wrong(alert):
-    """What api/v2/api.go and types.Alert.Validate() refuse; None: nothing."""
+    """The error of api/v2/api.go and types.Alert.Validate(), or None."""
     labels, notes = alert.get("labels"), alert.get("annotations", {})
     if not isinstance(labels, dict) or not any(labels.values()):
         return "at least one label pair required"
@@ -58,14 +58,14 @@ def serving(handler, port=0, tls=None):
 
 
 class Stub:
-    """fires and resolves are (time, labels) of what became active and of what was told to be over, as a notifier would see it."""
+    """fires and resolves are (time, labels) of alerts that became active and resolved, as a notifier would see it."""
 
     def __init__(self, port=0, tls=None):
         self.tls = tls
         self.lock = threading.Lock()
         self.alerts, self.posts, self.fires, self.resolves, self.unheard, self.refused = {}, [], [], [], [], []
         self.status, self.delay, self.headers = 200, 0, []
-        self.ahead = 0  # seconds that its clock is ahead
+        self.ahead = 0  # seconds by which its clock is ahead
         self.held = threading.Event()
         self.context = None
         self.port = port
@@ -136,13 +136,13 @@ class Stub:
         return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}"
 
     def active(self):
-        """Labels of what fires."""
+        """Labels of the firing alerts."""
         now = self.now()
         with self.lock:
             return [a["labels"] for a in self.alerts.values() if stamp(a["endsAt"]) > now]
 
     def named(self, name):
-        """The alerts of that name, as they were posted last."""
+        """The alerts of that name, as last posted."""
         with self.lock:
             return [a for a in self.alerts.values() if a["labels"]["alertname"] == name]
 
@@ -154,7 +154,7 @@ class Stub:
 
 @pytest.fixture
 def alertmanager():
-    """alertmanager(tls=None) starts one on a port of its own."""
+    """alertmanager(tls=None) starts one on a free port."""
     started = []
 
     def start(**more):
@@ -185,7 +185,7 @@ receivers:
 
 
 class Real:
-    """A real Alertmanager: notices are (status, labels) of each alert in each notification."""
+    """A real Alertmanager. notices: (status, labels) of each alert in each notification."""
 
     def __init__(self, where):
         self.where, self.port, self.process = where, free_port(), None
@@ -240,12 +240,12 @@ class Real:
         return float(next(line for line in lines if line.startswith("alertmanager_nflog_queries_total")).split()[1])
 
     def has_recorded(self):
-        """What its one group has notified is in its log, which it looks at each time: a webhook hears before that."""
+        """Is the notification in its log, which it consults each time? The webhook gets it earlier."""
         before = self.queries()
         return wait_for(lambda: self.queries() > before + 1)
 
     def heard(self, name):
-        """What was notified of alerts of that name, in order."""
+        """The notifications of alerts of that name, in order."""
         with self.lock:
             return [status for status, labels in self.notices if labels["alertname"] == name]
 
@@ -256,7 +256,7 @@ class Real:
 
 @pytest.fixture
 def real_alertmanager(tmp_path):
-    """real_alertmanager() starts one; skipped where it is not installed."""
+    """real_alertmanager() starts one; skips if it is not installed."""
     if not PROGRAM:
         pytest.skip("no alertmanager: apt-get install prometheus-alertmanager")
     started = []

@@ -8,7 +8,7 @@ import pytest
 from controller_stub import Stub
 
 NODE = "n1"
-SOON_S = 20  # a stop that waits for nobody: calls are held for 30 s, a report may take 60 s
+SOON_S = 20  # a stop that waits for no call: calls are held for 30 s, a report may take 60 s
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces of jobs that never ran (tests/attribution/generate) for the tests of assay-attribute."""
+"""Traces of simulated jobs (tests/attribution/generate) for the tests of assay-attribute."""
 import json
 import subprocess
 
@@ -16,7 +16,7 @@ def generator(build):
 
 @pytest.fixture
 def trace(generator, tmp_path):
-    """trace(injection, seed, "dp=4", ...) -> (path, what must be found in it)"""
+    """trace(injection, seed, "dp=4", ...) -> (path, the truth that must be found)"""
 
     def make(injection, seed=1, *words):
         path, truth = tmp_path / f"{injection}-{seed}.jsonl", tmp_path / "truth.json"
@@ -29,7 +29,7 @@ def trace(generator, tmp_path):
 
 @pytest.fixture
 def attribute(run):
-    """attribute(path, "-o", "table") -> what it printed; it must not fail."""
+    """attribute(path, "-o", "table") -> its output; it must not fail."""
 
     def start(*words):
         result = run("assay-attribute", *words)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A private systemd: process 1 of its own name spaces, on copy-on-write views of this system.
+"""A private systemd: process 1 of its own namespaces, on copy-on-write views of this system.
 
-Nothing that it does is seen outside, except what its script writes under OUT.
+Nothing it does is visible outside, except what its script writes under OUT.
 """
 import contextlib
 import os
@@ -47,7 +47,7 @@ StandardOutput=file:/run/out/stdout
 StandardError=file:/run/out/stderr
 """
 
-# There is no journal; and a unit that ended is forgotten, so it says how it ended.
+# There is no journal, and systemd forgets units that have ended, so the unit writes its own result.
 DROP_IN = """[Service]
 StandardOutput=append:/run/out/words
 StandardError=append:/run/out/words
@@ -56,7 +56,7 @@ ExecStopPost=+/bin/sh -c 'echo "$SERVICE_RESULT $EXIT_STATUS" >>/run/out/%N.ende
 
 
 class CannotBoot(Exception):
-    """Why there is no private systemd on this host."""
+    """The reason why a private systemd is not possible on this host."""
 
 
 def _own_cgroup():
@@ -95,10 +95,10 @@ def _write_units(out):
 
 
 def boot(out, installed, unit_dir, script):
-    """Run the shell `script` as a unit of a systemd that sees `installed` over this system.
+    """Run the shell `script` as a unit of a systemd that has `installed` mounted over this system.
 
-    `unit_dir` is where the units are found (as seen inside). The script finds /run/out, which is `out` here.
-    Raises CannotBoot when this host does not allow it.
+    `unit_dir` is the directory of the units, as seen inside. `out` is /run/out inside.
+    Raises CannotBoot if this host does not allow it.
     """
     if os.geteuid() != 0:
         raise CannotBoot("only root can start a systemd in its own name spaces")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real Chromium for the web page: started without a window, driven by Debian's python3-selenium, looked at by axe-core.
+"""A real headless Chromium for the web page, driven by Debian's python3-selenium, and checked by axe-core.
 
-What is missing (the browser, its driver, axe-core, a Node.js) has a test skipped, with the reason.
+If something is missing (the browser, its driver, axe-core, Node.js), the test is skipped with the reason.
 """
 import base64
 import contextlib
@@ -21,9 +21,9 @@ TOP = Path(__file__).resolve().parents[2]
 FETCH_S = 120
 WAIT_S = 60
 AXE = "axe-core-4.10.3"
-AXE_SHA512 = "Xm7bpRXnDSX2YE2YFfBk2FnF0ep6tmG7xPh8iHee8MIcrgq762Nkce856dYtJYLkuIoYZvGfTs/PbZhideTcEg=="  # as npm publishes it
+AXE_SHA512 = "Xm7bpRXnDSX2YE2YFfBk2FnF0ep6tmG7xPh8iHee8MIcrgq762Nkce856dYtJYLkuIoYZvGfTs/PbZhideTcEg=="  # published by npm
 AXE_MEMBER = "package/axe.min.js"
-# What WCAG 2.2 AA asks for. Best practices of axe's authors are no part of it.
+# The rules of WCAG 2.2 AA, without the best practices of axe's authors.
 AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 OPTIONS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
            "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--no-default-browser-check", "--window-size=1440,1010"]
@@ -42,7 +42,7 @@ def why_no_browser():
 
 
 class Browser:
-    """One window. Scripts of tests are not the page's: its Content-Security-Policy does not see them."""
+    """One window. The page's Content-Security-Policy does not apply to scripts of tests."""
 
     def __init__(self, driver):
         self.driver = driver
@@ -58,16 +58,16 @@ class Browser:
         return self.driver.find_elements("css selector", css)
 
     def one(self, css, seconds=WAIT_S):
-        """The first element of that selector, once there is one."""
+        """Waits for the first element that matches the selector, and returns it."""
         return self.until(lambda: next(iter(self.all(css)), None), f"an element {css}", seconds)
 
     def text(self, css="body"):
-        """What is read there; of elements that are taken away meanwhile, nothing."""
+        """The text of the elements; elements that are removed meanwhile are left out."""
         return self.script("return document.querySelector(arguments[0])?.innerText ?? ''", css)
 
     def until(self, condition, what, seconds=WAIT_S):
-        """Poll until true and return that value; at the deadline fail, with what the page shows. What is drawn anew while it is read is
-        not yet true."""
+        """Poll until true and return that value; at the deadline fail with the text of the page. An element that is redrawn while it is
+        read counts as not yet true."""
         from selenium.common.exceptions import StaleElementReferenceException
         deadline = time.monotonic() + seconds
         while True:
@@ -81,16 +81,16 @@ class Browser:
             time.sleep(0.05)
 
     def press(self, *keys):
-        """To whatever has the focus."""
+        """Sends keys to the focused element."""
         self.driver.switch_to.active_element.send_keys(*keys)
 
     def press_c(self):
-        """On the page of a host, once it offers what the key does."""
+        """Presses c on the page of a host, once its action is available."""
         self.one("main .btn.go")
         self.press("c")
 
     def log(self):
-        """What the browser complains of since it was asked last, violations of the Content-Security-Policy among them."""
+        """The browser's new log messages since the last call, including violations of the Content-Security-Policy."""
         return [f"{e['level']}: {e['message']}" for e in self.driver.get_log("browser")]
 
     def scheme(self, name):
@@ -105,7 +105,7 @@ class Browser:
         path.write_bytes(base64.b64decode(self.driver.get_screenshot_as_base64()))
 
     def axe(self, source):
-        """Violations, each as one line that names the rule and the first element."""
+        """Violations, one line each with the rule and the first element."""
         self.script(source)
         found = self.driver.execute_async_script("""
             const done = arguments[1];
@@ -116,7 +116,7 @@ class Browser:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    """A Browser of its own for the tests of one file: nothing of anybody's profile, nothing kept."""
+    """A Browser for the tests of one file, with a temporary profile."""
     why = why_no_browser()
     if why:
         pytest.skip(why)
@@ -135,7 +135,7 @@ def browser(tmp_path_factory):
 
 
 def fetch_axe(where):
-    """Why not, or None. By npm, the registry's own client: where there is none, axe-core is a file to be put there by hand."""
+    """Returns None, or why it failed. Uses npm; without npm, axe-core has to be copied there by hand."""
     if not shutil.which("npm"):
         return "no npm to fetch it with"
     where.parent.mkdir(parents=True, exist_ok=True)
@@ -161,7 +161,7 @@ def fetch_axe(where):
 
 @pytest.fixture(scope="session")
 def axe():
-    """The source of axe-core, for Browser.axe(); kept under $ASSAY_CACHE."""
+    """The source of axe-core, for Browser.axe(); cached under $ASSAY_CACHE."""
     path = Path(os.environ.get("ASSAY_CACHE") or Path.home() / ".cache/assay") / "tools" / f"{AXE}.js"
     why = None if path.exists() else fetch_axe(path)
     if why:
@@ -171,7 +171,7 @@ def axe():
 
 @pytest.fixture(scope="session")
 def modules():
-    """modules("job_model.js", "return m.pattern(...)", argument): what a module of the page without a DOM says, by Node.js."""
+    """modules("job_model.js", "return m.pattern(...)", argument): runs a module of the page that needs no DOM, in Node.js."""
     node = shutil.which("node") or shutil.which("nodejs")
     if not node:
         pytest.skip("node is missing: Debian's package nodejs")

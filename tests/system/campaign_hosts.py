@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts that hold their calls and obey orders of tests with others, as a simulated fabric lets them."""
+"""Hosts that hold calls for orders, and run tests with other hosts on a simulated fabric."""
 import contextlib
 import http.client
 import json
@@ -32,16 +32,16 @@ CHECKS = {("allreduce", "host", "verbs"): "all_reduce.busbw", ("pair", "host", "
 
 
 class Host:
-    """`part` of the line rate; `way`: obeys, silent (takes orders, and answers none), busy; `hold`: seconds of a call for orders."""
-    KINDS = ("allreduce", "pair")  # of the orders that it takes
+    """`part`: fraction of the line rate; `way`: obeys, silent (accepts orders, answers none), busy; `hold`: seconds of a call for orders."""
+    KINDS = ("allreduce", "pair")  # of the orders it accepts
 
     def __init__(self, fabric, name, part=1.0, way="obeys", hold=1):
         self.fabric, self.name, self.part, self.way, self.hold = fabric, name, part, way, hold
-        self.unanswered = 0  # calls that ended with nothing
+        self.unanswered = 0  # calls that ended without an order
         self.seq, self.orders, self.answered, self.opinion = 0, [], [], None
 
     def report(self, **more):
-        """As an agent sends it: until a controller has it, whichever that is by then."""
+        """Sends it like an agent: retries until the current controller has accepted it."""
         self.seq += 1
         value, deadline = report(self.name, self.seq, **more), time.monotonic() + WAIT_S
         while True:
@@ -63,7 +63,7 @@ class Host:
         self.answered.append(order["id"])
 
     def listen(self):
-        """Hold the call for orders, again and again, until the fabric ends."""
+        """Repeats the held call for orders until the fabric ends."""
         while not self.fabric.ended.is_set():
             try:
                 with contextlib.closing(http.client.HTTPConnection(self.fabric.c.host, self.fabric.c.port, timeout=WAIT_S + self.hold)) as connection:
@@ -71,7 +71,7 @@ class Host:
                     answer = connection.getresponse()
                     body = answer.read()
             except OSError:
-                self.fabric.ended.wait(0.05)  # the controller is gone, perhaps for a moment
+                self.fabric.ended.wait(0.05)  # the controller is down, perhaps only for a moment
                 continue
             self.unanswered += answer.status == 204
             for order in json.loads(body) if answer.status == 200 else []:
@@ -102,7 +102,7 @@ class Fabric:
         return answer.json
 
     def play(self, **body):
-        """Begin one, and what it is at its end."""
+        """Runs a campaign and returns its final state."""
         number = self.begin(**body)["id"]
         assert wait_for(lambda: self.show(number)["state"] != "running", WAIT_S), self.show(number)
         return self.show(number)
@@ -119,7 +119,7 @@ class Fabric:
 
 @pytest.fixture
 def fabric(controller, tmp_path):
-    """fabric(yaml lines..., policy=text) starts a controller that enforces, and hosts can be added to it."""
+    """fabric(yaml lines..., policy=text) starts an enforcing controller, to which hosts can be added."""
     made = []
 
     def start(*lines, policy=POLICY, mode="enforce", **more):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clocks as a test wants them, for the programs of a build (tests/fakes/clock_shift.c)."""
+"""Clocks that tests control, for the programs of a build (tests/fakes/clock_shift.c)."""
 import subprocess
 
 import pytest
@@ -8,14 +8,14 @@ MIN, HOUR, DAY = 60, 3600, 86400
 
 
 class Clock:
-    """env() goes to a program; its wall clock is `wall` seconds off and its time since the boot `boot` seconds more."""
+    """env() is for a program; it shifts its wall clock by `wall` seconds and its time since boot by `boot` seconds."""
 
     def __init__(self, path, library):
         self.path, self.library = path, library
         self.set()
 
     def set(self, wall=0.0, boot=0.0):
-        """For all programs that have it, at once."""
+        """Takes effect at once in all programs that use it."""
         temporary = self.path.with_suffix(".tmp")
         temporary.write_text(f"{int(wall * 1e6)} {int(boot * 1e6)}\n")
         temporary.rename(self.path)
@@ -34,23 +34,23 @@ def library(build, configured, name):
 
 @pytest.fixture(scope="session")
 def clock_shift(build, configured):
-    """The library."""
+    """The path of the library."""
     return library(build, configured, "clock_shift")
 
 
 @pytest.fixture(scope="session")
 def clock_leap(build, configured):
-    """The one that lets days pass in minutes (tests/fakes/clock_leap.c)."""
+    """The library that makes days pass in minutes (tests/fakes/clock_leap.c)."""
     return library(build, configured, "clock_leap")
 
 
 @pytest.fixture
 def clock(clock_shift, tmp_path):
-    """Those of one host."""
+    """The clocks of one host."""
     return Clock(tmp_path / "clock", clock_shift)
 
 
 @pytest.fixture
 def other_clock(clock_shift, tmp_path):
-    """Those of another machine: the controller's."""
+    """The clocks of another machine, the controller's."""
     return Clock(tmp_path / "other-clock", clock_shift)

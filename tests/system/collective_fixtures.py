@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts that are ordered to meet: each its own directories, controller and assayd, and probes that meet over TCP."""
+"""Hosts that run collective tests: each has its own directories, controller and assayd, and fake probes that meet over TCP."""
 import json
 import os
 import socket
@@ -14,7 +14,7 @@ from controller_stub import Stub
 
 TOKEN = "0123456789-abcdefghij_ABCDEFGHIJKL"
 
-# It meets as the real probes do, with less to say: rank 0 listens, waits half of its budget, and names who did not come.
+# It rendezvouses like the real probes: rank 0 listens, waits half of its budget, and names the hosts that did not come.
 FAKE = r"""
 import argparse, json, os, select, signal, socket, stat, sys, time
 from pathlib import Path
@@ -97,7 +97,7 @@ def stamp(seconds):
 
 
 def order(kind="allreduce", rank=0, seconds=60, ids="r1", port=None, **more):
-    """An order of two hosts on this machine; what is None is left out."""
+    """An order for two hosts on this machine; members that are None are left out."""
     peers = [f"127.0.0.1:{port or free_port()}", "127.0.0.1:7411"]
     value = {"id": ids, "kind": kind, "peers": peers, "passed": peers, "rank": rank, "token": TOKEN, "now": stamp(0),
              "deadline": stamp(seconds), **more}
@@ -134,18 +134,18 @@ class Host:
         return "".join(path.read_text() for path in sorted(self.root.glob("assayd*.log")))
 
     def saw(self, probe="all-reduce"):
-        """What the probe saw of its permit and arguments; None before it began."""
+        """The permit and arguments that the probe got; None before it started."""
         path = self.root / "out" / f"assay-probe-{probe}.json"
         return json.loads(path.read_text()) if path.exists() else None
 
     def reports(self, ids=None):
-        """Those that came, by the id of the order that they answer (or of that id)."""
+        """The reports received, by the id of their order (or only those of the given id)."""
         with self.stub.lock:
             found = [r for r in self.stub.stored.values() if r.get("order")]
         return [r for r in found if r["order"]["id"] == ids] if ids else found
 
     def problem(self, ids):
-        """(code, detail) of the one problem of the one answer; None before it came."""
+        """(code, detail) of the only problem in the only answer; None before it arrives."""
         found = self.reports(ids)
         if not found:
             return None
@@ -176,7 +176,7 @@ def fake_probes(tmp_path):
 
 @pytest.fixture
 def host(build, environ, tmp_path, fake_probes):
-    """host("a", config..., env={...}) is a host with an assayd that runs; probes=None: those of the build."""
+    """host("a", config..., env={...}) is a host with a running assayd; probes=None: those of the build."""
     if not (build / "assayd").exists():
         pytest.skip("assayd is not built: libsystemd or libcurl is missing")
     hosts = []

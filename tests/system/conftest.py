@@ -11,7 +11,7 @@ from fixtures_programs import (build, configured, environ, full, pytest_collecti
 
 @pytest.fixture
 def script(tmp_path):
-    """script("name", "shell text") writes an executable and returns its path: a probe that does what a test wants."""
+    """script("name", "shell text") writes an executable probe and returns its path."""
 
     def write(name, text):
         path = tmp_path / name
@@ -23,7 +23,7 @@ def script(tmp_path):
 
 
 def sample(check="test.rate", subject="cpu:0", value=1.0, **more):
-    """One sample line; a value of None needs state=... other than measured."""
+    """A sample line; a value of None needs a state= other than measured."""
     line = {"v": 1, "check": check, "subject": subject, "value": value, "unit": "B/s", "better": "higher",
             "ok": None, "state": "measured", **more}
     return json.dumps(line)
@@ -57,7 +57,7 @@ def profiles(tmp_path):
 
 @pytest.fixture(scope="session")
 def installed(build, tmp_path_factory):
-    """The root directory under which `make install` put everything."""
+    """The DESTDIR of `make install`."""
     root = tmp_path_factory.mktemp("installed")
     out = subprocess.run(["make", "-s", "-C", str(build), "install", f"DESTDIR={root}"], capture_output=True, text=True,
                          check=False)
@@ -75,13 +75,13 @@ def installed_units(installed):
     return found[0].parent
 
 
-GUEST_TIMEOUT_S = 400  # boot and scenario, emulated, on a machine that does other things too
+GUEST_TIMEOUT_S = 400  # boot and scenario, emulated, on a busy machine
 GUEST_NOT_HERE = 77
 
 
 @pytest.fixture(scope="session")
 def guest(top, build, configured):
-    """guest("perftest") runs a scenario with the programs of the build; the CompletedProcess."""
+    """guest("perftest") runs a scenario with the programs of the build; returns the CompletedProcess."""
     if configured("enable-sanitizers"):
         pytest.skip("guests run the plain build: emulation and sanitizers together take minutes")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small controller for tests of assayd: real sockets, real HTTP, and as rude as a test wants it."""
+"""A small controller for tests of assayd: real sockets, real HTTP, and any misbehaviour a test needs."""
 import gzip
 import http.server
 import json
@@ -12,7 +12,7 @@ import time
 
 
 class Answer:
-    """What the stub says to one POST; raw=bytes goes out as it is and the connection is cut."""
+    """The stub's answer to one POST; raw=bytes is sent unchanged and the connection is cut."""
 
     def __init__(self, status=202, body=None, headers=None, raw=None):
         self.status = status
@@ -119,29 +119,29 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class Stub:
-    """The controller: what came (seqs, in order), what it stored, what it answers."""
+    """The controller: what arrived (seqs, in order), what it stored, what it answers."""
 
     def __init__(self, tls=None, host="127.0.0.1"):
         self.lock = threading.RLock()
         self.on_trace = lambda handler, body: Answer(404)
-        self.came = []          # seq of every POST, repeats too
+        self.came = []          # seq of every POST, with repeats
         self.stored = {}        # (node, boot_id, seq) -> report
         self.headers = []       # of every POST
         self.packed = []
         self.asked = []         # (path, headers) of every GET
         self.sent = []          # (path, headers, body) of every POST and PUT, in order
-        self.script = []        # Answers for the next POSTs, before the usual ones
-        self.store_first = True  # a scripted answer is given after storing
-        self.takes_lines = False  # many reports in one call
-        self.lines = []         # how many in each of those
-        self.topologies = {}    # digest -> what was sent
+        self.script = []        # Answers to the next POSTs; then the usual ones
+        self.store_first = True  # store before giving a scripted answer
+        self.takes_lines = False  # accepts several reports in one call
+        self.lines = []         # number of reports in each such call
+        self.topologies = {}    # digest -> topology
         self.wants_topologies = False
         self.orders_answer = None
         self.orders = []
         self.held = 0
         self.times_held = 0
         self.connections = 0
-        self.peers = []         # common name in the certificate of each connection
+        self.peers = []         # common name of the client certificate of each connection
         self.tls = tls
         self.host = host
         self.port = 0
@@ -156,7 +156,7 @@ class Stub:
         self.thread.start()
 
     def stop(self):
-        """As if killed: every connection is cut."""
+        """Stops as if killed: cuts all connections."""
         self.server.shutdown()
         self.server.server_close()
         for connection in list(self.server.open):
@@ -194,7 +194,7 @@ class Stub:
         return answer
 
     def on_lines(self, request, lines, packed):
-        """Each as if it came alone, up to the first that is to be tried again."""
+        """Handles each report as if it came alone, up to the first that has to be retried."""
         self.lines.append(len(lines))
         results, reports, failed = [], [json.loads(line) for line in lines], None
         for report in reports:
@@ -217,7 +217,7 @@ class Stub:
         return Answer(201, {"digest": digest})
 
     def hold(self, connection, seconds):
-        """The orders that came within `seconds`; None when the client went."""
+        """The orders that arrive within `seconds`; None if the client disconnects."""
         deadline = time.monotonic() + seconds
         with self.lock:
             self.held += 1

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two control groups that share the CPUs of this host, as a service and the jobs beside it do."""
+"""Two cgroups that share the CPUs of this host, like a service and the jobs beside it."""
 import contextlib
 import os
 import subprocess
 from pathlib import Path
 
-HUNDRED = 1024  # cpu.shares of version 1 that are a CPUWeight= of 100
+HUNDRED = 1024  # cpu.shares (cgroup v1) that correspond to CPUWeight=100
 
 
 class CannotShare(Exception):
-    """Why there are no such control groups here."""
+    """The reason why such cgroups are not possible here."""
 
 
 def _mounted():
-    """(directory, whether version 2) of the hierarchy that has the controller cpu."""
+    """(directory, whether it is v2) of the hierarchy with the cpu controller."""
     for line in Path("/proc/mounts").read_text().splitlines():
         _, path, kind, options = line.split()[:4]
         if kind == "cgroup" and "cpu" in options.split(","):
@@ -34,7 +34,7 @@ def _weigh(group, weight, second):
 
 @contextlib.contextmanager
 def shared(**weights):
-    """with shared(jobs=100, ours="idle") as enter: Popen(..., preexec_fn=enter["ours"]). Whoever is in them must have ended before."""
+    """with shared(jobs=100, ours="idle") as enter: Popen(..., preexec_fn=enter["ours"]). Their processes must have ended at the exit."""
     top, second = _mounted()
     parent = top / f"assay-cpu-{os.getpid()}"
     made = []
@@ -57,5 +57,5 @@ def shared(**weights):
 
 
 def load(enter, n):
-    """`n` processes that compute for ever, in the control group of `enter`."""
+    """`n` processes that compute endlessly in the cgroup of `enter`."""
     return [subprocess.Popen(["sh", "-c", "while :; do :; done"], preexec_fn=enter) for _ in range(n)]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A disk that forgets what was not synced, made from a record of tests/fakes/disk_log.c.
+"""A disk that loses what was not synced, built from a log of tests/fakes/disk_log.c.
 
-Nothing is durable but the data of a file at its fsync and the names of a directory at the directory's fsync. Of
-all that came later, a power loss keeps anything: each name its old or any newer target, each file a part of its
-writes, its length without its data, or sectors of zeros between. Names and data are not ordered to each other.
+Only the data of a file at its fsync and the names of a directory at the directory's fsync are durable. Of later
+changes a power loss keeps any subset: a name has its old or any newer target; a file has a part of its writes, its
+length without the data, or sectors of zeros in between. Names and data are not ordered with each other.
 """
 import os
 import re
@@ -14,7 +14,7 @@ SEQ = re.compile(rb'"seq": ?(\d+)')
 
 
 class File:
-    """Its data, and what was written and not synced: (operation, number, bytes)."""
+    """The synced data, and the unsynced changes: (operation, number, bytes)."""
 
     def __init__(self, data=b""):
         self.durable = self.data = data
@@ -28,11 +28,11 @@ class File:
         self.durable, self.pending = self.data, []
 
     def after_loss(self, rng):
-        """One of the contents that may be there after a power loss."""
+        """A possible content after a power loss."""
         kind = rng.choice(("old", "new", "part", "torn", "zeros", "holes")) if self.pending else "old"
         if kind == "new":
             return self.data
-        if kind in ("zeros", "holes"):  # the length arrived, of the data nothing or some sectors
+        if kind in ("zeros", "holes"):  # the length is durable, of the data nothing or some sectors
             longer = self.durable[:len(self.data)].ljust(len(self.data), b"\0")
             return longer if kind == "zeros" else mixed(longer, self.data, rng)
         data, n = self.durable, 0 if kind == "old" else rng.randrange(len(self.pending))
@@ -43,7 +43,7 @@ class File:
 
 
 class Directory:
-    """Its names, and for each the targets since the last fsync (None: no such name)."""
+    """Names, and for each its targets since the last fsync (None: no such name)."""
 
     def __init__(self):
         self.names, self.durable, self.pending = {}, {}, {}
@@ -78,7 +78,7 @@ def mixed(old, new, rng):
 
 
 def read_record(path):
-    """[(op, n1, n2, data)] in the order of the events."""
+    """Returns [(op, n1, n2, data)] in order."""
     text, at, ops = Path(path).read_bytes(), 0, []
     while at < len(text):
         end = text.index(b"\n", at)
@@ -89,7 +89,7 @@ def read_record(path):
 
 
 class Disk:
-    """The tree under a directory, all of it durable, and then what a record says was done to it."""
+    """The tree under a directory, all of it durable, to which the operations of a log are applied."""
 
     def __init__(self, root):
         self.inodes = {}
@@ -124,8 +124,8 @@ class Disk:
             self.inodes[a].apply(op, b, data)
 
     def tree(self, rng=None):
-        """{path: bytes, None for a directory}: as it is, or with `rng` as a power loss may leave it."""
-        contents, found = {}, {}  # one file under two names has one content
+        """{path: bytes, None for a directory}: the current state, or with `rng` a possible state after a power loss."""
+        contents, found = {}, {}  # a file with two names has one content
 
         def visit(node, path):
             if isinstance(node, Directory):
@@ -142,7 +142,7 @@ class Disk:
 
 
 def used_seqs(op, data):
-    """The numbers that an operation lets out: bytes that hold one, a report's file name."""
+    """The sequence numbers that an operation exposes: in its data, or in a report's file name."""
     if op in "WO":
         return {int(n) for n in SEQ.findall(data)}
     if op == "R":
@@ -152,7 +152,7 @@ def used_seqs(op, data):
 
 
 def read_tree(top):
-    """The same of a directory."""
+    """The same for a real directory."""
     return {"": None, **{os.path.relpath(os.path.join(where, n), top): None if n in dirs else Path(where, n).read_bytes()
                          for where, dirs, names in os.walk(top) for n in dirs + names}}
 

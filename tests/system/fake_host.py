@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host as files: /sys, /proc and a kernel log under one directory, healthy until a test breaks it."""
+"""A fake host: /sys, /proc and a kernel log under one directory, healthy until a test breaks it."""
 import os
 import struct
 from pathlib import Path
@@ -28,7 +28,7 @@ class FakeHost:
         return {"ASSAY_SYSROOT": str(self.root), "ASSAY_KMSG": str(self.kmsg), "ASSAY_POLICY_DIR": str(policies)}
 
     def boot(self, number, uptime_s=1000.0):
-        """A new boot id and an empty log; counters are the test's to reset."""
+        """A new boot id and an empty log; the test has to reset counters."""
         self.write("/proc/sys/kernel/random/boot_id", f"00000000-0000-0000-0000-{number:012d}")
         self.log = []
         self.uptime(uptime_s)
@@ -45,7 +45,7 @@ class FakeHost:
         self.flush()
 
     def flush(self, oldest=0):
-        """Write the log, without the records before `oldest`: a ring overwrites them."""
+        """Write the log without the records before `oldest`, which the ring has overwritten."""
         records = "".join(f"{prio},{seq},{seq * 1000},-;{text}\n" for prio, seq, text in self.log[oldest:])
         self.kmsg.write_text(records, encoding="utf-8", errors="surrogateescape")
 
@@ -83,12 +83,12 @@ class FakeHost:
             self.write(f"{base}/dimm{i}/dimm_label", f"CPU0_A{i}")
 
     def dmi(self, sizes_gib):
-        """One memory device a slot; 0 is an empty slot."""
+        """One memory device per slot; 0 is an empty slot."""
         table = b""
         for i, gib in enumerate(sizes_gib):
             formatted = bytearray(0x28)
             formatted[0:4] = bytes([17, 0x28, i, 0])
-            struct.pack_into("<H", formatted, 0x0C, min(gib * 1024, 0x7FFF))  # 0x7fff: see the extended size
+            struct.pack_into("<H", formatted, 0x0C, min(gib * 1024, 0x7FFF))  # 0x7fff: use the extended size
             struct.pack_into("<I", formatted, 0x1C, gib * 1024)
             formatted[0x10] = 1
             table += bytes(formatted) + f"DIMM_A{i}".encode() + b"\0\0"
@@ -97,7 +97,7 @@ class FakeHost:
     # --- PCI
 
     def pci(self, *chain, cls=GPU, vendor=NVIDIA, device="0x2330", gts=32.0, width=16, max_gts=None, max_width=None):
-        """A device behind the bridges of `chain`, whose last item is its own address."""
+        """A device below the bridges of `chain`, whose last item is the device's own address."""
         path = self.root / "sys/devices/pci0000:15" / Path(*chain)
         path.mkdir(parents=True, exist_ok=True)
         links = self.root / "sys/bus/pci/devices"
@@ -115,7 +115,7 @@ class FakeHost:
         return self.pci(*chain, cls=BRIDGE, vendor=OTHER, device="0x352a", **kwargs)
 
     def remove(self, address):
-        """The kernel forgets the device."""
+        """Removes the device, as the kernel does."""
         (self.root / "sys/bus/pci/devices" / address).unlink()
 
     def aer(self, path, correctable=0, nonfatal=0, fatal=0):
@@ -124,7 +124,7 @@ class FakeHost:
             (path / f"aer_dev_{name}").write_text(f"RxErr 0\nBadTLP {value}\nTOTAL_ERR_{total} {value}\n")
 
     def acs(self, path, control, size=4096):
-        """Configuration space of a downstream switch port, as root sees it (others see 64 bytes)."""
+        """Configuration space of a downstream switch port as root can read it (other users only 64 bytes)."""
         config = bytearray(4096)
         struct.pack_into("<HH", config, 0, 0x8086, 0x352A)
         struct.pack_into("<H", config, 0x06, 0x10)
@@ -134,7 +134,7 @@ class FakeHost:
         (path / "config").write_bytes(bytes(config[:size]))
 
     def express(self, path, payload=256, request=512, ats=None, size=4096):
-        """Configuration space of a GPU or NIC: largest packet and read request, address translation (None: it has none)."""
+        """Configuration space of a GPU or NIC: MaxPayload, MaxReadReq, ATS (None: not supported)."""
         config = bytearray(4096)
         struct.pack_into("<H", config, 0x06, 0x10)
         config[0x34] = 0x40
@@ -157,7 +157,7 @@ class FakeHost:
         self.write(f"/proc/{pid}/comm", command[:15])
 
     def program(self, path, output, status=0):
-        """A program that prints this."""
+        """A program that prints this text."""
         self.write(path, f"#!/bin/sh\necho '{output}'\nexit {status}")
         (self.root / path.lstrip("/")).chmod(0o755)
 

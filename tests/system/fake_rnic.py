@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RDMA ports as files, in the tree of fake_host: an mlx5 over Ethernet, healthy until a test breaks it."""
+"""Fake RDMA ports in the tree of fake_host: an mlx5 over Ethernet, healthy until a test breaks it."""
 import json
 import os
 import shutil
@@ -64,7 +64,7 @@ class FakeRnic:
         os.unlink(self.host.root / f"{IB}/{self.device}/ports/1/{name}".lstrip("/"))
 
     def remove(self):
-        """The kernel forgets the device."""
+        """Removes the device, as the kernel does."""
         shutil.rmtree(self.host.root / f"{IB}/{self.device}".lstrip("/"))
 
 
@@ -80,7 +80,7 @@ def rnic(host):
 
 @pytest.fixture
 def probe(host, run, top):
-    """probe() runs the probe at the given uptime, by default 300 s after the last run, and returns its samples."""
+    """probe() runs the probe at the given uptime (default: 300 s after the last run) and returns its samples."""
     at = [1000.0]
 
     def start(*args, after=300.0, expect=0):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A controller to talk to: started on any port with a store of its own, and reports to send it."""
+"""A controller on a free port with its own store, and reports to send to it."""
 import contextlib
 import gzip
 import http.client
@@ -23,7 +23,7 @@ def sample(check="gemm.rate", subject="cpu:0", value=70e9, unit="FLOP/s", **more
 
 
 def report(node="gpu-1", seq=1, boot_id="b0", samples=None, **more):
-    """A report of eight even cores, unless told otherwise."""
+    """A report; by default of eight equal cores."""
     if samples is None:
         samples = [sample(subject=f"cpu:{i}", value=70e9 + i * 1e8) for i in range(8)]
     return {"v": 1, "kind": "report", "node": node, "boot_id": boot_id, "seq": seq, "time": "2026-11-20T10:00:00Z",
@@ -41,7 +41,7 @@ class Answer:
 
 
 class Controller:
-    """One running assay-controller."""
+    """A running assay-controller."""
 
     def __init__(self, process, address, db, tls=None):
         self.process, self.db, self.tls = process, db, tls
@@ -49,7 +49,7 @@ class Controller:
         self.host, self.port = host.strip("[]"), int(port)
 
     def connect(self, timeout=30):
-        """A raw socket, as a stranger has it."""
+        """A raw socket without credentials."""
         return socket.create_connection((self.host, self.port), timeout=timeout)
 
     def connection(self, timeout=30, context=None):
@@ -73,7 +73,7 @@ class Controller:
         return self.call("GET", path, **more)
 
     def post(self, value, zipped=False, **more):
-        """Send a report: an object, or bytes as they are."""
+        """Send a report: an object, or raw bytes."""
         body = value if isinstance(value, bytes) else json.dumps(value).encode()
         headers = dict(more.pop("headers", {}))
         if zipped:
@@ -82,7 +82,7 @@ class Controller:
         return self.call("POST", "/v1/reports", body, headers=headers, **more)
 
     def post_again(self, value, **more):
-        """Send a report as an agent does: when the controller is busy, again when it says."""
+        """Send a report like an agent: if the controller is busy, retry after the time it gives."""
         deadline = time.monotonic() + RESEND_S
         while True:
             answer = self.post(value, **more)
@@ -91,7 +91,7 @@ class Controller:
             time.sleep(int(answer.headers["Retry-After"]))
 
     def metrics(self):
-        """{name{labels}: value} of the whole text; OSError of one that is ending and answers no more questions."""
+        """{name{labels}: value} of all metrics; OSError if the controller is shutting down."""
         answer = self.get("/metrics")
         if answer.status == 503:
             raise ConnectionAbortedError(answer.body.decode())
@@ -103,7 +103,7 @@ class Controller:
         self.process.wait()
 
     def stop(self):
-        """A clean stop: its exit status and what it said."""
+        """A clean stop: its exit status and output."""
         self.process.send_signal(signal.SIGTERM)
         out, err = self.process.communicate(timeout=START_S)
         return self.process.returncode, out, err
@@ -111,7 +111,7 @@ class Controller:
 
 @pytest.fixture
 def controller(build, environ, tmp_path):
-    """controller("--tokens", file, ...) starts one and returns it; the same store again after kill() or stop()."""
+    """controller("--tokens", file, ...) starts one and returns it; after kill() or stop() the next has the same store."""
     if not (build / "assay-controller").exists():
         pytest.skip("assay-controller is not built: libsystemd, SQLite or libmicrohttpd is missing")
     started = []

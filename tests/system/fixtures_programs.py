@@ -12,8 +12,8 @@ import pytest
 from waiting import PATIENCE_S, wait_for
 
 TOP = Path(__file__).resolve().parents[2]
-SANITIZED_OF = 3  # one of so many tests of a file is tried under the sanitizers by the short run
-TIMEOUT_S = 120  # for a program that hangs; no test waits for it
+SANITIZED_OF = 3  # the short run tries one of this many tests of a file under the sanitizers
+TIMEOUT_S = 120  # for a program that hangs; no passing test waits for it
 
 
 MARKERS = (
@@ -34,7 +34,7 @@ def pytest_configure(config):
 
 
 def mark_ways(items):
-    """Marks `long` what `some` leaves to --full."""
+    """Marks the tests that `some` leaves to --full as `long`."""
     ways = {}
     for item in items:
         if item.get_closest_marker("some"):
@@ -47,7 +47,7 @@ def mark_ways(items):
 
 
 def mark_turns(items):
-    """Marks `plain` what the short run does not try under the sanitizers: they take three times as long."""
+    """Marks the tests that the short run does not try under the sanitizers (three times slower) as `plain`."""
     turns = collections.Counter()
     for item in items:
         if item.get_closest_marker("once") or item.get_closest_marker("alone") or item.get_closest_marker("long"):
@@ -81,7 +81,7 @@ def top():
 
 @pytest.fixture(scope="session")
 def build():
-    """The build directory, made before the tests."""
+    """The build directory; it is built before the tests."""
     path = Path(os.environ.get("ASSAY_BUILD", TOP / "build")).resolve()
     if not (path / "config.status").exists():
         pytest.fail(f"no build in {path}: run scripts/build, or set ASSAY_BUILD")
@@ -96,12 +96,12 @@ def full():
 
 @pytest.fixture
 def environ(tmp_path):
-    """A private environment: own state, run and configuration directories, nothing of this host's settings or log."""
+    """A private environment: its own state, run and configuration directories, without this host's settings and kernel log."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("ASSAY_") and k not in ("NO_COLOR", "JOURNAL_STREAM")}
     for name in ("state", "run", "conf"):
         (tmp_path / name).mkdir(exist_ok=True)
         env[f"ASSAY_{name.upper()}_DIR"] = str(tmp_path / name)
-    # Other tests remount file systems read-only, and the kernel says so.
+    # Other tests remount file systems read-only, which the kernel logs.
     (tmp_path / "kmsg").touch()
     env["ASSAY_KMSG"] = str(tmp_path / "kmsg")
     return env
@@ -136,6 +136,6 @@ def wait_until():
 
 @pytest.fixture(scope="session")
 def configured(build):
-    """configured("enable-sanitizers"): whether this build was configured with that option."""
+    """configured("enable-sanitizers"): was this build configured with that option?"""
     options = subprocess.run([str(build / "config.status"), "--config"], capture_output=True, text=True, check=True).stdout
     return lambda option: f"--{option}" in options

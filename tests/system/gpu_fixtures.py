@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts with GPUs that are fakes (tests/fakes/gpu_fake.h), for the programs of a build."""
+"""Hosts with fake GPUs (tests/fakes/gpu_fake.h) for the programs of a build."""
 import json
 import os
 import re
@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-TOGETHER = 8  # programs that only wait for a call that never comes back, started at once
+TOGETHER = 8  # programs run in parallel, because they only wait for a call that never returns
 LIBRARIES = [f"tests/fakes/gpu/{name}" for name in ("libcuda.so.1", "libcublasLt.so.13", "libnvidia-ml.so.1",
                                                   "libnccl.so.2")]
 CLOCK = "tests/fakes/clock_fake.so"
 SCALE = "tests/fakes/clock_scale.so"
-# What an HGX host with eight GPUs takes to start and to end (gpu_fake.h), and as many NVLinks as they have.
+# Start and teardown times of an HGX host with eight GPUs (gpu_fake.h), and its number of NVLinks.
 HGX = "count=8 initms=1500 ctxms=400 ltms=150 firstms=100 closems=250 firsttouch=3000"
 
 
@@ -26,14 +26,14 @@ def gpu(i):
 
 @pytest.fixture(scope="session")
 def gpu_libraries(build):
-    """The directory of the fakes, made."""
+    """The directory of the fakes, built."""
     subprocess.run(["make", "-s", "-C", str(build), *LIBRARIES, CLOCK, SCALE], check=True, capture_output=True)
     return build / "tests/fakes/gpu"
 
 
 @pytest.fixture
 def gpu_host(tmp_path):
-    """gpu_host(4) is the environment of a host whose PCI bus shows so many GPUs; process 4242424, a number that no kernel gives, runs there."""
+    """gpu_host(4) is the environment of a host with this many GPUs on its PCI bus; process 4242424, a PID no kernel assigns, runs there."""
 
     def make(count):
         root = tmp_path / "gpu-host"
@@ -52,8 +52,8 @@ def gpu_host(tmp_path):
 
 @pytest.fixture
 def gpus(build, configured, gpu_libraries, gpu_host):
-    """gpus("count=4 slow=2") is the environment of a host with such GPUs; its clock passes without waiting unless real=True,
-    or a number: how many times as fast as the real one it is."""
+    """gpus("count=4 slow=2") is the environment of a host with such GPUs. Its clock is simulated unless real=True,
+    or a number: how many times faster than the real clock it runs."""
 
     def make(settings="", real=False, **replaced):
         words = dict(word.split("=") for word in settings.split())
@@ -70,7 +70,7 @@ def gpus(build, configured, gpu_libraries, gpu_host):
 
 
 def functions(top, header, table):
-    """{name in the library: (needed, name in ours)} of a table of our own prototypes."""
+    """{name in the library: (needed, name of the member)} of a table of our prototypes."""
     text = (top / "probes" / header).read_text()
     rows = re.search(rf"#define {table}\(X\)(.*?[^\\])\n", text, re.DOTALL)[1]
     found = re.findall(r"X\(([01]),\s*[\w *]+?,\s*(\w+),\s*(\w+),", rows)
@@ -80,7 +80,7 @@ def functions(top, header, table):
 
 @pytest.fixture
 def older_libraries(gpu_libraries, tmp_path):
-    """older_libraries("libcuda.so.1", ["cuInit"]) is a directory of the fakes where that one lacks these functions."""
+    """older_libraries("libcuda.so.1", ["cuInit"]) is a directory of the fakes in which that library lacks these functions."""
 
     def make(library, names):
         place = tmp_path / f"older-{len(list(tmp_path.glob('older-*')))}"
@@ -92,7 +92,7 @@ def older_libraries(gpu_libraries, tmp_path):
         for name in names:
             old = f"\0{name}\0".encode()
             assert old in content, name
-            content = content.replace(old, b"\0x" + old[2:])  # nobody looks for that, and its hash finds nothing
+            content = content.replace(old, b"\0x" + old[2:])  # never looked up, and its hash matches nothing
         (place / library).write_bytes(content)
         return str(place)
 
@@ -100,7 +100,7 @@ def older_libraries(gpu_libraries, tmp_path):
 
 
 def left_behind(session):
-    """Processes of that session, zombies among them."""
+    """Processes of that session, including zombies."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -114,7 +114,7 @@ def left_behind(session):
 
 
 def run_alone(command, env, timeout=120):
-    """(exit status, stdout, stderr, seconds) of a program in a session of its own, of which nothing is left."""
+    """(exit status, stdout, stderr, seconds) of a program in its own session, of which no process may be left."""
     start = time.monotonic()
     with subprocess.Popen([str(word) for word in command], env=env, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, start_new_session=True) as program:
@@ -125,8 +125,8 @@ def run_alone(command, env, timeout=120):
 
 @pytest.fixture
 def at_once(build, environ, tmp_path):
-    """at_once([(key, program, args, env)], kept=DIR) runs them, TOGETHER at a time, each with a state of its own that
-    begins as a copy of `kept`: {key: what run_alone() returns}."""
+    """at_once([(key, program, args, env)], kept=DIR) runs them, TOGETHER at a time, each with its own state directory,
+    initially a copy of `kept`. Returns {key: result of run_alone()}."""
 
     def one(item):
         number, (key, program, args, env, kept) = item
@@ -147,7 +147,7 @@ def at_once(build, environ, tmp_path):
 
 
 def samples_of(text):
-    """The samples of a probe; no two are of the same check, subject and code."""
+    """The samples of a probe; asserts that no two have the same check, subject and code."""
     samples = [json.loads(line) for line in text.splitlines()]
     keys = [(s["check"], s["subject"], s.get("code")) for s in samples]
     assert len(set(keys)) == len(keys), keys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What scenarios of the guest print of RDMA probes, step by step; and what all RDMA probes answer where there is no RDMA."""
+"""Parses the output of guest scenarios with RDMA probes, step by step; and the common result of RDMA probes without RDMA."""
 import json
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 
 class Step:
-    """What one run of a probe printed: its samples, its words, its status."""
+    """The output of one run of a probe: samples, stderr, status."""
 
     def __init__(self, body, family):
         lines = body.splitlines()
@@ -28,7 +28,7 @@ class Step:
 
 
 def steps_of(text, family):
-    """{name: [Step]} of what a scenario printed; its checks are FAMILY.CHECK."""
+    """{name: [Step]} of a scenario's output; its checks are FAMILY.CHECK."""
     found = {}
     for name, body in re.findall(r"^== (\S+)\n(.*?)(?=^== |\Z)", text, re.MULTILINE | re.DOTALL):
         found.setdefault(name, []).append(Step(body, family))
@@ -36,14 +36,14 @@ def steps_of(text, family):
 
 
 def needs(build, program):
-    """The program's name; skips where the build has none."""
+    """The program's name; skips if the build does not have it."""
     if not (build / program).exists():
         pytest.skip("built without libibverbs")
     return program
 
 
 def blames_nobody(sample, state, words):
-    """Has the sample no value, and does it say why?"""
+    """Does the sample have no value but a reason?"""
     return (sample["state"], sample["value"], sample["ok"]) == (state, None, None) and words in sample["note"]
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An API server that is none: it says byte for byte what a test wants, and kube_probe asks it.
+"""A fake API server that sends exactly the bytes a test wants to kube_probe.
 
-What a real one says is tested on a real one (tests/kube); here is what a real one does not do on demand.
+tests/kube tests with a real one; this is for what a real one does not do on demand.
 """
 import base64
 import contextlib
@@ -12,11 +12,11 @@ import ssl
 import subprocess
 import threading
 
-DEADLINE_S = 60  # for what hangs; nothing waits for it
+DEADLINE_S = 60  # for hangs; no passing test waits for it
 
 
 def answer(status, body=b"", kind="application/json", **headers):
-    """The bytes of a whole answer."""
+    """The bytes of a complete response."""
     if not isinstance(body, bytes):
         body = body.encode() if isinstance(body, str) else json.dumps(body).encode()
     lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(body)}", f"Content-Type: {kind}"]
@@ -37,7 +37,7 @@ class Request:
         self.method, self.target, self.body = method, target, body
         self.path, _, query = target.partition("?")
         self.query = query.split("&") if query else []
-        self.headers = headers  # [(lower name, value)]: a name may come twice
+        self.headers = headers  # [(lower-case name, value)]: names may repeat
 
     def all(self, name):
         return [v for k, v in self.headers if k == name]
@@ -47,7 +47,7 @@ class Request:
 
 
 class FakeApi:
-    """serve(request, connection) is called for each request, and says what goes back: bytes, or None to cut the connection."""
+    """serve(request, connection) is called for each request and returns the response bytes, or None to cut the connection."""
 
     def __init__(self, serve, context=None):
         self.serve, self.context = serve, context
@@ -95,7 +95,7 @@ class FakeApi:
         return request
 
     def stop(self):
-        """Nobody is there any more: the next is refused."""
+        """Stops listening: the next connection is refused."""
         with contextlib.suppress(OSError):
             self.listener.shutdown(socket.SHUT_RDWR)
         self.accepter.join()
@@ -103,7 +103,7 @@ class FakeApi:
 
 
 class Probe:
-    """kube_probe: ask() gives the answer; lines are what a watch said before it."""
+    """kube_probe: ask() returns the answer; lines are those of a watch before it."""
 
     def __init__(self, build, kubeconfig, env):
         self.process = subprocess.Popen([str(build / "tests/kube/kube_probe"), str(kubeconfig)], stdin=subprocess.PIPE,
@@ -134,7 +134,7 @@ class Probe:
         return self.answer()
 
     def stop(self):
-        """Its exit status, and what it said on stderr."""
+        """Its exit status and stderr."""
         self.process.stdin.close()
         status = self.process.wait(DEADLINE_S)
         self.reader.join(DEADLINE_S)
@@ -156,7 +156,7 @@ class Authority:
         subprocess.run(["openssl", *args], cwd=self.directory, check=True, capture_output=True)
 
     def make(self, name, alt=None):
-        """(certificate, key) of a name; alt "IP:127.0.0.1" or "DNS:x"."""
+        """(certificate, key) for a name; alt is "IP:127.0.0.1" or "DNS:x"."""
         (self.directory / "ext").write_text(f"subjectAltName={alt}\n" if alt else "")
         self.openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
                      f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
@@ -165,7 +165,7 @@ class Authority:
         return self.directory / f"{name}.crt", self.directory / f"{name}.key"
 
     def server(self, alt="IP:127.0.0.1", clients=False):
-        """What a server needs to speak TLS under this CA."""
+        """A TLS context for a server with a certificate of this CA."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*self.make("server", alt))
         if clients:
@@ -175,7 +175,7 @@ class Authority:
 
 
 def data(path):
-    """A file as a kubeconfig has it in *-data."""
+    """A file in the form of *-data in a kubeconfig."""
     return base64.b64encode(path.read_bytes()).decode()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The manifests of deploy/kubernetes, as `kubectl kustomize` makes them."""
+"""The manifests of deploy/kubernetes, built by `kubectl kustomize`."""
 import os
 import re
 import shutil
@@ -27,7 +27,7 @@ def build(kubectl, where):
 
 @pytest.fixture(scope="session")
 def kustomized(kubectl, top, tmp_path_factory):
-    """kustomized("overlays/enforce"), kustomized("base", "components/drain"): the objects; each is made once."""
+    """kustomized("overlays/enforce"), kustomized("base", "components/drain"): the objects; each is built once."""
     done = {}
 
     def objects(*parts):
@@ -52,7 +52,7 @@ def one(objects, kind, name=None):
 
 
 def pods(objects):
-    """[(object, pod template's spec)] of all that makes pods."""
+    """[(object, pod template's spec)] of all objects that create pods."""
     return [(o, o["spec"]["template"]["spec"]) for o in objects if o["kind"] in ("StatefulSet", "DaemonSet", "Deployment", "Job")]
 
 
@@ -61,7 +61,7 @@ def containers(spec):
 
 
 def rights(objects):
-    """{(service account, name space or "cluster", verb, "group/resource", name or None)} of all bindings."""
+    """{(service account, namespace or "cluster", verb, "group/resource", name or None)} of all bindings."""
     roles = {(o["kind"], o["metadata"].get("namespace"), o["metadata"]["name"]): o["rules"] for o in objects if o["kind"] in ("Role", "ClusterRole")}
     found = set()
     for o in objects:
@@ -79,5 +79,5 @@ def rights(objects):
 
 
 def unhashed(name):
-    """A ConfigMap's name without what kustomize puts behind it."""
+    """A ConfigMap's name without kustomize's hash suffix."""
     return re.sub(r"^(assay-\w+-config)-[0-9a-z]{10}$", r"\1", name)

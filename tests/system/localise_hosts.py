@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts of many shapes as trees of links, and the samples that measuring all their paths would bring."""
+"""Hosts of many shapes as trees of links, and the samples from measuring all their paths."""
 import json
 import zlib
 
@@ -9,13 +9,13 @@ STATES = ["busy", "foreign-traffic", "timeout", "set-up", "aborted"]
 
 
 class Host:
-    """What hangs below what. Capacities are of links, "lower^upper"."""
+    """A tree of devices. Capacities are per link, "lower^upper"."""
 
     check = "loopback.write_bw"
 
     def __init__(self):
         self.above, self.capacity, self.nics, self.ends = {}, {}, [], []
-        self.peer_to_peer = 1.0  # part that PCIe between GPUs and NICs of two sockets reaches on a good host
+        self.peer_to_peer = 1.0  # fraction of PCIe bandwidth between GPUs and NICs of two sockets on a good host
 
     def hang(self, name, above, capacity):
         self.above[name] = above
@@ -70,7 +70,7 @@ class Host:
         return [(nic, end) for nic in self.nics for end in self.ends]
 
     def name(self, nic, end):
-        """GPUs by UUID, as a probe has them: another one on each host."""
+        """GPUs by UUID, as in probes: different on each host."""
         last = f"gpu:GPU-{zlib.crc32(end.encode()):08x}" if end.startswith("gpu:") else end
         return f"{nic.removeprefix('rnic:')}:1>{last}"
 
@@ -91,7 +91,7 @@ class Host:
                 "path": self.path(nic, end), "params": {"size": 65536, "qps": 4}}
 
     def measure(self, chance, noise, slow=None, missing=0, unsure=0, twice=0):
-        """All cells, each value times 1 + noise; `slow`: {link: what is left}; the rest: how often a cell is not well-behaved."""
+        """All cells, each value times 1 + noise; `slow`: {link: remaining fraction}; the rest: how often a cell misbehaves."""
         found = []
         for cell in self.cells():
             for _ in range(1 + (chance.random() < twice)):
@@ -103,7 +103,7 @@ class Host:
         return found
 
     def alike(self, link):
-        """Links that exactly the same cells cross: nobody can tell them apart."""
+        """Links crossed by exactly the same cells, which cannot be told apart."""
         through = {other: {cell for cell in self.cells() if other in self.path(*cell)} for other in self.links()}
         return {other for other, cells in through.items() if cells == through[link]}
 
@@ -113,7 +113,7 @@ class Host:
 
 
 class Fabric(Host):
-    """One port a node below leaves and spines, each pair over the spine that a switch would pick."""
+    """One port per node below leaves and spines; each pair uses the spine that a switch would choose."""
 
     check = "rnic_pair.write_bw"
 
@@ -148,7 +148,7 @@ def slot(bus):
 
 
 def tree(sockets, switches, nics, gpus, generation, rate, memory=900 * GBIT, between=300 * GBIT):
-    """Under each socket so many switches, each below a root port and with so many NICs and GPUs."""
+    """The given number of switches per socket, each below a root port with the given numbers of NICs and GPUs."""
     host, n = Host(), 0
     host.sockets(sockets, memory, between)
     for i in range(sockets * switches):

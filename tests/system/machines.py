@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small site: machines with a systemd, a host name and a network of their own, on copy-on-write views of this system.
+"""A small site: machines with their own systemd, host name and network, on copy-on-write views of this system.
 
-The first one is the middle of a star: it has a cable (a veth pair) to each of the others, and they reach it alone. Nothing of it
-is seen outside, and it ends with the test. With `root` they are views of a Debian system in a folder, with the packages `debs` in /root.
+The first one is the centre of a star: it has a veth pair to each of the others, which reach only it. The site is invisible outside
+and ends with the test. With `root` they are views of a Debian system in a folder, with the packages `debs` in /root.
 """
 import os
 import shutil
@@ -76,7 +76,7 @@ DROP_IN = "[Service]\nStandardOutput=append:/run/out/words\nStandardError=append
 
 
 class Machine:
-    """One of a site; `out` is a folder that it sees as /run/out."""
+    """A machine of a site; `out` is its /run/out."""
 
     def __init__(self, name, address, out):
         self.name, self.address, self.out = name, address, out
@@ -87,7 +87,7 @@ class Machine:
         return ["nsenter", "-t", str(self.pid), "--mount", "--net", "--pid", "--uts", "--ipc", *more]
 
     def run(self, command, timeout=COMMAND_S):
-        """The CompletedProcess of a line of shell, as root at home; what it exports, the next one has."""
+        """Runs a line of shell as root in the home directory; exports persist to the next one. Returns the CompletedProcess."""
         script = f"cd /root 2>/dev/null || cd /\n{command}\nstatus=$?\nexport -p >/run/out/exported\nexit $status\n"
         env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "COLUMNS": "100"}
         before = ". /run/out/exported\n" if (self.out / "exported").exists() else ""
@@ -95,7 +95,7 @@ class Machine:
                               stdin=subprocess.DEVNULL, check=False)
 
     def words(self):
-        """What it has to say when something failed."""
+        """Its output, for a failure message."""
         return "".join(f"--- {self.name} {p.name}\n{p.read_text(errors='replace')[-3000:]}" for p in (self.out / "console", self.out / "words") if p.exists())
 
 
@@ -134,7 +134,7 @@ class Site:
         command = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--uts", "--ipc", "--cgroup", "--mount-proc", "sh", "-c", START,
                    "sh", str(machine.out), str(self.tree or ""), self.units, machine.name, str(self.root)]
 
-        # Its own: in a shared one, units of the same name are one control group, and what one systemd ends or removes is the others' too.
+        # Its own cgroup tree: in a shared one, units of the same name share a cgroup, and one systemd would stop the others' units.
         group = self.cgroup / machine.name
         group.mkdir()
 
@@ -153,7 +153,7 @@ class Site:
                 raise booted.CannotBoot("systemd does not start here: " + " ".join(machine.words().split())[-300:])
             machine.pid = int((children.read_text().split() or ["0"])[0])
             try:
-                # Not before it is systemd: until then /run is another one, with nobody there who answers.
+                # Only once it is systemd: before that it has a different /run, where nothing answers.
                 is_systemd = machine.pid and Path(f"/proc/{machine.pid}/comm").read_text() == "systemd\n"
                 return is_systemd and "up.target" in machine.run("systemctl is-active up.target && echo up.target", ASK_S).stdout
             except (OSError, subprocess.TimeoutExpired):
@@ -163,7 +163,7 @@ class Site:
             raise booted.CannotBoot("systemd does not answer: " + " ".join(machine.words().split())[-300:])
 
     def connect(self):
-        """A cable from the first to each other one. From outside: of a machine the name space of the net alone is entered."""
+        """Connects the first machine to each other one. Done from outside, by entering only their network namespaces."""
         first, *others = self.machines.values()
         lines = [(machine, "ip link set lo up") for machine in self.machines.values()]
         for i, other in enumerate(others, 1):
@@ -193,7 +193,7 @@ class Site:
     def __exit__(self, *_):
         for machine in self.machines.values():
             if machine.process:
-                machine.process.kill()  # and with it all of its name space: --kill-child
+                machine.process.kill()  # and with it its whole namespace: --kill-child
                 machine.process.wait()
         wait_for(lambda: "populated 0" in (self.cgroup / "cgroup.events").read_text(), START_S)
         self.cgroups.__exit__(None, None, None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts of fake GPUs and RNICs whose processes make groups of the fake NCCL."""
+"""Hosts of fake GPUs and RNICs whose processes form groups of the fake NCCL."""
 import os
 import subprocess
 from pathlib import Path
@@ -16,7 +16,7 @@ def write(path, text):
 
 
 def make_host(root, counters):
-    """GPUs and RNICs on one node; ports that count what is sent are of the first RNIC."""
+    """GPUs and RNICs on one node; the first RNIC's port counters count the traffic."""
     for i in range(GPUS):
         for name, text in (("vendor", "0x10de"), ("class", "0x030200"), ("numa_node", 0), ("local_cpulist", "0-1")):
             write(root / f"sys/bus/pci/devices/0000:{0x17 + i:02x}:00.0/{name}", text)
@@ -36,9 +36,9 @@ def make_host(root, counters):
 
 @pytest.fixture
 def nccl_host(build, gpu_libraries, configured, tmp_path):
-    """nccl_host("a", "busy=1 pid=4242424") makes a host whose fakes are told so; the environment that its probes need.
+    """nccl_host("a", "busy=1 pid=4242424") creates a host whose fakes have these settings. Returns the environment for its probes.
 
-    counters: its ports count, and the first RNIC's what NCCL sends."""
+    counters: its ports have counters, and the first RNIC's count NCCL's traffic."""
     subprocess.run(["make", "-s", "-C", str(build), VERBS], check=True, capture_output=True)
 
     def make(name, words="", counters=False):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/openapi.yaml, and whether an answer is one that it describes."""
+"""docs/openapi.yaml, and validation of responses against it."""
 import functools
 import json
 import re
@@ -24,13 +24,13 @@ def loaded():
 
 
 def document():
-    """One for all: tests that call from many threads compare parts of it by identity."""
+    """Loaded once: tests with several threads compare parts of it by identity."""
     with LOADING:
         return loaded()
 
 
 def resolve(value):
-    """What a {"$ref": "#/a/b"} stands for, or the value itself."""
+    """Resolves a {"$ref": "#/a/b"}; returns other values unchanged."""
     while isinstance(value, dict) and "$ref" in value:
         target = document()
         for key in value["$ref"].removeprefix("#/").split("/"):
@@ -57,7 +57,7 @@ def operation(method, path):
 
 @functools.lru_cache(None)
 def validator(where):
-    """Of the schema at a place of the document, as (template, status, kind) keys."""
+    """A validator of the schema at (template, status, kind)."""
     schema = document()
     for key in where:
         schema = resolve(schema[key])
@@ -81,7 +81,7 @@ def problem(answer):
 
 
 def check(method, path, answer):
-    """Fails when the document does not allow such an answer to such a call."""
+    """Fails if the document does not allow this response to this call."""
     if jsonschema is None or method == "HEAD":
         return
     described = operation(method, path)

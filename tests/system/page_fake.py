@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A controller made up for the web page: its files as the real one serves them, and answers that a test sets.
+"""A fake controller for the web page: it serves the page's files like the real one, and answers set by the test.
 
-So that a test can have ten thousand hosts, hostile names, a controller that stops in the middle, without any of them. What it
-answers is what docs/openapi.yaml says.
+So a test can have ten thousand hosts, hostile names, or a controller that stops halfway, without real ones. Its answers follow
+docs/openapi.yaml.
 """
 import base64
 import hashlib
@@ -24,7 +24,7 @@ HOLD_S = 5
 
 
 def policy(html):
-    """As controller/http/page_index.c makes it."""
+    """The Content-Security-Policy that controller/http/page_index.c builds."""
     found = re.search(r'<script type="importmap">(.*?)</script>', html, re.S).group(1)
     digest = base64.b64encode(hashlib.sha256(found.encode()).digest()).decode()
     return ("default-src 'none'; script-src 'self' 'sha256-%s'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
@@ -36,7 +36,7 @@ def stamp(at=None):
 
 
 class Fleet:
-    """Hosts by number; what is not said of one is that it passes, healthy and in service."""
+    """Hosts by number; by default a host passes, is healthy and in service."""
 
     def __init__(self, n, names=None, racks=None):
         self.names = names or ["gpu-%02d" % i for i in range(n)]
@@ -76,7 +76,7 @@ class Fleet:
 
 
 class Fake:
-    """A server on loopback. `routes` answers what the fleet does not: path without query -> (status, body) or a function of (method, body)."""
+    """A server on loopback. `routes` overrides the fleet: path without query -> (status, body) or a function of (method, body)."""
 
     def __init__(self, fleet):
         self.fleet, self.routes, self.asked, self.silent, self.refused = fleet, {}, [], False, False
@@ -104,7 +104,7 @@ class Fake:
             daemon_threads = True
 
             def handle_error(self, request, address):
-                pass  # a browser that has gone to another page
+                pass  # the browser went to another page
 
         self.server = Server(("127.0.0.1", 0), Handler)
         self.address = "http://127.0.0.1:%d/" % self.server.server_address[1]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests ask about processes that are not their own children."""
+"""Queries about processes that are not children of the test."""
 
 
 def gone(pid):
-    """True when a process is no more, or only a zombie that waits for init."""
+    """True if a process has ended, or is only a zombie that waits for init."""
     try:
         with open(f"/proc/{pid}/stat") as f:
             return f.read().rsplit(")", 1)[1].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):  # it may end between the open and the read
+    except (FileNotFoundError, ProcessLookupError):  # it may end between open and read
         return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""promtool, which is made to be fetched once: only this program out of Debian's package, which would bring a server and a web page."""
+"""promtool, fetched once: only this program from Debian's package, which also contains a server and a web page."""
 import os
 import re
 import shutil
@@ -12,7 +12,7 @@ FETCH_S = 120
 
 
 def fetch_promtool(where):
-    """Why not, or None."""
+    """Returns None, or why it failed."""
     where.parent.mkdir(parents=True, exist_ok=True)
     work = where.parent / f"fetch.{os.getpid()}"
     work.mkdir()
@@ -33,7 +33,7 @@ def fetch_promtool(where):
 
 @pytest.fixture(scope="session")
 def promtool():
-    """promtool("check", ..., input=text) -> (status, words); kept under $ASSAY_CACHE."""
+    """promtool("check", ..., input=text) -> (status, output); cached under $ASSAY_CACHE."""
     cache = Path(os.environ.get("ASSAY_CACHE") or Path.home() / ".cache/assay")
     program = shutil.which("promtool") or cache / "tools/promtool"
     why = None if os.access(program, os.X_OK) else fetch_promtool(program)
@@ -48,20 +48,20 @@ def promtool():
 
 
 def families(text):
-    """[(name, type, help)] in the order of a text that /metrics or a textfile has."""
+    """[(name, type, help)] of a text in the Prometheus format, in order."""
     return [(name, kind, help_) for name, help_, kind in
             re.findall(r"^# HELP (\S+) (.*)\n# TYPE \S+ (\w+)$", text, re.M)]
 
 
-# What Prometheus makes of a family of each type.
+# The series that Prometheus creates for a family of each type.
 ENDINGS = {"histogram": ("_bucket", "_sum", "_count"), "summary": ("_sum", "_count"), "gauge": ("",), "counter": ("",)}
 
 
 def series_names(text):
-    """Names that a query can ask for of such a text."""
+    """Names of series in such a text."""
     return {name + ending for name, kind, _ in families(text) for ending in ENDINGS[kind]}
 
 
 def named(query):
-    """Our metrics, and those of the process, that a query or a page names."""
+    """Our metrics, and those of the process, named in a query or a page."""
     return set(re.findall(r"\b(?:assay|process)_[a-z_]+\b", query))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-A process of a job that hands over rings, rightly or not: what the NCCL plug-in does, and what anybody else could.
+A process of a job that hands over rings, correctly like the NCCL plug-in, or incorrectly as any other process could.
 
-Started as `python3 ring_job.py SOCKET` it obeys lines of JSON on its stdin and answers each by one on its stdout. The layout is that of
+`python3 ring_job.py SOCKET` executes lines of JSON from stdin and answers each with a line on stdout. The layout is that of
 lib/ring/ring_layout.h.
 """
 import array
@@ -45,7 +45,7 @@ def slot(number, ended=True, seq=None, func=ALL_REDUCE, **more):
 
 
 def memory(size=SIZE, seals=SEALS, **more):
-    """A ring with a head, sealed."""
+    """A sealed ring with a head."""
     fd = os.memfd_create("ring", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
     os.ftruncate(fd, size)
     os.pwrite(fd, head(**more)[:size], 0)
@@ -56,7 +56,7 @@ def memory(size=SIZE, seals=SEALS, **more):
 
 def connect(path):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    for way in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):  # not settimeout(): then who finds the queue full is sent away
+    for way in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):  # not settimeout(): that would fail when the queue is full
         s.setsockopt(socket.SOL_SOCKET, way, struct.pack("ll", 10, 0))
     folder = os.open(os.path.dirname(path), os.O_PATH)
     try:
@@ -70,7 +70,7 @@ def connect(path):
 
 
 def look_at_control(fd):
-    """What it says, and what can be done with it."""
+    """The contents of the control page, and which operations on it succeed."""
     can = []
     for name, attempt in (("write", lambda: os.pwrite(fd, b"x", 12)), ("map", lambda: mmap.mmap(fd, CONTROL_SIZE)),
                           ("open", lambda: os.open(f"/proc/self/fd/{fd}", os.O_RDWR) and os.pwrite(fd, b"x", 12)),
@@ -87,7 +87,7 @@ def look_at_control(fd):
 
 
 def offer(path, fds, message=struct.pack("<QII", MAGIC, 1, 0)):
-    """Hand them over; what came back, and the descriptor of the control page or None."""
+    """Hands descriptors over. Returns the reply, and the descriptor of the control page or None."""
     try:
         with connect(path) as s:
             rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
@@ -105,7 +105,7 @@ def offer(path, fds, message=struct.pack("<QII", MAGIC, 1, 0)):
 
 
 def others(kind):
-    """What can be handed over in the place of a ring."""
+    """Other descriptors to hand over instead of a ring."""
     read, _ = os.pipe()
     plain = os.open("/tmp", os.O_TMPFILE | os.O_RDWR)
     os.ftruncate(plain, SIZE)
@@ -132,16 +132,16 @@ class Job:
         return offer(self.path, [self.rings[name][0]])[0]
 
     def once_more(self, name="a"):
-        """As the plug-in does it when assayd was started anew: no page is to come."""
+        """Hands over like the plug-in after a restart of assayd: no page is returned."""
         return offer(self.path, [self.rings[name][0]], struct.pack("<QII", MAGIC, 1, 1))[0]
 
     def wants(self, name="a"):
-        """What assayd says in the head of the ring."""
+        """The control that assayd writes to the head of the ring."""
         magic, version, mask, until = struct.unpack("<QIIQ", os.pread(self.rings[name][0], 24, HEAD.size))
         return {"magic": magic == MAGIC, "version": version, "mask": mask, "until": until}
 
     def offers_again(self, n):
-        """So many rings of before, each new to assayd; how many were taken, refused and not answered."""
+        """Hands over rings again that assayd does not know. Returns how many were accepted, refused and not answered."""
         taken = []
         for i in range(n):
             fd = memory(comm=i)
@@ -150,7 +150,7 @@ class Job:
         return [taken.count(1), taken.count(0), taken.count(None)]
 
     def many(self, n, first=0):
-        """So many rings; how many were taken."""
+        """Hands over many rings. Returns how many were accepted."""
         return [offer(self.path, [memory(comm=first + i)])[0].get("taken") for i in range(n)]
 
     def control(self, name="a"):
@@ -161,7 +161,7 @@ class Job:
         return {}
 
     def put(self, first, n=1, name="a", **more):
-        """Write operations as the plug-in does it."""
+        """Writes operations like the plug-in."""
         fd = self.rings[name][0]
         for number in range(first, first + n):
             at = HEAD_SIZE + number % SLOTS * SLOT_SIZE
@@ -173,7 +173,7 @@ class Job:
         return {}
 
     def train(self, steps, name="a", step_s=0.02):
-        """Steps of a job whose two ranks are replicas: parameters, gradients, their norm."""
+        """Writes steps of a job whose two ranks are replicas: parameters, gradients, their norm."""
         if not hasattr(self, "number"):
             self.number, self.seqs = 0, {}
         for _ in range(steps):
@@ -187,7 +187,7 @@ class Job:
         return {}
 
     def scribble(self, name="a", seed=1):
-        """Anything, into all of it but what makes it a ring."""
+        """Overwrites everything except the fields that identify it as a ring."""
         fd = self.rings[name][0]
         os.pwrite(fd, os.urandom(SIZE - 56), 56)
         os.pwrite(fd, struct.pack("<Q", 1 << 40), NEXT_AT)
@@ -198,7 +198,7 @@ class Job:
         return {}
 
     def cut(self, name="a"):
-        """What must not be possible."""
+        """Tries to truncate it, which must fail."""
         done = []
         for size in (0, 2 * SIZE):
             try:
@@ -209,14 +209,14 @@ class Job:
         return {"done": done}
 
     def punch(self, name="a"):
-        """Holes, which no seal but that of writing forbids."""
+        """Punches holes, which only a write seal forbids."""
         import ctypes
         libc = ctypes.CDLL(None, use_errno=True)
         r = libc.fallocate(self.rings[name][0], 1 | 2, ctypes.c_long(HEAD_SIZE), ctypes.c_long(SIZE - HEAD_SIZE))
         return {"punched": r == 0}
 
     def connect(self, n):
-        """Connections that say nothing; how many there are."""
+        """Opens silent connections. Returns how many there are."""
         for _ in range(n):
             try:
                 self.open.append(connect(self.path))
@@ -225,7 +225,7 @@ class Job:
         return len(self.open)
 
     def closed(self):
-        """How many of them the other end has closed."""
+        """Returns how many of them the peer has closed."""
         n = 0
         for s in self.open:
             s.settimeout(0)
@@ -238,7 +238,7 @@ class Job:
         return n
 
     def storm(self, n):
-        """Connect and go, n times."""
+        """Connects and disconnects n times."""
         failed = 0
         for _ in range(n):
             try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What systemd does for a service that stores descriptors: keeps what is sent to NOTIFY_SOCKET (FDSTORE=1), forgets what it is told to
-(FDSTOREREMOVE=1), and hands the rest to the next process it starts (LISTEN_FDS, LISTEN_FDNAMES).
+systemd's file descriptor store: keeps descriptors sent to NOTIFY_SOCKET (FDSTORE=1), drops them on request (FDSTOREREMOVE=1), and
+passes the rest to the next process it starts (LISTEN_FDS, LISTEN_FDNAMES).
 """
 import array
 import os
@@ -13,7 +13,7 @@ FIRST_FD = 3
 HIGH = 500
 FDS_MAX = 16
 
-# The descriptors become 3, 4, ... of this process, which then is the service.
+# Moves the descriptors to 3, 4, ... and executes the service.
 START = """
 import fcntl, os, sys
 fds = [fcntl.fcntl(int(n), fcntl.F_DUPFD, %d) for n in sys.argv[1].split(",") if n]
@@ -28,10 +28,10 @@ os.execv(sys.argv[3], sys.argv[3:])
 class ServiceManager:
     def __init__(self, most=640):
         self.most = most
-        self.kept = []          # (name, descriptor), in the order they came
+        self.kept = []          # (name, descriptor), in order of arrival
         self.lock = threading.Lock()
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.socket.bind(b"")   # an abstract name of the kernel's choice
+        self.socket.bind(b"")   # an abstract address chosen by the kernel
         self.address = "@" + self.socket.getsockname()[1:].decode()
         self.thread = threading.Thread(target=self.serve)
         self.thread.start()
@@ -65,17 +65,17 @@ class ServiceManager:
             return sorted(name for name, _ in self.kept if name.startswith(kind))
 
     def put(self, name, fd):
-        """What assayd did not send."""
+        """Adds a descriptor that assayd did not send."""
         with self.lock:
             self.kept.append((name, fd))
 
     def get(self, kind):
-        """The first descriptor of a name that begins so."""
+        """The first descriptor whose name starts with the prefix."""
         with self.lock:
             return next(fd for name, fd in self.kept if name.startswith(kind))
 
     def start(self):
-        """`prefix`, `pass_fds` and `env` of a process that gets what is kept."""
+        """`prefix`, `pass_fds` and `env` for a process that gets the stored descriptors."""
         with self.lock:
             fds, names = [fd for _, fd in self.kept], ":".join(name for name, _ in self.kept)
         return {"prefix": [sys.executable, "-c", START, ",".join(map(str, fds)), names], "pass_fds": fds, "env": {"NOTIFY_SOCKET": self.address}}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs as a controller tells of them, for a stub."""
+"""Jobs in the controller's API, for a stub."""
 
 
 def between(value, low, high):
@@ -13,7 +13,7 @@ def job(name="research/llm-7", id="j12", **more):
 
 
 def own_doing(**more):
-    """One that slows itself."""
+    """A job that slows itself."""
     return job(**{"name": "research/moe-2", "id": "j13", "hosts": 8, "step_s": 9.07, "slowdown": 1.54, "slowdown_low": 1.5,
                   "slowdown_high": 1.58, "cause": "seqlen", "suspect": None, "state": "owner informed", **more})
 
@@ -37,7 +37,7 @@ def window(id=7, **more):
 
 
 def detail(**more):
-    """What GET /v1/jobs/j12 says."""
+    """The response of GET /v1/jobs/j12."""
     return {**job(), "names": ["research/llm-7"], "created": "2026-11-26T11:00:00Z", "last": "2026-11-26T12:00:10Z",
             "windows": {"analysed": 2, "rejected": 1, "failed": 0, "queued": 0}, "suspects": [suspect()],
             "decision": {"action": "probe", "reason": "gpu-17 would be tested with gemm, gemm-load, memory"}, "heat": heat(),
@@ -45,7 +45,7 @@ def detail(**more):
 
 
 def serve(stub, *jobs, **details):
-    """The list, the look-up by name, and each of `details` ("j12") with its windows."""
+    """Serves the list, the look-up by name, and each of `details` ("j12") with its windows."""
     def listed(query):
         name = query.get("name")
         return 200, {"items": [j for j in jobs if name in (None, j.get("job"))], "next": None}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stub of the controller for assayctl: it answers what a test wants, however rude."""
+"""A stub of the controller for assayctl, with any answers a test needs, also malformed ones."""
 import http.server
 import json
 import threading
@@ -57,7 +57,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 class Stub:
     """answers[path] is (status, value or bytes, header...), raw bytes, None (never), or a function of the query.
 
-    sent: (path, value) of each POST of JSON; raw: (path, headers, bytes) of each other one.
+    sent: (path, value) of each POST of JSON; raw: (path, headers, bytes) of each other POST.
     """
 
     def __init__(self):

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our own prototypes and numbers of NVIDIA's libraries: each of them, changed, must not compile against their headers."""
+"""Our own prototypes and constants of NVIDIA's libraries: a change of any of them must not compile against their headers."""
 import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-# Limits of ours, which no header has; and what is compared when the test is run.
+# Our own limits, which are in no header; and values that are compared at run time.
 OURS = {"CUDA_DRIVER_MIN", "LT_MAJOR_MIN", "NCCL_CONFIG_MAGIC"}
 
-# The header declares these with (), which in C says nothing of parameters.
+# The header declares these with (), which in C leaves the parameters open.
 NO_PROTOTYPE = {"ncclGroupStart: one more", "ncclGroupEnd: one more"}
 
-# A change in the header of the left is seen by the tests of the right.
+# Changes in the left header are detected by the tests on the right.
 SEEN_BY = [
     ("probes/accel/cuda_abi.h", "test_cuda_abi", r"CUDA_DRIVER_FUNCTIONS|CUDA_LT_FUNCTIONS", ("CUDA_", "LT_")),
     ("probes/accel/cuda_abi.h", "test_nvml_abi", r"CUDA_NVML_FUNCTIONS", ("NVML_",)),
@@ -22,7 +22,7 @@ SEEN_BY = [
 
 
 def parts(text):
-    """The parameters of "(int a, void (*b)(int))" apart."""
+    """Splits the parameters of "(int a, void (*b)(int))"."""
     depth, out, part = 0, [], ""
     for c in text:
         depth += {"(": 1, ")": -1}.get(c, 0)
@@ -35,7 +35,7 @@ def parts(text):
 
 
 def prototypes(text, lists):
-    """(name, where the parameters begin and end) of each row of these lists."""
+    """(name, begin and end of the parameters) of each row of these lists."""
     found = []
     for start in re.finditer(rf"#define ({lists})\(X\)", text):
         end = re.compile(r"[^\\]\n").search(text, start.end()).start() + 1
@@ -71,7 +71,7 @@ def mutants(text, lists, prefixes):
 
 @pytest.fixture
 def flags(build):
-    """What the tests of prototypes are compiled with; skips where there are no headers."""
+    """Compiler flags of the tests of prototypes; skips if there are no headers."""
 
     def find(test):
         makefile = (build / "Makefile").read_text()
@@ -104,6 +104,6 @@ def test_what_is_changed_does_not_compile(top, tmp_path, flags, full, header, te
     with ThreadPoolExecutor(2) as pool:
         results = list(pool.map(lambda item: compiles(item[0], item[1][1]), enumerate(chosen)))
     assert {name for (name, _), (fine, _) in zip(chosen, results) if fine} <= NO_PROTOTYPE
-    # For the reason that is meant: the comparison, not a header that cannot be read.
+    # It must fail in the comparison, not because of an unreadable header.
     for (name, _), (fine, words) in zip(chosen, results):
         assert fine or "static assertion failed" in words or "static_assert failed" in words or "size of array" in words, (name, words)

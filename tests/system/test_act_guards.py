@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Orders of people, over HTTP: what is sent twice is done once, and nobody acts on what another has changed meanwhile; past budgets, by the page."""
+"""People's requests over HTTP: duplicates are executed once, concurrent changes are detected, and budgets can be bypassed from the page."""
 import contextlib
 import json
 import sqlite3
@@ -59,7 +59,7 @@ def test_the_key_of_another_request_is_refused(acting):  # noqa: F811
     for path, token, body in (("nodes/gpu-03/uncordon", "token-operate", ONE), ("nodes/gpu-03/cordon", "token-admin", ONE)):
         refused = a.post(path, body, token=token)
         assert refused.status == 409 and refused.json["rule"] == "key", refused.body
-    assert cordon(a, "gpu-04").status == 200  # of another host it is another request
+    assert cordon(a, "gpu-04").status == 200  # for another host it is another request
     assert out_of(a) == ["gpu-03", "gpu-04"]
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The actor from outside (tests/actor_driver): reports, people, cluster and clock go in, kills come at named points, and
-what an outsider sees must hold whatever happened.
+"""Black-box test of the actor (tests/actor_driver): it gets reports, people's requests, a cluster and a clock, it is killed
+at named points, and its visible behaviour must keep the invariants.
 
-With ASSAY_FULL=1 over 3,000 seeds, else over 100; a build with sanitizers, which looks for errors of memory, gets a tenth.
+3,000 seeds with ASSAY_FULL=1, else 100; a tenth in a build with sanitizers, which looks for memory errors.
 """
 import os
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 
 FULL = os.environ.get("ASSAY_FULL") == "1"
 
-# What must have occurred: each kind of action comes to each of its ends.
+# Must have occurred: each kind of action with each of its outcomes.
 ENDS = {
     "cordon": "decided done failed dropped dry-run refused",
     "uncordon": "decided done dropped refused",
@@ -39,14 +39,14 @@ ANSWERS = {
     "ledger-read": "done gone again",
     "ledger-write": "done conflict refused again",
 }
-# ... of which these may not, in so few.
+# ... except these, with so few seeds.
 RARE = {("cluster", "cordon", "not-ours"), ("action", "uncordon", "dropped"), ("action", "evict", "failed"),
         ("cluster", "confirm", "again")}
 
 
 @pytest.fixture(scope="module")
 def seeds(configured):
-    """So many of those that a plain build gets."""
+    """The number of seeds, given that of a plain build."""
     return lambda n: range(1, max(n // (10 if configured("enable-sanitizers") else 1), 3) + 1)
 
 
@@ -79,7 +79,7 @@ def test_it_holds_whatever_happens_and_everything_does(drive, seeds, configured)
     assert [row for row in lines_of(rows, "seed") if row[3] != "0"] == []
     assert len(lines_of(rows, "seed")) == len(numbers)
     if configured("enable-sanitizers"):
-        return  # too few to see everything
+        return  # too few seeds to see everything
     counts = {tuple(row[:-1]): int(row[-1]) for word in ("kill", "event", "action", "cluster", "breaker", "controllers")
               for row in lines_of(rows, word)}
     wanted = [key for key in counts if key[0] in ("kill", "event", "breaker", "controllers")]
@@ -111,6 +111,6 @@ def test_what_must_not_be_is_seen(drive, seeds, mutant):
 def test_what_is_another_is_seen(drive, seeds, mutant):
     numbers = seeds(100 if FULL else 4)
     usual, broken = drive(numbers), drive(numbers, "--mutant", mutant)
-    broken.wait(timeout=600)  # it may see what must not be, too
+    broken.wait(timeout=600)  # it may detect violations, too
     usual, broken = (lines_of(finish(process, process.wait()), "seed") for process in (usual, broken))
     assert [row[2] for row in usual] != [row[2] for row in broken]

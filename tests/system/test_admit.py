@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay admit, black box: whatever lies in the state directory, an answer at once, and never a refusal by accident."""
+"""assay admit, black box: whatever is in the state directory, it answers at once and never refuses by mistake."""
 import fcntl
 import json
 import os
@@ -86,7 +86,7 @@ def test_the_answer(admit, value, answer):
     ({"node": "other"}, "unknown"),
 ], ids=str)
 def test_the_verdict_of_a_real_run_that_a_hand_has_edited(run, admit, says, profiles, environ, hand, answer):
-    """The time in it counts, though the run was in this boot and its seconds since the boot are there too."""
+    """The wall clock time in it counts, although the run was in this boot and has a boot time too."""
     where = profiles(quick=[{"name": "p", "exec": says("p", sample())}])
     assert run("assay", "run", "--profiles", where, env={"ASSAY_NODE": "n1"}).returncode == 0
     with open(os.path.join(environ["ASSAY_STATE_DIR"], "verdict.json")) as f:
@@ -97,7 +97,7 @@ def test_the_verdict_of_a_real_run_that_a_hand_has_edited(run, admit, says, prof
 
 @pytest.mark.parametrize("fleet, shown", [(None, "?]0;owned? gpu:0? is slow"), ("\x1b[31m red\x9b", "?[31m red?")])
 def test_no_sentence_drives_the_terminal(admit, build, environ, fleet, shown):
-    """It may be of whoever is the controller, and of what hosts name as they like."""
+    """Its text comes from the controller, and contains names that hosts choose."""
     value = verdict("fail", [item(sentence="\x1b]0;owned\x07 gpu:0\n is slow")])
     if fleet:
         value["fleet"] = {"verdict": "fail", "policy": "p", "expires": stamp(3600), "sentence": fleet, "seq": 1}
@@ -218,7 +218,7 @@ def test_a_job_that_stops_a_probe_heals_nothing(run, says, profiles, environ):
 
 
 def test_probes_picked_by_hand_miss_nothing_of_those_that_were_not(run, says, profiles, environ):
-    """The sets differ from run to run: what another one measured is not gone, and what it found is not healed."""
+    """The sets differ from run to run: results of other runs are neither missing nor cleared."""
     bad = {"ok": False, "severity": "warn"}
     path = profiles(quick=[{"name": "memory", "exec": says("memory", sample("memory.read_bw", "numa:0", 1e9, **bad))},
                            {"name": "gemm", "exec": says("gemm", sample("gemm.rate", "cpu:0", 1e9, unit="FLOP/s"))}])
@@ -234,7 +234,7 @@ def test_probes_picked_by_hand_miss_nothing_of_those_that_were_not(run, says, pr
     assert pick("gemm") == ({"gemm.rate": "pass"}, both)
     assert run("assay", "admit").stdout.startswith("degraded")
     assert pick("gemm") == ({"gemm.rate": "pass"}, both)
-    # of a probe that was picked again a part is missed, however many runs of others came between
+    # a missing part of a probe that was picked again is noticed, however many other runs came between
     says("memory", sample("memory.read_bw", "numa:1", 1e9))
     items = json.loads(run("assay", "run", "-o", "json", "--profiles", str(path), "--probe", "memory").stdout)["verdict"]["items"]
     assert [(i["subject"], i["verdict"]) for i in items] == [("numa:0", "inconclusive"), ("numa:1", "pass")]
@@ -302,7 +302,7 @@ def test_a_quick_run_ends_with_the_admission_that_asked_for_it(build, script, pr
 
 @pytest.fixture
 def active_run(build, environ, script, profiles, wait_until, tmp_path):
-    """active_run() starts `assay run` with an active probe that never ends; returns (process, pid of the probe)."""
+    """active_run() starts `assay run` with an active probe that never ends. Returns (process, PID of the probe)."""
     started = []
 
     def start():
@@ -345,7 +345,7 @@ def test_a_job_that_arrives_gets_the_devices_within_2_s(active_run, run, wait_un
 
 
 def device_env(environ, tmp_path):
-    """A root with one GPU node: a plain file, because there is no GPU; who holds it open is seen for real."""
+    """A root with one GPU device node: a plain file, because there is no GPU; its users are found by real means."""
     node = tmp_path / "root" / "dev" / "nvidia0"
     node.parent.mkdir(parents=True)
     node.write_text("")
@@ -383,7 +383,7 @@ def test_active_probes_are_not_started_beside_a_job(run, says, profiles, environ
 
 
 def test_hosts_with_a_wrong_sku_file_are_all_admitted(run, says, profiles, environ, tmp_path, full):
-    """A file that expects ten times what any host of the fleet has: every host fails its run, none refuses a job."""
+    """A file that expects ten times the rate of any host: every run fails, but no host refuses a job."""
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text(json.dumps({
         "v": 1, "sku": "wrong", "match": {}, "inventory": {"gpus": {"count": 80, "source": "a slip of the pen"}},
@@ -399,7 +399,7 @@ def test_hosts_with_a_wrong_sku_file_are_all_admitted(run, says, profiles, envir
 
 
 def active_probes(environ):
-    """Pids of the active probes that live now below this test's run directory: other runs on the host do not count."""
+    """PIDs of the active probes of this test's run directory; other runs on the host do not count."""
     mark = b"ASSAY_RUN_DIR=" + environ["ASSAY_RUN_DIR"].encode()
     names = {b"assay-probe-gemm", b"assay-probe-memory"}
     found = []
@@ -418,7 +418,7 @@ def active_probes(environ):
 
 @pytest.mark.alone  # a promise in seconds
 def test_a_job_at_any_moment_of_a_real_full_run_finds_the_devices_free(build, environ, run, wait_until, full):
-    """The real probes, at random moments of their work: warming up, measuring, checking, between two of them."""
+    """The real probes at random moments: warming up, measuring, checking, or between two probes."""
     moments = random.Random(7)
     for i in range(50 if full else 2):
         process = subprocess.Popen([build / "assay", "run", "--profile", "full", "-o", "json"], env=environ,

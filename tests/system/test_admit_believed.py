@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay admit: whose verdict.json it believes."""
+"""assay admit: which owners of verdict.json it trusts."""
 import os
 import subprocess
 
@@ -9,7 +9,7 @@ from test_admit import admit, verdict  # noqa: F401
 
 
 def test_a_verdict_that_others_can_write_is_not_believed(admit, run, environ):  # noqa: F811
-    """By the file or by the directory around it; what root wrote by hand is root's word."""
+    """Through the file or its directory; a file that root wrote by hand is trusted."""
     home = environ["ASSAY_STATE_DIR"]
     assert admit(verdict())[1]["answer"] == "ok"
     for path, mode, good in ((os.path.join(home, "verdict.json"), 0o666, 0o644), (home, 0o777, 0o755)):

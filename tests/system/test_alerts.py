@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators must hear is told to each Alertmanager: once that it begins, once that it ends, whatever is down between."""
+"""Alerts go to each Alertmanager: once when they begin and once when they end, whatever is down in between."""
 import base64
 import contextlib
 import datetime
@@ -28,7 +28,7 @@ def settings(tmp_path, *alertmanagers, **more):
 
 
 class Host:
-    """One that reports, well or ill. Each is of a kind of its own: what many of one kind have is no host's fault."""
+    """A host with good or bad reports. Each is its own model, because a fault common to a model is not a host's fault."""
 
     def __init__(self, name="gpu-17", seq=0):
         self.name, self.seq = name, seq
@@ -43,7 +43,7 @@ class Host:
         return [i for i in c.get("/v1/incidents?state=open").json["items"] if i["node"] == self.name]
 
     def fail(self, c):
-        """Until it has an incident, which is returned."""
+        """Reports bad results until it has an incident. Returns the incident."""
         for _ in range(10):
             self.report(c, False)
             if self.incidents(c):
@@ -59,7 +59,7 @@ class Host:
 
 
 def order(c, path, **body):
-    """One that starts says "not now" at first."""
+    """Retries while a starting controller is not ready."""
     last = []
     assert wait_for(lambda: last.append(c.call("POST", path, json.dumps(body).encode())) or last[-1].status != 503)
     assert last[-1].status == 200, last[-1].body
@@ -173,11 +173,11 @@ def test_one_that_hangs_holds_up_neither_reports_nor_the_other(controller, alert
         start = time.monotonic()
         host.report(c, False)
         took.append(time.monotonic() - start)
-    assert sorted(took)[10] < 2, took  # with a post that hangs each would take seconds
+    assert sorted(took)[10] < 2, took  # if a post blocked, each would take seconds
     host.heal(c)
     assert wait_for(lambda: quick.count(INCIDENT) == (1, 1))
     assert wait_for(lambda: "timed out" in c.log())
-    # What nobody answered may have come there: its end is told as well.
+    # An unanswered post may have arrived, so its end is sent as well.
     slow.delay = 0
     slow.held.set()
     assert wait_for(lambda: slow.count(INCIDENT) == (1, 1))
@@ -255,13 +255,13 @@ def test_it_shows_what_the_alertmanager_asks_for_and_tells_nobody_else(controlle
     assert wait_for(lambda: a.count(INCIDENT) == (1, 0))
     want = {"token-file": "Bearer open-sesame", "basic-auth-file": "Basic " + base64.b64encode(b"assay:open-sesame").decode()}[how]
     assert a.headers[-1]["Authorization"] == want
-    # Another password counts from the next post on.
+    # A new password is used from the next post on.
     secret.write_text("assay:abracadabra\n" if how == "basic-auth-file" else "abracadabra\n")
     host.heal(c)
     assert wait_for(lambda: a.count(INCIDENT) == (1, 1))
     want = {"token-file": "Bearer abracadabra", "basic-auth-file": "Basic " + base64.b64encode(b"assay:abracadabra").decode()}[how]
     assert a.headers[-1]["Authorization"] == want
-    # One that is gone costs alerts, and nothing else.
+    # If one is unreachable only alerts are lost.
     secret.unlink()
     host.fail(c)
     assert wait_for(lambda: "alerts are waiting and will be posted again: " in c.log()) and str(secret) in c.log()

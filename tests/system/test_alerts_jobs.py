@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slow jobs, as operators are told of them."""
+"""Alerts of slow jobs."""
 import contextlib
 import sqlite3
 
@@ -33,7 +33,7 @@ def test_a_slow_job_is_told_until_a_window_says_less(controller, alertmanager, t
 
 def test_a_job_that_was_slow_once_is_not_told_by_a_restart(controller, alertmanager, tmp_path):  # noqa: F811
     db = tmp_path / "assay.db"
-    c = controller(db=db)  # nobody is told
+    c = controller(db=db)  # without an Alertmanager
     window(c, send(c, trace(slowdown=1.54, kind="job", host=None), job="research/moe-2"))
     c.kill()
     with contextlib.closing(sqlite3.connect(db)) as store, store:

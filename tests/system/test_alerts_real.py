@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Alertmanager that sites have: each event is notified once when it begins and once when it ends."""
+"""A real Alertmanager notifies each event once when it begins and once when it ends."""
 import urllib.parse
 
 from alertmanager_stub import real_alertmanager  # noqa: F401

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs that stand still, as operators are told of them."""
+"""Alerts of hung jobs."""
 import pytest
 from alertmanager_stub import alertmanager  # noqa: F401
 from clock_fixtures import clock, clock_shift  # noqa: F401

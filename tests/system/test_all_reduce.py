@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-probe-all-reduce: its options here, and hosts that meet over Soft-RoCE in guests."""
+"""assay-probe-all-reduce: its options, and all-reduces between guests over Soft-RoCE."""
 import json
 import os
 import re
@@ -9,10 +9,10 @@ import pytest
 from guest_steps import assert_not_applicable, assert_refused, blames_nobody, needs, steps_of
 
 CHECKS = ["all_reduce.busbw", "all_reduce.link_bw", "all_reduce.skew", "all_reduce.correct"]
-LINK_BYTES_PER_S = 24e6 / 8  # as the scenario shapes each link, headers included
+LINK_BYTES_PER_S = 24e6 / 8  # the scenario's traffic shaping of each link, including headers
 BUDGET_S = 40
 GUESTS_TIMEOUT_S = "260"
-SPARE = 1.1  # what a bucket let gather while nothing was sent goes at once: tc-tbf(8)
+SPARE = 1.1  # tokens collected while idle are sent in a burst: tc-tbf(8)
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_it_describes_itself(run, probe):
 
 
 def rounds_of(build, samples):
-    """The rounds of lib/pairing over [(node, sample)]: how many, and [(blame or undecided, node, its part)]."""
+    """Runs the rounds of lib/pairing on [(node, sample)]. Returns how many, and [(blame or undecided, node, its part)]."""
     lines = "".join(f"{node} {json.dumps(sample)}\n" for node, sample in samples)
     done = subprocess.run([build / "tests/guest/pairing_rounds"], input=lines, text=True, capture_output=True, timeout=20, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -112,7 +112,7 @@ def took(step):
 
 
 def assert_measured(steps, letters, name):
-    """Everything on every rank; the sums are right; no value is above what the links carry."""
+    """All ranks measured all values; the sums are correct; no rate is above that of the links."""
     for letter in letters:
         step = steps[letter][name][0]
         assert step.status == [0], (letter, step.words)
@@ -164,19 +164,19 @@ def test_hosts_that_did_not_pass_are_not_met(two):
 
 
 def test_the_host_with_the_slow_link_is_named_to_all(slow):
-    """What leaves b goes at half the rate: the ring as a whole is as slow, and all know which link it is."""
+    """Host b sends at half the rate: the whole ring is that slow, and all ranks name the link."""
     assert_measured(slow, "abc", "ring")
     for letter in "abc":
         step = slow[letter]["ring"][0]
         assert step.one("busbw")["value"] < SPARE * LINK_BYTES_PER_S / 2
-        # What leaves it are its answers too, so that the link to it may look as slow.
+        # It also sends the acknowledgements, so the link to it may look slow too.
         found = re.match(r"(?:both links of rank 1 \(node-b\) are slow:|the link from rank 1 \(node-b\) to rank 2 \(node-c\) carries) "
                          r"(0\.\d+) of what", step.one("busbw")["note"])
         assert found and 0.4 < float(found[1]) < 0.75, step.one("busbw")
 
 
 def test_the_host_with_the_slow_link_is_named_by_pairing(slow, build):
-    """The samples of the pairs, as they are, through lib/pairing: after the second pass it is that host and no other."""
+    """The unmodified samples of the pairs go through lib/pairing: after the second pass it blames that host and no other."""
     samples = [(f"node-{letter}", step.one("busbw")) for letter in "abc" for step in slow[letter]["pair"]]
     assert len(samples) == 6
     rounds, blamed = rounds_of(build, samples)

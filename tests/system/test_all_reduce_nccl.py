@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-probe-all-reduce --engine nccl: hosts of fake GPUs and RNICs, a process each, that make a group of the fake NCCL."""
+"""assay-probe-all-reduce --engine nccl: processes with fake GPUs and RNICs, one per host, form a group of the fake NCCL."""
 import json
 import os
 import subprocess
@@ -11,16 +11,16 @@ from gpu_fixtures import gpu_libraries  # noqa: F401
 from guest_steps import needs
 from nccl_hosts import PORTS, nccl_host, write  # noqa: F401
 
-pytestmark = pytest.mark.once  # several processes that meet, each with its own fakes
+pytestmark = pytest.mark.once  # several processes, each with its own fakes
 CHECKS = ["all_reduce.nccl_busbw", "all_reduce.nccl_skew", "all_reduce.nccl_correct"]
 BUDGET_S = 30
 
 
 @pytest.fixture
 def hosts(build, nccl_host):  # noqa: F811
-    """hosts("", "busy=1 pid=4242424") runs a rank for each, whose fakes are told so: [(exit status, samples, stderr)].
+    """hosts("", "busy=1 pid=4242424") runs a rank for each, with these settings of its fakes: [(exit status, samples, stderr)].
 
-    options: more arguments of rank n; settings: more of the environment of all; counters: ports count, and the first RNIC's what NCCL sends."""
+    options: extra arguments of rank n; settings: extra environment of all; counters: ports have counters, the first RNIC's count NCCL's traffic."""
     needs(build, "assay-probe-all-reduce")
 
     def start(*fakes, options=(), counters=False, **settings):

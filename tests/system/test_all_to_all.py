@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-probe-all-to-all on GPUs and an NCCL that are fakes: every fault on the right GPU with its cause, and nothing else."""
+"""assay-probe-all-to-all with fake GPUs and a fake NCCL: every fault is found on the right GPU with its cause, and nothing else."""
 import json
 import re
 import resource
@@ -8,7 +8,7 @@ import pytest
 from gpu_fixtures import gpu, gpu_host, gpu_libraries, gpus  # noqa: F401
 
 SIZE = ["--size", "262144"]
-LINK = 5e8  # bytes/s each way, of the fakes
+LINK = 5e8  # bytes/s per direction, of the fakes
 BUSBW, PAIR, CORRECT, LINKS, SIZES = (f"all_to_all.{name}" for name in ("busbw", "pair_bw", "correct", "nvlinks", "size_bw"))
 
 
@@ -27,7 +27,7 @@ def all_to_all(run, gpus):  # noqa: F811
 
 
 def check_clean(done):
-    """It ran, and freed what it took from the libraries."""
+    """It succeeded, and freed all objects of the libraries."""
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -40,7 +40,7 @@ def test_all_of_a_good_host_is_measured_and_right(all_to_all, n):
     done, samples = all_to_all(f"count={n}")
     check_clean(done)
     busbw, correct = samples[BUSBW, "gpus"], samples[CORRECT, "gpus"]
-    assert busbw["value"] == pytest.approx(LINK, rel=0.04), busbw  # what NCCL takes to begin is in it
+    assert busbw["value"] == pytest.approx(LINK, rel=0.04), busbw  # includes NCCL's launch time
     assert busbw["state"] == "measured" and 8 <= len(busbw["w"]) <= 32 and "note" not in busbw
     assert busbw["params"].items() >= {"engine": "nccl", "version": "nccl 2.28.9", "ranks": n, "call": "ncclAlltoAll",
                                        "bytes": 262144 // (16 * n) * 16 * n}.items()
@@ -65,7 +65,7 @@ def test_no_clean_run_raises_an_alarm(all_to_all, full):
 
 
 def test_no_clean_run_of_all_sizes_raises_an_alarm(all_to_all, full, configured):
-    """64 KiB to 1 GiB; of each buffer the fakes keep as much as is compared."""
+    """64 KiB to 1 GiB; the fakes keep only the compared part of each buffer."""
     if configured("enable-sanitizers"):
         pytest.skip("4 x 2 GiB, and as much again of what the sanitizer keeps of them")
     for seed in range(100 if full else 2):
@@ -88,7 +88,7 @@ def test_a_gpu_with_narrow_links_is_named(all_to_all):
 
 @pytest.mark.parametrize("run_busy", [False, True])
 def test_who_comes_meanwhile_is_given_way_and_makes_nobody_slow(all_to_all, run_busy):
-    """Of a size whose data takes more than 40 copies: nobody is there at first, and somebody before rates are measured."""
+    """With a size that takes more than 40 copies: the user arrives after the start and before rates are measured."""
     args = ["--size", str(1 << 20), *(["--busy", "run"] if run_busy else [])]
     done, samples = all_to_all("count=4 comes=2 pid=4242424", *args)
     check_clean(done)
@@ -132,7 +132,7 @@ def test_of_eight_gpus_the_one_that_lost_a_link_is_named_with_the_link(all_to_al
     assert bad[0]["note"].endswith("; down: link 11 (0000:1c:00.0)")
     pairs = pairs_of(samples)
     assert len(pairs) == 56  # on suspicion
-    # 17 of 18 links: the median of all hides it, the row and column of the GPU do not.
+    # 17 of 18 links: invisible in the median of all, visible in the GPU's row and column.
     assert re.search(rf"the pairs of {gpu(5)} reach 9[345] % of the others", samples[BUSBW, "gpus"]["note"])
     slow = [value for subject, value in pairs.items() if gpu(5) in subject]
     assert max(slow) < min(value for subject, value in pairs.items() if gpu(5) not in subject)
@@ -181,7 +181,7 @@ def test_a_hang_ends_and_names_who_is_behind(all_to_all, fault, subject, words):
 
 
 def test_an_abort_that_hangs_is_bounded_and_names_its_gpu(all_to_all):
-    """Of an operation that ends nowhere: only the abort of one communicator tells whose GPU it is."""
+    """When an operation hangs on all GPUs, only the abort of one communicator shows whose GPU it is."""
     done, samples = all_to_all("count=4 abortstuck=2", ASSAY_FAKE_PATIENCE="1")
     assert (done.returncode, done.stderr) == (0, "")
     late = [s for s in samples.values() if s["state"] == "timeout"]
@@ -198,7 +198,7 @@ def test_an_asynchronous_error_names_the_gpu_that_had_it(all_to_all):
 
 
 def test_the_settings_of_nccl_are_those_of_the_probe_alone(run, gpus, script, profiles, build, tmp_path):  # noqa: F811
-    """What a dead link takes and a port that a job's NCCL wants: set in the child, whatever the caller has, and nowhere else."""
+    """The timeout of a dead link and the RAS port: set in the child, whatever the caller's environment, and nowhere else."""
     env = gpus("count=2", NCCL_IB_TIMEOUT="22", NCCL_RAS_ENABLE="1", ASSAY_FAKE_NCCL_TOLD=str(tmp_path / "told"))
     clock = f"LD_PRELOAD={env.pop('LD_PRELOAD')}"
     probe = script("all-to-all", f'exec env {clock} {build}/assay-probe-all-to-all {" ".join(SIZE)} "$@" --budget 30s\n')
@@ -252,7 +252,7 @@ def test_what_is_missing_is_one_sentence(run, gpus, settings, words):  # noqa: F
 
 def test_without_a_gpu_there_is_nothing_to_measure_and_it_says_so_at_once(run, tmp_path):
     def run_counted(*args):
-        """What came of it, and its processor seconds."""
+        """Its result and CPU seconds."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = run("assay-probe-all-to-all", *args, env={"ASSAY_SYSROOT": str(tmp_path)})
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -262,7 +262,7 @@ def test_without_a_gpu_there_is_nothing_to_measure_and_it_says_so_at_once(run, t
     runs = [run_counted() for _ in range(3)]
     for done, _ in runs:
         assert (done.returncode, done.stdout) == (77, "") and done.stderr.count("\n") == 1
-    # Of libraries of CUDA and NCCL, which take a second, none is loaded: it costs little more than a start.
+    # The CUDA and NCCL libraries, which take a second, are not loaded: it costs little more than a process start.
     assert min(seconds for _, seconds in runs) < 3 * starting
 
 
@@ -280,7 +280,7 @@ def test_bad_options(run, args, words):
     ("late=3", "inconclusive", "did not arrive, 3 others waited"),
 ])
 def test_a_run_tells_the_fault(build, run, gpus, script, profiles, fault, verdict, words):  # noqa: F811
-    """The whole way through the runner and the judge; the clock of the probe alone is a fake."""
+    """End to end through runner and judge; only the probe's clock is simulated."""
     env = gpus(f"count=4 {fault}")
     clock = f"LD_PRELOAD={env.pop('LD_PRELOAD')}"
     probe = script("all-to-all", f'exec env {clock} {build}/assay-probe-all-to-all {" ".join(SIZE)} "$@" --budget 30s\n')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-probe-all-to-all --engine verbs: every RDMA port of a host to every other, in a guest with Soft-RoCE."""
+"""assay-probe-all-to-all --engine verbs: from every RDMA port of a host to every other, in a guest with Soft-RoCE."""
 import re
 import statistics
 
@@ -12,7 +12,7 @@ PAIRS = {f"{a}>{b}" for a in PORTS for b in PORTS if a != b}
 
 @pytest.fixture(scope="module")
 def told(guest, build):
-    """What one boot of the scenario printed, and {name: Step} of it."""
+    """The output of one boot of the scenario, and its {name: Step}."""
     needs(build, "assay-probe-rnic-pair")
     done = guest("all-to-all", "--timeout", "240")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -48,7 +48,7 @@ def test_a_port_that_sends_slowly_is_slow_to_everybody(told):
     assert step.status == [0]
     pairs = pairs_of(step)
     slow = {subject for subject in pairs if subject.startswith("rxe2:1>")}
-    # 8 Mbit/s are 1 MB/s, but for a burst of 64 KiB.
+    # 8 Mbit/s are 1 MB/s, apart from a burst of 64 KiB.
     others = statistics.median(pairs[subject] for subject in set(pairs) - slow)
     assert max(pairs[subject] for subject in slow) < 0.5 * others, pairs
     assert step.one("rnic_busbw")["value"] < good.one("rnic_busbw")["value"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-plan eval: the published planners, by the examples of their papers and by brute force."""
+"""assay-plan eval: the published planners, checked with the examples of their papers and by brute force."""
 import json
 
 import pytest
@@ -8,7 +8,7 @@ INFEASIBLE = object()
 
 
 def ask(run, tmp_path, questions):
-    """The answers to questions, a line each."""
+    """The answers to questions, one per line."""
     path = tmp_path / "questions.jsonl"
     path.write_text("".join(json.dumps(question) + "\n" for question in questions))
     result = run("assay-plan", "eval", path)
@@ -104,7 +104,7 @@ VECTORS = [
     ({"op": "hotspa_order", "cost": [[0, 3, 9], [2, 0, 4], [1, 7, 0]], "first": 0}, {"order": [0, 1, 2, 0], "total": 8}),
 ]
 
-# Schedules: two chunks a stage and a weight apart, worked out by hand in tests/unit/test_pipe_schedule.c.
+# Schedules: two chunks per stage and separate weight gradients, worked out by hand in tests/unit/test_pipe_schedule.c.
 VECTORS += [
     ({"op": "schedule", "F": [1, 2], "B": [2, 4], "m": 1}, {"time": 9, "idle": [6, 3]}),
     ({"op": "schedule", "F": [1, 2], "B": [2, 4], "m": 1, "transfer": [0.5]}, {"time": 10}),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-plan eval against brute force: every way there is, in code that shares nothing with it.
+"""assay-plan eval against brute force: tries all solutions, in independent code.
 
-Up to 6 hosts, 8 layers, 16 micro-batches. ASSAY_FULL=1 takes all small instances, else a sample of them by a seed.
+Up to 6 hosts, 8 layers, 16 micro-batches. All small instances with ASSAY_FULL=1, else a seeded sample.
 """
 import itertools
 import math
@@ -21,7 +21,7 @@ def sample(instances, n):
 
 
 def compositions(total, parts, least=1):
-    """All lists of `parts` whole numbers of at least `least` with this sum, in their order."""
+    """All lists of `parts` integers of at least `least` with this sum, in order."""
     if parts == 1:
         if total >= least:
             yield (total,)
@@ -94,7 +94,7 @@ def test_layers_are_cut_as_well_as_any_way(run, tmp_path):
 
 
 def one_f_one_b(forward, backward, n):
-    """When the last compute ends, by a search for what may begin: for each stage its order, then the earliest fix point."""
+    """The end of the last compute: the order of each stage, then the earliest fixed point."""
     stages = len(forward)
     done = {}
     orders = []
@@ -106,7 +106,7 @@ def one_f_one_b(forward, backward, n):
         orders.append(order + [("b", i) for i in range(n - warm, n)])
 
     def end(kind, p, i):
-        """Of this compute: recursion over what it needs, and over what the stage does before it."""
+        """The end of this compute: recursion over its inputs and the stage's previous computes."""
         if (kind, p, i) not in done:
             at = orders[p].index((kind, i))
             start = end(orders[p][at - 1][0], p, orders[p][at - 1][1]) if at else 0
@@ -142,7 +142,7 @@ def test_instantiations_are_all_there_are(run, tmp_path):
         ways = {way for k in range(1, n + 1) for way in itertools.combinations_with_replacement(sizes, k) if sum(way) == n} \
             if n <= 8 else None
         if ways is None:
-            # Too many to try: the coefficient of x^n in the product of 1 / (1 - x^size).
+            # Too many to enumerate: the coefficient of x^n in the product of 1 / (1 - x^size).
             series = [1] + [0] * n
             for size in sizes:
                 for i in range(size, n + 1):
@@ -217,7 +217,7 @@ def test_packs_hold_every_sequence_once(run, tmp_path):
         for g, (group, packs) in enumerate(zip(answer["groups"], answer["packed"])):
             assert group == sorted((n for n in lens if bounds[g + 1] < n <= bounds[g]), reverse=True)
             left = list(group)
-            for pack in packs:  # again, by taking from what is left
+            for pack in packs:  # check again, by removing from the rest
                 wanted = []
                 for n in list(left):
                     if sum(wanted) + n <= bounds[g]:

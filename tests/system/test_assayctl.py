@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayctl, as far as it needs no controller."""
+"""assayctl without a controller."""
 import fcntl
 import os
 import pty

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayctl acting on a real controller with the embedded cluster: people, automation and both at once."""
+"""assayctl's actions on a real controller with the embedded cluster: people, automation, and both concurrently."""
 import contextlib
 import hashlib
 import json
@@ -27,7 +27,7 @@ def dead(check="gpu.xid"):
 
 
 class Acting:
-    """A controller with tokens and a policy, a report of each of its hosts, and assayctl to talk to it."""
+    """A controller with tokens and a policy, with a report of each host, and assayctl as its client."""
 
     def __init__(self, start, run, tmp_path, text, nodes):
         self.start, self.run, self.tmp, self.seq = start, run, tmp_path, {}
@@ -44,7 +44,7 @@ class Acting:
             self.report(node)
 
     def again(self):
-        """(Re)start it on the same store."""
+        """Starts or restarts it on the same store."""
         self.c = self.start("--mode", "enforce", "--tokens", self.tmp / "tokens.yaml", env={"ASSAY_POLICY_DIR": str(self.tmp / "policies")})
 
     def report(self, node, samples=None):
@@ -70,16 +70,16 @@ class Acting:
         return [a for a in self.get("actions?limit=1000")["items"] if all(a[k] == v for k, v in only.items())]
 
     def settled(self):
-        """Nothing is under way but tests that a host would have to run."""
+        """Waits until only tests that a host would have to run are pending."""
         assert wait_for(lambda: not [a for a in self.actions(state="decided") if a["action"] != "retest"]), self.actions(state="decided")
 
     def counts_who_is_out(self):
-        """A silence may end at any time, and a host go out then: both are read anew."""
+        """Reads both again each time, because a silence may end at any time and a host then be cordoned."""
         used = next(b["used"] for b in self.get("breaker")["budget"] if b["rule"] == "budget.total")
         return used == len(out_of(self))
 
     def ready(self):
-        """The actor knows its hosts: before that orders are answered with 503."""
+        """Waits until the actor knows its hosts; before that, requests get 503."""
         return wait_for(lambda: self.post(f"nodes/{NODES[0]}/silence", {"reason": "ready?", "for": "1s"}).status == 200)
 
 
@@ -192,7 +192,7 @@ def test_a_policy_is_replayed_as_its_file_is_or_as_json(shared_acting):
 
 @pytest.fixture(scope="module")
 def shared_acting(build, tmp_path_factory):
-    """One controller for all that is refused anyway."""
+    """One controller for all requests that are refused anyway."""
     import os
     import subprocess
 
@@ -352,7 +352,7 @@ def test_a_policy_replayed_says_what_it_would_have_done(acting, tmp_path):
 
 
 def test_people_and_automation_interleaved(acting, full):
-    """Whatever the order: a person's cordon stays, a person's uncordon holds, another's cordon is never lifted, the count is the truth."""
+    """In any order: a person's cordon stays, a person's uncordon holds, another owner's cordon is never lifted, the count is right."""
     seed = random.randrange(1 << 32)
     r = random.Random(seed)
     a = acting()
@@ -368,7 +368,7 @@ def test_people_and_automation_interleaved(acting, full):
         if status == 200 and what == "cordon" and a.life(node)["cordon"]["by"] != "assay":
             by_person.add(node)
             given_back.discard(node)
-        # Of a host in service it is answered 200 too, but orders nothing: what a silence holds back comes after it.
+        # For a host in service it also gets 200 but has no effect: actions held back by a silence come after it.
         if status == 200 and what == "uncordon" and was_out:
             by_person.discard(node)
             given_back.add(node)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayctl acting, with a stub: what it sends, and what it says of the answers."""
+"""assayctl's actions with a stub: its requests, and its messages about the answers."""
 import json
 import os
 import pwd

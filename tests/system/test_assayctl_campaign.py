@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayctl campaign: what it asks for, and how rounds and the culprit are shown."""
+"""assayctl campaign: its requests, and the display of rounds and the culprit."""
 import json
 import re
 

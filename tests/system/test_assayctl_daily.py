@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayctl day by day: who is out of service, how a silence ends, and the same words before every command."""
+"""assayctl in daily use: hosts out of service, the end of a silence, and the same options before every command."""
 import shutil
 import subprocess
 
@@ -92,7 +92,7 @@ def test_an_override_wants_an_end_and_a_silence_a_time(acting):
     assert a.ctl("policy", "replay", "x", "--since", "0s").returncode == 2
 
 
-# --- what is said of a cordon where no scheduler hears of it ---------------------------------------
+# --- the message about a cordon without a scheduler ------------------------------------------------
 
 
 def test_a_cordon_of_the_embedded_cluster_says_that_no_scheduler_is_told(acting):
@@ -129,7 +129,7 @@ def test_the_environment_may_say_whom_to_trust(controller, run, tmp_path):
 
 
 def test_a_reader_that_has_seen_enough_is_no_failure(acting, environ, build, tmp_path):
-    """More than a pipe holds, and a reader that goes after one line, as `| head -1` does."""
+    """More output than fits in a pipe, and a reader that exits after one line, like `| head -1`."""
     a = acting()
     for i in range(200):
         a.report(f"a-host-with-a-rather-long-name-so-that-many-of-them-fill-a-pipe-{i:03d}.example.com")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayctl diagnose: what would be done is shown, a person says yes before it is, and how it goes on is in the investigation."""
+"""assayctl diagnose: it shows the plan, asks for confirmation, and the progress is in the investigation."""
 import json
 
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayctl doctor: set-ups that are broken, each found in one line that says what to do."""
+"""assayctl doctor: each broken setup is found, with one line that says what to do."""
 import pytest
 from fixtures_controller import controller, report  # noqa: F401
 from stub_lists import stub  # noqa: F401
@@ -19,7 +19,7 @@ def lines(done):
 
 @pytest.fixture
 def site(controller, certificates, run, tmp_path):  # noqa: F811
-    """A controller with TLS; doctor(token, **environment) asks about it."""
+    """A controller with TLS; doctor(token, **environment) runs assayctl doctor on it."""
     for role in ("admin", "operate", "read", "listed", "nobody"):
         (tmp_path / role).write_text(role)
         (tmp_path / role).chmod(0o600)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayctl for many hosts at once: by name, selector, rack, SKU or file; what is asked first, refused, and summed up."""
+"""assayctl for many hosts at once: by name, selector, rack, SKU or file; confirmation, refusals and the summary."""
 import functools
 import json
 import os
@@ -23,7 +23,7 @@ def in_line(done):
 
 @pytest.fixture
 def racks(controller, run, tmp_path):
-    """racks(budget): eight hosts, four in rack r1, three in r2, one in none."""
+    """racks(budget): eight hosts, four in rack r1, three in r2, one without a rack."""
     def start(budget=WIDE + "}"):
         (tmp_path / "controller.yaml").write_text(LABELS)
         a = Acting(functools.partial(controller, "--config", tmp_path / "controller.yaml"), run, tmp_path, policy(budget), NODES)
@@ -200,7 +200,7 @@ def sent(stub):
 
 
 def test_orders_that_share_no_budget_go_out_together_and_are_told_in_order(run, stub):
-    """The second host is not answered before the 17th was sent; the 18th is not sent before."""
+    """The second host is answered only after the 17th request was sent; the 18th is not sent before that."""
     all_silenced(stub)
     seen = []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayctl investigations, investigation: what is asked for, and how it is shown."""
+"""assayctl investigations, investigation: requests and output."""
 import json
 
 import pytest

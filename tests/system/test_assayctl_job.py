@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayctl jobs, job: the screens."""
+"""assayctl jobs, job: the output."""
 import fcntl
 import json
 import os
@@ -22,7 +22,7 @@ def ctl(run, stub):
 
 @pytest.fixture
 def on_terminal(build, environ, stub):
-    """on_terminal(columns, words...): what assayctl draws on a terminal of so many columns."""
+    """on_terminal(columns, words...): the output of assayctl on a terminal of this width."""
 
     def show(columns, *words):
         master, slave = pty.openpty()
@@ -35,7 +35,7 @@ def on_terminal(build, environ, stub):
         while True:
             try:
                 piece = os.read(master, 65536)
-            except OSError:  # nobody writes to it any more
+            except OSError:  # the writer has exited
                 break
             if not piece:
                 break
@@ -48,7 +48,7 @@ def on_terminal(build, environ, stub):
 
 
 def lines_of(text):
-    """{label: text} of the lines that have a label; those of several are a list."""
+    """{label: text} of the lines with a label; a list if a label repeats."""
     found = {}
     for label, words in re.findall(r"^([a-z]+) {2,}(\S.*)$", text, re.M):
         found.setdefault(label, []).append(words)
@@ -205,7 +205,7 @@ def test_a_terminal_has_colours_and_no_line_is_too_long(on_terminal, stub, colum
     drawn = on_terminal(columns, "job", "research/llm-7")
     assert "\x1b[38;5;16;48;5;186m" in drawn and "\x1b[1;31msuspect" in drawn
     plain = re.sub(r"\x1b\[[0-9;]*m", "", drawn)
-    # The name of a suspect stands beside the cells, and the table has columns that are never cut.
+    # The name of a suspect is beside the cells, and some columns of the table are never cut.
     long = [line for line in plain.splitlines() if len(line) > columns and not re.search(r"gpu-17|WINDOW|^\(cut to", line)]
     assert long == [], plain
 
@@ -286,7 +286,7 @@ def test_a_job_is_watched(build, environ, stub, wait_until):
 
 
 def outlook(**more):
-    """One that was predicted, replaced and held against the next run."""
+    """A prediction whose host was replaced, and which was compared with the next run."""
     p = {"id": 3, "run": 1, "window": 8, "class": "compute", "hosts": ["gpu-17"], "before_s": 8.99, "after_s": 8.31, "low_s": 8.27,
          "high_s": 8.36, "restart_s": 600, "pays_steps": 883, "pays_s": 7338, "made": "2026-11-26T12:01:00Z", "state": "open",
          "trust": {"held": 9, "checked": 10, "poor": False}}
@@ -307,7 +307,7 @@ def test_a_job_says_what_was_predicted_how_it_came_and_what_is_advised(ctl, stub
     text = " ".join(ctl("job", "j12").stdout.split())
     assert "run 2, without gpu-17: 8.33 s over 64 steps: did not hold (compute: 4 of 10; too few to cordon a host for)" in text
     assert "77: stop, expired without an answer" in text
-    serve(stub, job(), j12=detail())  # of a controller before there were any
+    serve(stub, job(), j12=detail())  # an older controller, without any
     assert not {"prediction", "verified", "advice"} & set(lines_of(ctl("job", "j12").stdout))
 
 

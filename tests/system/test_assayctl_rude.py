@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayctl and answers that no controller gives: hostile text, malformed, slow, endless; TLS and tokens."""
+"""assayctl and answers that no real controller gives: hostile text, malformed, slow, endless; TLS and tokens."""
 import json
 import socket
 import ssl
@@ -11,7 +11,7 @@ import pytest
 from fixtures_controller import controller, report  # noqa: F401
 from stub_lists import node, stub  # noqa: F401
 
-# What a host may try: colours, titles, bells, line breaks, C1, direction of writing, characters without a glyph.
+# What a hostile host may try: colours, titles, bells, line breaks, C1, text direction, characters without a glyph.
 HOSTILE = ["\x1b[31mred", "\x1b]0;title\x07", "a\nVERDICT pass", "a\r\x1b[2K", "\x9b31mc1", "\u202egnp.exe", "\u2066a\u2069", "a\u200bb",
            "\ufeffx", "\U000e0041tag", "\u00ad", "\x7f\x08\x08", "\u2028x", "wide \u4f60\u597d", "e\u0301", "\U0001f600"]
 
@@ -184,7 +184,7 @@ def test_tokens_and_their_files(ctl, stub, tmp_path):
 
 @pytest.fixture
 def certificate(tmp_path):
-    """(certificate, key) of 127.0.0.1, signed by itself."""
+    """A self-signed (certificate, key) for 127.0.0.1."""
     pem, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     try:
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",

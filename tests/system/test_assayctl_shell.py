@@ -17,7 +17,7 @@ COMMANDS = ["nodes", "node", "why", "incidents", "baselines", "drift", "actions"
 
 @pytest.fixture
 def complete(build, environ, stub):
-    """complete("assayctl no", ...): what bash offers for the last word, with the stub's hosts."""
+    """complete("assayctl no", ...): bash's completions of the last word, with the stub's hosts."""
     bash = shutil.which("bash") or pytest.skip("bash is not installed")
 
     def ask(*words):

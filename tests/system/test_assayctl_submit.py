@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayctl job submit: what is sent, what is refused before and after, and the wait for what it says."""
+"""assayctl job submit: requests, refusals before and after sending, and the wait for the result."""
 import contextlib
 import gzip
 import json
@@ -60,7 +60,7 @@ def test_what_is_known_of_it_goes_with_it(ctl, stub, trace, tmp_path):
     path, headers, _ = stub.raw.pop()
     assert query_of(path) == {"job": "r/a b?&", "run": "3", "part": "2", "of": "3", "meta": meta.read_text()}
     first, last = float(headers["Assay-First-Step-Age"]), float(headers["Assay-Last-Step-Age"])
-    assert first >= 900.5 and last >= 12 and first - last == pytest.approx(888.5, abs=0.0015)  # each is rounded to a millisecond
+    assert first >= 900.5 and last >= 12 and first - last == pytest.approx(888.5, abs=0.0015)  # both are rounded to a millisecond
 
 
 def test_the_same_again_is_told(ctl, stub, trace):
@@ -212,7 +212,7 @@ def test_a_controller_that_starts_anew_meanwhile_is_waited_for(ctl, stub, trace)
 
 @pytest.mark.parametrize("later", [[window(8, received="2026-11-26T12:03:00Z")], [window(7)]])
 def test_a_window_of_another_controller_is_not_taken_for_it(ctl, stub, trace, later):
-    """One that has taken over numbers its jobs and windows anew."""
+    """A controller that has taken over numbers its jobs and windows from the start."""
     serve(stub, job(), j12=detail(latest=[window(8)]))
     stub.answers["/v1/traces"] = (202, ANSWER)
     answers = iter([[window(8, state="queued")], later])
@@ -242,7 +242,7 @@ def test_what_takes_long_says_so_on_a_terminal_and_is_gone_then(build, environ, 
                           stderr=slave, env={**environ, "TERM": "xterm"}, timeout=60, check=True)
     os.close(slave)
     drawn = b""
-    with contextlib.suppress(OSError):  # EIO: all has been read
+    with contextlib.suppress(OSError):  # EIO: end of output
         while piece := os.read(master, 65536):
             drawn += piece
     drawn = drawn.decode()

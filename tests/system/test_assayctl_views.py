@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What assayctl shows of a real controller: nodes, why, incidents."""
+"""assayctl's views of a real controller: nodes, why, incidents."""
 import json
 from concurrent.futures import ThreadPoolExecutor
 
@@ -20,7 +20,7 @@ def busy():
 
 @pytest.fixture
 def fleet(controller, run):
-    """fleet(): 16 hosts, gpu-07 with a slow core and another kernel, gpu-03 with a busy one; ctl(...) asks it."""
+    """fleet(): 16 hosts, gpu-07 with a slow core and another kernel, gpu-03 with a busy core; ctl(...) runs assayctl on it."""
 
     def start(*args, **more):
         c = controller(*args, **more)
@@ -159,7 +159,7 @@ def test_baselines_tell_what_hosts_reach(fleet):
     c = fleet()
     head, row, empty, last = c.ctl("baselines").stdout.splitlines()
     assert head.split() == ["CHECK", "SKU", "CLASS", "HOSTS", "MEDIAN", "SPREAD", "WITH"]
-    # Of 16 hosts one is slow, and one was busy in a part of the check.
+    # One of 16 hosts is slow, and one was busy during part of the check.
     assert row.split()[:6] == ["gemm.rate", "generic-cpu", "-", "14", "70.3", "GFLOP/s"]
     assert (empty, last) == ("", "1 baseline; SPREAD is the median deviation")
     assert c.ctl("baselines", "--sku", "x", "-o", "json").stdout.split() == '{ "items": [] }'.split()

@@ -21,7 +21,7 @@ LIMIT_S = 30
 
 
 class Terminal:
-    """assayctl on a pseudo-terminal of a size; `text` is all that it wrote."""
+    """assayctl on a pseudo-terminal of this size; `text` is all its output."""
 
     def __init__(self, build, environ, words, rows, columns, env):
         self.master, terminal = pty.openpty()
@@ -37,7 +37,7 @@ class Terminal:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def read_until(self, condition):
-        """Read until condition(text since the call) is true; that text."""
+        """Reads until condition(text since the call) is true. Returns that text."""
         start, deadline = len(self.text), time.monotonic() + LIMIT_S
         while not condition(self.text[start:]):
             if not select.select([self.master], [], [], max(deadline - time.monotonic(), 0))[0]:
@@ -54,7 +54,7 @@ class Terminal:
         return self.text[start:]
 
     def end(self):
-        """Read to the end; the exit status."""
+        """Reads to the end. Returns the exit status."""
         while True:
             if not select.select([self.master], [], [], LIMIT_S)[0]:
                 pytest.fail(f"waited {LIMIT_S} s for its end; it wrote {self.text!r}")
@@ -182,7 +182,7 @@ class Piped:
         return line.decode() + "\n"
 
     def end(self, number=None):
-        """What it still wrote, and its exit status."""
+        """Its remaining output, and its exit status."""
         if number:
             self.process.send_signal(number)
         out, err = self.process.communicate(timeout=LIMIT_S)
@@ -204,7 +204,7 @@ def piped(build, environ, stub):
 
 
 def wait_for_questions(stub, n):
-    """Until `n` more were asked."""
+    """Waits for `n` more requests."""
     start = len(stub.asked)
     assert wait_for(lambda: len(stub.asked) >= start + n, LIMIT_S)
 
@@ -266,7 +266,7 @@ def test_watch_ends_at_once_when_waiting_would_not_help(piped, stub, answer, sta
 # --- Ctrl-Z ---
 
 class Shell(Terminal):
-    """The same below a shell with job control, which has the terminal while it is stopped."""
+    """The same under a shell with job control, which gets the terminal while assayctl is stopped."""
 
     def __init__(self, build, environ, url):
         self.master, terminal = pty.openpty()
@@ -275,7 +275,7 @@ class Shell(Terminal):
         self.process = subprocess.Popen(
             ["bash", "--norc", "-m", "-c", script], env={**environ, "TERM": "xterm"}, stdin=terminal, stdout=terminal,
             stderr=terminal, start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
-        self.process.stderr = open(os.devnull)  # the shell wants all three to be the terminal
+        self.process.stderr = open(os.devnull)  # the shell needs all three to be the terminal
         os.close(terminal)
         self.text = ""
 
@@ -299,4 +299,4 @@ def test_a_watch_that_is_stopped_gives_the_terminal_back_and_goes_on(build, envi
         t.process.kill()
         t.process.wait()
         t.process.stderr.close()
-        os.close(t.master)  # which hangs up on what it started
+        os.close(t.master)  # sends SIGHUP to what it started

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayd against a small real server: what it sends, in which order, and that nothing is lost."""
+"""assayd with a small real server: what it sends, in which order, and that nothing is lost."""
 import json
 import time
 
@@ -9,7 +9,7 @@ from conftest import sample
 from controller_stub import Answer
 
 
-# --- what leaves ---------------------------------------------------------------
+# --- what is sent --------------------------------------------------------------
 
 
 def test_reports_leave_in_the_order_of_their_numbers(assayd, stub, spool, wait_until):
@@ -21,7 +21,7 @@ def test_reports_leave_in_the_order_of_their_numbers(assayd, stub, spool, wait_u
 
 
 def test_a_second_one_on_the_same_state_says_who_is_first_and_ends(assayd, wait_until):
-    """It would send each report twice, and obey each order twice."""
+    """Otherwise each report would be sent twice, and each order executed twice."""
     first = assayd()
     assert wait_until(lambda: "version=" in first.log())
     second = assayd()
@@ -239,7 +239,7 @@ def test_a_server_that_went_and_came_back_gets_everything(assayd, stub, spool, w
 
 @pytest.mark.once
 def test_kill_at_any_moment_loses_nothing(assayd, stub, spool, wait_until, full):
-    """Killed each time a few reports have come, while the answer to the last of them is on its way."""
+    """Killed each time a few reports have arrived, while the answer to the last one is in flight."""
     total = 2000 if full else 300
     for seq in range(1, total + 1):
         spool(seq)

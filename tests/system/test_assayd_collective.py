@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayd: orders to meet with other hosts, obeyed; what becomes of them when somebody dies."""
+"""assayd: orders for tests with other hosts are executed; and what happens when a process dies."""
 import fcntl
 import os
 import signal
@@ -25,7 +25,7 @@ def test_an_all_reduce_of_two_hosts_brings_the_reports_of_both(host, wait_until)
         assert report["order"] == {"id": "r1", "kind": "allreduce"} and report["node"] == h.name and not report["problems"]
         assert [(s["check"], s["state"], s["value"]) for s in report["samples"]] == [("all_reduce.busbw", "measured", 1e9 + rank)]
         wait_until(lambda h=h: "allreduce done: exit status" in h.log())
-        # Which of them is slow is for the controller to say: the host's own verdict is of what the host did alone.
+        # The controller decides which host is slow: the host's own verdict covers only its own tests.
         assert not (h.root / "state" / "verdict.json").exists() and not (h.root / "state" / "last").exists()
 
 
@@ -57,7 +57,7 @@ def test_the_probe_is_told_which_memory_and_engine(host, wait_until, kind, memor
 def test_a_pair_meets_and_is_measured_in_full(host, wait_until):
     port, hosts = free_port(), [host("a"), host("b")]
     for rank, h in enumerate(hosts):
-        # One of a pair is under suspicion: nobody need have passed.
+        # One of a pair is suspected, so neither needs to have passed.
         h.stub.orders = [order("pair", rank, ids="p1", port=port, passed=None)]
     for rank, h in enumerate(hosts):
         wait_until(lambda h=h: h.reports("p1"))
@@ -79,7 +79,7 @@ def test_who_never_comes_is_named_before_the_deadline_and_the_permit_is_gone(hos
     assert [(s["check"], s["state"], s["note"]) for s in report["samples"]] == [
         ("all_reduce.busbw", "set-up", "rank 1 (127.0.0.1:7411) did not come")]
     assert [p["code"] for p in report["problems"]] == ["exit"]
-    # All hosts of the order are out by then, and none was told to end.
+    # By then all hosts of the order have stopped, without an explicit end.
     assert "its deadline has passed" not in a.log() and "ended by signal" not in a.log()
     wait_until(lambda: not a.permit.exists())
     assert gone(a.saw()["pid"])
@@ -114,7 +114,7 @@ def test_an_order_waits_a_little_for_another_run_and_is_busy_then(host, wait_unt
 
 
 def test_the_next_order_may_come_as_soon_as_the_report_has(host, wait_until):
-    """Before the run that made it has ended: that is no other run."""
+    """Even before the run that made the report has ended: it does not count as another run."""
     hosts = [host("a"), host("b")]
     for i in range(8):
         port = free_port()
@@ -168,7 +168,7 @@ def test_with_assayd_goes_what_it_ordered_and_the_permit(host, wait_until, how):
         daemon.wait(timeout=SOON_S)
     wait_until(lambda: gone(a.saw()["pid"]))
     if how == "kill":
-        # Nobody is left to remove it; the next one does.
+        # No process is left to remove it; the next one does.
         assert a.permit.exists()
         a.start()
     wait_until(lambda: not a.permit.exists())

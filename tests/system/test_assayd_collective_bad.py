@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayd: orders to meet with other hosts that are none, come too late or are not allowed here; and the same by hand."""
+"""assayd: orders for tests with other hosts that are invalid, too late or not allowed here; and the same manually."""
 import json
 import re
 
@@ -38,7 +38,7 @@ def test_bad_orders_are_refused_once_with_the_reason_and_the_good_one_is_obeyed(
         assert code == "set-up" and words in detail, (orders[i], detail)
         assert f"id=bad{i}" in a.log() and words in a.log()
     assert not a.saw() and not a.saw("rnic-pair") and TOKEN not in a.log() and "secret" not in a.log()
-    # Told again they are neither obeyed nor answered; what comes behind them is.
+    # Sent again, they are neither executed nor answered; later orders are.
     a.stub.orders = [*orders, order(ids="late", seconds=-5)]
     wait_until(lambda: a.problem("late"))
     assert a.problem("late") == ("set-up", "the deadline of order late has passed")
@@ -99,7 +99,7 @@ def test_settings_that_can_be(run, assayd_path, config, collectives):
 
 @pytest.fixture
 def by_hand(run, fake_probes, tmp_path):
-    """by_hand(options...) runs `assay run` with the probes that meet; .saw() is what they saw."""
+    """by_hand(options...) runs `assay run` with the fake collective probes; .saw() is the input they got."""
     out = tmp_path / "out"
     out.mkdir()
 
@@ -124,7 +124,7 @@ def test_by_hand_a_probe_is_given_what_stands_behind_two_dashes(by_hand, permit)
     assert run["report"]["order"] == {"id": "by-hand", "kind": "pair"}
     assert [s["note"] for s in run["report"]["samples"]] == ["rank 1 (the other) did not come"]
     argv = by_hand.saw("rnic-pair")["argv"]
-    # In place of the profile's words and its 5 s.
+    # In place of the profile's arguments and its 5 s.
     assert argv[0] == "--listen" and "--connect-only" not in argv and argv[4] == "--budget" and argv[6:] == ["--busy", "skip"]
     assert argv[5].endswith("ms") and 1500 < int(argv[5][:-2]) < 2000
 
@@ -135,7 +135,7 @@ def test_a_budget_by_hand_is_the_probe_s_even_when_it_is_longer_than_the_usual(r
     says("said", sample(note="@")).rename(probes / "assay-probe-all-reduce")
     text = (probes / "assay-probe-all-reduce").read_text().replace("'EOF'", "EOF").replace("@", "$*")
     (probes / "assay-probe-all-reduce").write_text(text)
-    # Of the run's whole time the runner keeps a little to end it.
+    # The runner reserves a little of the run's total time to end it.
     for words, args, seconds in ((["--budget", "90s", "--", "-x", "y"], "-x y ", (85, 90)), ([], "", (29, 30)), (["--", "y"], "y ", (29, 30)),
                                  (["--budget", "90s"], "", (29, 30))):
         done = run("assay", "run", "--probe", "all-reduce", "-o", "json", *words, env={"ASSAY_PROBE_DIR": str(probes)})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The controller, several assayd and probes that meet, as both are set up by default: who is good, and who is left out."""
+"""The controller, several assayds and collective probes with default settings: which hosts are good, and which are left out."""
 import fcntl
 import json
 import os
@@ -17,16 +17,16 @@ NAMES = ["gpu-0", "gpu-1", "gpu-2", "gpu-3"]
 
 @pytest.fixture
 def addresses():
-    """Of each host an address of its own on the loopback network, so that all listen at the port that both sides have by default."""
+    """A separate loopback address for each host, so all can listen on the default port."""
     dice = random.Random(os.urandom(8))
     return {name: f"127.{dice.randrange(1, 255)}.{dice.randrange(256)}.{i + 1}" for i, name in enumerate(NAMES)}
 
 
 @pytest.fixture
 def fleet(controller, host, addresses, run, says, profiles, wait_until, tmp_path):
-    """fleet(timeout) has four hosts below one switch that passed their own tests; .play(c) is a campaign of them at its end.
+    """fleet(timeout) has four hosts below one switch that passed their own tests; .play(c) runs a campaign and returns its final state.
 
-    dress(name): the environment of a host whose probes are the real ones."""
+    dress(name): the environment of a host with the real probes."""
     hosts = {}
 
     def start(timeout="1m", dress=None):
@@ -73,13 +73,13 @@ def test_a_host_that_is_busy_is_left_out_and_blames_nobody(fleet):
     assert done["state"] == "done" and not [b for b in done["blames"] if b["kind"] != "undecided"], done
     (left_out,) = [n for n in done["nodes"] if n["gone"]]
     assert left_out["node"] == "gpu-1" and "active.lock" in left_out["why"], left_out
-    # Each of the others was measured with somebody.
+    # Each of the others was measured with another host.
     measured = {n for g in groups_of(done) if g["state"] == "measured" for n in g["nodes"]}
     assert measured == {"gpu-0", "gpu-2", "gpu-3"}, done
 
 
 def test_gpus_of_the_hosts_are_measured_by_nccl_and_one_without_it_blames_nobody(fleet, nccl_host, wait_until):  # noqa: F811
-    """The real probe, on fakes of GPUs, RNICs and NCCL."""
+    """The real probe on fake GPUs, RNICs and NCCL."""
     def dress(name):
         env = nccl_host(name, "nccl=21300" if name == "gpu-2" else "")
         return {k: v for k, v in env.items() if k not in ("ASSAY_RUN_DIR", "ASSAY_STATE_DIR", "ASSAY_NODE")}  # assayd has its own

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayd and the real controller: both may end at any moment, and every report arrives once and in order."""
+"""assayd and the real controller: both may die at any moment, and every report arrives once and in order."""
 import json
 import random
 import signal
@@ -44,7 +44,7 @@ def test_every_report_is_stored_once_and_in_order_whoever_ends(assayd, controlle
         else:
             assert end_of_assayd(daemon, signal.SIGKILL if how == 2 else signal.SIGTERM) == (-signal.SIGKILL if how == 2 else 0)
             daemon = assayd()
-    assert len(spool.left()) > 0  # the ends fell into the work
+    assert len(spool.left()) > 0  # the kills came while reports were pending
     wait_until(lambda: not spool.left(), seconds=60)
     assert c.metrics()["assay_reports_late_total"] == 0
     c.stop()
@@ -52,7 +52,7 @@ def test_every_report_is_stored_once_and_in_order_whoever_ends(assayd, controlle
 
 
 def test_a_long_outage_counts_for_windows_as_if_it_had_not_been(assayd, controller, config, spool, wait_until):
-    """Of 40 runs that come at once the last 20 are bad: as many are behind the finding as if each had come alone."""
+    """Of 40 runs that arrive at once, the last 20 are bad: the finding is based on as many as if each had arrived alone."""
 
     def cores(slow):
         values = {i: 40e9 if slow and i == 3 else 70e9 + i * 1e8 for i in range(8)}
@@ -72,7 +72,7 @@ def test_a_long_outage_counts_for_windows_as_if_it_had_not_been(assayd, controll
 
 @pytest.fixture
 def topology_json(tmp_path, run, top):
-    """(file, digest): a topology to measure on, in a form that every build reads."""
+    """(file, digest): a topology for measurements, in a form that every build can read."""
     made = run("assay", "topology", "-o", "json", "--from", top / "tests" / "fixtures" / "hgx-8gpu-8nic.xml")
     if made.returncode != 0:
         pytest.skip(f"this build reads no hwloc XML: {made.stderr.strip()}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How soon each side knows that the other is gone: killed, cut off, or there and silent. Figures with pytest -s."""
+"""How soon each side detects that the other is gone: killed, disconnected, or hung. pytest -s prints the figures."""
 import os
 import re
 import shutil
@@ -11,13 +11,13 @@ import pytest
 from assayd_fixtures import NODE, assayd, assayd_path, config, spool, stub  # noqa: F401
 from fixtures_controller import controller, report  # noqa: F401
 
-# Far below what TCP and a held call need by themselves (15 minutes, 40 s), far above what is aimed at: 1 s and 5 s.
+# Far below the timeouts of TCP and of a held call (15 minutes, 40 s), far above the goals of 1 s and 5 s.
 KILLED_S, CUT_S = 10, 10
 
 
 @pytest.fixture
 def connection():
-    """connection(c) is what the controller says of the host's agent."""
+    """connection(c) is the controller's state of the host's agent."""
     return lambda c: c.get(f"/v1/nodes/{NODE}").json["connection"]
 
 
@@ -57,7 +57,7 @@ def test_a_killed_assayd_is_suspect_and_its_host_is_judged_as_before(watched, as
 
 
 def lost(daemon):
-    """Is the last word of the log that it cannot reach the controller?"""
+    """Is the last message in the log that it cannot reach the controller?"""
     words = re.findall(r"(cannot reach|connected to) the controller", daemon.log())
     return words and words[-1] == "cannot reach"
 
@@ -73,7 +73,7 @@ def test_a_killed_controller_is_missed_and_found_again(watched, controller, wait
 
 @pytest.mark.once
 def test_a_silent_assayd_is_suspect_once_it_does_not_ask_again(watched, wait_until, connection):
-    """Its kernel answers for it, so only the next request that does not come tells: orders_wait and 5 s later."""
+    """Its kernel still acknowledges, so only the missing next request reveals it: orders_wait plus 5 s later."""
     c, daemon = watched(intervals={"orders_wait": "2s", "retry_base": "20ms", "retry_max": "100ms"})
     daemon.send_signal(signal.SIGSTOP)
     try:
@@ -85,7 +85,7 @@ def test_a_silent_assayd_is_suspect_once_it_does_not_ask_again(watched, wait_unt
 
 @pytest.fixture
 def network():
-    """A host of its own behind a router: .prefix runs there, .here is our address, .cut() and .mend() the way between, silently."""
+    """A host behind a router: .prefix runs commands there, .here is our address, .cut() and .mend() silently drop and restore the traffic."""
     if os.geteuid() != 0 or not shutil.which("ip"):
         pytest.skip("a network name space needs root and iproute2")
     router, host, net = f"lr{os.getpid()}", f"lh{os.getpid()}", f"198.18.{os.getpid() % 250}"
@@ -126,7 +126,7 @@ def network():
 @pytest.mark.once
 @pytest.mark.parametrize("when", ["at rest", "at work"])
 def test_a_partition_is_seen_by_both_sides_and_mended(watched, network, spool, wait_until, connection, when):
-    """Without a packet on its way keepalive tells, with one the retransmissions that nobody answers."""
+    """Detected by keepalive if no data is in flight, otherwise by unanswered retransmissions."""
     c, daemon = watched(network.here, network.prefix)
     wait_until(lambda: "connected to the controller" in daemon.log())
     before = c.get(f"/v1/nodes/{NODE}").json["verdict"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The name of a host is one thing, and a report under a name that is not ours holds up no other."""
+"""A host has one name, and a report under another name does not block other reports."""
 import hashlib
 import json
 import shutil
@@ -25,7 +25,7 @@ def one(says, profiles):
 
 @pytest.fixture
 def tokens(tmp_path):
-    """The file of tokens of a controller, and one of a token for the host MINE."""
+    """A controller's tokens file, and a file with a token for the host MINE."""
     digest = {name: hashlib.sha256(name.encode()).hexdigest() for name in ("mine", "read")}
     path = tmp_path / "tokens.yaml"
     path.write_text(f"v: 1\ntokens:\n  - {{sha256: {digest['mine']}, node: {MINE}}}\n  - {{sha256: {digest['read']}, role: read}}\n")
@@ -64,7 +64,7 @@ def test_without_either_it_is_the_name_of_the_host(run, one, config):
 
 @pytest.mark.long
 def test_what_assayd_starts_and_watches_has_its_name(assayd_path, environ, config, stub, says, tmp_path, wait_until):
-    """The configuration lies where no `assay` looks for it, and another one there."""
+    """The configuration is where `assay` does not look, and another one is where it does."""
     config(node=MINE, schedule={"passive": "1m"}, watch={"links": False, "kernel_log": True})
     where = (tmp_path / "conf" / "assayd.yaml").rename(tmp_path / "elsewhere.yaml")
     config(node="another")
@@ -95,7 +95,7 @@ def test_a_configuration_that_names_nothing_good_stops_a_run_but_refuses_no_job(
 @pytest.mark.parametrize("lines", [False, True])
 def test_a_report_of_another_host_is_set_aside_with_the_reason_and_the_others_arrive(assayd, stub, spool, wait_until, lines):
     stub.takes_lines, stub.store_first = lines, False
-    stub.script = [FOREIGN] * (2 if lines else 1)  # first of a batch it is asked for once more, alone
+    stub.script = [FOREIGN] * (2 if lines else 1)  # the first of a batch is retried once, alone
     for seq in range(1, 8):
         spool(seq)
     daemon = assayd()
@@ -124,7 +124,7 @@ def test_what_was_set_aside_is_sent_again_when_it_is_put_back(assayd, stub, spoo
 
 
 def test_a_host_that_was_named_too_late_is_not_held_up(controller, tokens, assayd_path, environ, config, run, one, tmp_path, wait_until):
-    """Runs under the host's own name, then the configuration names it as its token does."""
+    """Runs under the host's own name, until the configuration sets the name of its token."""
     c = controller("--tokens", tokens)
     config(node=None)
     assert run("assay", *one, "--report").returncode in (0, 1, 3)
@@ -159,7 +159,7 @@ def test_check_asks_the_controller_whether_the_token_may_report_for_the_name(con
     config(node=MINE, **{**where, "token_file": str(tmp_path / "stranger")})
     out = run("assayd", "--check")
     assert out.returncode == 2 and "401" in out.stderr
-    # Nothing of it counts as a report or as a host that lives, and nothing is complained about but what was refused.
+    # It does not count as a report or as a sign of life, and only what was refused is logged.
     assert "wait: expected seconds" not in c.log() and c.metrics()["assay_http_held"] == 0
     assert c.get("/v1/nodes", token="read").json["items"] == []
 
@@ -185,7 +185,7 @@ def test_check_waits_for_a_silent_controller_for_seconds_only(run, config):
 
 
 def test_the_file_counts_more_than_a_persons_environment(run, config, stub, tmp_path, assayd_path, environ, wait_until):
-    """assayctl's variables in the shell that starts assayd: an operator's token, another controller."""
+    """assayctl's variables are set in the shell that starts assayd: an operator's token, another controller."""
     (tmp_path / "host").write_text("host")
     (tmp_path / "ann").write_text("ann")
     person = {"ASSAY_TOKEN_FILE": str(tmp_path / "ann"), "ASSAY_CONTROLLER": "http://127.0.0.1:1"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayd: TLS, and networks that fail without a word."""
+"""assayd: TLS, and networks that fail silently."""
 import os
 import shutil
 import signal
@@ -23,7 +23,7 @@ def certificates(tmp_path_factory):
 
 @pytest.fixture
 def secure(certificates):
-    """A controller that speaks TLS and wants a client certificate."""
+    """A controller with TLS that requires a client certificate."""
     controller = Stub(server_tls(certificates / "server.pem", certificates / "server.key", certificates / "ca.pem"))
     yield controller
     controller.stop()
@@ -41,11 +41,11 @@ def test_both_sides_show_their_certificates(assayd, secure, config, spool, certi
     wait_until(lambda: not spool.left())
     wait_until(lambda: secure.held)
     assert secure.seqs() == list(range(1, 21))
-    assert secure.connections <= 3  # for orders, reports, and which ranks run here: kept, not made anew for each report
+    assert secure.connections <= 3  # for orders, reports, and the ranks running here: persistent, not one per report
 
 
 def replace(path, source):
-    """As a renewal does it: a reader sees the old file or the new one."""
+    """Replaces a file atomically, as a renewal does."""
     path.with_suffix(".new").write_bytes(source.read_bytes())
     path.with_suffix(".new").rename(path)
 
@@ -147,7 +147,7 @@ def test_a_stop_does_not_wait_for_a_server_that_says_nothing(assayd, config, spo
 def cable():
     """A network of its own for assayd: .namespace, .here (our address), .cut()."""
     name = f"assay{os.getpid()}"
-    net = 4 * (os.getpid() % 64)  # another's test may have a cable at the same time
+    net = 4 * (os.getpid() % 64)  # tests in parallel may have cables too
     here, there = f"198.51.100.{net + 1}", f"198.51.100.{net + 2}"
 
     def ip(*args):
@@ -167,7 +167,7 @@ def cable():
         ip("-n", name, "link", "set", f"{name}b", "up")
         ip.namespace = name
         ip.here = here
-        # Frames are dropped far from assayd: its own link stays up.
+        # Frames are dropped beyond assayd's link, which stays up.
         ip.cut = lambda: ip("addr", "del", f"{here}/30", "dev", f"{name}a")
         yield ip
     finally:
@@ -186,5 +186,5 @@ def test_a_cut_cable_is_noticed_in_seconds(assayd_path, assayd, cable, config, w
     wait_until(lambda: "cannot reach the controller: GET" in daemon.log().split("connected to the controller")[-1], seconds=30,
                what="the end of the held connection")
     print(f"noticed after {time.monotonic() - began:.1f} s")
-    assert time.monotonic() - began < 29  # the request itself would have waited for 40 s
+    assert time.monotonic() - began < 29  # the request's own timeout is 40 s
     stub.stop()

@@ -31,7 +31,7 @@ def opinion(verdict="fail", seconds=600):
 
 @pytest.fixture
 def verdict(tmp_path):
-    """verdict() writes a verdict.json of a host that passed just now."""
+    """verdict() writes the verdict.json of a host that has just passed."""
 
     def write():
         value = {"v": 1, "kind": "verdict", "node": NODE, "time": stamp(0), "seq": 1, "profile": "quick", "verdict": "pass",
@@ -92,7 +92,7 @@ def test_an_opinion_that_ran_out_before_the_first_run_is_none(assayd, stub, run,
     def is_obeyed():
         if (tmp_path / "state" / "verdict.json").exists():
             return True
-        stub.orders = [{**opinion(seconds=3), "id": f"o{time.monotonic()}"}]  # anew, for a daemon that starts slowly
+        stub.orders = [{**opinion(seconds=3), "id": f"o{time.monotonic()}"}]  # a new one, for a daemon that starts slowly
         return False
 
     assayd()
@@ -136,7 +136,7 @@ def test_a_server_that_does_not_hold_is_not_asked_in_a_circle(assayd, stub, wait
 
 @pytest.fixture
 def full_profile(tmp_path):
-    """full_profile(program) makes it the only probe of the profile full, and returns the environment for that."""
+    """full_profile(program) makes it the only probe of the profile full. Returns the environment."""
 
     def write(program):
         policies = tmp_path / "policies"
@@ -194,7 +194,7 @@ def test_a_bad_order_id_is_refused(run, order):
 
 @pytest.fixture
 def slow_probe(script, tmp_path):
-    """A probe that takes longer than any test; .runs() while it does."""
+    """A probe that takes longer than any test; .runs() is true while it runs."""
     path = script("slow", f"echo $$ >{tmp_path}/slow.pid\nexec sleep 600\n")
 
     def runs():
@@ -206,7 +206,7 @@ def slow_probe(script, tmp_path):
 
 def test_a_second_deep_waits_for_nothing_and_the_deadline_ends_the_first(assayd, stub, slow_probe, full_profile, wait_until):
     daemon = assayd(full_profile(slow_probe.path))
-    wait_until(lambda: stub.held)  # the deadline below is for the run, not for the start of assayd
+    wait_until(lambda: stub.held)  # so that the deadline below does not include the start of assayd
     stub.orders = [{"id": "d1", "kind": "deep", "deadline": stamp(6)}, {"id": "d2", "kind": "deep"}]
     wait_until(slow_probe.runs)
     wait_until(lambda: "order declined: a deep run is already in progress id=d2" in daemon.log())
@@ -267,7 +267,7 @@ def test_a_stop_is_clean_and_soon(assayd, stub, wait_until, number):
 
 def test_reload_takes_a_good_configuration_and_refuses_a_bad_one(assayd, stub, config, wait_until, tmp_path):
     daemon = assayd()
-    wait_until(lambda: stub.times_held == 2)  # the first is short, the second held for half a minute
+    wait_until(lambda: stub.times_held == 2)  # the first is short, the second is held for half a minute
     (tmp_path / "conf" / "assayd.yaml").write_text("v: 1\nserver: x\n")
     daemon.send_signal(signal.SIGHUP)
     wait_until(lambda: "assayd.yaml: server: unknown key; keeping the current configuration" in daemon.log())
@@ -292,7 +292,7 @@ def test_the_token_is_read_again_when_its_file_changes(assayd, stub, spool, conf
 
 
 def project(volume, name, text):
-    """What the kubelet does with a projected volume: a new directory, and ..data points to it at once."""
+    """Updates a projected volume like the kubelet: a new directory, to which ..data is switched atomically."""
     old = (volume / "..data").resolve() if (volume / "..data").exists() else None
     (volume / name).mkdir(parents=True)
     (volume / name / "token").write_text(text)
@@ -323,7 +323,7 @@ def test_who_is_not_believed_reads_his_token_again(assayd, stub, spool, config, 
     assayd()
     spool(1)
     wait_until(lambda: not spool.left())
-    # Another token in a file that looks the same.
+    # Another token in a file with the same size and times.
     then = token.stat()
     with open(token, "r+") as f:
         f.write("later")

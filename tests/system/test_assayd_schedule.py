@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayd where no systemd is: it runs the profiles in their periods."""
+"""assayd without systemd: it runs the profiles at their intervals."""
 import json
 
 import pytest
@@ -8,7 +8,7 @@ from conftest import sample
 
 
 def moment(profile, node, period_s):
-    """The host's moment within the period: FNV-1a of "PROFILE NODE"."""
+    """The host's offset within the period: FNV-1a of "PROFILE NODE"."""
     h = 2166136261
     for byte in f"{profile} {node}".encode():
         h = (h ^ byte) * 16777619 % 2**32
@@ -17,7 +17,7 @@ def moment(profile, node, period_s):
 
 @pytest.fixture
 def scheduled(assayd, config, says, tmp_path):
-    """scheduled(period_s) starts assayd with a profile `passive` on a host that makes up for what it missed at once; (daemon, node)."""
+    """scheduled(period_s) starts assayd with a profile `passive` on a host that catches up on missed runs at once. Returns (daemon, node)."""
     policies = tmp_path / "policies"
     policies.mkdir()
 

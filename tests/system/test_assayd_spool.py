@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""spool.prom: what waits on this host, told by assayd when the controller cannot tell."""
+"""spool.prom: metrics of the spool, which assayd writes for when the controller cannot be reached."""
 import re
 
 from assayd_fixtures import assayd, assayd_path, config, spool, stub  # noqa: F401
@@ -15,7 +15,7 @@ def test_what_waits_is_told_until_it_has_left(assayd, controller, config, spool,
     path = tmp_path / "run" / "spool.prom"
     for seq in (1, 2, 3):
         spool(seq)
-    config(controller="http://127.0.0.1:1")  # nobody listens there
+    config(controller="http://127.0.0.1:1")  # no listener
     daemon = assayd()
     wait_until(lambda: path.exists() and values(path.read_text()).get("assay_spool_reports") == 3)
     now = values(path.read_text())

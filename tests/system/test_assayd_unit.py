@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayd.service: as systemd-analyze sees it, and as systemd runs it, sandbox and all."""
+"""assayd.service: checked by systemd-analyze, and run by systemd in its sandbox."""
 import json
 import re
 import shutil
@@ -17,7 +17,7 @@ from waiting import wait_for
 
 PROCESSES = 128  # RING_PROCESSES_MAX of ring_rules.h
 
-# What is seen from inside; reports come out at the stub, which is outside.
+# The view from inside; reports go to the stub outside.
 SCRIPT = r"""
 cd /run/out
 mkdir -p @conf@
@@ -47,7 +47,7 @@ date +%s%N >stop.ended
 show third.show
 """
 
-# Two ranks of a job play collectives through the NCCL plug-in; one is killed while assayd is.
+# Two ranks of a job run collectives through the NCCL plug-in; one is killed together with assayd.
 RINGS = r"""
 cd /run/out
 mkdir -p @conf@
@@ -107,7 +107,7 @@ def test_all_paths_are_filled_in(unit):
 
 
 def meet(port):
-    """Rank 1, which is outside."""
+    """Runs rank 1, outside."""
 
     def dial():
         try:
@@ -124,7 +124,7 @@ def meet(port):
 
 @pytest.fixture
 def ran(unit, stub, fake_probes, installed, installed_units, configured, tmp_path):
-    """The directory where the script left what it saw."""
+    """The directory with the script's output."""
     if configured("enable-sanitizers"):
         pytest.skip("sanitizers need more than the sandbox allows (ptrace, large maps)")
     text = unit.read_text()
@@ -145,7 +145,7 @@ def ran(unit, stub, fake_probes, installed, installed_units, configured, tmp_pat
 
 
 def boot(out, installed, units, script):
-    """The script's machine, with what it told in `out`."""
+    """The script's machine, with its output in `out`."""
     try:
         booted.boot(out, installed, "/" + str(units.relative_to(installed)), script)
     except booted.CannotBoot as why:
@@ -160,9 +160,9 @@ def show(path):
 
 def test_the_service_starts_sends_reloads_comes_back_and_stops(ran, stub):
     assert (ran / "started").exists() and (ran / "reloaded").exists()
-    # What the log of this machine happens to hold may be a report of its own.
+    # This machine's kernel log may cause a report of its own.
     assert [r["profile"] for r in stub.stored.values() if r["profile"] != "watch" and not r.get("order")] == ["passive"]
-    # A test with another host, in the sandbox: it listens, reads its permit and is heard.
+    # A test with another host in the sandbox: it listens, reads its permit and is reachable.
     (answer,) = [r for r in stub.stored.values() if r.get("order")]
     assert answer["order"]["id"] == "r1" and [s["state"] for s in answer["samples"]] == ["measured"] and not answer["problems"]
     saw = json.loads((ran / "saw").read_text())
@@ -174,7 +174,7 @@ def test_the_service_starts_sends_reloads_comes_back_and_stops(ran, stub):
     assert third["ActiveState"] == "inactive" and third["Result"] == "success"
     took_s = (int((ran / "stop.ended").read_text()) - int((ran / "stop.began").read_text())) / 1e9
     print(f"stopped after {took_s:.2f} s")
-    assert took_s < 8  # TimeoutStopSec is 10 s: it went by itself
+    assert took_s < 8  # below TimeoutStopSec (10 s): it stopped by itself
 
 
 def fill(script, **values):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-attribute's command line: options, windows, and what it refuses."""
+"""assay-attribute's command line: options, windows, and rejected input."""
 import json
 
 import pytest
@@ -10,7 +10,7 @@ META = {"type": "meta", "format": "optrace/1", "job": "small", "dp_size": 2, "pp
 
 
 def operations(steps, microbatches=4, slow=1.5):
-    """One stage on two ranks, the second of which is slow in its computes."""
+    """One stage on two ranks; the second has slow computes."""
     for step in steps:
         for d in range(2):
             factor, now = slow if d else 1, 0.0
@@ -56,7 +56,7 @@ def test_standard_input_is_a_trace_too(run, trace):
 
 
 def test_a_long_trace_is_cut_into_windows_of_whole_steps(run, trace):
-    path = trace(range(300))  # 20 operations a step
+    path = trace(range(300))  # 20 operations per step
     result = run("assay-attribute", path, "--max-ops", "1000", "-o", "json")
     assert result.returncode == 0
     assert "longer than --max-ops 1000: it is cut into windows of whole steps, each with its own ideal times" in result.stderr

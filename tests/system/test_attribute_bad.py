@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-attribute and input that is wrong: one sentence with the line, exit status 2, and nothing printed."""
+"""assay-attribute with bad input: one message with the line, exit status 2, and no output."""
 import gzip
 import json
 import resource
@@ -29,7 +29,7 @@ def refused(run):
 
 @pytest.fixture
 def lines(trace):  # noqa: F811
-    """A small good trace as lines; it has 3 steps of 2 x 2 workers."""
+    """The lines of a small valid trace: 3 steps of 2 x 2 workers."""
     path, _ = trace("none", 1, "dp=2", "pp=2", "mb=2", "steps=3")
     return path, path.read_text().splitlines()
 
@@ -87,7 +87,7 @@ def test_two_steps_are_too_few(lines, refused):
 
 
 def test_operations_that_wait_for_each_other(lines, refused):
-    """On the first stage all backwards come before all forwards: each waits for what comes of them."""
+    """On the first stage all backwards come before all forwards, so they depend on each other."""
     path, text = lines
     ops = [json.loads(t) for t in text[1:]]
     for op in ops:
@@ -138,7 +138,7 @@ def test_packed_traces(lines, run, refused, tmp_path, pack):
     assert run("assay-attribute", packed).stdout == plain
     with packed.open("rb") as stdin:
         assert run("assay-attribute", "-", stdin=stdin).stdout == plain
-    # What is packed in two pieces is one file.
+    # A file compressed in two pieces is one file.
     packed.write_bytes(pack(whole[:1000]) + pack(whole[1000:]))
     assert run("assay-attribute", packed).stdout == plain
     full = pack(whole)
@@ -165,7 +165,7 @@ BOMBS = {
 @pytest.mark.parametrize("what", BOMBS)
 @pytest.mark.parametrize("pack", ["gzip", "zstd"])
 def test_four_gigabytes_of_nothing_cost_no_two_seconds(lines, refused, tmp_path, what, pack):
-    """Packed one piece at a time: members of gzip and frames of zstd may follow each other."""
+    """Compressed in pieces: gzip members and zstd frames may be concatenated."""
     _, text = lines
     piece, times, says = BOMBS[what]
     head = (text[0] + "\n").encode()
@@ -181,7 +181,7 @@ def test_four_gigabytes_of_nothing_cost_no_two_seconds(lines, refused, tmp_path,
     ("META", "line 2: longer than 65536 bytes"),
 ])
 def test_a_line_of_a_gigabyte_is_not_held(lines, build, environ, head, says):
-    """Through a pipe; the program ends long before the line does."""
+    """Through a pipe; the program exits long before the line ends."""
     _, text = lines
     first = (text[0] + "\n" if head else "") + '{"x":"'
     command = ["assay-attribute", "-"]

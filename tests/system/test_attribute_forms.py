@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-attribute -o table, heatmap and timeline: what people see is what was found."""
+"""assay-attribute -o table, heatmap and timeline: the output for people matches the result."""
 import collections
 import json
 import xml.etree.ElementTree
@@ -179,7 +179,7 @@ def test_what_is_on_one_line_of_the_timeline_does_not_overlap(trace, attribute):
         for intervals in lines.values():
             intervals.sort()
             for (_, end), (start, _) in zip(intervals, intervals[1:]):
-                assert start >= end - 0.01  # three digits of a microsecond each
+                assert start >= end - 0.01  # printed with three decimals of a microsecond
 
 
 def test_windows_are_one_drawing(trace, run):  # noqa: F811

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-attribute hang: who has stopped, from dumps that are whole, missing, cut, renamed, or no dumps at all."""
+"""assay-attribute hang: which rank has stopped, from dumps that are complete, missing, truncated, renamed, or no dumps at all."""
 import itertools
 import json
 import os
@@ -12,12 +12,12 @@ import pytest
 
 CASES = {"gpu_error_2nd": "own-gpu-stopped", "lock_gil_1st": "host-stalled"}
 RANKS = 16
-SUBSETS = 12  # of each number of dumps that are dropped, beyond one
+SUBSETS = 12  # subsets tried for each number of dropped dumps above one
 
 
 @pytest.fixture(params=sorted(CASES))
 def case(request, top):
-    """(directory, culprits, class) of a job that really hung."""
+    """(directory, culprits, class) of a simulated hung job."""
     shared = Path(os.environ.get("ASSAY_SHARED", top.parent / "shared"))
     path = shared / "traces" / "flight-recorder" / request.param
     if not path.is_dir():
@@ -111,7 +111,7 @@ def test_names_of_files_do_not_make_anybody_guilty(case, judge, tmp_path):
     assert any(re.search(r"\b3\b", text) for text in verdict["missing"])
 
 
-# --- what needs no dumps of others -------------------------------------------------------
+# --- without dumps of others --------------------------------------------------------------
 
 def document(node, ranks, groups=(), **more):
     return {"format": "assay-hang/1", "node": node, "world": 4, "groups": list(groups), "ranks": ranks, **more}
@@ -136,7 +136,7 @@ def test_a_pickle_that_is_no_plain_data_is_refused(run, write, tmp_path):
 
 
 def test_groups_of_several_hosts_are_joined(judge, write):
-    """Nobody lists the members: each host gives the places of its own ranks."""
+    """No document lists all members: each host gives the positions of its own ranks."""
     def rank(number, enqueued, completed):
         return {"rank": number, "sources": ["ring"],
                 "positions": [{"group": 0, "place": number, "enqueued": enqueued, "completed": completed}]}
@@ -145,14 +145,14 @@ def test_groups_of_several_hosts_are_joined(judge, write):
     b = write("b.json", document("gpu-2", [rank(2, 12, 11), rank(3, 13, 11)], groups))
     verdict = judge(a, b)
     assert (verdict["ranks"], verdict["class"], verdict["nodes"]) == ([1], "host-stalled", ["gpu-1"])
-    verdict = judge(a)  # who waits may be the one that is wrong, as long as the others may be idle too
+    verdict = judge(a)  # a waiting rank may be the culprit as long as the others may be idle too
     assert (verdict["ranks"], verdict["suspects"], verdict["class"]) == ([], [0, 1], "cannot say")
     verdict = judge(b)
     assert (verdict["ranks"], verdict["class"]) == ([], "cannot say")
 
 
 def flight_recorder(enqueued, completed, alone=None, world=6):
-    """The dump, as JSON, of a rank of one group; one that has a group of its own, too, is proven by that."""
+    """The JSON dump of a rank of one group; a second group that only this rank has proves its identity."""
     groups = {"0": list(range(world)), **({str(1 + alone): [alone]} if alone is not None else {})}
     entries = [{"pg_id": 0, "process_group": ["0", "default_pg"], "collective_seq_id": n, "p2p_seq_id": 0, "profiling_name": "nccl:all_reduce",
                 "input_sizes": [[7]], "input_dtypes": ["Float"], "output_sizes": [[7]], "state": "scheduled", "is_p2p": False}
@@ -165,7 +165,7 @@ def flight_recorder(enqueued, completed, alone=None, world=6):
 
 
 def test_where_a_name_lies_none_stands_for_contents_that_do_not_say(judge, write):
-    """Rank 0 has stopped, and its dump does not say whose it is; it lies where rank 2's, which is missing, should be."""
+    """Rank 0 has stopped, and its dump does not contain its rank; it has the file name of rank 2's dump, which is missing."""
     others = [write(f"_dump_{rank}", flight_recorder(11, 10, alone=rank)) for rank in (1, 3, 4, 5)]
     stopped = write("_dump_0", flight_recorder(10, 10))
     assert judge(stopped, *others)["ranks"] == [0]
@@ -176,7 +176,7 @@ def test_where_a_name_lies_none_stands_for_contents_that_do_not_say(judge, write
 
 
 def test_counters_of_a_group_with_sends_do_not_compare(judge, write):
-    """Stages of a pipeline launch different numbers of sends and receives; who has launched the fewest owes nobody anything."""
+    """Stages of a pipeline launch different numbers of sends and receives; the stage with the fewest is not behind."""
     def stage(rank, enqueued, completed, name):
         dump = flight_recorder(enqueued, completed, world=4)
         for entry in dump["entries"]:
@@ -189,7 +189,7 @@ def test_counters_of_a_group_with_sends_do_not_compare(judge, write):
 
 
 def test_of_two_dumps_of_a_rank_that_differ_neither_counts(judge, write, tmp_path):
-    """One is of an earlier run, and nothing in it says so."""
+    """One is from an earlier run, which nothing in it reveals."""
     others = [write(f"_dump_{rank}", flight_recorder(11, 10)) for rank in range(6)]
     (tmp_path / "old").mkdir()
     old = write("old/_dump_0", flight_recorder(10, 10))
@@ -214,7 +214,7 @@ def test_documents_of_two_jobs_are_not_joined(run, write):
         result = run("assay-attribute", "hang", first, other)
         assert (result.returncode, result.stdout, result.stderr) == (2, "", f"{other}: {words}\n")
     assert run("assay-attribute", "hang", first, of("d.json", "gpu-2", 1, job="research/one", run=1)).returncode == 0
-    # Who does not say his run is of any, and does not hide that two others differ.
+    # A dump without a run matches any run, and does not hide that two others differ.
     second, silent = of("c.json", "gpu-2", 1, job="research/one", run=2), of("e.json", "gpu-1", 0, job="research/one")
     assert run("assay-attribute", "hang", silent, first).returncode == 0
     assert run("assay-attribute", "hang", silent, first, second).returncode == 2
@@ -247,7 +247,7 @@ def test_a_loader_that_starves_is_named(judge, write):
     ranks[1]["process"]["for_s"] = 2
     verdict = judge(write("a.json", document("gpu-1", ranks)))
     assert (verdict["ranks"], verdict["suspects"], verdict["class"]) == ([], [1], "cannot say")
-    # It may be a loop, and it may wait for its GPU.
+    # It may be in a loop, or wait for its GPU.
     ranks[1] = {**ranks[1], "gpu": "gpu 1", "process": {"state": "spinning", "for_s": 90, "where": "backward (graph.py:825)"}}
     verdict = judge(write("a.json", document("gpu-1", ranks)))
     assert (verdict["ranks"], verdict["suspects"], verdict["class"]) == ([], [1], "cannot say")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HotSPa in assay-attribute --remedies: groups by length of sequence and a plan for each, by a description of the job."""
+"""HotSPa in assay-attribute --remedies: groups by sequence length with a plan for each, from a description of the job."""
 import json
 import subprocess
 
@@ -30,7 +30,7 @@ TIMES = {4: [(4096, .011), (32768, .121)], 1: [(1024, .013), (8192, .11)]}  # by
 
 @pytest.fixture(scope="module")
 def traces(generator, tmp_path_factory):  # noqa: F811
-    """Two jobs of the same shape: what slows one are its lengths of sequences, the other a host."""
+    """Two jobs of the same shape: one is slowed by its sequence lengths, the other by a host."""
     made = {}
     for injection in ("sequences", "slow-worker"):
         made[injection] = tmp_path_factory.mktemp("traces") / f"{injection}.jsonl"
@@ -63,7 +63,7 @@ def hotspa(doc):
 
 
 def computes_of(trace):
-    """Seconds of a step that a stage computes, of 4 pipelines with 4 stages, in the mean."""
+    """Mean compute seconds per step of a stage, of 4 pipelines with 4 stages."""
     steps, seconds = set(), 0
     for line in trace.read_text().splitlines()[1:]:
         op = json.loads(line)
@@ -73,7 +73,7 @@ def computes_of(trace):
 
 
 def packs_of(lengths, bound):
-    """The longest left, then each later one that fits."""
+    """First fit: the longest remaining, then each later one that fits."""
     left, packs = sorted(lengths, reverse=True), []
     while left:
         pack, rest, room = [], [], bound
@@ -86,14 +86,14 @@ def packs_of(lengths, bound):
 
 
 def seconds_of(pack, bound, pp):
-    """What a stage takes for it: a * tokens + b * squares through both measurements."""
+    """A stage's time: a * tokens + b * squares, fitted to both measurements."""
     (s0, t0), (s1, t1) = TIMES[pp]
     square = (t1 / s1 - t0 / s0) / (s1 - s0)
     return (t0 / s0 - square * s0) * bound + square * sum(n * n for n in pack)
 
 
 def step_of(doc, packs, pp, dp, slow):
-    """The slowest pipeline, by the simulator of the tests; packs are dealt in turn, costliest first. slow(d, p): times as long there."""
+    """The slowest pipeline, by the tests' simulator; packs are dealt in turn, costliest first. slow(d, p): slowdown factor."""
     packs = sorted(packs, reverse=True)
     forward, backward = (sum(doc["remedies"][key]) for key in ("forward_s", "backward_s"))
     parts = forward / (forward + backward), backward / (forward + backward)
@@ -107,7 +107,7 @@ def test_groups_take_what_another_simulator_says(run, traces, described):
     assert doc["primary"] == "seqlen" and one["advised"] is True and one["why_not"] is None
     assert [(g["longest"], g["shortest"], g["sequences"]) for g in one["groups"]] == [(32768, 32768, 8), (8192, 2048, 576)]
     assert [g["plan"] for g in one["groups"]] == [{"tp": 8, "pp": 4, "dp": 4, "cp": 1}, {"tp": 4, "pp": 1, "dp": 32, "cp": 1}]
-    # A stage of the plan of now computes as long as one of the trace.
+    # A stage of the current plan computes as long as one of the trace.
     packs = [seconds_of(pack, 32768, 4) for pack in packs_of([n for n, count in COUNTS.items() for _ in range(count)], 32768)]
     slow = sum(one["slowdown"], [])  # of hosts: stages inside pipelines, by their ranks
     scale = computes_of(traces["sequences"]) / (sum(packs) / 4) / (sum(slow) / 16)
@@ -117,7 +117,7 @@ def test_groups_take_what_another_simulator_says(run, traces, described):
         lengths = [n for n, count in COUNTS.items() for _ in range(count) if group["shortest"] <= n <= group["longest"]]
         mine = [seconds_of(pack, bound, pp) for pack in packs_of(lengths, bound)]
         assert len(mine) == group["packs"]
-        # Operations of this trace differ a little, and all wait for the slowest.
+        # Operations of this trace vary a little, and all wait for the slowest.
         assert group["seconds"] == pytest.approx(scale * step_of(doc, mine, pp, dp, lambda d, p: slow[hosts[pp](d, p)]), rel=5e-3)
     beyond = one["beyond_s"]
     assert one["after_s"] == pytest.approx(sum(g["seconds"] for g in one["groups"]) + one["switches_s"] + beyond, rel=1e-5)
@@ -133,14 +133,14 @@ def test_switches_are_priced_by_what_they_move(run, traces, described):
     assert there["to"] == back["from"] == one["groups"][1]["plan"] and there["from"] == back["to"] == one["groups"][0]["plan"]
     # There: each host of 8 GPUs lacks three quarters of the model, for two copies of it, at 400 GB/s.
     assert there["seconds"] == pytest.approx(2 * 0.75 * 24 * 2**30 / 400e9, rel=1e-6)
-    # Back: a GPU needs an eighth of a quarter of the model, which another of its host may have, at 450 GB/s.
+    # Back: a GPU needs an eighth of a quarter of the model, which another GPU of its host may have, at 450 GB/s.
     assert 0 < back["seconds"] <= 24 * 2**30 / 32 / 450e9 * 4
     assert one["switches_s"] == pytest.approx(there["seconds"] + back["seconds"], rel=1e-6)
 
 
 @pytest.fixture(scope="module")
 def along(traces, tmp_path_factory):
-    """The job of "sequences", whose pipelines lie along its hosts: the first has hosts 0 to 3, not 0, 4, 8 and 12."""
+    """The job of "sequences" with pipelines on consecutive hosts: the first has hosts 0 to 3, not 0, 4, 8 and 12."""
     path = tmp_path_factory.mktemp("along") / "along.jsonl"
     with traces["sequences"].open() as lines, path.open("w") as out:
         for line in lines:
@@ -160,7 +160,7 @@ FEWER_STAGES = ("tp: 4, pp: 1, dp: 32, times: [{tokens: 1024, ms: 13}, {tokens: 
 @pytest.mark.parametrize("laid,quarters", [("sequences", 1), ("along", 2)])
 def test_a_switch_begins_where_the_trace_has_its_hosts(run, traces, along, described, laid, quarters):
     one = hotspa(answer(run, traces.get(laid, along), described(FEWER_STAGES)))
-    # Of hosts 0 to 7, which then have the first half, some have a quarter of it now, or none.
+    # Of hosts 0 to 7, which get the first half, some have a quarter of it now, or none.
     assert one["switches"][0]["seconds"] == pytest.approx(quarters * 24 * 2**30 / 4 / 400e9, rel=1e-6)
 
 
@@ -175,7 +175,7 @@ def test_it_is_not_advised_for_a_job_that_something_else_slows(run, traces, desc
     assert doc["primary"] == "worker" and one["advised"] is False
     assert one["why_not"] == "what slows this job is worker, not the lengths of its sequences (seqlen)"
     assert one["note"].startswith(f"not advised: {one['why_not']}; ")
-    # Nothing but the plans' own difference: whatever else a step has stays.
+    # Only the difference between the plans; the rest of a step is unchanged.
     assert one["after_s"] == pytest.approx(sum(g["seconds"] for g in one["groups"]) + one["switches_s"] + one["beyond_s"], rel=1e-6)
     assert 0 < one["beyond_s"] < doc["remedies"]["now_s"] - computes_of(traces["slow-worker"])
     assert one["gain_s"] == pytest.approx(one["gain_over_single_s"] + one["single"]["gain_s"], abs=1e-6) and one["single"]["gain_s"] >= 0

@@ -15,8 +15,8 @@ MOMENT_S = 0.01
 
 
 def feed(build, environ, path, stderr, drawn):
-    """Give the trace through a pipe, its operations again and again under new steps, until `drawn()`, which waits a moment:
-    all that is given has to be worked through."""
+    """Feeds the trace through a pipe, repeating its operations with new steps, until `drawn()`. That waits a moment, because
+    all input has to be processed."""
     head, *lines = path.read_text().splitlines()
     first = int(re.search(r'"step":(\d+)', lines[0]).group(1))
     lines = [line for line in lines if f'"step":{first},' in line]

@@ -17,7 +17,7 @@ import pytest
 TOP = Path(__file__).resolve().parents[2]
 TRACES = Path(os.environ.get("ASSAY_TRACES", TOP.parent / "shared/traces"))
 JOBS = ("ST", "SE", "AR")
-# Relative, for times and slowdowns; absolute, for shares: the authors computed in single precision.
+# Relative for times and slowdowns, absolute for shares: the authors computed in single precision.
 AUTHORS_RELATIVE, AUTHORS_SHARE = 1e-6, 1e-5
 # Both are rounded to nine digits.
 REFERENCE_RELATIVE = 1e-9
@@ -46,7 +46,7 @@ def job(request):
 
 @pytest.fixture
 def answer(job, run, answers):
-    """What the program says of a trace with its clocks as they are."""
+    """The program's result for a trace, without correction of clocks."""
     if job not in answers:
         result = run("assay-attribute", published(f"trace-{job}.csv.gz"), "--meta", published(f"meta-{job}.yaml"),
                      "--align", "none", "-o", "json")
@@ -60,7 +60,7 @@ def close(theirs, ours):
 
 
 def wrong(theirs, ours, where=""):
-    """The places where two objects of numbers differ, whatever the order of their keys."""
+    """Where two objects of numbers differ, ignoring the order of keys."""
     if isinstance(theirs, dict):
         assert isinstance(ours, dict) and set(theirs) == set(ours), where
         return [w for k in theirs for w in wrong(theirs[k], ours[k], f"{where}.{k}")]
@@ -100,7 +100,7 @@ def test_the_authors_remedies(job, answer, which, share):
 
 
 def test_replacing_the_hosts_gains_what_the_what_if_says(job, answer):
-    """The first of the list, alone, is the node that gains most; the list ends where nothing is gained any more."""
+    """The first of the list is the single node with the highest gain; the list ends when there is no further gain."""
     times = [r["T_fix"] for r in answer["replace"]]
     assert all(r["low"] <= r["T_fix"] <= r["high"] and r["gap_s"] >= 0 for r in answer["replace"]) and len(times) <= 8
     if job == "AR":

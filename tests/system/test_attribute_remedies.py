@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-attribute --remedies: what moving things around would give, by a description of the job."""
+"""assay-attribute --remedies: the gain of rearranging a job, from its description."""
 import json
 import math
 import re
@@ -28,7 +28,7 @@ repair_h: 48
 
 @pytest.fixture(scope="module")
 def slow(generator, tmp_path_factory):  # noqa: F811
-    """The trace of a job of four pipelines of four stages, one of whose hosts, n007, is slow."""
+    """The trace of a job of four pipelines of four stages, with a slow host, n007."""
     path = tmp_path_factory.mktemp("slow") / "slow.jsonl"
     with path.open("wb") as out:
         subprocess.run([generator, "slow-worker", "5", "dp=4", "pp=4", "mb=16", "tp=8", "steps=6"], stdout=out, check=True)
@@ -54,7 +54,7 @@ def remedies(run, slow, path):
 
 
 def pipelines_s(doc, remedy):
-    """What the pipelines of a remedy take, by the simulator of the tests: the hosts are named, so are their speeds."""
+    """The times of a remedy's pipelines by the tests' simulator; the remedy names the hosts, whose speeds are known."""
     names = [[f"n{p * 4 + d:03}" for p in range(4)] for d in range(4)]
     speed = {name: doc["slowdown"][d][p] for d, row in enumerate(names) for p, name in enumerate(row)}
     forward = [doc["forward_s"][i // 8] / 8 for i in range(32)]
@@ -85,7 +85,7 @@ def test_each_remedy_takes_what_another_simulator_says(run, slow, described):
 
 
 def test_stages_of_several_chunks_are_interleaved(run, generator, tmp_path, described):  # noqa: F811
-    """Micro-batches come in multiples of the stages, hosts change places, and layers stay where they are."""
+    """Micro-batches come in multiples of the stages, hosts are exchanged, and layers stay."""
     path = tmp_path / "chunks.jsonl"
     with path.open("wb") as out:
         subprocess.run([generator, "slow-worker", "5", "dp=4", "pp=4", "mb=16", "vpp=2", "tp=8", "steps=6"], stdout=out, check=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-attribute --summary: whom a window suspects, on which the controller acts."""
+"""assay-attribute --summary: the suspects of a window, on which the controller acts."""
 import csv
 import gzip
 import json
@@ -12,7 +12,7 @@ from attribution_fixtures import attribute, generator, trace  # noqa: F401
 
 TOP = Path(__file__).resolve().parents[2]
 TRACES = Path(os.environ.get("ASSAY_TRACES", TOP.parent / "shared/traces"))
-ORDERS = 334 if os.environ.get("ASSAY_FULL") == "1" else 2  # of each published trace
+ORDERS = 334 if os.environ.get("ASSAY_FULL") == "1" else 2  # permutations of each published trace
 KEYS = {"format", "steps", "ranks", "dp", "pp", "hosts", "from_ns", "until_ns", "step_s", "slowdown", "cause", "class", "enough",
         "suspects", "heat", "detail", "sentence", "lateness"}
 SUSPECT = {"hosts", "dp", "stage", "ranks", "rank_spans", "class", "share", "alone", "gain", "speed", "identifiable", "counts"}
@@ -166,7 +166,7 @@ def test_of_the_published_traces_one_accuses_one_host(summary, tmp_path, job, cu
 
 @pytest.mark.parametrize("job", ["ST", "SE", "AR"])
 def test_the_order_of_published_ranks_does_not_matter(run, tmp_path, job):
-    """DP ranks and global ranks at random places, lines in another order: nobody in ST and SE, the same one in AR."""
+    """DP ranks and global ranks permuted, lines in another order: no suspect in ST and SE, the same one in AR."""
     meta = published(f"meta-{job}.yaml")
     with gzip.open(published(f"trace-{job}.csv.gz"), "rt") as source:
         head, *rows = csv.reader(source)
@@ -198,7 +198,7 @@ def test_the_order_of_published_ranks_does_not_matter(run, tmp_path, job):
 
 
 def renamed(path, seed):
-    """The same job with its DP ranks and hosts in another order, and the lines too."""
+    """The same job with its DP ranks, hosts and lines permuted."""
     chance = random.Random(seed)
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     order = list(range(lines[0]["dp_size"]))
@@ -234,7 +234,7 @@ def test_the_order_of_ranks_and_names_does_not_matter(trace, summary, tmp_path, 
 
 
 def test_without_a_loss_nobody_is_top(trace, attribute):  # noqa: F811
-    """Every operation of a kind takes the same: what is left are errors of rounding."""
+    """All operations of a kind take the same time, so only rounding errors remain."""
     path, _ = trace("none", 1, "dp=2", "pp=1", "mb=4", "steps=10")
     lines = path.read_text().splitlines()
     out, at = [lines[0]], {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay run with probes that misbehave: the right problem, in time, no orphan, memory flat."""
+"""assay run with misbehaving probes: the right problem, in time, no orphans, bounded memory."""
 import json
 import os
 import signal
@@ -13,8 +13,8 @@ from conftest import sample
 
 MARK = "ASSAY_TEST_MARK"
 GOOD = f"echo '{sample()}'\n"
-AT_ONCE_S = 60  # the budget of a probe that must end without it; far above what it takes
-SLACK_S = 20  # beyond a budget, on a machine that is busy with other tests
+AT_ONCE_S = 60  # the budget of a probe that must end long before it
+SLACK_S = 20  # beyond a budget, on a busy machine
 SHORT = "500ms"
 
 # name: (shell text, budget, code of the problem or None, part of its detail, samples kept)
@@ -52,7 +52,7 @@ def seconds(text):
 
 
 def marked(mark):
-    """Pids of all processes that were started, at whatever distance, by a test."""
+    """PIDs of all descendants of a test."""
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
@@ -79,7 +79,7 @@ def start(build, environ):
 
 @pytest.fixture
 def measure(start):
-    """measure(file) -> (report, verdict, seconds, peak KiB of assay and of what it waited for); no process is left."""
+    """measure(file) -> (report, verdict, seconds, peak KiB of assay and its children); asserts that no process is left."""
 
     def begin(file):
         before = time.monotonic()

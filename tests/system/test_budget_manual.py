@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Budgets when many ask in one moment: what a person may do in a time, and what nobody may exceed."""
+"""Budgets with many concurrent requests: the rate limit of a person, and the limits of all."""
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
@@ -21,7 +21,7 @@ def policy(budget, mode="enforce"):
 
 
 def at_once(a, nodes, tokens=("token-operate",), body=None):
-    """An order for each host, all on their way before the first is answered; the answers, of each token in turn."""
+    """Sends a request for each host, with the tokens in turn, all before the first is answered. Returns the answers."""
     gate = Barrier(len(nodes))
 
     def ask(i):
@@ -55,7 +55,7 @@ def test_who_asks_at_once_has_what_who_asks_in_turn_has(acting, limit, clients):
     row = budget(a, "budget.rate.manual")
     assert (row["used"], row["limit"], row["account"]) == (limit, limit, "operator ann")
     assert budget(a, "budget.rate")["used"] == 0
-    # The other account has its own, and who breaks the glass does not ask.
+    # The other account has its own limit, and bypassing budgets ignores it.
     assert at_once(a, [n for n in nodes if n not in outside(a, nodes)][:1], tokens=("token-shared",))[0].status == 200
     left = [n for n in nodes if n not in outside(a, nodes)]
     assert at_once(a, left[:1], tokens=("token-admin",), body={"reason": "fire", "break_glass": True})[0].status == 200

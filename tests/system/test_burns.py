@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Burns by order of a person: of hosts that are out of service, two of a rack at once, begun ten seconds apart."""
+"""Burns ordered by a person: on hosts out of service, two per rack at a time, started ten seconds apart."""
 import json
 import time
 
@@ -14,7 +14,7 @@ REASON = {"reason": "fans replaced"}
 
 @pytest.fixture
 def fleet(controller, tmp_path):  # noqa: F811
-    """A controller that knows gpu-0 to gpu-3 of rack r1, and other-0 of another; all but gpu-3 are cordoned."""
+    """A controller with gpu-0 to gpu-3 in rack r1, and other-0 in another; all but gpu-3 are cordoned."""
     policy, config = tmp_path / "policy.yaml", tmp_path / "controller.yaml"
     policy.write_text(POLICY)
     config.write_text(f"v: 1\npolicy: {policy}\nlabels: [{{nodes: 'gpu-*', labels: {{rack: r1}}}}, {{nodes: 'other-*', labels: {{rack: r2}}}}]\n")
@@ -31,7 +31,7 @@ def ask(c, name, what="burn", body=None):
 
 
 def order_of(c, name):
-    """The order to burn that the host is given now, or None."""
+    """The host's current burn order, or None."""
     answer = c.get(f"/v1/nodes/{name}/orders?wait=0")
     return next((o for o in (answer.json if answer.status == 200 else []) if o.get("profile") == "burn"), None)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of hosts with each other: a real controller, and hosts that obey its orders."""
+"""Campaigns (tests of hosts with each other): a real controller, and hosts that execute its orders."""
 import json
 import re
 
@@ -87,7 +87,7 @@ def test_an_observer_cordons_nobody(fabric):
     node = f.c.get("/v1/nodes/gpu-2").json
     assert node["verdict"] == "fail" and "all_reduce.busbw" not in node["sentence"] and "round 1 with gpu-" in node["sentence"]
     assert wait_for(lambda: f.c.metrics()['assay_nodes{verdict="fail"}'] == 1)
-    # Told at once, not when its call is over by itself.
+    # Sent at once, not when its call times out.
     assert wait_for(lambda: f.hosts["gpu-2"].opinion["verdict"] == "warn") and "round 1 with gpu-" in f.hosts["gpu-2"].opinion["sentence"]
     assert f.hosts["gpu-2"].report().status == 202, "a run of its own, good as ever"
     assert f.c.get("/v1/nodes/gpu-2").json["verdict"] == "fail"
@@ -156,7 +156,7 @@ def test_a_slow_switch_is_an_incident_of_its_own_and_cordons_nobody(fabric, tmp_
     assert [b["switch"] for b in done["blames"] if b["kind"] in ("switch", "undecided")][0] == "leaf-1", done["blames"]
     assert "leaf-1" in open_incidents(f.c)["domain:leaf-1", "all_reduce.busbw"]
     assert cordoned(f.c) == []
-    # It ends when those below it are good, wherever else the campaign was.
+    # It ends when the hosts below it are good, wherever else the campaign ran.
     f.play(nodes=names[:4] + names[8:])
     assert ("domain:leaf-1", "all_reduce.busbw") in open_incidents(f.c)
     for name in names[4:8]:
@@ -178,7 +178,7 @@ def test_a_domain_is_found_by_file_label_or_lldp(fabric, tmp_path):
 
 
 def test_a_domain_is_found_by_what_rnics_heard_by_lldp(fabric):
-    """Two switches, rails crossed: mlx5_2 is rail 0, mlx5_10 rail 1. A host that heard others is not of it."""
+    """Two switches with crossed rails: mlx5_2 is rail 0, mlx5_10 rail 1. A host with other neighbours is not included."""
     f = fabric()
     f.add(*NAMES)
     for i, name in enumerate(NAMES):
@@ -203,7 +203,7 @@ def test_addresses_may_come_from_the_file_alone(fabric, tmp_path):
     f = fabric(f"collectives: {{address: file, file: {neighbors}}}")
     f.add(*NAMES[:3])
     for host in f.hosts.values():
-        host.way = "silent"  # they would not know each other by these addresses
+        host.way = "silent"  # these addresses are not reachable
     number = f.begin(nodes=NAMES[:3])["id"]
     nodes = {n["node"]: (n["address"], n["why"]) for n in f.show(number)["nodes"]}
     assert nodes == {"gpu-0": ("10.0.0.1:7400", None), "gpu-1": ("[fd00::1]:7400", None),
@@ -240,7 +240,7 @@ def test_a_pair_that_is_slow_from_gpu_memory_is_tried_again_there(fabric):
 
 @pytest.mark.parametrize("part", [0.5, 1.0])
 def test_a_link_that_flaps_is_tried_with_others_by_itself(fabric, part):
-    """The policy's retest of what takes two hosts becomes a campaign: it is reproduced, or over."""
+    """The policy's retest of a finding that needs two hosts becomes a campaign: the finding is reproduced, or over."""
     f = fabric("labels: [{nodes: 'gpu-*', labels: {fabric.topograph.run/tier-0: leaf-1}}]")
     f.add(*NAMES)
     f.hosts["gpu-2"].part = part
@@ -256,5 +256,5 @@ def test_a_link_that_flaps_is_tried_with_others_by_itself(fabric, part):
         assert wait_for(lambda: cordoned(f.c) == ["gpu-2"])
         assert ("gpu-2", "rnic_pair.write_bw") in open_incidents(f.c)
     else:
-        # The test is over; a flap is told until there was none for a day.
+        # The test is over; a flap is reported until a day without any.
         assert set(open_incidents(f.c)) == {("gpu-2", "rnic.flapping")} and cordoned(f.c) == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a campaign refuses: of people, of files, and of hosts that answer what they were not asked."""
+"""Input that campaigns reject: from people, from files, and from hosts that send reports without an order."""
 import json
 
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What comes over a campaign from outside: its controller ends, or the kernel has no secrets to give."""
+"""Campaigns under external events: the controller stops, or the kernel's random generator is not ready."""
 import contextlib
 import json
 import sqlite3
@@ -16,13 +16,13 @@ NAMES = [f"gpu-{i}" for i in range(4)]
 
 
 def end(f, controller, clean=False):
-    """The controller ends, at once or as told, and another one has its store. Hosts come back by themselves."""
+    """Kills or stops the controller, and starts another with its store. Hosts reconnect on their own."""
     f.c.stop() if clean else f.c.kill()
     f.c = controller(*f.args)
 
 
 def last_row(f):
-    """Of the newest campaign, once the controller has ended: it lets nobody else look."""
+    """The row of the latest campaign, after the controller has stopped, because its store cannot be read while it runs."""
     with contextlib.closing(sqlite3.connect(f.c.db)) as db:
         (body,), = db.execute("SELECT body FROM campaigns ORDER BY id DESC LIMIT 1")
     return json.loads(body)
@@ -38,7 +38,7 @@ def ids_of(f):
 
 @pytest.mark.parametrize("clean", [True, False])
 def test_a_campaign_goes_on_when_its_controller_is_started_anew(fabric, controller, clean):
-    """All had their orders and nobody had answered: the group is measured once more, when the old order is over."""
+    """All had their orders and none had answered: the group is measured again when the old order has expired."""
     f = fabric("collectives: {timeout: 2s}")
     f.add(*NAMES)
     f.hosts["gpu-3"].part = 0.5
@@ -66,7 +66,7 @@ def test_a_campaign_goes_on_when_its_controller_is_started_anew(fabric, controll
 
 
 def test_what_was_answered_before_and_after_a_kill_counts(fabric, controller):
-    """One of two has answered, and its report is acknowledged: nobody is asked for it again."""
+    """One of two has answered, and its report is acknowledged: it is not ordered again."""
     f = fabric("collectives: {timeout: 1h}")
     f.add(*NAMES[:2])
     f.hosts["gpu-1"].way = "silent"
@@ -148,7 +148,7 @@ def test_one_that_cannot_be_read_is_given_up_in_words(fabric, controller):
 
 
 def test_the_test_that_the_policy_wants_goes_on_over_a_kill(fabric, controller):
-    """No second campaign is begun for it, and the rule has its answer."""
+    """No second campaign is started for it, and the rule gets its result."""
     f = fabric("labels: [{nodes: 'gpu-*', labels: {fabric.topograph.run/tier-0: leaf-1}}]", "collectives: {timeout: 2s}")
     f.add(*NAMES)
     for host in f.hosts.values():
@@ -171,7 +171,7 @@ def test_the_test_that_the_policy_wants_goes_on_over_a_kill(fabric, controller):
 
 
 def test_one_that_could_not_be_kept_is_not_begun(fabric, disk):  # noqa: F811
-    """Who asked was told so: it does not run later behind their back."""
+    """The client got an error, so it must not run later."""
     disk.mount("size=4m")
     f = fabric(db=disk.path / "assay.db")
     f.add(*NAMES)
@@ -186,7 +186,7 @@ def test_one_that_could_not_be_kept_is_not_begun(fabric, disk):  # noqa: F811
 
 @pytest.fixture
 def late_kernel(build, configured, tmp_path):
-    """(environment, file): while the file is there the kernel has no random numbers (tests/fakes/random_late.c)."""
+    """(environment, file): while the file exists the kernel's random generator is not ready (tests/fakes/random_late.c)."""
     if configured("enable-sanitizers"):
         pytest.skip("a library cannot be loaded before that of the sanitizers")
     name = "tests/fakes/random_late.so"
@@ -202,7 +202,7 @@ def test_no_secret_comes_from_a_kernel_that_is_not_seeded(fabric, late_kernel):
     f.add(*NAMES)
     number = f.begin(nodes=NAMES)["id"]
     assert wait_for(lambda: f.show(number)["rounds"])
-    for _ in range(3):  # it looks again each second
+    for _ in range(3):  # it retries each second
         before = f.c.metrics()["assay_campaigns_running"]
         assert before == 1 and not ids_of(f) and {g["state"] for g in groups_of(f.show(number))} == {"waiting"}
     path.unlink()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign from end to end: a real controller, real daemons of four hosts, and a probe whose rates we know."""
+"""A campaign end to end: a real controller, real daemons of four hosts, and a fake probe with known rates."""
 import json
 import subprocess
 import sys
@@ -12,7 +12,7 @@ from waiting import wait_for
 
 ADDRESSES = {"a": "127.0.0.1", "b": "127.0.0.2", "c": "127.0.0.3", "d": "127.0.0.4"}
 
-# As slow as the slowest of its peers; it takes a permit that lists each of them, and no other.
+# As slow as the slowest of its peers; it accepts only a permit that lists exactly these peers.
 PROBE = """#!{python}
 import json, sys
 from pathlib import Path
@@ -78,6 +78,6 @@ def test_the_slow_one_of_four_hosts_is_named_by_what_their_daemons_report(fleet)
 
 
 def test_a_probe_that_cannot_run_condemns_nobody(fleet):
-    done = play(fleet({ADDRESSES["b"]: None}))  # with it the probe fails before it has measured
+    done = play(fleet({ADDRESSES["b"]: None}))  # with this host the probe fails before it measures
     assert not [b for b in done["blames"] if b["kind"] != "undecided"], done["blames"]
     assert {g["state"] for r in done["rounds"] for g in r["groups"] if "b" in g["nodes"]} == {"not-run"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of hosts with each other where the controller may only look: modes observe and dry-run."""
+"""Campaigns with a controller that must not act: modes observe and dry-run."""
 import re
 
 import pytest
@@ -12,7 +12,7 @@ NAMES = [f"gpu-{i}" for i in range(6)]
 
 
 def named(f):
-    """The campaign's word is told to all who look, whatever may be done about it."""
+    """The campaign's result is visible everywhere, whether or not the mode allows actions."""
     incidents = [i for i in f.c.get("/v1/incidents?state=open").json["items"] if i["check"] == "all_reduce.busbw"]
     assert [i["node"] for i in incidents] == ["gpu-3"]
     assert re.search(r"round 1 with gpu-\d: .* round 2 with gpu-\d", incidents[0]["sentence"])
@@ -25,7 +25,7 @@ def test_a_host_is_named_by_a_person_s_campaign_and_nothing_is_done_to_it(fabric
     f = fabric(mode=mode)
     f.add(*NAMES)
     f.hosts["gpu-3"].part = 0.5
-    for _ in range(2):  # again: what a rule waits for is there for sure
+    for _ in range(2):  # twice, so that the condition of a rule is surely met
         done = f.play(nodes=NAMES)
         assert done["state"] == "done" and [b["node"] for b in done["blames"]] == ["gpu-3"]
     named(f)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A secret in a job's environment stays on its host, whatever of the job the host tells: ranks, profiles, a standstill, reports."""
+"""A secret in a job's environment stays on its host, whatever the host sends about the job: ranks, profiles, hangs, reports."""
 import gzip
 import json
 
@@ -15,7 +15,7 @@ SECRETS = {"AWS_SECRET_ACCESS_KEY": CANARY, "HF_TOKEN": CANARY, "RANK_TOKEN": CA
 
 
 def kind(path):
-    """Of what was sent: "processes", "hang", "traces", "reports"."""
+    """The kind of what was sent: "processes", "hang", "traces", "reports"."""
     return path.partition("?")[0].removesuffix("/batch").rpartition("/")[2]
 
 
@@ -29,10 +29,10 @@ def test_a_secret_of_a_job_is_in_nothing_that_leaves_its_host(stub, follower, ra
     stub.on_hang = lambda path, body: Answer(204)
     ranks = [rank(i, LOCAL_RANK=i, ASSAY_RUN=2, **SECRETS) for i in range(2)]
     daemon = follower()
-    # A profiler that writes down where it ran.
+    # A profiler that records its environment.
     put(folder, "rank0.json", json.dumps({**json.loads(profile(0)), "environment": SECRETS, "hostname": CANARY}).encode())
     order(stub, 1, JOB)
-    # The host's own run, which looks for who has the devices open.
+    # The host's own run, which looks for users of the devices.
     env = {"ASSAY_NODE": NODE, "ASSAY_SYSROOT": str(tmp_path / "tree")}
     out = run("assay", "run", "--profile", "passive", "--report", env=env)
     assert out.returncode in (0, 1, 3), out.stderr
@@ -48,7 +48,7 @@ def test_a_secret_of_a_job_is_in_nothing_that_leaves_its_host(stub, follower, ra
     for path, headers, body in sent:
         assert CANARY not in path + headers and CANARY.encode() not in unpacked(body), path
     assert all(CANARY not in path + str(headers) for path, headers in asked)
-    # Nor is it kept, for a later connection or for whoever reads a log.
+    # It is not stored for a later connection or logged either.
     assert CANARY not in daemon.log() + out.stdout + out.stderr
     for kept in ("state", "run"):
         assert CANARY.encode() not in written(tmp_path / kept)

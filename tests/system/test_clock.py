@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clocks off by a day, both ways, on the host and on the controller, jumping at any moment: nothing old is fresh."""
+"""Clocks of host and controller off by a day in either direction, jumping at any moment: nothing old is taken as fresh."""
 import json
 from pathlib import Path
 
@@ -16,7 +16,7 @@ NODE = "n1"
 
 
 class Host:
-    """A host whose boots and clocks a test sets; `offset` is the time that went by, `wall` how wrong its wall clock is."""
+    """A host whose boots and clocks a test controls; `offset`: time passed, `wall`: error of its wall clock."""
 
     def __init__(self, run, clock, fake, profiles_file, state):
         self.run, self.clock, self.fake, self.profiles, self.state = run, clock, fake, profiles_file, Path(state)
@@ -67,14 +67,14 @@ def test_a_verdict_made_while_the_clock_was_a_day_ahead_is_not_fresh_for_a_day(h
     host.set(offset=HOUR, boot=2, up=MIN - HOUR)
     answer = host.admit()
     assert answer["answer"] == "unknown" and "from the future" in answer["reasons"][0], answer
-    # the next run leads, though the one before is stamped later
+    # the next run counts as newer, though the previous one has a later timestamp
     host.measure("quick")
     answer = host.admit()
     assert (answer["answer"], answer["profile"]) == ("ok", "quick") and answer["age_s"] < 100, answer
 
 
 def test_a_verdict_of_an_earlier_boot_is_not_younger_than_this_one(host):
-    """The clock stood still while the host was down: it says that a minute went by."""
+    """The clock stopped while the host was down: by it only a minute has passed."""
     host.measure()
     host.set(offset=MIN, boot=2, up=2 * DAY)
     assert host.admit()["answer"] == "unknown"
@@ -93,7 +93,7 @@ def test_a_clock_that_jumps_during_a_run_changes_nothing_that_counts(host, clock
 
 @pytest.mark.parametrize("wall", [-DAY, DAY])
 def test_an_opinion_lives_as_long_as_it_was_given(host, assayd, config, stub, wait_until, wall):
-    """The host's clock is a day off from the controller's, and is then set right."""
+    """The host's clock is a day off the controller's, and is then corrected."""
     host.set(wall=wall)
     host.measure()
     config(controller=stub.url)
@@ -121,10 +121,10 @@ def test_a_host_whose_clock_is_off_is_judged_as_any_other_and_its_clock_is_told(
     item, = node["items"]
     assert item["check"] == "host.clock" and item["verdict"] == "warn" and words in item["sentence"]
     assert c.get("/v1/incidents").json["items"] == []
-    # what the fleet thinks of it lives as long there as anywhere
+    # the fleet's opinion expires there as on any host
     assert wait_for(lambda: "fleet" in host.kept()), daemon.log()
     assert host.kept()["fleet"]["verdict"] == "pass"
-    # set right, the same boot: the next report says so, and is newer whatever its stamp
+    # corrected in the same boot: the next report is newer whatever its timestamp
     host.set(offset=MIN)
     host.measure("passive")
     assert wait_for(lambda: abs(c.get(f"/v1/nodes/{NODE}").json["clock_skew_s"]) < 100), daemon.log()
@@ -132,7 +132,7 @@ def test_a_host_whose_clock_is_off_is_judged_as_any_other_and_its_clock_is_told(
 
 
 def test_what_waited_while_the_clock_was_reset_by_a_reboot_is_history(host, assayd, config, controller):
-    """No clock can tell how old it is: stamped after the host's now. It counts as too old."""
+    """Its age is unknown, because its timestamp is after the host's present. It counts as too old."""
     c = controller()
     host.measure("passive")
     host.set(offset=-DAY, boot=2, up=DAY + HOUR)
@@ -157,7 +157,7 @@ def test_a_controller_whose_clock_is_set_right_has_nobody_fresh_until_they_repor
 
 
 def test_newer_is_what_was_numbered_later_whatever_the_stamps_say(controller):
-    """Two profiles, the older of them from a clock a day ahead: its items do not cover the newer ones."""
+    """Two profiles, the older one from a clock a day ahead: its items do not override the newer ones."""
     def correct(ok):
         return [{"v": 1, "check": "gemm.correct", "subject": "cpu:0", "value": 1, "unit": "1", "better": "none", "ok": ok, "state": "measured"}]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-controller as strangers meet it: what is accepted is kept, what is wrong gets the right status."""
+"""assay-controller's HTTP interface: accepted reports are stored, bad requests get the right status."""
 import gzip
 import json
 import re
@@ -14,7 +14,7 @@ from waiting import wait_for
 
 
 def rows(c, sql):
-    """What the store of a stopped controller holds."""
+    """Rows in the store of a stopped controller."""
     db = sqlite3.connect(c.db)
     try:
         return db.execute(sql).fetchall()
@@ -142,7 +142,7 @@ def test_paths_and_methods_that_are_not_there(controller):
     assert c.get("/v1/nothing").status == 404
     for method, path, allow in (("GET", "/v1/reports", "POST"), ("HEAD", "/v1/reports", "POST"), ("DELETE", "/healthz", "GET, HEAD"),
                                 ("PUT", "/v1/nodes/n/cordon", "POST"), ("PUT", "/v1/campaigns", "POST, GET, HEAD"),
-                                # Orders are handed over: one that only looks would take them from their host.
+                                # Orders are consumed by reading: an observer would take them from their host.
                                 ("HEAD", "/v1/nodes/n/orders", "GET")):
         answer = c.call(method, path)
         assert (answer.status, answer.headers["Allow"]) == (405, allow)
@@ -205,14 +205,14 @@ def test_half_open_clients_cost_nothing(controller):
     assert c.post(report()).status == 202
     with open(f"/proc/{c.process.pid}/stat") as f:
         before = f.read().split()
-    with pytest.raises(TimeoutError):  # one of them waits; nobody works meanwhile
+    with pytest.raises(TimeoutError):  # one of them waits; nothing else is processed
         silent[0].settimeout(2)
         silent[0].recv(1)
     with open(f"/proc/{c.process.pid}/stat") as f:
         after = f.read().split()
     ticks = sum(int(after[i]) - int(before[i]) for i in (13, 14))
     assert ticks <= 20, "two seconds of silence cost more than a fifth of a second of work"
-    # After their ten seconds they are cut.
+    # They are closed after their ten seconds.
     for s in silent:
         s.settimeout(60)
         assert s.recv(1) == b""

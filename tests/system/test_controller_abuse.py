@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Strangers who mean harm: each gets the right status and at most a line, and beside them all is kept."""
+"""Malicious clients: each gets the right status and at most one log line, and good reports are stored meanwhile."""
 import contextlib
 import json
 import re
@@ -22,18 +22,18 @@ ANSWER_S = 60        # deadline for an answer on a busy machine
 NOTICE_LINES = 10    # of a kind in a minute (controller/http/notice.h)
 FIRST_S = 10         # API_FIRST_US
 CUT_S = 60           # generous: cut by then
-# Of the 8 KiB that the library has for a connection, one that says little touches a half, not always the same: the memory of
-# waves grows towards the whole, and then no more. A leak would go on.
+# A quiet connection touches about half of the library's 8 KiB for it, not always the same half: memory grows over waves up to the
+# whole, and then no more. A leak would continue.
 WAVES, FLAT = 6, 1.05
-ATTACK_KIB = 24 * 1024  # that all attacks together may leave behind
+ATTACK_KIB = 24 * 1024  # growth allowed after all attacks
 BODIES_OF_ONE = 32 * 1024 * 1024  # API_BODIES_PEER_MAX
-CONNECTION_KIB = 24  # of one that says nothing
+CONNECTION_KIB = 24  # of a silent one
 TLS_CONNECTION_KIB = 64
 
 
 @pytest.fixture(params=["plain", "tls"])
 def guarded(request, controller, over_tls, tokens, tmp_path):
-    """guarded("report-rate: 9", ...) starts one with a token of each kind, and the settings."""
+    """guarded("report-rate: 9", ...) starts one with a token of each kind and these settings."""
     path = tokens(one={"node": "gpu-1"}, two={"node": "gpu-2"}, read={"role": "read"}, admin={"role": "admin"})
 
     def start(*settings):
@@ -54,7 +54,7 @@ def lines(c):
 
 
 def raw(c, source="127.0.0.1", tls=True):
-    """A connection of our own, from any loopback address."""
+    """A raw connection from any loopback address."""
     s = socket.create_connection((c.host, c.port), timeout=ANSWER_S, source_address=(source, 0))
     if c.tls and tls:
         s = ssl.create_default_context(cafile=c.tls).wrap_socket(s, server_hostname="127.0.0.1")
@@ -62,7 +62,7 @@ def raw(c, source="127.0.0.1", tls=True):
 
 
 def answer(s):
-    """The status and the head of the first answer; (abuse.CLOSED, b"") when there is none."""
+    """Status and headers of the first response; (abuse.CLOSED, b"") if there is none."""
     text = b""
     try:
         while b"\r\n\r\n" not in text:
@@ -77,7 +77,7 @@ def answer(s):
 
 
 def attack(c, data, source="127.0.0.1"):
-    """What one sends who does not stop to listen."""
+    """Sends without reading."""
     with raw(c, source) as s:
         with contextlib.suppress(OSError):
             s.sendall(data)
@@ -85,7 +85,7 @@ def attack(c, data, source="127.0.0.1"):
 
 
 class Good(threading.Thread):
-    """A host that reports all the while; its statuses."""
+    """A host that reports continuously; records the statuses."""
 
     def __init__(self, c):
         super().__init__(daemon=True)
@@ -109,13 +109,13 @@ class Good(threading.Thread):
         self.join(ANSWER_S)
 
     def check(self, more_than):
-        """Since `more_than` of them it has gone on."""
+        """Checks that it has continued beyond `more_than` reports."""
         assert wait_for(lambda: len(self.statuses) > more_than, ANSWER_S)
         assert set(self.statuses) == {202}
 
 
 def stored(c):
-    """Stops it; how many reports of each host are in its store."""
+    """Stops it. Returns how many reports of each host are in its store."""
     assert c.stop()[0] == 0
     with sqlite3.connect(c.db) as db:
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
@@ -126,7 +126,7 @@ def test_every_attack_gets_its_status_and_at_most_a_line(guarded, configured, fu
     c = guarded()
     wrong = []
     with Good(c) as good:
-        # Each has an address of its own: a port may come twice.
+        # Each has its own address, because a port may repeat.
         for i, (name, data, right) in enumerate(abuse.TABLE):
             status = attack(c, data, f"127.1.{i // 200}.{1 + i % 200}")
             if status not in right:
@@ -137,11 +137,11 @@ def test_every_attack_gets_its_status_and_at_most_a_line(guarded, configured, fu
             for i, (_, data, _) in enumerate(abuse.TABLE * (10 if full else 1)):
                 attack(c, data, f"127.2.{i // 200}.{1 + i % 200}")
             good.check(len(good.statuses))
-        if not configured("enable-sanitizers"):  # they keep what is freed
+        if not configured("enable-sanitizers"):  # they keep freed memory
             assert rss_kib(c) <= first + ATTACK_KIB
     assert wrong == []
     said = [re.match(r"assay-controller: (refused|closed): [ -~]+ peer=(127\.[12]\.\d+\.\d+:\d+)$", line) for line in lines(c)
-            if "not logged individually" not in line]  # after a minute: how many there were besides
+            if "not logged individually" not in line]  # the summary of suppressed lines, after a minute
     assert len(said) > 2 * NOTICE_LINES and None not in said, c.log()
     peers = [m[2] for m in said]
     assert [m[0] for m in said if peers.count(m[2]) > 1] == [], "two lines for one attack"
@@ -150,7 +150,7 @@ def test_every_attack_gets_its_status_and_at_most_a_line(guarded, configured, fu
 
 
 def everything(s):
-    """What comes until the other side ends it; then whether it did."""
+    """Reads until the peer closes. Returns the data, and whether it closed."""
     text = b""
     try:
         while more := s.recv(65536):
@@ -163,7 +163,7 @@ def everything(s):
 
 
 def test_what_can_be_read_two_ways_is_refused_and_ends_the_connection(guarded):
-    """A proxy in front of us may have read it the other way: what is hidden in it is never obeyed."""
+    """A proxy in front may have parsed it differently: a smuggled request is never executed."""
     c = guarded()
     for i, (name, data) in enumerate(abuse.FRAMES):
         with raw(c, f"127.3.0.{1 + i}") as s:
@@ -186,7 +186,7 @@ def test_a_flood_does_not_fill_the_journal(guarded):
 
 
 def operations():
-    """(method, path, anybody may, a node may, who reads may) of each operation of the API's document."""
+    """(method, path, allowed without a token, for nodes, for readers) of each operation in the API's document."""
     for path, methods in openapi.document()["paths"].items():
         for method, what in methods.items():
             if method in ("get", "post", "put", "delete"):
@@ -195,7 +195,7 @@ def operations():
 
 
 def test_nobody_does_what_his_role_does_not_allow(guarded):
-    c = guarded("page: true")  # without it there is none of its routes
+    c = guarded("page: true")  # enables its routes
     rows = list(operations())
     assert len(rows) >= 14
     for method, path, anybody, node, read in rows:
@@ -237,19 +237,19 @@ def test_one_address_cannot_take_all_connections(guarded):
     c = guarded("connections-max: 20", "connections-per-peer: 8")
 
     def refused(source):
-        """At once, or not: who is taken in hears nothing before it asks. Perhaps not heard of in time: ask again."""
+        """Is a new connection refused at once? An accepted one gets nothing before it sends. The close may be noticed late, so retry."""
         with raw(c, source, tls=False) as s:
             s.settimeout(1)
             if not c.tls:
                 status, text = answer(s)
                 return status == 503 and b"\r\nRetry-After: " in text
             try:
-                return s.recv(1) == b""  # the end, before a handshake
+                return s.recv(1) == b""  # closed before a handshake
             except (TimeoutError, ConnectionResetError) as e:
                 return isinstance(e, ConnectionResetError)
 
     def open_now():
-        with contextlib.suppress(ValueError, OSError):  # it was refused itself, with an answer or a reset
+        with contextlib.suppress(ValueError, OSError):  # this one was refused, with a response or a reset
             return c.metrics()["assay_http_connections"]
 
     def posted():
@@ -258,13 +258,13 @@ def test_one_address_cannot_take_all_connections(guarded):
 
     with contextlib.ExitStack() as stack:
         mine = [stack.enter_context(raw(c, "127.0.0.2", tls=False)) for _ in range(8)]
-        assert wait_for(lambda: open_now() == 9)  # with the one that asks
+        assert wait_for(lambda: open_now() == 9)  # including the one that asks
         assert wait_for(lambda: refused("127.0.0.2"))
         assert c.post(report("gpu-1", 1), token="one").status == 202
         for i in range(11):
             stack.enter_context(raw(c, f"127.0.0.{3 + i // 8}", tls=False))
         assert wait_for(lambda: open_now() == 20)
-        # The last place is that of the one that asked, until its end is noticed: who comes before that is refused.
+        # The last slot is that of the metrics request until its close is noticed; a new connection before that is refused.
         last = []
         assert wait_for(lambda: last.append(stack.enter_context(raw(c, "127.0.1.1", tls=False))) or refused("127.0.1.2"))
         for s in (mine[0], *last):
@@ -331,7 +331,7 @@ HALVES = (b"", b"G", b"POST /v1/reports HTTP/1.1\r\nHost: x\r\n", b"POST /v1/rep
 
 
 def hello():
-    """The first half of a handshake."""
+    """The first half of a TLS handshake."""
     inside, outside = ssl.MemoryBIO(), ssl.MemoryBIO()
     machine = ssl.create_default_context().wrap_bio(inside, outside, server_hostname="x")
     with contextlib.suppress(ssl.SSLWantReadError):
@@ -340,7 +340,7 @@ def hello():
 
 
 def open_many(c, n, stack):
-    """Silent ones, ones that begin, and ones that stop in the handshake, from many addresses."""
+    """Opens silent connections, incomplete requests and incomplete handshakes from many addresses."""
     begin = [b"", hello()[:50], hello()] if c.tls else HALVES
     found = []
     for i in range(n):
@@ -353,14 +353,14 @@ def open_many(c, n, stack):
 
 
 def drip(sockets):
-    """One byte more of each."""
+    """Sends one more byte on each."""
     for s in sockets:
         with contextlib.suppress(OSError):
             s.send(b"x")
 
 
 def wave(c, n, good):
-    """Open n, wait until they are cut; the most memory meanwhile in KiB, and the most connections at once."""
+    """Opens n and waits until they are closed. Returns the peak memory in KiB and the maximum of connections."""
     cut = c.metrics()["assay_http_cut_total"]
     most, peak = 0, 0
 
@@ -372,7 +372,7 @@ def wave(c, n, good):
 
     with contextlib.ExitStack() as stack:
         sockets = open_many(c, n, stack)
-        # The first may be cut before the last is open.
+        # The first may be closed before the last is open.
         assert wait_for(lambda: sum(look()) >= n, CUT_S)
         good.check(len(good.statuses))
 

@@ -26,7 +26,7 @@ def tokens(tmp_path):
 
 @pytest.fixture
 def guarded(controller, tokens):
-    """A controller with one token of each kind: its secret is its role; that of gpu-1 is "one"."""
+    """A controller with one token per role, whose secret is the role; that of gpu-1 is "one"."""
     path = tokens(one={"node": "gpu-1"}, read={"role": "read"}, operate={"role": "operate"}, admin={"role": "admin"})
     return lambda *args: controller("--tokens", path, *args)
 
@@ -88,7 +88,7 @@ def test_no_more_hosts_than_there_is_room_for(controller, tmp_path):
 
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory):
-    """A directory with ca.pem, a server, a client and an expired client signed by it, and one by nobody."""
+    """A directory with ca.pem; certificates of a server, a client and an expired client signed by it; and a self-signed one."""
     if not shutil.which("openssl"):
         pytest.skip("openssl is not installed")
     d = tmp_path_factory.mktemp("pki")
@@ -96,7 +96,7 @@ def certificates(tmp_path_factory):
     def openssl(*args):
         subprocess.run(["openssl", *args], cwd=d, check=True, capture_output=True)
 
-    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "60"]  # so that no log warns of their end
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "60"]  # long enough to avoid expiry warnings
     openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=test ca")
     openssl("req", "-x509", *key, "-keyout", "stranger.key", "-out", "stranger.pem", "-subj", "/CN=gpu-1")
     (d / "san").write_text("subjectAltName=IP:127.0.0.1\n")
@@ -136,7 +136,7 @@ def test_a_certificate_names_the_host(over_tls, certificates):
 @pytest.mark.parametrize("usage,status", [("serverAuth", 401), ("codeSigning", 401), ("clientAuth", 202), ("serverAuth,clientAuth", 202),
                                           ("anyExtendedKeyUsage", 202)])
 def test_a_certificate_of_a_host_is_one_for_clients(over_tls, certificates, tmp_path, usage, status):
-    """Whoever has a web server's certificate of the same authority is no host."""
+    """The owner of a web server's certificate of the same authority is not a host."""
     (tmp_path / "usage").write_text(f"extendedKeyUsage={usage}\n")
     for args in (("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "x.key", "-out", "x.csr", "-subj", "/CN=gpu-1"),
                  ("x509", "-req", "-in", "x.csr", "-CA", certificates / "ca.pem", "-CAkey", certificates / "ca.key", "-CAcreateserial",
@@ -196,7 +196,7 @@ def test_bad_tokens_and_certificates_stop_it_at_once(run, build, tmp_path):
     ({"Host": "localhost.localdomain"}, 200), ({"Host": "a.localhost:80"}, 200),
     ({"Host": "localhost:9470", "Origin": "http://localhost:9470"}, 200), ({"Sec-Fetch-Site": "none"}, 200)])
 def test_without_tokens_no_page_of_another_site_may_act(controller, headers, status):
-    """Everybody on this host may do all, and so could each page that its browser shows."""
+    """Without tokens every local user may do everything, and so could every page in a local browser."""
     c = controller()
     assert c.post(report("gpu-1")).status == 202
     order = b'{"reason": "owned", "for": "1h"}'

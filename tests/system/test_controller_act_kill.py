@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The controller is killed between decision, reservation, effect and record: no action twice, none lost, none over budget."""
+"""The controller is killed between decision, reservation, effect and record: no action is done twice, lost, or over budget."""
 import contextlib
 import json
 import os
@@ -12,7 +12,7 @@ from fixtures_controller import controller, report, sample  # noqa: F401
 from waiting import wait_for
 
 QUIET_S = 60
-STEP_S = 0.25  # from an acknowledged report to the record of what was done about it, and some more
+STEP_S = 0.25  # from an acknowledged report to the record of the resulting action, plus a margin
 
 POLICY = """v: 1
 mode: enforce
@@ -33,7 +33,7 @@ def rows(db, sql):
 
 
 def held(db, done):
-    """The hosts of the ledger whose cordon is done, or is not."""
+    """The hosts in the ledger whose cordon is done, or not done."""
     return sorted(h["node"] for h in ledger_of(db)["holders"] if h["done"] == done)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many hosts at once: who is too many is told when to come again, and nobody is lost."""
+"""Many hosts at once: excess reports are told when to retry, and none is lost."""
 import contextlib
 import gzip
 import json
@@ -22,7 +22,7 @@ from waiting import wait_for
 
 BENCH = pathlib.Path(__file__).parents[1] / "bench" / "bench_controller.py"
 HOSTS = 2000
-SAMPLES = 200  # so many that they are more work than one batch takes
+SAMPLES = 200  # more work than fits into one batch
 ANSWER_S = 60
 SO_TIMESTAMPNS = 35  # of asm-generic/socket.h; Python has no name for it
 
@@ -43,12 +43,12 @@ def test_a_fleet_that_comes_back_at_once_is_acknowledged_to_the_last_host(build)
 
 
 def body_of(number):
-    """A report that is longer the higher its number is."""
+    """A report whose length grows with its number."""
     return json.dumps(report(f"gpu-{number}", samples=[sample(subject=f"cpu:{i}") for i in range(4 * number + 1)])).encode()
 
 
 def status_of(peer):
-    """Of its answer; 0 when the connection ended without one."""
+    """The status of the response; 0 if the connection was closed without one."""
     try:
         return int(peer.recv(4096)[9:12] or 0)
     except ConnectionError:
@@ -56,7 +56,7 @@ def status_of(peer):
 
 
 def test_a_stop_amid_reports_is_clean(controller):
-    """Some of them are complete only when the controller has begun to stop."""
+    """Some of them complete only after the controller has begun to stop."""
     c = controller()
     bodies = [body_of(i) for i in range(80)]
     with contextlib.ExitStack() as stack:
@@ -75,7 +75,7 @@ def test_a_stop_amid_reports_is_clean(controller):
 
 @pytest.mark.alone
 def test_one_sender_of_plain_reports_is_read_as_fast_as_of_packed_ones(controller, tmp_path):
-    """What was plain came in by 3.6 KB a millisecond: ten times as long as the same packed."""
+    """Plain bodies used to be read at 3.6 KB per millisecond, ten times slower than compressed ones."""
     (tmp_path / "controller.yaml").write_text("v: 1\nreport-burst: 100000\n")
     c = controller("--config", tmp_path / "controller.yaml")
     took = {"plain": [], "packed": []}
@@ -97,7 +97,7 @@ def test_one_sender_of_plain_reports_is_read_as_fast_as_of_packed_ones(controlle
 
 @pytest.mark.alone
 def test_a_replay_of_many_rules_holds_up_nobody(controller):
-    """Each rule was held against each other one before it was known whether that is too much, and each item against all in one go."""
+    """The number of rules is limited before they are compared pairwise, and the comparison with items is split into steps."""
     c = controller()
     for seq in range(1, 4):
         failing = [sample("a" * 180 + str(i), better="none", unit="1", ok=False) for i in range(4096)]
@@ -127,7 +127,7 @@ def test_a_pattern_that_takes_too_long_is_refused(controller):
 
 
 class Readers:
-    """So many that ask for the heaviest page at once, each on a connection of its own."""
+    """Many concurrent requests for the largest page, each on its own connection."""
 
     def __init__(self, c, n, path):
         self.sockets, self.request = [c.connect(timeout=60) for _ in range(n)], b"GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" % path
@@ -137,7 +137,7 @@ class Readers:
             s.sendall(self.request)
 
     def statuses(self):
-        """Of all at once: who lets its answer lie for half a minute while it reads others' is cut."""
+        """Reads all responses in parallel, because a response left unread for half a minute is cut."""
         texts = {s: b"" for s in self.sockets}
         with selectors.DefaultSelector() as waiting:
             for s in self.sockets:
@@ -157,7 +157,7 @@ class Readers:
 
 
 def arrival(peer):
-    """When the answer began to come, by the kernel's clock: who looks may be late, and more has come by then."""
+    """When the response began to arrive, by the kernel's timestamp, because we may read it later."""
     _, told, _, _ = peer.recvmsg(1, 256, socket.MSG_PEEK)
     stamps = [struct.unpack("qq", value) for level, kind, value in told if (level, kind) == (socket.SOL_SOCKET, SO_TIMESTAMPNS)]
     if not stamps:
@@ -171,10 +171,10 @@ def heavy(c):
 
 
 def test_a_report_does_not_wait_for_those_who_ask(controller):
-    """It came after all 60 that were there before it: now a few are answered first at most."""
+    """At most a few of the 60 requests that were there first are answered before it."""
     c = controller()
     readers = Readers(c, 60, heavy(c))
-    c.process.send_signal(signal.SIGSTOP)  # so that all of them are there at the same moment
+    c.process.send_signal(signal.SIGSTOP)  # so that all requests are pending at the same moment
     readers.ask()
     with contextlib.closing(c.connect(timeout=60)) as peer:
         for s in (peer, *readers.sockets):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What --check says of certificates before somebody starts with them, and what is said at the start."""
+"""Messages about certificates from --check and at the start."""
 import re
 import shutil
 import subprocess
@@ -23,7 +23,7 @@ commonName=supplied
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory):
-    """NAME.pem of one key, `key`, each of its own time; other.key is of none of them."""
+    """NAME.pem with different validity, all of the key `key`; other.key belongs to none of them."""
     if not shutil.which("openssl"):
         pytest.skip("openssl is missing: apt-get install openssl")
     where = tmp_path_factory.mktemp("certificates")

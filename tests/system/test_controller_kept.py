@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What measured nothing clears nothing: the controller's verdict of a host whose probes had to give way."""
+"""A check without a measurement clears no finding: the controller's verdict on a host whose probes gave way."""
 import sqlite3
 
 import pytest
@@ -83,7 +83,7 @@ def test_what_was_kept_is_missing_when_it_is_gone(controller):
 
 
 def test_of_a_device_that_is_gone_what_was_fatal_stands(controller):
-    """Nothing to measure here is no reason: what had values is missing, and missing heals nothing."""
+    """A check that had values before and is now "not applicable" counts as missing, and missing clears nothing."""
     host = Host(controller()).send(STATE + WRONG).send(STATE, problems=problem("not-applicable"))
     missing = {("gemm.rate", f"cpu:{i}"): "inconclusive" for i in range(8)}
     assert host.items() == {("gemm.correct", "cpu:0"): "fail", **missing}
@@ -97,7 +97,7 @@ def test_nothing_is_kept_of_a_machine_that_is_gone(controller):
 
 
 def test_earlier_runs_that_are_kept_are_bounded(controller):
-    """Each run fails in a probe of its own, which is busy in all later ones."""
+    """Each run fails in a different probe, which is busy in all later runs."""
     c = controller()
     host = Host(c)
     for last in range(20):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The controller is killed at random moments under load: what it acknowledged is in its store, once."""
+"""The controller is killed at random moments under load: each acknowledged report is in its store exactly once."""
 import http.client
 import json
 import os
@@ -12,26 +12,26 @@ from fixtures_controller import controller, report, sample  # noqa: F401
 from waiting import wait_for
 
 SENDERS = 4
-HOSTS = 6          # of each sender
+HOSTS = 6          # per sender
 DEADLINE_S = 60    # for one more acknowledgement
-BUSY = 503         # the controller sheds load: come again
+BUSY = 503         # the controller sheds load: retry
 BITS = 16          # runs of a window that are compared
-AGAIN = 0.1        # share of acknowledged reports that are sent once more
+AGAIN = 0.1        # fraction of acknowledged reports that are sent again
 
 
 def is_bad(seq):
-    """Of two runs one is bad: 2 of 3 is reached at once and never left."""
+    """Every second run is bad: 2 of 3 is reached at once and stays."""
     return seq % 2 == 1
 
 
 def body(node, seq):
     cores = [sample(subject=f"cpu:{i}", value=40e9 if i == 3 and is_bad(seq) else 70e9 + i * 1e8) for i in range(8)]
-    # Each host of its own kind: many low ones of one kind are no host's fault.
+    # Each host is its own model, because a fault common to a model is not a host's fault.
     return json.dumps(report(node, seq, samples=cores, sku=node))
 
 
 class Sender(threading.Thread):
-    """One connection, over which hosts report in order; what has no answer is sent again."""
+    """One connection over which hosts report in order; unanswered reports are sent again."""
 
     def __init__(self, port, number):
         super().__init__(daemon=True)
@@ -42,7 +42,7 @@ class Sender(threading.Thread):
         self.connection = None
 
     def send(self, node, seq):
-        """The status, or None when there was no answer."""
+        """The status, or None if there was no response."""
         try:
             if not self.connection:
                 self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE_S)
@@ -57,7 +57,7 @@ class Sender(threading.Thread):
             return None
 
     def once_more(self, node):
-        """A report that was acknowledged is there: its copy is one."""
+        """An acknowledged report is stored, so its copy must be a duplicate."""
         seq = self.dice.randrange(1, self.next[node])
         status = self.send(node, seq)
         if status not in (200, BUSY, None):
@@ -68,7 +68,7 @@ class Sender(threading.Thread):
         while unanswered or not self.ends.is_set():
             node = unanswered or self.dice.choice(list(self.next))
             status = self.send(node, self.next[node])
-            # A copy is one only of what was sent before and had no answer.
+            # Only reports sent before without a response may be duplicates.
             if status == 202 or status == 200 and unanswered:
                 self.next[node] += 1
                 self.acknowledged += 1
@@ -76,7 +76,7 @@ class Sender(threading.Thread):
             elif status is None:
                 unanswered = node
                 self.ends.wait(0.01)
-            elif status == BUSY:  # and not taken
+            elif status == BUSY:  # not accepted
                 self.ends.wait(0.05)
                 continue
             else:
@@ -91,7 +91,7 @@ def acknowledged(senders):
 
 
 def kill_often(controller, config, senders, c, kills, dice):
-    """The moments come by what was acknowledged, and a random part of two commits after it."""
+    """Kills after a number of acknowledgements, plus a random delay of up to two commits."""
     for _ in range(kills):
         goal = acknowledged(senders) + dice.randrange(1, 40)
         assert wait_for(lambda goal=goal: acknowledged(senders) >= goal or any(s.wrong for s in senders), DEADLINE_S)
@@ -102,7 +102,7 @@ def kill_often(controller, config, senders, c, kills, dice):
 
 
 def stored(db):
-    """{host: its reports in the order in which they came}, windows {host: (bits, seen)}, what is wrong with the file."""
+    """{host: its reports in order of arrival}, windows {host: (bits, seen)}, errors of the integrity check."""
     rows, windows = {}, {}
     with sqlite3.connect(db) as connection:
         for node, seq in connection.execute("SELECT n.node, r.seq FROM reports r JOIN nodes n ON n.id = r.node ORDER BY r.id"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole life of a host: found bad, taken out, told so, good again, tested by order, given back."""
+"""The life cycle of a host: found bad, cordoned, informed, good again, tested by order, returned to service."""
 import sqlite3
 import subprocess
 
@@ -44,7 +44,7 @@ class Host:
         return found[-1] if found else None
 
     def test(self):
-        """The order to test, reporting all the while as a host does."""
+        """Waits for the order to test, reporting meanwhile like a host."""
         self.report()
         return next((o for o in self.orders() if o["kind"] == "deep"), None)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""/metrics as Prometheus itself reads it. Its alerts and dashboards: test_deploy_alerts.py, test_deploy_grafana.py."""
+"""/metrics as parsed by Prometheus. Alerts and dashboards: test_deploy_alerts.py, test_deploy_grafana.py."""
 import re
 
 import pytest
@@ -11,7 +11,7 @@ from waiting import wait_for
 
 @pytest.fixture
 def busy_text(controller):
-    """What a controller says that has seen good and bad reports, and calls of several kinds."""
+    """The metrics of a controller after good and bad reports and calls of several kinds."""
     c = controller()
     for i in range(4):
         c.post(report(f"gpu-{i}"), zipped=i % 2 == 0)
@@ -51,13 +51,13 @@ def test_the_numbers_are_those_of_what_happened(controller):
     assert m["assay_store_bytes"] >= size > 0
     assert 0 < m["process_open_fds"] < m["process_max_fds"] and m["process_resident_memory_bytes"] > 1e6
     assert m["process_cpu_seconds_total"] >= before["process_cpu_seconds_total"] > 0
-    started = c.db.stat().st_ctime  # made just after the start
+    started = c.db.stat().st_ctime  # created just after the start
     assert abs(m["process_start_time_seconds"] - started) < 60
     assert m["process_start_time_seconds"] == before["process_start_time_seconds"]
 
 
 def test_no_page_names_a_metric_that_is_not_told(busy_text, top):
-    """But those of hosts, which docs/metrics.md, docs/jobs.md and docs/rings.md list in tables of their own; process_full is a reason."""
+    """Except those of hosts, which docs/metrics.md, docs/jobs.md and docs/rings.md list in their own tables; process_full is a reason."""
     tables = "".join((top / page).read_text() for page in ("docs/metrics.md", "docs/jobs.md", "docs/rings.md"))
     known = {"process_full"} | series_names(busy_text) | {name for name, _, _ in families(busy_text)} | set(re.findall(r"^\| `(assay_[a-z_]+)", tables, re.M))
     pages = [top / "README.md", *(top / "docs").glob("*.md")]

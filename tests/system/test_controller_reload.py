@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SIGHUP: tokens, policy, certificates read again, all or none, while calls are under way."""
+"""SIGHUP: tokens, policy and certificates are reloaded, all or none, while calls are in progress."""
 import contextlib
 import hashlib
 import itertools
@@ -27,7 +27,7 @@ def write_tokens(path, **by_secret):
 
 
 def reload(c):
-    """SIGHUP, and what it brought: (reloads, refusals) since the start."""
+    """Sends SIGHUP. Returns (reloads, refusals) since the start."""
     def counts():
         m = c.metrics()
         return m["assay_reloads_total"], m["assay_reload_failures_total"]
@@ -49,7 +49,7 @@ def test_new_tokens_count_and_old_ones_do_not(guarded):
     c, path = guarded
     assert c.get("/v1/nodes", token="two").status == 401
     write_tokens(path, two="role: read")
-    assert c.get("/v1/nodes", token="two").status == 401  # not before it is told
+    assert c.get("/v1/nodes", token="two").status == 401  # not before SIGHUP
     assert reload(c) == (1, 0)
     assert c.get("/v1/nodes", token="two").status == 200
     assert c.get("/v1/nodes", token="admin").status == 401
@@ -111,7 +111,7 @@ def test_a_new_policy_names_the_next_incident(controller, tmp_path):
 
 @pytest.fixture
 def renewable(controller, certificates, tmp_path):
-    """A controller with TLS from files of its own, and a function that puts others in their place."""
+    """A controller with its own TLS files, and a function that replaces them."""
     cert, key, ca = (tmp_path / name for name in ("tls.pem", "tls.key", "clients.pem"))
 
     def put(cert_from="server.pem", key_from="server.key", ca_from="ca.pem"):
@@ -132,7 +132,7 @@ def peer_certificate(c, trusted):
 
 @pytest.fixture(scope="module")
 def newer(certificates):
-    """Another certificate for the server, by the same authority, as newer.pem."""
+    """Creates newer.pem, another certificate of the same authority for the server."""
     def openssl(*args):
         subprocess.run(["openssl", *args], cwd=certificates, check=True, capture_output=True)
     openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "newer.key", "-out",
@@ -175,7 +175,7 @@ def test_a_key_of_another_certificate_is_refused(renewable, certificates, newer)
 def test_other_authorities_count_for_the_next_connection(renewable, certificates):
     c, put = renewable
     assert c.post(report("gpu-1"), context=client(certificates, "one")).status == 202
-    put(ca_from="stranger.pem")  # it has signed itself
+    put(ca_from="stranger.pem")  # self-signed
     assert reload(c) == (1, 0)
     assert c.post(report("gpu-1", seq=2), context=client(certificates, "one")).status == 401
     assert c.post(report("gpu-1", seq=3), context=client(certificates, "stranger")).status == 202
@@ -190,7 +190,7 @@ def test_limits_of_the_settings_are_read_again(controller, tmp_path):
     assert said == [202] * taken and 2 <= taken < 59
     assert c.post(report("gpu-2")).status == 503
     path.write_text("v: 1\nreport-rate: 1000\nreport-burst: 1000\nnodes-max: 2\ndb-max: 6000000\n")
-    assert c.post(report("gpu-2")).status == 503  # not before it is told
+    assert c.post(report("gpu-2")).status == 503  # not before SIGHUP
     assert reload(c) == (1, 0)
     assert c.metrics()["assay_store_max_bytes"] == 6000000
     assert c.post(report("gpu-2")).status == 202

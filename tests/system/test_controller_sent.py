@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What hosts send besides single reports: many at once, and topologies."""
+"""Other uploads of hosts: many reports at once, and topologies."""
 import gzip
 import json
 
@@ -11,7 +11,7 @@ from test_controller_views import answers_as_documented  # noqa: F401
 
 @pytest.fixture
 def send(answers_as_documented):
-    """send(c, [value or bytes, ...]) puts each on a line of its own; the answer, held against the document."""
+    """send(c, [value or bytes, ...]) sends each on a line of its own. Returns the response, validated against the document."""
 
     def post(c, lines, zipped=False, **more):
         body = b"\n".join(line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines)
@@ -75,7 +75,7 @@ def test_what_is_to_be_tried_again_ends_the_call(guarded, send, tmp_path):
     c = guarded("--config", path)
     answer = send(c, [report(seq=seq) for seq in range(1, 7)], token="one")
     assert statuses(answer) == [202] * 3
-    # One more for each second that passes between the calls.
+    # One more for each second between the calls.
     answer = next(a for a in (send(c, [report(seq=seq)], token="one") for seq in range(4, 60)) if a.status == 429)
     assert int(answer.headers["Retry-After"]) > 0
 
@@ -106,7 +106,7 @@ def test_each_line_has_its_age(controller, send):
 
 @pytest.fixture
 def topology(run):
-    """topology(gts) is that of a small host whose link runs at this speed, as `assay topology` says it."""
+    """topology(gts) is that of a small host whose link runs at this speed, in the format of `assay topology`."""
 
     def make(path, gts=32.0):
         value = {"v": 1, "kind": "topology", "nodes": [{"id": "numa:0", "type": "numa"}, {"id": "root:0000:15:01.0", "type": "root"},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Families of /metrics whose labels hosts choose, and /metrics/nodes."""
+"""Families of /metrics with labels that hosts choose, and /metrics/nodes."""
 import hashlib
 import re
 import shutil
@@ -71,7 +71,7 @@ def test_a_baseline_is_the_median_of_its_hosts(controller):
 
 
 def test_however_much_is_made_up_the_series_stay_within_their_limit(controller):
-    """Each host names checks of its own: the first are told, what is beyond is counted, nothing is silent."""
+    """Each host invents checks: the first ones are exported, those beyond the limit are counted, none is silent."""
     c = controller()
     hosts, each = 12, 300
     for i in range(hosts):
@@ -93,7 +93,7 @@ def test_names_that_hosts_make_up_break_no_line(controller):
     assert not [line for line in text.splitlines() if not re.fullmatch(r'#.*|[a-z_]+(\{([a-z_]+="([^"\\]|\\.)*",?)+\})? [-+.0-9e]+(Inf)?|\w+_bucket.*', line)]
 
 
-# --- a host a line ---------------------------------------------------------------------------
+# --- one line per host -----------------------------------------------------------------------
 
 
 def sha(token):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store's file: versions, what is no store, and what cannot be written."""
+"""The store's file: versions, files that are not a store, and write errors."""
 import contextlib
 import json
 import os
@@ -27,7 +27,7 @@ SINCE_12 = "DROP TABLE investigations; DROP TABLE jobs; DROP TABLE trace_windows
 
 @pytest.fixture
 def refused(run, build, tmp_path):
-    """refused(db): the controller will not start on it; exit status and its line."""
+    """refused(db): asserts that the controller does not start on it. Returns the exit status and its message."""
     if not (build / "assay-controller").exists():
         pytest.skip("assay-controller is not built: libsystemd, SQLite or libmicrohttpd is missing")
 
@@ -53,7 +53,7 @@ def ask(path, sql):
 
 
 def tables(path):
-    """Statements that made it, without comments and spaces."""
+    """The SQL of its schema, without comments and spaces."""
     with contextlib.closing(sqlite3.connect(path)) as db:
         texts = [row[0] for row in db.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name")]
     return ["".join("".join(line.split("--")[0] for line in text.splitlines()).split()) for text in texts]
@@ -90,7 +90,7 @@ def test_an_old_store_and_a_new_one_end_up_the_same(controller, tmp_path):
 
 
 def test_a_step_that_fails_leaves_the_version_before(controller, refused, tmp_path):
-    # The last thing that the step to version 2 makes is there already.
+    # The last change of the step to version 2 exists already.
     db = make(tmp_path / "assay.db", VERSION_1.read_text(), "CREATE TABLE marks (x)")
     before = tables(db), ask(db, "SELECT * FROM incidents")
     status, line = refused(db)
@@ -103,7 +103,7 @@ def test_a_step_that_fails_leaves_the_version_before(controller, refused, tmp_pa
 
 
 def version_11(path, rows):
-    """A store of before with these (evidence, done) of actions."""
+    """A store of version 11 with these (evidence, done) of actions."""
     steps = [(TREE / f"controller/store/sql/schema-{i}.sql").read_text() for i in range(1, 12)]
     make(path, *steps, "PRAGMA user_version = 11")
     with contextlib.closing(sqlite3.connect(path)) as db, db:
@@ -137,7 +137,7 @@ def test_what_a_store_was_is_kept_beside_it(controller, tmp_path):
     assert c.stop()[0] == 0
     assert ask(copy, "PRAGMA user_version") == [(1,)] and ask(copy, "SELECT * FROM reports") == before
     assert not (tmp_path / f"assay.db.before-{NEWEST}.part").exists()
-    # An upgrade that stopped half way goes on, and the copy stays of where it began.
+    # An interrupted upgrade continues, and the backup copy stays that of the start.
     make(db, SINCE_12, "PRAGMA user_version = 11; ALTER TABLE actions RENAME TO new; DROP INDEX actions_of_node; DROP INDEX actions_open;",
          "CREATE TABLE actions (id INTEGER PRIMARY KEY, node, kind, state, who, rule, incident, reason, evidence, undo, result, break_glass,"
          " until_us, epoch, decided_us, done_us); DROP TABLE new")
@@ -146,7 +146,7 @@ def test_what_a_store_was_is_kept_beside_it(controller, tmp_path):
 
 
 def spoiled(path, at, size):
-    """Zeros over `size` bytes from `at`."""
+    """Overwrites `size` bytes from `at` with zeros."""
     make(path, VERSION_1.read_text())
     with open(path, "r+b") as f:
         f.seek(at)
@@ -192,7 +192,7 @@ def test_the_log_beside_a_file_that_cannot_be_used_is_left_alone(refused, tmp_pa
 
 @pytest.fixture
 def mounted(tmp_path):
-    """mounted(options) is a tmpfs of its own, unmounted at the end."""
+    """mounted(options) mounts a tmpfs and unmounts it at the end."""
     places = []
 
     def mount(options):
@@ -208,7 +208,7 @@ def mounted(tmp_path):
 
     yield mount
     for place in places:
-        subprocess.run(["umount", "--lazy", str(place)], check=True)  # the controller may still have it
+        subprocess.run(["umount", "--lazy", str(place)], check=True)  # the controller may still use it
 
 
 def remount(place, options):
@@ -258,11 +258,11 @@ def test_times_may_be_partly_given(run, build, tmp_path):
     assert run("assay-controller", "--config", path, "--check").returncode == 0
 
 
-FILL = 200  # reports that a small disk has no room for
+FILL = 200  # more reports than fit on a small disk
 
 
 def fill(c, first, samples):
-    """Reports until one is refused: how many were accepted, and the refusal (None: none was)."""
+    """Sends reports until one is refused. Returns how many were accepted, and the refusal or None."""
     for i in range(FILL):
         answer = c.post(report(seq=first + i, samples=samples))
         if answer.status != 202:
@@ -271,7 +271,7 @@ def fill(c, first, samples):
 
 
 def large():
-    """Samples of a report that does not pack well."""
+    """Samples that compress badly."""
     chance = random.Random(1)
     return [sample("gemm.rate", f"cpu:{i}", chance.uniform(69e9, 71e9), w=[chance.uniform(69e9, 71e9) for _ in range(32)])
             for i in range(400)]
@@ -287,7 +287,7 @@ def test_a_full_disk_refuses_reports_and_loses_none(controller, mounted):
     assert refusal.status == 503 and int(refusal.headers["Retry-After"]) > 0
     for _ in range(3):
         assert c.post(report(seq=accepted + 1, samples=samples)).status == 503
-    # It is up, it says so once, and everything can be read.
+    # It stays up, logs it once, and everything can be read.
     m = c.metrics()
     assert m["assay_store_failing"] == 1 and m["assay_reports_total"] == accepted
     assert c.get("/readyz").status == 200
@@ -295,7 +295,7 @@ def test_a_full_disk_refuses_reports_and_loses_none(controller, mounted):
     assert len(c.get("/v1/nodes/gpu-1/verdicts?limit=1000").json["items"]) == accepted
     assert len(c.get("/v1/nodes/gpu-1/samples?limit=1000").json["items"]) == len(samples)
     assert c.log().count("reports are refused until it can be written") == 1
-    # Space comes back, and so does it, by itself; the report that was refused is new.
+    # When there is space again it recovers by itself; the refused report is accepted as new.
     remount(place, "size=30m")
     assert c.post(report(seq=accepted + 1, samples=samples)).status == 202
     later = iter(range(accepted + 2, accepted + 10000))
@@ -303,7 +303,7 @@ def test_a_full_disk_refuses_reports_and_loses_none(controller, mounted):
     assert c.metrics()["assay_store_failing"] == 0
     assert c.log().count("\n") == 2, c.log()
     last = next(later)
-    # What was acknowledged is there after a crash, and nothing else.
+    # After a crash exactly the acknowledged reports are there.
     c.kill()
     c = controller(db=place / "assay.db")
     assert [c.post(report(seq=seq)).status for seq in range(1, accepted + 2)] == [200] * (accepted + 1)
@@ -317,7 +317,7 @@ def test_a_crash_on_a_full_disk_keeps_what_was_acknowledged(controller, mounted)
     accepted, refusal = fill(c, 1, samples)
     assert refusal is not None
     c.kill()
-    # Still full: it starts, it can be read, and it refuses.
+    # Still full: it starts, can be read, and refuses reports.
     c = controller(db=place / "assay.db")
     assert c.get("/v1/nodes/gpu-1").json["seq"] == accepted
     assert [c.post(report(seq=seq)).status for seq in range(1, accepted + 1)] == [200] * accepted
@@ -338,7 +338,7 @@ def test_a_limit_of_the_file_size_is_a_full_disk(controller, tmp_path):
 
 @pytest.fixture
 def breaking(tmp_path):
-    """A file system that break_it() makes read-only under those who use it; again() is it after a restart."""
+    """A file system that break_it() makes read-only while in use; again() remounts it as after a reboot."""
     if os.geteuid() != 0:
         pytest.skip("mounting a file system of its own needs root")
     image, place = tmp_path / "disk.img", tmp_path / "disk"
@@ -382,7 +382,7 @@ def test_a_disk_that_turns_read_only_is_survived(breaking, controller):
 
 
 def test_a_round_leaves_what_is_said_to_be_left(controller, tmp_path):
-    """The store of the restart bench is made by this rule; here the controller thins the same days itself."""
+    """The restart bench generates its store by this rule; here the controller thins the same days itself."""
     fleet = store_days.Fleet(2, 31, sick=2)
     wanted = [(number, seq, left == store_days.WHOLE) for number, seq, _, left in fleet.reports()]
     db = tmp_path / "days.db"
@@ -408,7 +408,7 @@ def test_what_the_fleet_has_taught_survives_a_restart(controller):
     assert c.stop()[0] == 0
     c = controller()
     assert c.get("/v1/baselines").json == taught
-    # A host born slow is seen by it at its first report after the restart.
+    # It recognizes a host born slow at the first report after the restart.
     assert c.post(report("gpu-9", samples=[sample(subject=f"cpu:{j}", value=50e9) for j in range(4)])).status == 202
     assert "8 other hosts" in c.get("/v1/nodes/gpu-9").json["sentence"]
 
@@ -433,7 +433,7 @@ def test_above_its_limit_the_store_keeps_less(controller, tmp_path):
 
 @pytest.mark.once
 def test_the_restart_bench_is_well(build, tmp_path):
-    """A small one: what it says is there, and a controller on it is ready."""
+    """A small one: the store has what it reports, and a controller starts on it."""
     if not (build / "assay-controller").exists():
         pytest.skip("assay-controller is not built: libsystemd, SQLite or libmicrohttpd is missing")
     out = subprocess.run([sys.executable, str(TREE / "tests/bench/bench_restart.py"), str(build), "--nodes", "20", "--days",
@@ -448,7 +448,7 @@ def test_the_restart_bench_is_well(build, tmp_path):
 
 
 def test_the_store_is_not_for_everybody_on_its_host(build, controller, tmp_path):
-    """Whatever the umask is, and also one that was made before."""
+    """With any umask, and also for an existing store."""
     db = tmp_path / "assay.db"
     before = os.umask(0)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-controller.service: as systemd-analyze sees it, and as systemd runs it, sandbox and all."""
+"""assay-controller.service: checked by systemd-analyze, and run by systemd in its sandbox."""
 import json
 import re
 
@@ -8,7 +8,7 @@ import pytest
 from fixtures_controller import report
 from test_systemd import analyze, root, settings  # noqa: F401
 
-# Talks to the service from inside; what it said lies in the OUT directory.
+# Calls the service from inside; its responses are in the OUT directory.
 CLIENT = r"""
 import http.client, sys
 method, path, name = sys.argv[1:4]
@@ -110,7 +110,7 @@ def test_the_service_starts_takes_reports_reloads_comes_back_and_stops(ran):
     assert status == "200" and json.loads(node)["seq"] == 1  # kill -9 lost nothing
     took_s = (int((ran / "stop.ended").read_text()) - int((ran / "stop.began").read_text())) / 1e9
     print(f"stopped after {took_s:.2f} s")
-    assert took_s < 20  # TimeoutStopSec is 30 s: it went by itself
+    assert took_s < 20  # below TimeoutStopSec (30 s): it stopped by itself
 
 
 def test_the_service_has_no_rights_and_many_descriptors(ran):

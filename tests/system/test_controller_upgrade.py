@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The controller of an earlier landing is killed while it acts, and this one goes on with its store.
+"""An older version of the controller is killed while it acts, and the current one continues with its store.
 
-ASSAY_OLD_BUILD names a build of that landing (git worktree add ../old COMMIT; scripts/build there).
+ASSAY_OLD_BUILD names a build of the older version (git worktree add ../old COMMIT; scripts/build there).
 """
 import contextlib
 import os
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.once, pytest.mark.skipif(not OLD, reason="ASSAY_OLD_BU
 
 
 def wait_it_was_in(db, node):
-    """Which of its waits the cordon of `node` was in, by what is durable."""
+    """Returns in which wait the cordon of `node` was, from the durable state."""
     actions = rows(db, "SELECT state, done_us FROM actions WHERE kind = 0")
     text = rows(db, "SELECT count(*) FROM cluster_ledger")[0][0]
     place = [h["done"] for h in ledger_of(db)["holders"] if h["node"] == node] if text else []
@@ -56,7 +56,7 @@ def test_what_an_earlier_controller_left_at_any_wait_is_done_once(controller, tm
         before = controller("--config", config, db=db, of=OLD)
         assert before.post_again(report("gpu-1", 1, sku="gpu-1")).status == 202
         assert before.post_again(bad("gpu-1")).status == 202
-        threading.Event().wait(dice.random() ** 2 * STEP_S)  # most of it is over soon
+        threading.Event().wait(dice.random() ** 2 * STEP_S)  # most steps are early
         before.kill()
         was, number = wait_it_was_in(db, "gpu-1"), version_of(db)
         waits[was] += 1
@@ -75,7 +75,7 @@ def test_what_an_earlier_controller_left_at_any_wait_is_done_once(controller, tm
 
 
 def refused_by_the_earlier_one(db, number):
-    """It says so in one line, and what it had is beside the store."""
+    """It prints one line, and the old contents are in a copy beside the store."""
     done = subprocess.run([f"{OLD}/assay-controller", "--listen", "127.0.0.1:0", "--db", str(db)], capture_output=True, text=True,
                           timeout=START_S, check=False)
     assert done.returncode != 0 and done.stderr.count("\n") == 1 and str(version_of(db)) in done.stderr, done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the controller tells those who ask: hosts, why, incidents, drift, and who is there."""
+"""The controller's read API: hosts, why, incidents, drift, and connected agents."""
 import concurrent.futures
 import contextlib
 import re
@@ -18,7 +18,7 @@ def slow(value=40e9):
 
 @pytest.fixture(scope="session")
 def answers_as_documented():
-    """check(path, status, value): the answer fits docs/openapi.yaml."""
+    """check(path, status, value): asserts that the response conforms to docs/openapi.yaml."""
     jsonschema = pytest.importorskip("jsonschema", reason="python3-jsonschema is not installed")
     pytest.importorskip("yaml", reason="python3-yaml is not installed")
     document = openapi.document()
@@ -45,7 +45,7 @@ def answers_as_documented():
 
 @pytest.fixture
 def ask(answers_as_documented):
-    """ask(c, path) gets it and holds it against the document."""
+    """ask(c, path) gets it and validates it against the document."""
     return lambda c, path, **more: answers_as_documented(path, c.get(path, **more))
 
 
@@ -103,7 +103,7 @@ def test_one_host(controller, ask):
     c.post(report("gpu-1", seq=4, env={"kernel": "6.1.0", "bios": "2.3"}))
     node = ask(c, "/v1/nodes/gpu-1")
     assert (node["verdict"], node["seq"], node["boot_id"], node["connection"]) == ("pass", 4, "b0", "none")
-    assert node["in_cluster"] is True  # who reports is a node of the embedded one
+    assert node["in_cluster"] is True  # a reporting host is a node of the embedded cluster
     assert node["env"] == {"kernel": "6.1.0", "bios": "2.3"}
 
 
@@ -253,7 +253,7 @@ def test_a_host_that_is_slow_as_a_whole_is_seen_by_the_fleet(controller, ask):
 
 @pytest.mark.long
 def test_drift_compares_all_hosts_however_many_and_is_told_to_several_at_once(controller):
-    """More hosts than one slice reads; those that differ are of different slices."""
+    """More hosts than are read in one slice; those that differ are in different slices."""
     odd = {"gpu-007": "6.0", "gpu-150": "5.9", "gpu-229": "6.0"}
     c = controller()
     names = [f"gpu-{i:03}" for i in range(230)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cuBLASLt and NCCL on hosts whose loader does not know them: containers, pip and conda trees, CUDA trees."""
+"""cuBLASLt and NCCL on hosts whose loader does not find them: containers, pip and conda trees, CUDA trees."""
 import json
 import os
 import shutil
@@ -25,7 +25,7 @@ PLACES = [
 
 @pytest.fixture
 def bare(gpus, gpu_libraries, tmp_path):  # noqa: F811
-    """bare("count=1") is the environment of a host where the loader knows the driver's libraries alone, and its root."""
+    """bare("count=1") is the environment of a host where the loader finds only the driver's libraries, and its root."""
 
     def make(settings="count=1", **more):
         drivers = tmp_path / "driver"
@@ -33,7 +33,7 @@ def bare(gpus, gpu_libraries, tmp_path):  # noqa: F811
         for name in ("libcuda.so.1", "libnvidia-ml.so.1"):
             if not (drivers / name).exists():
                 (drivers / name).symlink_to(gpu_libraries / name)
-        for name in (LT, NCCL):  # instead of those that this machine may have
+        for name in (LT, NCCL):  # hides those of this machine
             (drivers / name).write_text("no library\n")
         env = gpus(settings, LD_LIBRARY_PATH=str(drivers), **more)
         return env, tmp_path / "gpu-host"
@@ -42,7 +42,7 @@ def bare(gpus, gpu_libraries, tmp_path):  # noqa: F811
 
 
 def put(gpu_libraries, place, *names):  # noqa: F811
-    """Copies, since whoever may write into a build directory is not for this test to choose."""
+    """Copies them, because the permissions of the build directory are not under our control."""
     place.mkdir(parents=True, exist_ok=True)
     for name in names:
         shutil.copy(gpu_libraries / name, place / name)
@@ -80,7 +80,7 @@ def test_a_directory_that_is_named_comes_first(run, bare, gpu_libraries, tmp_pat
     env, root = bare("count=1 driver=13000")
     put(gpu_libraries, root / PLACES[0], LT)
     named = put(gpu_libraries, tmp_path / "named", LT)
-    # A file of that name that is no library: it is tried first, and what is elsewhere still serves.
+    # A file of that name that is not a library: it is tried first, then the search continues.
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / LT).write_text("no library\n")
     for path in (f"{named}", f"{tmp_path}/absent:{named}", f"{tmp_path}/broken:{named}", f"{tmp_path}/broken"):
@@ -146,5 +146,5 @@ def test_the_search_is_bounded(run, bare, gpu_libraries):  # noqa: F811
     done = run("assay-probe-gemm", *SHAPE, env=env)
     assert time.monotonic() - start < 60
     assert done.returncode in (0, 1)
-    if done.returncode:  # by the order that the file system lists them in
+    if done.returncode:  # depends on the order of the directory listing
         assert "which are too large to be searched" in done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""deploy/prometheus: each alert fires when it should and ends when it should, names what is there, and says what to do."""
+"""deploy/prometheus: each alert fires and ends when it should, uses existing metrics, and says what to do."""
 import json
 import re
 
@@ -10,11 +10,11 @@ from fixtures_controller import controller, report  # noqa: F401
 from promtool import named, promtool, series_names  # noqa: F401
 
 RULES = "deploy/prometheus/assay-rules.yaml"
-BEFORE = 10  # minutes of quiet before what is wrong begins
-LATER = 5  # minutes beyond `for` after which an alert is there for sure
-LASTS = 20  # minutes beyond `for` that it goes on
+BEFORE = 10  # quiet minutes before the fault begins
+LATER = 5  # minutes beyond `for` after which an alert must fire
+LASTS = 20  # minutes beyond `for` that the fault lasts
 
-# What stops protection, and stays so until a person does something.
+# Faults that stop protection until a person intervenes.
 STOPS = {"assay_breaker_open", "assay_fenced", "assay_cluster_stale", "assay_stopped", "assay_nodes_overdue", "assay_nodes_sticky",
          "assay_nodes_let_in", "assay_incidents_open", "assay_budget_used", "assay_store_commit_failures_total", "up",
          "assay_certificate_expires_seconds", "assay_spool_oldest_timestamp_seconds"}
@@ -30,7 +30,7 @@ def minutes(text):
 
 
 class Series:
-    """Values of a series, a minute each."""
+    """Values of a series, one per minute."""
 
     def __init__(self, quiet, wrong, rate=(0, 0)):
         self.quiet, self.wrong, self.rate = quiet, wrong, rate
@@ -48,14 +48,14 @@ def flag(wrong=1, quiet=0):
 
 
 def rising(usual, wrong):
-    """A counter, by what it rises in a minute."""
+    """A counter, given its increase per minute."""
     return Series(0, 0, (usual, wrong))
 
 
 NODES = {'assay_nodes{verdict="pass"}': flag(100, 100)}
 BUCKETS = {'assay_store_commit_seconds_bucket{le="0.01"}': rising(10, 0), 'assay_store_commit_seconds_bucket{le="1"}': rising(10, 10),
            'assay_store_commit_seconds_bucket{le="+Inf"}': rising(10, 10)}
-# (alert, what goes wrong, minutes until it is over after that is: the range of its expression and a few more)
+# (alert, fault, minutes until it resolves after the fault: the range of its expression plus a few)
 CASES = (
     ("AssayControllerDown", {'up{job="assay"}': flag(0, 1)}, 5),
     ("AssayControllerDown", {'up{job="assay"}': flag("_", 1)}, 5),
@@ -93,7 +93,7 @@ CASES = (
     ("AssayPredictionsPoor", {'assay_predictions_poor{class="fix_node"}': flag()}, 5),
     ("AssayManyIncidents", {**NODES, 'assay_incidents_open{check="a",action="alert"}': flag(8), 'assay_incidents_open{check="b",action="cordon"}': flag(8)}, 5),
 )
-# What is wrong a little, and is no alert.
+# Minor faults that must not alert.
 QUIET = (
     ("AssayManyFailing", {**NODES, 'assay_nodes{verdict="fail"}': flag(3)}),
     ("AssayBudgetUsedUp", {'assay_budget_used{budget="total"}': flag(0), 'assay_budget_limit{budget="total"}': flag(0)}),
@@ -107,7 +107,7 @@ QUIET = (
 
 
 def asked(alert, at, severity):
-    """Does it fire `at` so many minutes? `severity`: None: no."""
+    """Asserts whether it fires at minute `at`; `severity` None: it does not."""
     fires = [{"labels": f'ALERTS{{alertname="{alert}",alertstate="firing",severity="{severity}"}}', "value": 1}] if severity else []
     return {"expr": f'max by (__name__, alertname, alertstate, severity) (ALERTS{{alertname="{alert}",alertstate="firing"}})',
             "eval_time": f"{at}m", "exp_samples": fires}
@@ -119,7 +119,7 @@ def test_each_alert_fires_and_ends(top, rules, promtool, tmp_path):
     tests = []
     for alert, series, over in CASES:
         rule, wait = by_name[alert], minutes(by_name[alert].get("for"))
-        # An expression over a range is true a little after what is wrong begins.
+        # An expression over a range becomes true a little after the fault begins.
         late = max([0, *(minutes(m) for m in re.findall(r"\[(\w+)\]", rule["expr"]) if alert in ("AssayReportsStopped", "AssayStoreSlow"))])
         wrong = late + wait + LASTS
         steps = [(BEFORE - 1, None), (BEFORE + late + wait + LATER, rule["labels"]["severity"]), (BEFORE + wrong + over, None)]
@@ -149,7 +149,7 @@ def test_the_test_sees_an_alert_that_never_fires(top, rules, promtool, tmp_path)
 
 
 def test_what_is_said_has_the_numbers_in_it(top, promtool, tmp_path):
-    """Templates are only expanded by who fires: one with a label and a duration stands for all."""
+    """Templates are expanded only when firing: one with a label and a duration is tested for all."""
     path = tmp_path / "test.yaml"
     alert = {"eval_time": "70m", "alertname": "AssayCertificateEnds", "exp_alerts": [{
         "exp_labels": {"severity": "warning", "file": "client-ca"},

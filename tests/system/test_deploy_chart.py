@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Helm chart says what the manifests say; the images have what the programs need; marks go when Assay goes."""
+"""The Helm chart matches the manifests; the images have what the programs need; uninstalling removes all marks."""
 import copy
 import json
 import os
@@ -46,7 +46,7 @@ def render(top, tmp_path_factory):
 
 
 def compared(objects):
-    """By kind and name, without what kustomize or Helm put in to start pods anew when a file changes."""
+    """Objects by kind and name, without what kustomize or Helm add to restart pods when a file changes."""
     found = {}
     for o in copy.deepcopy(objects):
         o["metadata"]["name"] = unhashed(o["metadata"]["name"])
@@ -100,7 +100,7 @@ def test_values_reach_where_they_belong(render):
 
 
 def test_another_prefix_is_one_value_and_one_command(top, render, kubectl, tmp_path):
-    """The command of the document makes of the manifests what the value makes of the chart."""
+    """The command in the document changes the manifests as the value changes the chart."""
     command = re.search(r"^    (grep -rl .*sed -i .*)$", (top / "docs/kubernetes.md").read_text(), re.M).group(1)
     shutil.copytree(top / "deploy/kubernetes", tmp_path / "deploy/kubernetes")
     subprocess.run(["bash", "-euc", command], cwd=tmp_path, check=True, timeout=60)
@@ -154,7 +154,7 @@ def test_the_build_installs_what_scripts_packages_says(top, stages):
 def test_what_is_copied_is_there(top, build, stages):
     made = [w for word, rest in stages["build"] if word == "COPY" for w in rest[:-1]]
     assert len(made) > 10 and not [w for w in made if not (top / w).exists()]
-    # All that git tracks but what nothing is built from.
+    # All files tracked by git, except those not needed for the build.
     tracked = {p.split("/")[0] for p in subprocess.run(["git", "-C", top, "ls-files"], capture_output=True, text=True).stdout.split()}
     assert not tracked or not {p for p in tracked if not p.startswith(".")} - set(made)
     for name in ("controller", "agent"):
@@ -171,11 +171,11 @@ def test_the_agent_has_what_no_driver_brings_along(top, stages):
     made = next(" ".join(rest) for word, rest in stages["cuda"] if word == "RUN")
     assert "libcublasLt.so.*" in made and "libnccl.so.*" in made
     place = next(rest[-1] for word, rest in stages["agent"] if word == "COPY" and rest[0] == "--from=cuda").rstrip("/")
-    assert f'"{place}",' in (top / "probes/accel/library.c").read_text()  # one of the places that are searched
+    assert f'"{place}",' in (top / "probes/accel/library.c").read_text()  # one of the searched directories
 
 
 def packages_of(programs):
-    """The Debian packages of the libraries that these ask for themselves."""
+    """The Debian packages of the libraries that these link directly."""
     libraries = set()
     for program in programs:
         out = subprocess.run(["objdump", "-p", program], capture_output=True, text=True, check=True).stdout
@@ -184,7 +184,7 @@ def packages_of(programs):
     for program in programs:
         for name, path in re.findall(r"(\S+) => (/\S+)", subprocess.run(["ldd", program], capture_output=True, text=True).stdout):
             where[name] = os.path.realpath(path)
-    # Packages of before the merge of /lib into /usr/lib still have the old name.
+    # Packages from before the merge of /lib into /usr/lib have the old path.
     files = {p for name in libraries & set(where) for p in (where[name], where[name].replace("/usr/lib/", "/lib/", 1))}
     out = subprocess.run(["dpkg", "-S", *files], capture_output=True, text=True).stdout
     return {line.split(":")[0] for line in out.splitlines()}

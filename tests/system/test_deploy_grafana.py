@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""deploy/grafana: dashboards as Grafana takes them (its dashboard JSON model), whose every query Prometheus can parse and the controller can answer."""
+"""deploy/grafana: dashboards follow Grafana's JSON model; Prometheus can parse every query, and the controller has the metrics."""
 import json
 import re
 
@@ -14,9 +14,9 @@ PANELS = {"row", "stat", "timeseries", "bargauge", "table"}
 UNITS = {"short", "none", "s", "bytes", "percentunit", "reqps"}
 COLORS = {"green", "orange", "red", "blue"}
 WIDTH = 24
-# What Grafana puts in, and one value that it may be.
+# Grafana's variables, with a possible value.
 VARIABLES = {"$job": "assay", "$check": "gemm.rate", "$__rate_interval": "5m"}
-# Of the target, and what Prometheus makes of labels of ours that are the target's too (honor_labels: false).
+# Labels of the target, and Prometheus's renaming of our labels that collide with them (honor_labels: false).
 TARGET = {"job", "instance", "exported_job", "exported_namespace"}
 
 
@@ -54,7 +54,7 @@ def filled(expression):
 
 @pytest.fixture
 def told(controller):
-    """What a controller says that has seen good and bad reports."""
+    """The metrics of a controller after good and bad reports."""
     c = controller()
     c.post(report("gpu-1"))
     c.post(report("gpu-2", samples=[sample(check="host.kernel_log", subject="pci:0000:1b:00.0", value=1, unit="1", better="none", ok=False,
@@ -63,7 +63,7 @@ def told(controller):
 
 
 def labels_told(text):
-    """{series: names of its labels} of those that are there."""
+    """{series: names of its labels} of the existing series."""
     found = {}
     for name, labels in re.findall(r"^(\w+)(?:\{(.*)\})? ", text, re.M):
         found.setdefault(name, set()).update(re.findall(r"(\w+)=\"", labels))
@@ -74,7 +74,7 @@ def test_it_is_a_dashboard(board):
     assert board["schemaVersion"] == 39 and board["title"].startswith("Assay: ") and board["description"]
     assert board["uid"] == board["title"].lower().replace(": ", "-") and board["tags"] == ["assay"]
     assert {"annotations", "editable", "graphTooltip", "links", "panels", "refresh", "templating", "time", "timepicker", "version"} <= set(board)
-    assert "id" not in board and "__inputs" not in board  # of an installation, and of an export
+    assert "id" not in board and "__inputs" not in board  # belong to an installation, and to an export
     link, = board["links"]
     assert link["type"] == "dashboards" and link["tags"] == ["assay"] and link["keepTime"] and link["includeVars"]
 
@@ -157,7 +157,7 @@ def test_every_query_names_metrics_and_labels_that_are_there(board, told, top):
             used = set(re.findall(r"(\w+)\s*(?:=|!=|=~|!~)\s*\"", matchers))
             if name in labels:  # a series of it is there
                 assert used <= labels[name] | TARGET, (where, name)
-            assert "job" in used, where  # ours alone, where others are scraped too
+            assert "job" in used, where  # selects our metrics where others are scraped too
         grouped = {g for by in re.findall(r"\bby \(([^)]*)\)", expression) for g in re.split(r", *", by)}
         assert grouped <= set().union(*(labels.get(n, set()) for n in names)) | TARGET | {"outcome", "class", "result", "state"}, where
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""deploy/kubernetes: what the manifests ask for, and that it is no more than the documents say."""
+"""deploy/kubernetes: the rights and settings in the manifests are no more than documented."""
 import base64
 import re
 import shutil
@@ -15,7 +15,7 @@ OVERLAYS = ("overlays/dry-run", "overlays/enforce", "overlays/drain", "overlays/
 COMPONENTS = ("cordon", "privileged-agent", "disruption-budget", "flow-schema", "admission-policy", "prometheus")
 BUILDS = [("base",), *((o,) for o in OVERLAYS), *(("base", "components/" + c) for c in COMPONENTS),
           ("base", "components/cordon", "components/drain")]
-# What an API server 1.20 serves of it.
+# The versions that an API server 1.20 serves.
 OF_1_20 = {"v1": {"Namespace", "ServiceAccount", "ConfigMap", "Service"}, "apps/v1": {"StatefulSet", "DaemonSet"},
            "rbac.authorization.k8s.io/v1": {"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"},
            "networking.k8s.io/v1": {"NetworkPolicy"}, "scheduling.k8s.io/v1": {"PriorityClass"}}
@@ -82,7 +82,7 @@ def test_containers_are_bounded_and_of_this_version(kustomized, version, parts):
             seen += 1
             assert c["image"].endswith(":" + version)
             assert set(c["resources"]["requests"]) == {"cpu", "memory"}
-            # A limit of CPU would make a good host look slow, and a judge late.
+            # A CPU limit would make a good host look slow, and the judge late.
             assert set(c["resources"]["limits"]) == {"memory"}
             assert c["securityContext"]["readOnlyRootFilesystem"] is True
     assert seen == 2
@@ -197,7 +197,7 @@ def test_names_are_those_of_the_program(top, kustomized):
 
 @pytest.fixture
 def certificate(top, tmp_path):
-    """What make-certificate prints; its files are in tmp_path."""
+    """The output of make-certificate; its files are in tmp_path."""
     if not shutil.which("openssl"):
         pytest.skip("openssl is missing")
     out = subprocess.run([top / "deploy/kubernetes/make-certificate", "--days", "2"], capture_output=True, text=True, timeout=60)
@@ -235,7 +235,7 @@ def test_the_policy_is_the_default_one_but_for_the_mode(top, run):
 
 
 def mounted(top, tmp_path, name):
-    """The file as the pod has it, with the directory of a test instead of /etc/assay."""
+    """The file as mounted in the pod, with a test directory instead of /etc/assay."""
     text = (top / "deploy/kubernetes/base/files" / name).read_text()
     path = tmp_path / name
     path.write_text(text.replace("/etc/assay", str(tmp_path)))

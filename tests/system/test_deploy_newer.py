@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no API server here serves yet (policy/v1, flowcontrol v1, admission policies): the manifests have the fields that the published types
-of Kubernetes have, the required ones among them, and the CEL texts name only what is there."""
+"""APIs that no API server here serves yet (policy/v1, flowcontrol v1, admission policies): the manifests use only fields of the published
+types of Kubernetes, have the required ones, and the CEL expressions use only known names."""
 import re
 
 import pytest
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.once
 ALL = ("base", "components/cordon", "components/disruption-budget", "components/flow-schema", "components/admission-policy")
 OPERATIONS = {"CREATE", "UPDATE", "DELETE", "CONNECT", "*"}
 TEXT, NUMBER, FLAG = str, int, bool
-# Of k8s.io/api at 1.30: a field and its shape; "!" at the end of a name: required. A set: one of these; a list: of such.
+# From k8s.io/api 1.30: a field and its type; "!" at the end of a name: required. A set: one of these; a list: of this type.
 SELECTOR = {"matchLabels": {"*": TEXT}, "matchExpressions": [{"key!": TEXT, "operator!": {"In", "NotIn", "Exists", "DoesNotExist"}, "values": [TEXT]}]}
 NAMED_RULE = {"apiGroups!": [TEXT], "apiVersions!": [TEXT], "operations!": [OPERATIONS], "resources!": [TEXT], "resourceNames": [TEXT],
               "scope": {"Cluster", "Namespaced", "*"}}
@@ -31,13 +31,13 @@ SPECS = {
     "ValidatingAdmissionPolicyBinding": ("admissionregistration.k8s.io/v1", {
         "policyName!": TEXT, "validationActions!": [{"Deny", "Warn", "Audit"}], "matchResources": MATCH}),
 }
-# Names that CEL and admission know; the k and t of all() and filter() come from the text.
+# Names that CEL and admission define; the k and t of all() and filter() come from the expression.
 ROOTS = {"object", "oldObject", "request", "variables"}
 FUNCTIONS = {"has", "all", "filter", "startsWith"}
 
 
 def check(value, shape, where):
-    """Every field is of the type, and none that is required is missing."""
+    """Asserts that every field belongs to the type, and no required one is missing."""
     if isinstance(shape, set):
         assert value in shape, (where, value)
     elif isinstance(shape, list):
@@ -55,13 +55,13 @@ def check(value, shape, where):
 
 
 def bare(text):
-    """An expression without its texts in quotes."""
+    """An expression without its quoted strings."""
     assert text.count("'") % 2 == 0, text
     return re.sub(r"'[^']*'", "''", text)
 
 
 def check_expression(text, variables, roots=ROOTS):
-    """Closed, and of names that are known where it stands."""
+    """Asserts that its brackets match and its names are known in its context."""
     code = bare(text)
     depth = 0
     for c in code:
@@ -89,12 +89,12 @@ def test_each_has_the_fields_of_the_published_types(newer):
 
 
 def test_flow_schemas_are_ones_that_are_taken(newer):
-    """1 to 10000, no two the same of ours, and ahead of service-accounts (9000), which is where we are else."""
+    """From 1 to 10000, all of ours different, and before service-accounts (9000), which would match otherwise."""
     found = [o["spec"]["matchingPrecedence"] for o in newer if o["kind"] == "FlowSchema"]
     assert len(set(found)) == len(found) and all(0 < n < 9000 for n in found)
     for o in newer:
         for rule in o["spec"].get("rules", []) if o["kind"] == "FlowSchema" else []:
-            for r in rule["resourceRules"]:  # a rule that names neither matches nothing
+            for r in rule["resourceRules"]:  # a rule with neither matches nothing
                 assert r.get("clusterScope") or r.get("namespaces"), r
 
 

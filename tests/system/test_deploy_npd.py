@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""deploy/npd by the contract of node-problem-detector: exit status 0 no problem, 1 a problem, anything else unknown; standard output
-is the message, trimmed and cut at max_output_length; a rule that takes longer than its timeout is killed (pkg/custompluginmonitor)."""
+"""deploy/npd follows the contract of node-problem-detector: exit status 0 is no problem, 1 a problem, anything else unknown; stdout is the
+message, trimmed and cut at max_output_length; a rule that exceeds its timeout is killed (pkg/custompluginmonitor)."""
 import json
 import os
 import re
@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-STATUS = {0: "False", 1: "True"}  # of the node's condition
+STATUS = {0: "False", 1: "True"}  # status of the node's condition
 FOLDER = "deploy/npd"
 
 
@@ -35,7 +35,7 @@ def verdict(level="pass", fatal=False, age_s=60, sentence="cpu:3 is slow"):
 
 @pytest.fixture
 def conditions(top, build, environ, monitor):
-    """conditions(verdict or None): {condition: (status, message)} as node-problem-detector makes them of its rules."""
+    """conditions(verdict or None): {condition: (status, message)} as node-problem-detector derives them from its rules."""
 
     def ask(value=None, **env):
         path = os.path.join(environ["ASSAY_STATE_DIR"], "verdict.json")
@@ -100,7 +100,7 @@ def test_a_wrong_argument_is_unknown(top, args):
 
 
 def test_the_file_is_one_that_the_monitor_takes(top, monitor):
-    """What ApplyConfiguration() and Validate() of its config.go ask for."""
+    """The checks of ApplyConfiguration() and Validate() in its config.go."""
     known = {"plugin", "pluginConfig", "source", "metricsReporting", "conditions", "rules"}
     assert set(monitor) == known and monitor["plugin"] == "custom" and monitor["source"]
     plugin = monitor["pluginConfig"]
@@ -112,7 +112,7 @@ def test_the_file_is_one_that_the_monitor_takes(top, monitor):
         assert rule["type"] == "permanent" and rule["condition"] in preset and rule["reason"] != preset[rule["condition"]]["reason"]
         assert seconds(rule["timeout"]) <= seconds(plugin["timeout"]) < seconds(plugin["invoke_interval"])
         assert os.access(top / FOLDER / os.path.basename(rule["path"]), os.X_OK)
-    # Before the first answer nothing is claimed, and what is said may change while the status stays.
+    # Before the first answer no status is set, and the message may change while the status stays.
     assert plugin["skip_initial_status"] and plugin["enable_message_change_based_condition_update"]
     length = int(re.search(r"^LENGTH=(\d+)", (top / FOLDER / "assay-npd").read_text(), re.M).group(1))
     assert length == plugin["max_output_length"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job is diagnosed by a person's order: it is stopped, its hosts are tested, and it is told without whom to start again."""
+"""A job is diagnosed on a person's request: it is stopped, its hosts are tested, and the result says which hosts to exclude."""
 import contextlib
 import hashlib
 import json
@@ -35,7 +35,7 @@ rules:
 
 
 class Diagnosed(Host):
-    """One that is tested by itself, too: `alone` is what its slowest core reaches of the others; `tests`: whether it answers."""
+    """A host that is also tested alone: `alone`: speed of its slowest core relative to the others; `tests`: whether it answers."""
     KINDS = (*Host.KINDS, "deep")
     alone, tests = 1.0, True
 
@@ -114,7 +114,7 @@ class Lab(Fabric):
         assert self.c.call("POST", f"/v1/jobs/{self.id}/advice", json.dumps({"id": said["id"]}).encode()).status == 200
 
     def stopped(self):
-        """Begun, and its driver does as it is told."""
+        """Starts it, and stops the job as requested."""
         id = self.diagnose()
         self.wait(lambda r: r["diagnosis"]["stop"], id)
         self.acknowledge()
@@ -129,11 +129,11 @@ class Lab(Fabric):
         return [a for a in self.c.get("/v1/actions?limit=1000").json["items"] if a["action"] == "retest"]
 
     def is_told(self, names, kind="allreduce"):
-        """An order with others is told by one controller alone: the next waits for its answer until the campaign's time is up."""
+        """An order with others is sent by one controller only; its successor waits for the answer until the campaign times out."""
         assert wait_for(lambda: all(any(o["kind"] == kind for o in self.hosts[n].orders) for n in names), WAIT_S), names
 
     def revive(self):
-        """kill -9, and a controller on what it left."""
+        """kill -9, then a controller on the same store."""
         self.c.kill()
         c = self.start(*self.options, env=self.env)
         c.call = self.with_token(c.call)
@@ -142,7 +142,7 @@ class Lab(Fabric):
 
 @pytest.fixture
 def labs(controller, tmp_path):  # noqa: F811
-    """labs(Lab, "the policy", settings="more: of controller.yaml", ...) is a controller in mode enforce with its hosts; all of them end with the test."""
+    """labs(Lab, "the policy", settings="more: of controller.yaml", ...) is a controller in mode enforce with its hosts; all end with the test."""
     made = []
 
     def start(kind, text, settings="", **more):
@@ -225,7 +225,7 @@ def test_with_nothing_found_all_are_acquitted_and_the_job_starts_again(lab):
     over = f.done()
     assert (over["state"], over["sentence"]) == ("acquitted", "acquitted: 8 hosts clean under load")
     assert f.advice()["advice"] == "resume" and f.advice()["exclude"] == []
-    # The next one is another.
+    # The next one is a different one.
     assert f.order().json["id"] == 2
     f.ended.set()
     assert f.c.stop()[0] == 0
@@ -276,7 +276,7 @@ def test_what_is_in_its_way_is_said_with_409(lab):
     f = lab()
     f.hosts[BAD].tests = False
     other = f.begin_job(OTHER_JOB)
-    assert f.order(id=other).status == 422  # no host has ranks of it
+    assert f.order(id=other).status == 422  # no host reports ranks of it
     f.stopped()
     refused = f.order()
     assert refused.status == 409 and "investigation 1 of research/llm-7 is investigating it already" in refused.json["detail"]
@@ -335,7 +335,7 @@ def test_it_outlives_the_controller_in_each_phase(lab):
     f.phase("hosts")
     assert wait_for(lambda: len(f.retests()) == 8, WAIT_S)
     f.revive()
-    assert wait_for(lambda: len(f.retests()) == 8, WAIT_S)  # not all that was shown may have been durable yet
+    assert wait_for(lambda: len(f.retests()) == 8, WAIT_S)  # part of what was visible may not have been durable yet
     orders = f.retests()
     for host in f.hosts.values():
         host.tests, host.way = True, "silent"
@@ -363,7 +363,7 @@ def test_one_whose_job_is_forgotten_ends(lab, windows):
     f.c.kill()
     with contextlib.closing(sqlite3.connect(f.c.db)) as db:
         db.execute("DELETE FROM jobs")
-        if windows == "waiting":  # and cannot be analysed any more
+        if windows == "waiting":  # no longer analysable
             db.execute("UPDATE trace_windows SET state = 0, came = parts")
         db.commit()
     f.c = f.start(*f.options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether it helped to start a job without what its diagnosis excluded is told by the next run."""
+"""The next run shows whether restarting a job without the excluded hosts helped."""
 import contextlib
 import sqlite3
 
@@ -10,7 +10,7 @@ from waiting import wait_for
 
 
 def diagnosed(lab, before=None):  # noqa: F811
-    """BAD was left out of a job whose run 1 was as fast as the next will be, or whose run 2 was slow because of `before`."""
+    """A job whose diagnosis excluded BAD; run 1 was as fast as the next will be, or run 2 was slow because of `before`."""
     f = lab()
     f.hosts[BAD].alone = 0.5
     f.analysed({"id": f.id, "window": 1})
@@ -40,7 +40,7 @@ def test_a_next_run_that_is_faster_says_so_once_it_has_twenty_steps(lab):  # noq
     assert (told["run"], told["steps"], told["outcome"]) == (3, 25, "faster"), told
     assert told["gain"] == pytest.approx(1 - told["step_s"] / before["step_s"], abs=1e-5) and 0.05 < told["gain"] < 0.4
     assert told["sentence"].startswith(f"run 3 without {BAD}: {before['step_s']:.3g} s -> {told['step_s']:.3g} s a step: faster by ")
-    # What was decided stays, and so does this, over a restart as well.
+    # The decision and this result stay the same, also after a restart.
     assert {k: v for k, v in now.items() if k != "diagnosis"} == {k: v for k, v in over.items() if k != "diagnosis"}
     f.revive()
     again = verified(f)["diagnosis"]["next"]  # it may have been killed before that was durable

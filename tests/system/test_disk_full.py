@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A state directory without room, without names, or read-only: nothing good is replaced, one line says so, and it heals."""
+"""A state directory without space, without inodes, or read-only: no good file is replaced, one line is logged, and it recovers."""
 import json
 import os
 import re
@@ -14,7 +14,7 @@ SMALL, MANY = "size=256k,nr_inodes=200", "size=16m,nr_inodes=40"
 
 
 class Disk:
-    """The state directory, a small file system of its own."""
+    """The state directory on a small separate file system."""
 
     def __init__(self, path):
         self.path = path
@@ -28,7 +28,7 @@ class Disk:
         subprocess.run(["mount", "-o", f"remount,{how}", str(self.path)], check=True)
 
     def fill(self, names=False):
-        """Take all that is left: bytes, or names."""
+        """Uses up all bytes, or all inodes."""
         for n in range(100000):
             try:
                 with open(self.path / f"filler{n}", "wb", buffering=0) as f:
@@ -45,7 +45,7 @@ class Disk:
             path.unlink()
 
     def files(self):
-        """Name and content of what readers open; a torn file is found here."""
+        """Names and contents of the files that readers open; fails on a truncated file."""
         found = {}
         for name in ("verdict.json", "seq", "history.jsonl"):
             if (self.path / name).exists():
@@ -70,7 +70,7 @@ def disk(tmp_path, environ):
 
 @pytest.fixture
 def measure(run, says, profiles):
-    """measure() is one `assay run --report`: the CompletedProcess and its report's seq."""
+    """measure() runs `assay run --report` once. Returns the CompletedProcess and the report's seq."""
     rates = [sample("gemm.rate", f"cpu:{i}", 70e9 + i * 1e8, unit="FLOP/s", note="x" * 400) for i in range(8)]
     file = profiles(quick=[{"name": "gemm", "exec": says("probe", *rates), "active": False}])
 
@@ -105,7 +105,7 @@ def test_without_room_the_old_stays_whole_and_one_line_says_so(disk, measure, ru
         assert out.returncode == 0 and out.stderr == ""
         used.append(seq)
     for path in disk.path.glob("spool/*.json"):
-        path.unlink()  # sent: nothing that could be given up for room
+        path.unlink()  # as if sent: no report left to drop for space
     before = disk.files()
     break_disk(disk, how)
     for _ in range(2):
@@ -130,7 +130,7 @@ def test_without_room_the_old_stays_whole_and_one_line_says_so(disk, measure, ru
 @pytest.mark.once
 @pytest.mark.parametrize("how", ["bytes", "names"])
 def test_reports_that_passed_make_room_for_the_verdict_and_for_newer_ones(disk, measure, how):
-    """An outage that fills a small disk: the oldest goes first, and how many is told."""
+    """An outage fills a small disk: the oldest are dropped first, and their number is logged."""
     disk.mount(HOW[how][0])
     last, lost, told = 0, 0, 0
     for _ in range(60):
@@ -157,7 +157,7 @@ def test_assayd_stays_up_and_sends_what_it_can(disk, run, measure, assayd, confi
     stub.orders = [{"id": "1", "kind": "opinion", "now": "2026-11-21T00:00:00Z", "opinion": {
         "verdict": "fail", "expires": "2026-11-22T00:00:00Z", "sentence": "the fleet says so"}}]
     daemon = assayd()
-    if how == "read-only":  # what cannot be removed is not sent again and again
+    if how == "read-only":  # a report that cannot be removed is not sent repeatedly
         wait_until(lambda: "opinion could not be stored" in daemon.log(), what=daemon.log())
         wait_until(lambda: "reports wait" in daemon.log(), what=daemon.log())
     else:

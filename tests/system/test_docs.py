@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages hang together: links lead somewhere, in the tree and as installed; the index has them all; words are explained."""
+"""Consistency of the pages: links resolve, in the tree and as installed; the index lists all pages; terms are explained."""
 import os
 import re
 import shutil
@@ -14,14 +14,14 @@ OUTSIDE = ("http://", "https://", "mailto:")
 
 
 def headings(text):
-    """The anchors that GitHub makes of a page's headings."""
+    """The anchors that GitHub generates for a page's headings."""
     lines = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S).splitlines()
     words = [re.sub(r"[^\w\- ]", "", line.lstrip("#").strip().lower()) for line in lines if re.match(r"#+ ", line)]
     return {word.replace(" ", "-") for word in words}
 
 
 def dangling(root, pages):
-    """(page, link) of each relative link that leads to no file or to no heading of it."""
+    """(page, link) of each relative link without a target file or heading."""
     found, links = [], 0
     for page in pages:
         text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
@@ -51,7 +51,7 @@ def test_links_of_the_installed_pages_lead_somewhere(top, installed):
     assert {p.name for p in (top / "docs").rglob("*.md")} <= names
     text = {p.name: p.read_text() for p in pages}
     assert [(name, word) for name, words in text.items() for word in re.findall(r"\bdocs/[\w/-]+\.(?:md|yaml)", words)] == []
-    # What a page only names is there too.
+    # Files that a page mentions without a link must exist too.
     named = {(name, word) for name, words in text.items() for word in re.findall(r"(?<![\w/.-])([a-z-]+\.md)\b", words)}
     assert [(name, word) for name, word in sorted(named) if word not in names] == []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay doctor: each broken set-up is one line that says what to do."""
+"""assay doctor: each broken setup gets one line that says what to do."""
 import hashlib
 import os
 import subprocess
@@ -19,7 +19,7 @@ def sha(text):
 
 
 class Host:
-    """A host that is set up well, until somebody breaks it."""
+    """A host with a good setup, until a test breaks it."""
 
     def __init__(self, run, build, directory, c, ca):
         self.run, self.build, self.dir = run, build, directory
@@ -40,7 +40,7 @@ class Host:
         self.config.write_text("".join(f"{k}: {v}\n" for k, v in self.settings.items() if v is not None))
 
     def systemd(self, script):
-        """systemd runs it, and says of units what the script says."""
+        """The host runs systemd; the script answers for systemctl."""
         (self.dir / "sys" / "run" / "systemd" / "system").mkdir(parents=True)
         program = self.dir / "bin" / "systemctl"
         program.write_text("#!/bin/sh\n" + script)
@@ -125,7 +125,7 @@ def no_directory(h):
 
 
 def small_disk(h, options):
-    """The state directory is a file system of its own, gone again after the test."""
+    """The state directory is a separate file system, unmounted after the test."""
     state = h.dir / "state"
     done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(state)], capture_output=True, text=True, check=False)
     if done.returncode:
@@ -137,7 +137,7 @@ def small_disk(h, options):
 
 
 def expired(h):
-    """The controller's certificate ended yesterday."""
+    """The controller's certificate expired yesterday."""
     h.stub = Stub(server_tls(h.certificates / "expired.pem", h.certificates / "expired.key"))
     h.write(controller=h.stub.url)
 
@@ -149,7 +149,7 @@ def no_probe(h):
     h.env["ASSAY_PROBE_DIR"] = str(h.dir / "bin")
 
 
-# What is broken, what the line is about, and words that say what to do.
+# The fault, the item of its line, and words of the advice.
 BROKEN = {
     "no-config": (no_config, "bad", "config", "assayctl join-command"),
     "unknown-key": (lambda h: h.write(colour="x"), "bad", "config", "colour"),

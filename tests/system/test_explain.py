@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay explain: the matrix as a heat map, the slow link by name, and the rest in a line each."""
+"""assay explain: the matrix as a heat map, the slow link by name, and one line for each other check."""
 import json
 import os
 import pty
@@ -25,7 +25,7 @@ def lines(text):
 
 
 def changed(text, **of):
-    """The lines with cells changed: subject=(state, value)."""
+    """The lines with changed cells: subject=(state, value)."""
     out = []
     for s in lines(text):
         if s["subject"] in of:
@@ -54,7 +54,7 @@ def explain(run, tmp_path):
 
 
 def on_terminal(build, environ, path, **env):
-    """What it prints on a terminal of 100 columns."""
+    """Its output on a terminal of 100 columns."""
     pid, fd = pty.fork()
     if pid == 0:
         os.execve(build / "assay", ["assay", "explain", str(path)], {**environ, "TERM": "xterm-256color", **env})
@@ -63,7 +63,7 @@ def on_terminal(build, environ, path, **env):
         while chunk := os.read(fd, 65536):
             out += chunk
     except OSError:
-        pass  # the other end is closed
+        pass  # the peer has closed
     os.close(fd)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), out.decode().replace("\r\n", "\n")
 
@@ -94,7 +94,7 @@ def test_a_clean_matrix_names_nothing(explain):
 
 
 def test_links_that_cannot_be_told_apart_are_named_together(explain):
-    """All that goes between the sockets also goes over one link more."""
+    """All traffic between the sockets also crosses another link."""
     def longer(text):
         return text.replace('"numa:0^numa:1"', '"numa:0^numa:1", "numa:1^numa:fabric"')
     done = explain(longer(matrix(1, "numa:0^numa:1")), reference=longer(matrix(2)))
@@ -111,7 +111,7 @@ def host_report(**more):
 
 
 def topology(**uplink):
-    """A topology that knows how the uplink is trained."""
+    """A topology with the trained speed of the uplink."""
     link = hosts.uplink(1)
     a, b = link.split("^")
     return {"v": 1, "kind": "topology", "digest": "0" * 64,
@@ -146,7 +146,7 @@ def test_lines_a_report_and_a_run_say_the_same_of_the_links(explain):
 
 @pytest.mark.parametrize("link", [hosts.path_to_gpu(5, 5)[0][1], hosts.path_to_gpu(2, 2)[0][0], "numa:0^numa:1"])
 def test_another_host_of_the_model_is_a_reference(explain, link):
-    """Its GPUs have other UUIDs: they are compared by their slots."""
+    """Its GPUs have other UUIDs, so they are compared by slot."""
     sick = hosts.Host("gpu-03", faults=[faults.SlowLink(link)]).report("full")
     value = json.loads(explain(json.dumps(sick), "-o", "json", reference=json.dumps(hosts.Host("gpu-04").report("full"))).stdout)
     assert [found["link"] for found in value["links"]] == [link] and value["without_reference"] == 0
@@ -200,7 +200,7 @@ def test_the_mark_says_how_slow(explain, value, mark):
 
 
 def test_a_cell_measured_beside_others_is_not_the_cell(explain):
-    """Four RNICs at once share the memory: the map shows what each reaches alone, whichever came first."""
+    """Four RNICs at once share the memory: the map shows the rate of each alone, in any order of samples."""
     alone = matrix(3)
     at_once = [f"mlx5_{i}:1>numa:0" for i in range(4)]
     together = "".join(json.dumps(dict(s, value=28e9, params={"at_once": 4}, **{"with": at_once})) + "\n" for s in lines(alone)
@@ -211,7 +211,7 @@ def test_a_cell_measured_beside_others_is_not_the_cell(explain):
 
 
 def test_a_group_is_a_column_that_the_legend_explains(explain):
-    """As the loopback probe names them."""
+    """With the loopback probe's names."""
     names = [f"mlx5_{i}:1>numa:0*4" for i in range(4)]
     alone = lines(matrix(3))
     group = [dict(s, subject=s["subject"] + "*4", value=28e9, params={"at_once": 4}, **{"with": names}) for s in alone
@@ -273,7 +273,7 @@ def test_pairs_and_memories_are_maps_too(explain):
 
 
 def test_the_pair_of_a_slow_port_is_marked(explain):
-    """Pairs without a path: no link can be named, but the map shows them, and the verdict says so."""
+    """Pairs without a path: no link can be named, but map and verdict show them."""
     text = "".join(json.dumps({"v": 1, "check": "rnic_pair.write_bw", "subject": f"mlx5_{a}:1>mlx5_{b}:1", "unit": "B/s",
                                "better": "higher", "ok": None, "state": "measured", "value": 24e9 if a == 3 else 48e9,
                                "class": "sys"}) + "\n" for a in range(8) for b in range(8) if a != b)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What somebody sees who tries a host's programs for the first time: help, lists, completion, names and mistakes."""
+"""The first contact with a host's programs: help, lists, completion, names and mistakes."""
 import json
 import re
 import subprocess

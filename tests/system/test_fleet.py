@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated fleets against a real controller: the sick hosts are named, the others are not."""
+"""Simulated fleets with a real controller: the sick hosts are named, the others are not."""
 import json
 import re
 import shutil
@@ -22,10 +22,10 @@ ALL_FAULTS = {"slow-gpu": faults.SlowGpu(3), "slow-host": faults.SlowHost(), "sl
 
 
 class Fleet:
-    """Hosts that have reported `runs` times to a controller of their own.
+    """Hosts that have reported `runs` times to their own controller.
 
-    Which of the first run's reports find enough peers to be judged by depends on the order in which the controller takes
-    them: one run more than an incident needs.
+    Which reports of the first run find enough peers depends on the order in which the controller processes them, so `runs`
+    is one more than an incident needs.
     """
 
     def __init__(self, c, fleet, runs=4, profiles=("quick",)):
@@ -48,7 +48,7 @@ class Fleet:
         return {i["node"] for i in self.incidents()}
 
     def restart(self, c):
-        """Go on with another controller."""
+        """Continues with another controller."""
         self.agents.close()
         self.controller = c
         self.agents = simulate.Agents((c.host, c.port), self.agents.hosts)
@@ -60,7 +60,7 @@ class Fleet:
 
 @pytest.fixture
 def fleet(controller, tmp_path):
-    """fleet(hosts, ...) starts a controller and lets them report."""
+    """fleet(hosts, ...) starts a controller; the hosts report to it."""
     started = []
 
     def start(members, **more):
@@ -76,7 +76,7 @@ def fleet(controller, tmp_path):
 # --- the generator ---
 
 def documented(section):
-    """Keys of the table of a section of docs/formats.md."""
+    """Keys in the table of a section of docs/formats.md."""
     text = FORMATS.read_text().partition(f"\n## {section}\n")[2].partition("\n## ")[0]
     return set(re.findall(r"`(\w+)`", " ".join(line.split("|")[1] for line in text.splitlines() if line.startswith("| `"))))
 
@@ -115,7 +115,7 @@ def test_the_links_are_those_of_such_a_host(run, top):
 # --- who is named ---
 
 def link_of(f, host):
-    """The link that the host's incident names, alone."""
+    """The only link named by the host's incident."""
     return [i["subject"] for i in f.incidents() if i["node"] == host]
 
 
@@ -199,17 +199,17 @@ def test_wrong_data_and_a_missing_gpu_are_named(fleet):
 
 
 def test_two_models_are_never_compared(fleet):
-    """Half is another SKU, 15 % slower by design, and one of each is slow."""
+    """Half of the hosts are another SKU, 15 % slower by design, and one of each is slow."""
     a = hosts.fleet(8, faults={"gpu-02": [faults.SlowGpu(1)]})
     b = hosts.fleet(8, prefix="old-", sku="hgx-old", gemm_rate=0.85 * hosts.GEMM, faults={"old-06": [faults.SlowHost()]})
     f = fleet(a + b)
     assert f.named() == {"gpu-02", "old-06"}
 
 
-# hgx-own has no SKU file: only the fleet can say anything.
+# hgx-own has no SKU file: only the fleet can judge it.
 @pytest.mark.long
 def test_a_fleet_half_upgraded_is_judged_in_halves(fleet):
-    """The new driver costs 12 %; hosts of either half are held against their own half only."""
+    """The new driver costs 12 %; hosts are compared only with their own half."""
     new = {"env": {"driver": "560.35.03"}, "gemm_rate": 0.88 * hosts.GEMM, "sku": "hgx-own"}
     old = hosts.fleet(8, prefix="old-", sku="hgx-own", faults={"old-03": [faults.SlowGpu(0)]})
     f = fleet(old + hosts.fleet(8, prefix="new-", faults={"new-05": [faults.SlowGpu(6)]}, **new))
@@ -232,7 +232,7 @@ def test_drift_names_the_host_and_leaves_the_others_baseline_alone(fleet):
 # --- when it is not a host ---
 
 def wide(members, part, fault):
-    """`fault` on the first part of them."""
+    """Puts `fault` on the first part of the hosts."""
     for h in members[:round(part * len(members))]:
         h.faults.append(fault)
     return members
@@ -319,7 +319,7 @@ JOB = "research/llm-7"
 
 
 def claim(f, members, ranks=True):
-    """Each says that it has a rank of the job; or that it has none any more."""
+    """Each reports a rank of the job, or no longer."""
     for i, host in enumerate(members):
         process = {"start": 1000, "age_s": 60, "env": {"RANK": str(i), "ASSAY_JOB": JOB}}
         body = {"format": "assay-processes/1", "boot_id": "b1", "processes": [process] if ranks else []}
@@ -337,7 +337,7 @@ def test_hosts_that_are_low_in_one_job_are_told_as_that_job_also_once_they_have_
     claim(f, members[:6])
     for host in members[:6]:
         host.faults = [faults.SlowHost(by=0.2)]
-    # The first are found, and leave the job: they are kept free for a test, or somebody stopped it.
+    # The first are found and leave the job: they are held for a test, or the job was stopped.
     f.run(some=members[:4])
     claim(f, members[:6], ranks=False)
     f.run()

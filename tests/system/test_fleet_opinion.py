@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fleet's opinion of a host: what its agent is told, when, and what admission makes of it."""
+"""The fleet's opinion of a host: what is sent to its agent, when, and its effect on admission."""
 import contextlib
 import json
 import sys
@@ -31,7 +31,7 @@ def agents_of(c, members):
 
 
 def told(agents, condition):
-    """Listen on the held calls until it holds."""
+    """Reads held calls until the condition is true."""
     deadline = time.monotonic() + PATIENCE_S
     while not condition() and time.monotonic() < deadline:
         agents.listen(0.5)
@@ -77,7 +77,7 @@ def test_each_of_a_fleet_is_told_of_itself_and_observing_condemns_nobody(control
     members = hosts.fleet(8, faults=ill)
     with agents_of(c, members) as agents:
         agents.hold_all()
-        for _ in range(4):  # in the first there is no fleet to ask
+        for _ in range(4):  # in the first run there is no fleet yet
             assert set(agents.run().values()) == {202}
         assert told(agents, lambda: len(agents.opinions) == 8 and "bad in 3" in agents.opinions["gpu-02"]["sentence"])
         verdicts = {name: o["verdict"] for name, o in agents.opinions.items()}
@@ -90,7 +90,7 @@ def test_each_of_a_fleet_is_told_of_itself_and_observing_condemns_nobody(control
 
 @pytest.fixture
 def host(assayd, controller, config, spool, tmp_path):
-    """A host whose assayd reports what a simulated one measures; .fleet() is what it was told."""
+    """A host whose assayd sends the reports of a simulated host; .fleet() is the opinion it got."""
     c = controller()
     config(controller=f"http://{c.host}:{c.port}")
     (tmp_path / "state" / "verdict.json").write_text(json.dumps(
@@ -110,11 +110,11 @@ def host(assayd, controller, config, spool, tmp_path):
 
 
 def test_a_host_born_slow_learns_it_from_the_fleet_and_still_admits(host, run, wait_until):
-    """It sees nothing by itself: its GPUs are even. The fleet warns, and an observer refuses no job."""
+    """It cannot tell by itself, because its GPUs are equal. The fleet warns, and in mode observe no job is refused."""
     with agents_of(host.controller, hosts.fleet(6, spread=hosts.Spread(host=0))) as agents:
         for _ in range(2):
             agents.run()
-    for _ in range(3):  # all of its parts are low: one run more
+    for _ in range(3):  # all its parts are low, which takes one more run
         host()
     wait_until(lambda: host.fleet() and "bad in 3 of the last 3 runs" in host.fleet()["sentence"])
     assert host.fleet()["verdict"] == "warn"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fleet in columns, and what of it has changed, as a page that shows a map of it asks for them."""
+"""The fleet in columns, and its changes: the API of the page's map."""
 import concurrent.futures
 import contextlib
 import gzip
@@ -32,11 +32,11 @@ def changes(c, since, wait=30, **more):
     return c.get(f"/v1/changes?since={since}&wait={wait}", **more)
 
 
-AT_ONCE = 32  # questions of one address that wait, of 64 that may
+AT_ONCE = 32  # pending requests of one address, of 64 allowed
 
 
 def settled(c):
-    """The fleet once nothing that was sent before is still to be told."""
+    """The fleet once all earlier reports are visible."""
     fleet = c.get("/v1/fleet").json
     while True:
         answer = changes(c, fleet["version"], 2).json
@@ -76,7 +76,7 @@ def test_a_report_wakes_who_holds_a_call_and_all_get_the_same(controller):
         began = time.monotonic()
         c.post(report("gpu-07", seq=2, samples=slow()))
         answers = [h.result() for h in held]
-    assert time.monotonic() - began < 25  # and not when the wait is over
+    assert time.monotonic() - began < 25  # before the wait would end
     assert len({a.body for a in answers}) == 1
     news = answers[0].json
     assert not news["whole"] and news["nodes"]["names"] == ["gpu-07"] and verdict_of(news, "gpu-07") == "fail"
@@ -181,7 +181,7 @@ def test_as_many_hold_a_call_as_may_and_the_next_is_refused(controller):
         for i in range(HOLDS_MAX):
             connection = stack.enter_context(contextlib.closing(c.connection()))
             connection.request("GET", f"/v1/changes?since={version}&wait=60")
-            if i % AT_ONCE == AT_ONCE - 1:  # one address may ask so much at once, before it is looked at
+            if i % AT_ONCE == AT_ONCE - 1:  # the limit of pending requests per address
                 assert wait_for(lambda: c.metrics()["assay_http_held"] > i)
         assert wait_for(lambda: c.metrics()["assay_http_held"] >= HOLDS_MAX)
         answer = changes(c, version)
@@ -207,7 +207,7 @@ def test_a_clean_stop_does_not_wait_for_who_looks(controller):
 
 
 def paths(slow_value=None):
-    """Four ports with four GPUs, by their paths; the last cell may be slow."""
+    """A matrix of four ports and four GPUs with paths; the last cell may be slow."""
     parts = [[{"id": f"mlx5_{r}:1", "kind": "rnic", "name": f"mlx5_{r} port 1", "rail": r, "pci": f"0000:{0x18 + r:02x}:00.0"},
               {"id": f"gpu:GPU-{g}", "kind": "gpu", "name": f"gpu {g}", "index": g, "pci": f"0000:{0x4b + g:02x}:00.0", "serial": f"165{g}"}]
              for r in range(4) for g in range(4)]
@@ -263,7 +263,7 @@ def test_a_check_over_time(controller):
     c = controller()
     for seq in range(1, 9):
         c.post(report("gpu-1", seq=seq, samples=paths(20e9 if seq == 8 else None)))
-    c.post(report("gpu-1", seq=9, profile="passive"))  # has nothing of it
+    c.post(report("gpu-1", seq=9, profile="passive"))  # without it
     subject = "mlx5_3:1>gpu:GPU-3"
     one = c.get(f"/v1/nodes/gpu-1/series?check=loopback.write_bw&subject={subject}").json
     assert (one["reports"], one["unit"], one["better"], one["left_out"]) == (8, "B/s", "higher", 0)

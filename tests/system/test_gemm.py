@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-probe-gemm on the cores of this machine: its samples, its words, and a competitor for a core."""
+"""assay-probe-gemm on the cores of this machine: its samples, its messages, and a competitor for a core."""
 import json
 import math
 import os
@@ -44,7 +44,7 @@ def gemm(run):
 
 @pytest.fixture
 def competitor():
-    """competitor(cpu) is a process that uses this core as long as the test runs."""
+    """competitor(cpu) is a process that uses this core during the test."""
     started = []
 
     def start(cpu):
@@ -60,13 +60,13 @@ def competitor():
 
 
 def check_sample(s):
-    """What docs/formats.md says of every sample, and what this probe says besides."""
+    """Checks the rules of docs/formats.md for samples, and this probe's own."""
     assert s["v"] == 1 and set(s) <= KEYS and s["state"] in STATES
     assert s["subject"].startswith("cpu:") and s["class"] == "self"
     assert (s["check"], s["unit"], s["better"]) in {("gemm.rate", "FLOP/s", "higher"), ("gemm.correct", "1", "lower")}
     assert {"engine", "dtype", "shape", "version", "algorithm"} <= set(s["params"])
     assert s["start"] > 1.6e9 and s["seconds"] >= 0
-    assert s["seconds"] > 0 or s["state"] != "measured"  # a core that was in use before is left at once
+    assert s["seconds"] > 0 or s["state"] != "measured"  # a core that was already in use is skipped at once
     if s["state"] != "measured":
         assert s["value"] is None and s["ok"] is None and s["note"]
     elif s["check"] == "gemm.rate":
@@ -80,11 +80,11 @@ def rates(samples):
     return {s["subject"]: s for s in samples if s["check"] == "gemm.rate"}
 
 
-TRIES = 5  # of runs that others disturb
+TRIES = 5  # runs disturbed by others
 
 
 def undisturbed(gemm, *args, but=None, **kwargs):
-    """A run in which nobody used the cores, `but` one perhaps; the test is skipped when there is none."""
+    """A run in which no other process used the cores, except perhaps `but`; skips if there is none."""
     for _ in range(TRIES):
         done, samples = gemm(*args, **kwargs)
         if not any("note" in s for s in samples if s["subject"] != but):
@@ -194,7 +194,7 @@ def test_bad_usage_is_one_line_and_exit_2(run, args, words):
 
 @pytest.fixture
 def sysroot(tmp_path):
-    """sysroot(gpu=True) is a host with or without an NVIDIA GPU on its PCI bus."""
+    """sysroot(gpu=True) is a host with (or without) an NVIDIA GPU on its PCI bus."""
 
     def make(gpu):
         device = tmp_path / "root/sys/bus/pci/devices/0000:17:00.0"
@@ -215,7 +215,7 @@ def sysroot(tmp_path):
     (True, ["--engine", "cpu", "--chain"], 77, "--chain needs a GPU engine"),
 ])
 def test_what_needs_a_gpu_engine_never_falls_back(run, sysroot, tmp_path, gpu, args, status, words):
-    (tmp_path / "libcuda.so.1").touch()  # a broken driver, whatever this machine has
+    (tmp_path / "libcuda.so.1").touch()  # a broken driver, on any machine
     done = run("assay-probe-gemm", *args, env={**sysroot(gpu), "LD_LIBRARY_PATH": str(tmp_path)})
     assert done.returncode == status and done.stdout == ""
     assert words in done.stderr and done.stderr.count("\n") == 1

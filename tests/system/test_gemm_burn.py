@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The burn on GPUs that are fakes and warm up: who becomes slower after minutes, whose memory is too hot, and nobody else."""
+"""The burn on fake GPUs that heat up: it finds GPUs that slow down after minutes or have hot memory, and no others."""
 import json
 import re
 
@@ -7,7 +7,7 @@ import pytest
 from gpu_fixtures import gpu, gpu_host, gpu_libraries, gpus  # noqa: F401
 
 SHAPE = ["--shape", "48,40,56"]
-# Products of 9 ms and heat five times as fast, so that a burn of a minute is one of five; without NCCL it takes seconds.
+# Products of 9 ms and five times faster heating, so a burn of a minute acts like five; without NCCL it takes seconds.
 FAST = "count=8 mflops=25 heat=1 tau=12"
 ALONE = f"{FAST} nccl=21200"
 RATE, KEPT, HBM, CHIP = "gemm.burn_rate", "gemm.burn_kept", "gemm.burn_hbm_temp", "gemm.burn_gpu_temp"
@@ -30,7 +30,7 @@ def burn(run, gpus):  # noqa: F811
 
 
 def check_well(samples, i):
-    """GPU `i` was measured over the whole burn, and lost what good ones lose as they get warm."""
+    """GPU `i` was measured over the whole burn, and lost only what good GPUs lose as they heat up."""
     for check, low, high in ((KEPT, 0.98, 1), (HBM, 75, 80), (CHIP, 70, 75), (POWER, 685, 695), (CLOCK, 1.46e9, 1.5e9)):
         s = samples[check, gpu(i)]
         assert s["state"] == "measured" and low <= s["value"] <= high and s["ok"] is None and "code" not in s, s
@@ -55,7 +55,7 @@ def test_good_gpus_lose_a_little_and_nobody_is_named(burn):
 
 
 @pytest.mark.parametrize("fault, check, code, words", [
-    # Heat five times as fast: after 19 s instead of 95.
+    # Five times faster heating: after 19 s instead of 95.
     ("fan=5", KEPT, "throttled", r"from second 1[5-9] on, thermally throttled: fan, paste, airflow; (9\.\d|10) % slower in its last 8 s than in its "
      r"first, the others [01]\.\d %; at the end SM clock 13\d\d MHz, 57\d W, 87 C, HBM 9[12] C while the others are at 7\d to 7\d"),
     ("hotmemory=5", HBM, "hot-memory", r"its memory is 1\d C hotter than that of the others, with a limit of 95 C: contact of its heat sink, fan; "
@@ -64,7 +64,7 @@ def test_good_gpus_lose_a_little_and_nobody_is_named(burn):
 def test_one_sick_gpu_is_named_with_its_reason_and_the_others_are_well(burn, fault, check, code, words):
     done, samples = burn(fault)
     assert done.returncode == 0
-    # A sink without air is 15 C too hot for its memory, too, or just not.
+    # Without airflow its memory is also about 15 C too hot, or just below.
     assert {(check, gpu(5), code)} <= bad(samples) <= {(check, gpu(5), code), (HBM, gpu(5), "hot-memory")}
     s = samples[check, gpu(5)]
     assert s["severity"] == "warn" and re.fullmatch(words, s["note"]), s["note"]
@@ -73,7 +73,7 @@ def test_one_sick_gpu_is_named_with_its_reason_and_the_others_are_well(burn, fau
 
 
 def test_seconds_of_load_do_not_show_what_a_burn_does(run, gpus):  # noqa: F811
-    """The same host, as the profile full sees it: B7 of what was said of it."""
+    """The same host in the profile full."""
     done = run("assay-probe-gemm", *SHAPE, "--budget", "20s", env=gpus("count=8 mflops=25 heat=1 fan=5"))
     samples = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0 and [s for s in samples if s["check"] == "gemm.rate" and s.get("code")] == []
@@ -116,14 +116,14 @@ def test_it_says_what_it_cannot_do(run, gpus, args, status, words):  # noqa: F81
     assert done.returncode == status and words in done.stderr and done.stdout == ""
 
 
-@pytest.mark.alone  # who waits for a core heats nothing
+@pytest.mark.alone  # waiting for a core would stop the heating
 @pytest.mark.parametrize("fault, verdict, words", [
     ("", "pass", "nothing below its floor"),
     ("fan=5", "warn", "thermally throttled"),
     ("hotmemory=5", "warn", "hotter than that of the others"),
 ])
 def test_the_profile_names_the_gpu_and_draws_it_over_time(run, gpus, build, script, profiles, fault, verdict, words):  # noqa: F811
-    """The whole way through runner and judge, at a clock that is 12 times as fast as the real one."""
+    """End to end through runner and judge, with a clock 12 times faster than the real one."""
     env = gpus(f"{ALONE} {fault}", real=12)
     probe = script("gemm", f'exec {build}/assay-probe-gemm {" ".join(SHAPE)} "$@"\n')
     file = profiles(burn=[{"name": "gemm", "exec": probe, "budget": "60s", "args": ["--burn"]}], budget="90s")

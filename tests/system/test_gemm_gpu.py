@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-probe-gemm on GPUs that are fakes: every fault on the right GPU with its cause, and nothing else."""
+"""assay-probe-gemm on fake GPUs: every fault is found on the right GPU with its cause, and nothing else."""
 import json
 import os
 import re
@@ -33,7 +33,7 @@ def gemm(run, gpus):  # noqa: F811
 
 
 def check_healthy(samples, i):
-    """GPU `i` was measured, right, and as fast as the model of the fakes: 250 MFLOP/s."""
+    """GPU `i` was measured, correct, and as fast as the fakes' model: 250 MFLOP/s."""
     rate, per_clock, correct = (samples[check, gpu(i)] for check in (RATE, PER_CLOCK, CORRECT))
     assert rate["state"] == "measured" and rate["value"] == pytest.approx(RATE_OF_FAKES, rel=0.02), rate
     assert 8 <= len(rate["w"]) <= 32 and min(rate["w"]) > 0.97 * rate["value"]
@@ -48,7 +48,7 @@ def check_healthy(samples, i):
 
 
 def check_clean(done):
-    """It ran, and freed what it took from the libraries."""
+    """It succeeded, and freed all objects of the libraries."""
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -64,7 +64,7 @@ def test_all_gpus_are_measured_at_once_and_verified(gemm, dtype):
 
 
 @pytest.mark.some(1)
-@pytest.mark.parametrize("budget", [10, 60])  # of the profiles quick and full
+@pytest.mark.parametrize("budget", [10, 60])  # those of the profiles quick and full
 def test_no_clean_run_raises_an_alarm(gemm, full, budget):
     for seed in range(100 if full else 3):
         done, samples = gemm("count=8 mflops=2500 clock=1", "--seed", seed, "--budget", f"{budget}s")
@@ -103,7 +103,7 @@ def test_a_host_is_as_good_as_its_slowest_gpu(gemm):
     host = samples[HOST, "gpus"]
     assert host["value"] == samples[RATE, gpu(5)]["value"] == pytest.approx(0.9 * RATE_OF_FAKES, rel=0.02)
     assert host["note"] == f"{gpu(5)}, the slowest of 8, which drew 5200 W together" and host["params"]["gpus"] == 8
-    done, samples = gemm("count=3 busy=1 pid=4242424")  # not of them all
+    done, samples = gemm("count=3 busy=1 pid=4242424")  # not on all of them
     assert done.returncode == 0 and (HOST, "gpus") not in samples
 
 
@@ -190,7 +190,7 @@ def test_a_chain_tells_a_host_that_launches_late(run, gpus, delay, least, most, 
     assert [s["subject"] for s in chains] == [gpu(0), gpu(1)]
     for s in samples:
         if s["check"] == RATE:
-            assert s["value"] == pytest.approx(2e10, rel=0.02)  # of which gemm.rate sees nothing
+            assert s["value"] == pytest.approx(2e10, rel=0.02)  # invisible in gemm.rate
     for s in chains:
         assert (s["unit"], s["better"], s["ok"], s.get("code")) == ("s", "lower", None, code)
         assert s["note"].startswith(words) and len(s["w"]) == 16 and s["params"]["chain"] == "16x64"
@@ -258,7 +258,7 @@ def test_one_that_stops_answering_in_mid_work_is_named(gemm):
     ("busy=3 pid=4242424", "inconclusive", "pid 4242424 (python3) computes on"),
 ])
 def test_a_run_names_the_gpu_and_no_other(build, run, gpus, script, profiles, fault, verdict, words):  # noqa: F811
-    """The whole way through the runner and the judge; the clock of the probe alone is a fake."""
+    """End to end through runner and judge; only the probe's clock is simulated."""
     env = gpus(f"count=8 {fault}")
     clock = f"LD_PRELOAD={env.pop('LD_PRELOAD')}"
     probe = script("gemm", f'exec env {clock} {build}/assay-probe-gemm {" ".join(SHAPE)} "$@" --budget 20s\n')
@@ -345,7 +345,7 @@ def test_no_gpu_that_the_driver_sees_is_one_sentence(run, gpus, gpu_host):  # no
 
 
 def test_gpus_that_are_hidden_from_the_agent_leave_no_good_verdict(run, gpu_host, profiles, build):  # noqa: F811
-    """As in a container that the runtime shows none: on the PCI bus, and no driver to be loaded."""
+    """As in a container without GPUs: they are on the PCI bus, but no driver can be loaded."""
     names = ("gpu-state", "gemm", "memory")
     path = profiles(quick=[{"name": name, "exec": build / f"assay-probe-{name}"} for name in names])
     done = run("assay", "run", "-o", "json", "--profiles", str(path), env={**gpu_host(2), "ASSAY_NODE": "n1"})
@@ -384,7 +384,7 @@ def test_no_program_links_a_library_of_cuda(build):
 
 @pytest.mark.once
 def test_a_gpu_with_another_power_limit_is_compared_all_the_same(run, gpus, script, profiles, build):  # noqa: F811
-    """B5 of what was said of the probes: held to 500 W by its firmware a GPU is slow, and compared with nobody nobody would see it."""
+    """A GPU limited to 500 W by its firmware is slow; without a comparison that would go unnoticed."""
     probe = script("gemm", f'exec {build}/assay-probe-gemm --shape 48,40,56 "$@"\n')
     file = profiles(quick=[{"name": "gemm", "exec": probe, "budget": "10s"}], budget="20s")
     done = run("assay", "run", "--profile", "quick", "--profiles", file, "-o", "json", env=gpus("count=8 mflops=2500 capped=3 thirsty=3"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host that launches late, on GPUs that are fakes whose clock boosts and whose launches cost the host what they are told."""
+"""A host with slow launches, on fake GPUs with a boost clock and a given launch cost."""
 import json
 import re
 from pathlib import Path
@@ -27,7 +27,7 @@ def probe(run, gpus):  # noqa: F811
 
 
 def make_nodes(root, count):
-    """So many NUMA nodes, a core each; the fakes put GPUs and cores on two nodes in turn."""
+    """NUMA nodes with one core each; the fakes assign GPUs and cores to two nodes alternately."""
     for i in range(count):
         node = root / f"sys/devices/system/node/node{i}"
         node.mkdir(parents=True, exist_ok=True)
@@ -38,14 +38,14 @@ def make_nodes(root, count):
 
 
 def share(sample):
-    """Per cent of the time that the GPU waits for the host."""
+    """Percentage of the time in which the GPU waits for the host."""
     return int(re.search(r"waits for the host (\d+) %", sample["note"])[1])
 
 
 @pytest.mark.some(1)
 @pytest.mark.parametrize("boost", ["", "boost=25 boostms=50", "boost=25 boostms=20"])
 def test_the_chain_is_held_against_the_gpu_at_the_clock_that_it_has_there(probe, boost):
-    """The GPU waits a quarter of the time. Its own time behind products of 30 ms is that of a throttled clock, a quarter longer."""
+    """The GPU waits a quarter of the time. After products of 30 ms its clock is throttled, so its own time is a quarter longer."""
     gpu_us, host_us = 79.5 / (1.25 if boost else 1), 85 * (1 if boost else 1.25)
     samples = probe(f"count=3 mflops=20000 launchns={round(100 * host_us) - 1250} {boost}", "--chain")
     for i in range(3):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rate beside an all-reduce on GPUs that are fakes: what it costs each GPU, and a collective that hangs."""
+"""The GEMM rate during an all-reduce on fake GPUs: the loss of each GPU, and a collective that hangs."""
 import json
 import re
 
@@ -56,7 +56,7 @@ def test_the_rate_beside_an_all_reduce_is_told_with_its_ratio(overlap, n):
 def test_a_gpu_that_a_collective_costs_more_than_its_peers_is_lower(overlap):
     done, samples = overlap("count=4 crowded=2")
     assert (done.returncode, done.stderr) == (0, "")
-    check_plain(samples, 4)  # of which its rate alone says nothing
+    check_plain(samples, 4)  # invisible in the rate alone
     for i in range(4):
         check_overlap(samples[OVERLAP, gpu(i)], BESIDE * (0.8 if i == 2 else 1))
 
@@ -134,7 +134,7 @@ def test_one_gpu_or_no_nccl_is_not_applicable_and_costs_nothing_unasked(overlap,
     ("delay=20 mflops=20000", "pass", set(), "host-bound: a layer of 10 launches"),
 ])
 def test_a_run_as_in_profile_full_names_the_gpu_and_no_other(build, run, gpus, script, profiles, fault, verdict, bad, words):  # noqa: F811
-    """The whole way through the runner and the judge; the clock of the probe alone is a fake."""
+    """End to end through runner and judge; only the probe's clock is simulated."""
     shape = ["--shape", "256,16,256"] if "delay" in fault else SHAPE
     env = gpus(f"count=8 {fault}" if "mflops" in fault else f"count=8 mflops=2500 {fault}")
     clock = f"LD_PRELOAD={env.pop('LD_PRELOAD')}"

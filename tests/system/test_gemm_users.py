@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who makes a GPU busy: every compute process but those of policies/gpu-users.yaml, for each probe that asks."""
+"""Which processes make a GPU busy: every compute process except those in policies/gpu-users.yaml, for each probe that checks."""
 import json
 from pathlib import Path
 
@@ -12,7 +12,7 @@ MPS = "nvidia-cuda-mps"  # the kernel keeps 15 characters of a name
 
 @pytest.fixture
 def beside(run, gpus):  # noqa: F811
-    """beside("Xorg", "count=2 busy=1") runs the probe while process 4242424 has that name; (CompletedProcess, samples)."""
+    """beside("Xorg", "count=2 busy=1") runs the probe while process 4242424 has that name. Returns (CompletedProcess, samples)."""
 
     def start(name, settings, *args, program="assay-probe-gemm", **more):
         env = gpus(f"{settings} pid=4242424", **more)

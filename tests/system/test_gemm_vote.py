@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The vote of assay-probe-gemm on GPUs that are fakes: what no exact product shows, and who is to blame."""
+"""The vote of assay-probe-gemm on fake GPUs: errors that no exact product shows, and which GPU is to blame."""
 import json
 import re
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every function of the GPU's libraries in turn: it never comes back, finds its GPU lost, or is not there."""
+"""Every function of the GPU libraries in turn: it never returns, finds its GPU lost, or does not exist."""
 import re
 
 import pytest
@@ -13,7 +13,7 @@ GPUS = 3
 BEFORE = ["nvmlInit_v2", "nvmlDeviceGetCount_v2", "nvmlSystemGetDriverVersion", "nvmlSystemGetConfComputeState",
           "nvmlEventSetCreate"]  # any GPU is read
 AFTER = ["nvmlEventSetWait_v2", "nvmlEventSetFree", "nvmlShutdown"]
-# What a driver is asked only when it lacks the first choice, and what nothing but the engine of other probes asks.
+# Calls made only if a driver lacks the preferred one, and calls made only by the engine of other probes.
 OLDER = ["nvmlDeviceGetTotalEccErrors", "nvmlDeviceGetPcieReplayCounter", "nvmlDeviceGetNvLinkErrorCounter",
          "nvmlDeviceGetCurrentClocksThrottleReasons"]
 NEWER = ["nvmlDeviceGetMarginTemperature", "nvmlDeviceGetCurrentClocksEventReasons"]
@@ -23,7 +23,7 @@ NOT_ASKED = ["nvmlErrorString", "nvmlDeviceGetHandleByUUID", "nvmlDeviceGetClock
 
 @pytest.fixture
 def nvml(top):
-    """Every function of NVML that the suite knows."""
+    """Every NVML function that the suite uses."""
     return {**functions(top, "accel/cuda_abi.h", "CUDA_NVML_FUNCTIONS"),
             **functions(top, "accel/nvml_abi.h", "NVML_HEALTH_FUNCTIONS")}
 
@@ -41,7 +41,7 @@ def host(gpus, tmp_path, top):  # noqa: F811
 
 @pytest.fixture
 def kept(run, host, tmp_path):
-    """The state that a clean run left."""
+    """The state saved by a clean run."""
     done = run(STATE, env=host())
     assert (done.returncode, done.stderr) == (0, "") and bad(samples_of(done.stdout)) == []
     return tmp_path / "state"
@@ -56,7 +56,7 @@ def answering(samples):
 
 
 def asked(nvml, names):
-    """What gpu-state asks about one GPU, of a driver that has everything, or only what is older."""
+    """The calls of gpu-state about one GPU, with a driver that has all functions, or only older ones."""
     left = [n for n in nvml if n not in BEFORE + AFTER + NOT_ASKED + (OLDER if names is None else NEWER)]
     assert len(left) > 20
     return left
@@ -66,7 +66,7 @@ def asked(nvml, names):
 @pytest.mark.once
 @pytest.mark.alone
 def test_a_call_that_never_comes_back_is_named_with_its_gpu(at_once, host, kept, nvml, older_libraries):  # noqa: F811
-    """Exit status 0 says that it ended within its budget: past it the harness ends a probe with 1."""
+    """Exit status 0 means that it ended within its budget; after that the harness ends a probe with 1."""
     old = {"LD_LIBRARY_PATH": older_libraries(NVML, NEWER)}
     items = [((n, "host"), STATE, [], host(f"stuck=1 at={n}")) for n in BEFORE + AFTER]
     items += [((n, gpu(1)), STATE, [], host(f"held=1 at={n}")) for n in asked(nvml, None)]
@@ -141,7 +141,7 @@ def memory(host, one_node_of):
 
 @pytest.fixture
 def one_node_of(tmp_path):
-    """All GPUs on the only node of this host."""
+    """Puts all GPUs on the only node of this host."""
 
     def make(env):
         for file in (tmp_path / "gpu-host/sys/bus/pci/devices").glob("*/numa_node"):
@@ -154,15 +154,15 @@ def one_node_of(tmp_path):
 @pytest.mark.once
 @pytest.mark.alone
 def test_no_call_of_the_driver_keeps_memory_from_ending(at_once, memory, top):  # noqa: F811
-    """Within its budget, with the GPU once that is known, and the process goes though a thread of it is in the driver."""
+    """It ends within its budget, names the GPU if known, and the process exits although a thread is stuck in the driver."""
     cuda = functions(top, "accel/cuda_abi.h", "CUDA_DRIVER_FUNCTIONS")
     starts = ["cuInit", "cuDriverGetVersion", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetUuid",
               "cuDeviceGetPCIBusId", "cuDeviceGetAttribute", "cuDeviceTotalMem_v2"]
-    # Of these it needs none while nothing fails: sentences, exports, memory that is bound to a node.
+    # Not needed while nothing fails: error strings, exports, memory bound to a node.
     not_asked = ["cuGetErrorName", "cuGetErrorString", "cuMemGetInfo_v2", "cuMemHostRegister_v2", "cuMemHostUnregister",
                  "cuMemGetHandleForAddressRange", "cuPointerSetAttribute", "cuStreamQuery"]
     sets_up = ["cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuMemAlloc_v2", "cuMemHostAlloc", "cuStreamCreate", "cuEventCreate"]
-    # The process ends with its samples and gives nothing back.
+    # The process exits after its samples without freeing anything.
     ends = ["cuDevicePrimaryCtxRelease_v2", "cuMemFree_v2", "cuMemFreeHost", "cuStreamDestroy_v2", "cuEventDestroy_v2"]
     args = ["--engine", "cuda", "--size", "16384", "--budget", "3s"]
     items = [(n, MEMORY, args, memory(f"block=1 at={n}")) for n in cuda if n not in not_asked]
@@ -221,7 +221,7 @@ def test_a_gpu_whose_device_node_may_not_be_opened_is_a_set_up(run, host, kept):
     *((f"assay-probe-{name}", ["--engine", engine], status) for name in ("gemm", "memory")
       for engine, status in (("cuda", 77), ("auto", 1)))])
 def test_without_a_driver_a_host_with_gpus_says_so_and_never_measures_its_cpu(run, gpu_host, tmp_path, program, args, status):  # noqa: F811
-    """How soon is what tests/bench/bench_no_gpu.py measures."""
+    """tests/bench/bench_no_gpu.py measures how soon."""
     done = run(program, *args, env={**gpu_host(1), "LD_LIBRARY_PATH": str(tmp_path)})
     assert (done.returncode, done.stdout) == (status, "") and done.stderr.count("\n") == 1
     assert re.search(r"cannot load lib(cuda|nvidia-ml)\.so\.1", done.stderr), done.stderr

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every fault that the fakes of GPUs know, in every probe that should see it: the right GPU, its cause, in time, and nothing
-else. A fault that a probe cannot see leaves it clean: that is a row too."""
+"""Every fault of the fake GPUs, in every probe that should detect it: the right GPU, its cause, in time, and nothing else. That a
+probe cannot detect a fault and stays clean is a row too."""
 import re
 from dataclasses import dataclass
 
@@ -23,14 +23,14 @@ CLEAN = ()
 
 @dataclass
 class Finding:
-    """What is said of the GPU, by one sample at least."""
+    """The expected finding on the GPU, in at least one sample."""
 
     check: str
     state: str = "measured"
     code: str | None = None
     severity: str | None = None
     words: str = ""
-    subject: str = BAD  # or that begins or ends with it: "GPU-...>numa:0"
+    subject: str = BAD  # or one that begins or ends with it: "GPU-...>numa:0"
 
 
 @dataclass
@@ -40,8 +40,8 @@ class Row:
     probe: str
     found: tuple
     status: int = 0
-    stderr: str = ""  # words in it; "" nothing is there
-    patience: bool = True  # False: a call hangs, so the real clock passes
+    stderr: str = ""  # words in it; "": it is empty
+    patience: bool = True  # False: a call hangs, so real time passes
     log: str = ""  # a line in the kernel log
 
 
@@ -54,7 +54,7 @@ def finding(*args, **kwargs):
 
 LOST = "is lost (NVML: GPU_IS_LOST)"
 TABLE = [
-    # slow GPU 10 %: gemm measures it; what copies or only reads sees nothing.
+    # slow GPU 10 %: measured by gemm; probes that only copy or read cannot see it.
     Row("slow 10 %", "slow=1", GEMM, finding("gemm.rate", code="slow-at-clock", words="SM clock 1500 MHz")),
     Row("slow 10 % by heat", "hot=1", GEMM, finding("gemm.rate", code="throttled", words="held back by HW thermal slowdown")),
     Row("slow 10 % by heat", "hot=1", STATE, finding("gpu.clocks", code="hw-thermal", severity="warn", words="it is too hot")),
@@ -64,7 +64,7 @@ TABLE = [
     Row("slow 10 %", "slow=1", MEMORY, CLEAN),
     Row("slow 10 %", "slow=1", STATE, CLEAN),
     Row("slow links", "thin=1", ALL, finding("all_to_all.busbw", words=f"the pairs of {BAD} reach 9", subject="gpus")),
-    # launch delay 20 us: the host's, so the chain alone.
+    # launch delay 20 us: caused by the host, so only the chain shows it.
     Row("launch delay", "delay=20", GEMM, CLEAN),
     Row("launch delay", "delay=20 mflops=20000", CHAIN,
         finding("gemm.chain", code="host-bound", words="host-bound: a layer of 10 launches takes ")),
@@ -95,7 +95,7 @@ TABLE = [
     Row("ECC", "ecc=1", GEMM, finding("gemm.rate", code="device-error", severity="warn", words="CUDA_ERROR_ECC_UNCORRECTABLE 214")),
     Row("ECC", "ecccopy=1", MEMORY, finding("memory.d2h_bw", code="device-error", severity="warn", subject=f"{BAD}>numa:0",
                                             words="CUDA_ERROR_ECC_UNCORRECTABLE 214")),
-    # What no kernel of NVIDIA's libraries does on a good GPU.
+    # Results that no kernel of NVIDIA's libraries produces on a good GPU.
     *(Row("kernel went wrong", f"broken=1 error={error}", GEMM,
           finding("gemm.rate", code="device-error", severity="warn", words=str(error))) for error in (226, 714, 715, 716, 717, 718)),
     Row("ECC", "dbe=1", STATE, finding("gpu.ecc_errors", code="uncorrected", severity="fail", words="lost data")),
@@ -174,7 +174,7 @@ TABLE = [
     Row("taken", "taken=1", GEMM, finding("gemm.rate", "set-up", words="CUDA_ERROR_DEVICE_UNAVAILABLE 46")),
     Row("taken", "taken=1", MEMORY, finding("memory.d2h_bw", "set-up", subject=f"{BAD}>numa:0", words="CUDA_ERROR_DEVICE_UNAVAILABLE 46")),
 ]
-SLOW = {"gemm.rate", "memory.h2d_bw", "memory.d2h_bw", "memory.p2p_bw"}  # rates that a row without a severity finds low
+SLOW = {"gemm.rate", "memory.h2d_bw", "memory.d2h_bw", "memory.p2p_bw"}  # rates expected to be low in rows without a severity
 
 
 @pytest.fixture
@@ -188,7 +188,7 @@ def one_node(tmp_path):
 
 @pytest.fixture
 def probe(build, environ, gpus, top, tmp_path, one_node):  # noqa: F811
-    """probe(ROW) runs its probe on such GPUs, which were healthy 300 s ago: (exit status, samples, stderr)."""
+    """probe(ROW) runs its probe on GPUs with this fault that were healthy 300 s ago. Returns (exit status, samples, stderr)."""
     host = FakeHost(tmp_path / "gpu-host")
 
     def start(row, settings):
@@ -212,12 +212,12 @@ def probe(build, environ, gpus, top, tmp_path, one_node):  # noqa: F811
 
 
 def about(sample):
-    """Does the sample speak of the bad GPU, alone or with others?"""
+    """Is the sample about the bad GPU, alone or with others?"""
     return BAD in sample["subject"] or sample["subject"] in ("gpus", "host") or sample["subject"].startswith("gpus@")
 
 
 def is_slow(sample, samples):
-    """A rate below that of its peers by more than the noise of the fakes, of 0.4 %."""
+    """Is the rate below that of its peers by more than the fakes' noise of 0.4 %?"""
     key = (sample["check"], str(sample.get("class")), str(sample["params"].get("at_once")))
     peers = sorted(s["value"] for s in samples if s["state"] == "measured" and "at_once" not in s["check"] and
                    (s["check"], str(s.get("class")), str((s.get("params") or {}).get("at_once"))) == key)
@@ -243,7 +243,7 @@ def test_a_fault_is_named_with_its_gpu_and_cause(probe, row):
     assert "the budget is used up" not in err and in_budget(samples, PROBES[row.probe][2]), samples
     accused = [s for s in samples if s["ok"] is False or s["state"] != "measured"]
     wrong = [s for s in accused if not about(s)]
-    # Each GPU launches through the same host; a layer that is late is so on all of them.
+    # All GPUs launch through the same host, so slow launches show on all of them.
     assert wrong == [] or all(s.get("code") == "host-bound" for s in wrong), wrong
     for f in row.found:
         of = [s for s in samples if (s["check"], s["subject"]) == (f.check, f.subject)]
@@ -264,7 +264,7 @@ def test_a_fault_is_named_with_its_gpu_and_cause(probe, row):
 
 
 def test_every_fault_of_the_fakes_has_a_row(top):
-    """What gpu_fake.h can break is broken above, or is said here to be no fault of a GPU."""
+    """Every fault of gpu_fake.h is in a row above, or listed here as tested elsewhere or not a fault of a GPU."""
     text = (top / "tests/fakes/gpu_fake.h").read_text()
     words = set(re.findall(r"(?<=[ \t])([a-z0-9]+)=(?:I\b|IJ\b)", text))
     tried = {word.split("=")[0] for row in TABLE for word in row.settings.split()}
@@ -275,7 +275,7 @@ def test_every_fault_of_the_fakes_has_a_row(top):
                  "warm",  # test_gpu_state.py
                  "slowstart", "lagat",  # test_gpu_start.py
                  "fan", "hotmemory",  # test_gemm_burn.py
-                 "paste",  # costs less than a burn tells
+                 "paste",  # costs less than a burn can detect
                  "oddvbios",  # test_gpu_state.py
                  "vgpu",  # test_gpu_shares.py
                  "swapped",  # test_part_names.py

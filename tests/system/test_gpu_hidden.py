@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts whose GPU is not on a PCI bus that we can see (gVisor, Kata, some containers), and hosts whose GPU is not NVIDIA's."""
+"""Hosts whose GPU is not on a visible PCI bus (gVisor, Kata, some containers), and hosts with a GPU of another vendor."""
 import json
 import shutil
 
@@ -12,7 +12,7 @@ SIGNS = ["dev/nvidiactl", "proc/driver/nvidia/version"]
 
 @pytest.fixture
 def hidden(gpus, tmp_path):  # noqa: F811
-    """hidden("dev/nvidiactl") is the environment of a host with a GPU of which only this file shows."""
+    """hidden("dev/nvidiactl") is the environment of a host whose GPU shows only by this file."""
 
     def make(sign):
         env = gpus("count=1")

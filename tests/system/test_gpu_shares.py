@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GPUs that are not a whole one behind PCIe: confidential computing, MIG, vGPU, superchips. Each right, or left out with one sentence."""
+"""GPUs that are not whole devices behind PCIe: confidential computing, MIG, vGPU, superchips. Each is handled, or skipped with a message."""
 import json
 
 import pytest
@@ -8,7 +8,7 @@ from gpu_fixtures import gpu, gpu_host, gpu_libraries, gpus, samples_of  # noqa:
 GEMM = ["assay-probe-gemm", "--engine", "cuda", "--shape", "48,40,56", "--budget", "10s"]
 MEMORY = ["assay-probe-memory", "--engine", "cuda", "--size", "16384", "--budget", "5s"]
 ALL = ["assay-probe-all-to-all", "--size", "262144", "--budget", "10s"]
-# Floors that every fake is below: who is held to them is found.
+# Floors above the rate of every fake: comparing with them gives a finding.
 SKU = """v: 1
 sku: whole
 match: {gpu: ["10de:*"]}
@@ -20,7 +20,7 @@ expect:
 
 @pytest.fixture
 def nodes(tmp_path):
-    """Gives the host the nodes of a superchip: memory of processors is node 0, that of its GPUs node 1, which has none."""
+    """Gives the host the NUMA nodes of a superchip: CPU memory is node 0, GPU memory is node 1, which has no CPUs."""
 
     def make(bare=True):
         base = tmp_path / "gpu-host/sys/devices/system"
@@ -57,7 +57,7 @@ def test_a_gpu_that_others_share_is_left_out_with_one_sentence(probe, program):
 
 @pytest.mark.parametrize("program, check", [(GEMM, "gemm.rate"), (MEMORY, "memory.h2d_bw"), (ALL, "all_to_all.busbw")])
 def test_confidential_computing_is_in_the_params_and_stops_nothing(probe, nodes, program, check):
-    nodes(bare=False)  # so that pinned memory is asked for on a node, which it cannot be
+    nodes(bare=False)  # so pinned memory is requested on a node that cannot provide it
     done, samples = probe(program, "count=2 cc=1 copy=500")
     assert done.returncode == 0, done.stderr
     found = [s for s in samples if s["check"] == check]
@@ -77,7 +77,7 @@ def test_an_instance_of_mig_says_how_large_it_is(probe, program, check):
 def test_no_floor_of_a_whole_gpu_is_held_against_a_share_of_one(run, gpus, script, profiles, tmp_path, build, settings, held):  # noqa: F811
     sku, env = tmp_path / "whole.yaml", gpus(settings)
     sku.write_text(SKU)
-    clock = f"LD_PRELOAD={env.pop('LD_PRELOAD')}"  # of the probe alone
+    clock = f"LD_PRELOAD={env.pop('LD_PRELOAD')}"  # only for the probe
     exe = script("gemm", f"exec env {clock} {build}/{' '.join(GEMM[:-2])} \"$@\" --budget 10s\n")
     file = profiles(budget="120s", quick=[{"name": "gemm", "exec": exe, "budget": "110s"}])
     done = run("assay", "run", "--profiles", file, "--sku", sku, "-o", "json", env=env)
@@ -112,7 +112,7 @@ def test_memory_of_a_gpu_that_is_a_node_is_no_memory_of_the_host(probe, nodes):
 
 @pytest.mark.long
 def test_processors_do_not_measure_it_either(probe, nodes):
-    """Whether they come to an end is no matter here: their work is real, and the clock is not."""
+    """Whether they finish does not matter here: their work is real, but the clock is simulated."""
     nodes()
     done, samples = probe(["assay-probe-memory", "--budget", "5s", "--engine", "cpu"], "count=1 c2c=1 copy=500")
     assert LEFT_OUT in done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts with eight GPUs that take to start what hardware takes (gpu_fake.h): nobody is blamed for it, and all is measured."""
+"""Hosts with eight GPUs with the start times of real hardware (gpu_fake.h): no GPU is blamed for it, and all are measured."""
 import json
 import re
 import time
@@ -12,19 +12,19 @@ from gpu_fixtures import HGX, gpu, gpu_host, gpu_libraries, gpus, run_alone, sam
 
 STATE, GEMM, MEMORY, ALL = (f"assay-probe-{name}" for name in ("gpu-state", "gemm", "memory", "all-to-all"))
 COUNT = 8
-# Products and copies so small that the processors of the test have little to do, and rates by which they take as long as real
-# ones: 8192^3 products at 500 TFLOP/s, 32 MiB at 50 GB/s, and at 1.3 TB/s within a GPU. The copies that gemm.chain puts before its
-# work are 32 MiB whatever the options say: at a GPU's own rate they take 50 ms here (25 us there), at that of PCIe 1.3 s.
+# Products and copies small enough for the test's CPUs, at rates at which they take as long as real ones: 8192^3 products at
+# 500 TFLOP/s, 32 MiB at 50 GB/s, and at 1.3 TB/s within a GPU. The copies that gemm.chain puts before its work are 32 MiB whatever
+# the options: at a GPU's own rate they take 50 ms here (25 us in reality), at that of PCIe 1.3 s.
 SMALL = {GEMM: ["--shape", "128,128,128"], MEMORY: ["--size", "16384"], ALL: ["--size", "8388608"]}
 RATES = "mflops=2000 copy=25 hbm=26 lazy=1"
-# Processors are not faster where the clock is: no memory of the host, and less data of NCCL.
+# The scaled clock does not make CPUs faster: no host memory, and less NCCL data.
 FASTER = {MEMORY: [*SMALL[MEMORY], "--engine", "cuda"], ALL: ["--size", "2097152"]}
 SLOW = "slowstart=3 startms=40000"
 
 
 @pytest.fixture
 def host(gpus, tmp_path, top):  # noqa: F811
-    """host("serial=100", rate=10) is the environment of such a host; its clock goes `rate` times as fast as the real one."""
+    """host("serial=100", rate=10) is the environment of such a host; its clock runs `rate` times as fast as the real one."""
 
     def make(settings="", rate=1, hgx=HGX):
         root = FakeHost(tmp_path / "gpu-host")
@@ -78,7 +78,7 @@ def test_gpus_that_start_one_after_the_other_are_still_starting_when_the_time_is
 @pytest.mark.alone
 def test_a_gpu_that_is_slow_to_start_is_named_as_that_and_the_others_are_read(probe):
     done, samples = probe(STATE, "40s", SLOW, rate=10)
-    # At the first look nobody knows who has number 3.
+    # At the first run it is unknown which GPU has number 3.
     assert done.returncode == 0 and bad(samples) == [("gpu.nvml", "gpu:3", "slow-start", "warn")]
     note = next(s["note"] for s in samples if s.get("code") == "slow-start")
     assert re.match(r"slow to start: it had not started after 3\d\.\d s, when 7 of 8 GPUs had$", note), note
@@ -100,7 +100,7 @@ def test_one_that_comes_back_late_is_slow_and_not_stuck(probe):
 @pytest.mark.alone
 @pytest.mark.parametrize("program, budget, check, subject, expected", [
     (GEMM, "11s", "gemm.rate", "{}", COUNT - 1), (MEMORY, "9s", "memory.h2d_bw", "numa:1>{}", COUNT - 1)])
-@pytest.mark.parametrize("startms", [40000, 6000])  # it never comes back; it does while the others are measured
+@pytest.mark.parametrize("startms", [40000, 6000])  # it never returns; it returns while the others are measured
 def test_the_others_are_measured_and_who_is_late_says_no_more(probe, program, budget, check, subject, expected, startms):
     done, samples = probe(program, budget, f"slowstart=3 startms={startms}", rate=3, args=["--engine", "cuda"])
     assert (done.returncode, done.stderr) == (0, "") and bad(samples) == []
@@ -125,7 +125,7 @@ def test_quick_has_time_for_contexts_that_are_made_one_after_the_other(probe):
 @pytest.mark.once
 @pytest.mark.alone
 def test_a_driver_that_takes_a_millisecond_for_each_question_leaves_time_to_measure(probe):
-    """As NVML does through the GPU's firmware: who computes on a GPU is asked after each of a hundred rounds of copies."""
+    """Like NVML calls through the GPU's firmware: the processes on a GPU are queried after each of a hundred rounds of copies."""
     for program, budget in ((GEMM, "11s"), (MEMORY, "9s")):
         done, samples = probe(program, budget, "lag=1", args=["--engine", "cuda"])
         assert (done.returncode, done.stderr) == (0, "") and bad(samples) == [], program
@@ -137,8 +137,8 @@ def test_a_driver_that_takes_a_millisecond_for_each_question_leaves_time_to_meas
 
 @pytest.fixture
 def profile(build, environ, host, top, tmp_path):
-    """profile("quick", "serial=100", rate=5) runs a shipped profile with its budgets, small products and copies: what it told,
-    and for how long. The kinds of the host that this machine has not are left out: nothing of RDMA is here."""
+    """profile("quick", "serial=100", rate=5) runs a shipped profile with its budgets, with small products and copies. Returns its
+    output and duration. Probes for hardware that this machine lacks, such as RDMA, are left out."""
     shipped = (top / "policies/profiles.yaml").read_text()
     file = tmp_path / "shipped.yaml"
 
@@ -151,7 +151,7 @@ def profile(build, environ, host, top, tmp_path):
         file.write_text(json.dumps(text))
 
     (tmp_path / "gpu-host/sys/devices").mkdir(parents=True)
-    (tmp_path / "gpu-host/sys/devices/system").symlink_to("/sys/devices/system")  # its nodes, whose memory is measured too
+    (tmp_path / "gpu-host/sys/devices/system").symlink_to("/sys/devices/system")  # its NUMA nodes, whose memory is measured too
 
     def start(name, settings="", rate=1, seed=0):
         env = {**environ, **host(f"{settings} spread=3 seed={seed}".strip(), rate)}
@@ -177,7 +177,7 @@ LONGEST = {"quick": 45, "full": 300}
 
 
 def check_clean(told, name):
-    """Every GPU measured in every way, nothing found, and within the time."""
+    """Every GPU was measured by every check, without findings, and within the time."""
     samples = [s for s in told["report"]["samples"] if s["check"].split(".")[0] in ("gemm", "memory", "gpu", "all_to_all")]
     wrong = [s for s in samples if s["ok"] is False or s["state"] != "measured"]
     assert wrong == [], (len(wrong), [(s["check"], s["subject"], s["state"], s.get("note")) for s in wrong[:4]])
@@ -185,8 +185,8 @@ def check_clean(told, name):
     assert {check: counts[check] for check in CHECKS[name]} == CHECKS[name]
     of_gpus = [p for p in told["report"]["problems"] if p["probe"] in ("gpu-state", "gemm", "memory", "all-to-all")]
     assert of_gpus == [] and told["seconds"] <= LONGEST[name]
-    # How soon work is launched, of which the milliseconds of a pair have much on processors that are loaded, and how fast memory of
-    # the host is are matters of this machine, which others use: they are measured, and not what is judged here.
+    # Launch latency, which dominates the milliseconds of a pair on loaded CPUs, and the rate of host memory depend on this shared
+    # machine: they are measured, but not judged here.
     own = {"gemm.launch", "gemm.launch_p99", "gemm.launch_far", "gemm.chain", "gemm.chain_far", "all_to_all.pair_bw", "memory.read_bw", "memory.write_bw", "memory.copy_bw", "memory.triad_bw"}
     found = [i for i in told["verdict"]["items"] if i["verdict"] in ("warn", "fail") and i["check"] not in own]
     assert found == [], [(i["check"], i["subject"], i["sentence"]) for i in found[:6]]
@@ -221,7 +221,7 @@ def test_a_gpu_that_takes_40_s_to_start_is_named_and_the_others_are_measured(pro
 @pytest.mark.alone
 @pytest.mark.parametrize("name, rate, count", [("quick", 1, 20), ("full", 1, 3), ("quick", 4, 70), ("full", 3, 7)])
 def test_a_hundred_runs_find_nothing(profile, full, name, rate, count):
-    """Real time, and the scaled clock for the rest; the spread of the GPUs is the noise."""
+    """In real time, scaled; the spread of the GPUs is the noise."""
     if not full:
         pytest.skip("takes an hour: ASSAY_FULL=1")
     for i in range(count):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-probe-gpu-state on GPUs that are fakes: every fault on the right GPU with its cause, and nothing else."""
+"""assay-probe-gpu-state on fake GPUs: every fault is found on the right GPU with its cause, and nothing else."""
 import json
 import re
 import shutil
@@ -19,7 +19,7 @@ def host(tmp_path):
 
 @pytest.fixture
 def probe(host, run, gpus, top):  # noqa: F811
-    """probe("count=4 dbe=1") runs the probe on such GPUs, by default 300 s after the last run, and returns its samples."""
+    """probe("count=4 dbe=1") runs the probe on such GPUs (default: 300 s after the last run) and returns its samples."""
     at = [1000.0]
 
     def start(settings="count=4", *args, after=300.0, expect=0, off_the_bus=None):
@@ -40,7 +40,7 @@ def probe(host, run, gpus, top):  # noqa: F811
 
 
 def bad(samples):
-    """What is not as it should be, without the words."""
+    """The bad samples, without their messages."""
     return [(s["check"], s["subject"], s.get("code"), s.get("severity", "fail")) for s in samples if s["ok"] is False]
 
 
@@ -68,7 +68,7 @@ def test_healthy_gpus_raise_nothing(probe, settings):
 
 @pytest.mark.parametrize("models", ["", " mixed=1"])
 def test_no_clean_run_raises_an_alarm(probe, full, models):
-    """Working, in use, idle and just idle in turn, with what each run leaves to the next."""
+    """Working, in use, idle and just idle in turn, with the state that each run saves for the next."""
     kinds = ["count=4", "count=4 idle=1", "count=4 asleep=1", "count=4 busy=1 pid=4242424"]
     for i in range(100 if full else 8):
         assert bad(probe(kinds[i % len(kinds)] + models, "--seed", i)) == [], kinds[i % len(kinds)]
@@ -204,20 +204,20 @@ def test_memory_errors_since_the_driver_was_loaded_are_told_once(probe):
 
 def test_memory_errors_of_the_time_between_the_last_run_and_a_reboot_are_told_once(host, probe):
     probe("count=2")
-    host.boot(2)  # the counter of the boot has forgotten them, that of the GPU's life has not
+    host.boot(2)  # resets the counter of the boot, but not the aggregate one
     samples = probe("count=2 dbeever=1 amount=2")
     assert bad(samples) == [("gpu.ecc_errors", gpu(1), "uncorrected-before", "fail")]
     assert find(samples, "gpu.ecc_errors", gpu(1))["value"] == 2
     assert bad(probe("count=2 dbeever=1 amount=2")) == []
     host.boot(3)
     assert bad(probe("count=2 dbeever=1 amount=2")) == []
-    host.boot(4)  # one since the driver was loaded is told as that
+    host.boot(4)  # one since the driver was loaded is reported as such
     assert bad(probe("count=2 dbe=1 amount=3")) == [("gpu.ecc_errors", gpu(1), "uncorrected", "fail")]
 
 
 @pytest.mark.parametrize("old", ["", " old=1"])
 def test_memory_errors_of_a_job_that_died_and_left_the_gpu_are_told_once(probe, old):
-    """In the same boot: without persistence mode the driver forgets what it counted when the last program leaves the GPU."""
+    """In the same boot: without persistence mode the driver resets its counters when the last program closes the GPU."""
     died = "count=2 persistence=0 dbe=1 amount=2 closed=1" + old
     probe("count=2 persistence=0" + old)
     samples = probe(died)
@@ -231,7 +231,7 @@ def test_memory_errors_that_were_told_while_the_job_lived_are_not_told_again_whe
     probe("count=2 persistence=0")
     assert bad(probe(alive)) == [("gpu.ecc_errors", gpu(1), "uncorrected", "fail")]
     assert bad(probe(alive + " closed=1")) == []
-    # the next job counts from 0: one more than both that are known
+    # the next job counts from 0: one more than the two already known
     samples = probe("count=2 persistence=0 dbe=1 amount=3 closed=1")
     assert bad(samples) == [("gpu.ecc_errors", gpu(1), "uncorrected-before", "fail")]
     assert find(samples, "gpu.ecc_errors", gpu(1))["value"] == 1
@@ -260,7 +260,7 @@ def test_a_link_that_no_gpu_ever_had_up_is_not_missed(probe):
 
 
 def test_links_of_one_gpu_that_were_faster_in_an_earlier_run_are_slow(probe):
-    assert bad(probe("count=1 slowlink=0 all=1")) == []  # of a GPU alone nobody knows what it should have
+    assert bad(probe("count=1 slowlink=0 all=1")) == []  # for a single GPU the expected number is unknown
     samples = probe("count=1")
     assert bad(samples) == [] and find(samples, "gpu.nvlink_speed", gpu(0))["value"] == 26562e6
     samples = probe("count=1 slowlink=0 all=1")
@@ -298,12 +298,12 @@ def test_a_superchip_that_has_no_links_any_more_has_lost_them_unless_the_driver_
 
 
 def test_memory_at_the_limit_that_the_driver_names_is_too_hot_in_all(probe):
-    """Of drivers that name none, 95 C is that of other products, and what all of a host have is their usual."""
+    """If the driver reports no limit, 95 C of other products is used, and a temperature common to all GPUs of a host is normal."""
     assert bad(probe("count=2 allhot=1 old=1")) == []  # an old driver has no such field
     hot = [("gpu.memory_temperature", gpu(i), "memory-hot", "warn") for i in (0, 1)]
     assert bad(probe("count=2 allhot=1 memorylimit=95")) == hot
     assert bad(probe("count=2 allhot=1 memorylimit=96")) == []
-    assert [b[0] for b in bad(probe("count=2 allhot=1 warm=1"))] == ["gpu.clocks", "gpu.memory_temperature"]  # it slows that one down
+    assert [b[0] for b in bad(probe("count=2 allhot=1 warm=1"))] == ["gpu.clocks", "gpu.memory_temperature"]  # this one is throttled
 
 
 def test_memory_of_a_gpu_alone_is_too_hot_at_what_other_products_bear(probe):
@@ -311,7 +311,7 @@ def test_memory_of_a_gpu_alone_is_too_hot_at_what_other_products_bear(probe):
 
 
 def test_idle_cards_are_not_judged_and_idle_boards_are(probe):
-    """A card lets its link slow down when it is idle; of a board it is a fault, unless all do it."""
+    """An idle card reduces its link speed; on a baseboard that is a fault, unless all GPUs do it."""
     notes = [s["note"] for s in probe("count=4 idle=1 direct=1") if s["check"] == "gpu.pcie_speed"]
     assert notes == ["PCIe generation 1 of 5, and idle: not judged"] * 4
     note = find(probe("count=4 idle=1 slowbus=1"), "gpu.pcie_speed", gpu(1))["note"]
@@ -335,7 +335,7 @@ def test_a_gpu_on_the_bus_that_the_driver_never_showed_is_found_at_the_first_loo
     samples = probe("count=4 absent=2")
     assert bad(samples) == [("gpu.lost", "pci:0000:19:00.0", "not-shown", "fail")]
     assert "0000:19:00.0 but the driver does not show it (no driver is bound to it)" in find(samples, "gpu.lost", "pci:0000:19:00.0")["note"]
-    # Given to a virtual machine, or to another container, it is not missed.
+    # One assigned to a virtual machine or another container is not missing.
     driver = host.root / "sys/bus/pci/devices/0000:19:00.0/driver"
     driver.symlink_to("../../../../bus/pci/drivers/vfio-pci")
     samples = probe("count=4 absent=2")
@@ -346,14 +346,14 @@ def test_a_gpu_on_the_bus_that_the_driver_never_showed_is_found_at_the_first_loo
         assert bad(map(json.loads, done.stdout.splitlines())) == found, visible
 
 
-# --- drivers that do not answer
+# --- drivers that hang
 
 
 def test_a_stuck_call_names_its_gpu_and_the_others_are_read(probe):
     probe()
     samples = probe("count=4 held=1 dbe=3")
     assert bad(samples) == [("gpu.nvml", gpu(1), "nvml-stuck", "fail"), ("gpu.ecc_errors", gpu(3), "uncorrected", "fail")]
-    assert "inventory.nvlinks" not in {s["check"] for s in samples}  # not known, which is not less
+    assert "inventory.nvlinks" not in {s["check"] for s in samples}  # unknown, which is not fewer
     assert bad(probe()) == []
 
 
@@ -370,7 +370,7 @@ def test_a_driver_that_never_answers_is_a_finding_within_the_budget(probe, setti
 
 
 def test_a_driver_that_is_slow_to_answer_is_read_as_far_as_the_time_goes(probe):
-    """Some 80 questions a GPU, each far below 2 s and all above the budget: who was not asked to the end is told of, and not bad."""
+    """About 80 calls per GPU, each far below 2 s but in total above the budget: incomplete GPUs are reported, and not bad."""
     samples = probe("count=2 lag=100", "--budget", "4s")
     notes = [s["note"] for s in samples if s["check"] == "gpu.nvml"]
     assert len(notes) == 2 and bad(samples) == []
@@ -381,11 +381,11 @@ def test_a_driver_that_is_slow_to_answer_is_read_as_far_as_the_time_goes(probe):
 @pytest.mark.parametrize("links", ["", " unbridged=1"])
 @pytest.mark.parametrize("state", [0, 1, 2])
 def test_a_gpu_of_a_host_where_none_is_part_of_a_fabric_is_not_at_fault(probe, state, links):
-    """One GPU in a virtual machine, or NVLink switched off: it was never meant to be."""
+    """A single GPU in a virtual machine, or NVLink disabled: it was never meant to be in a fabric."""
     for _ in range(2):
         samples = probe(f"count=1 fabric=0 fabricstate={state}{links}")
         assert bad(samples) == []
-    probe("count=1")  # once it was
+    probe("count=1")  # now it is part of one
     expected = [("gpu.fabric", gpu(0), "fabric-not-ready", "fail")] if state else []
     assert bad(probe(f"count=1 fabric=0 fabricstate={state}")) == expected
 
@@ -414,7 +414,7 @@ def test_an_xid_is_told_of_its_gpu_by_the_table(host, probe):
                             ("gpu.xid", gpu(3), "xid:31", "info")]
     note = find(samples, "gpu.xid", gpu(2))["note"]
     assert find(samples, "gpu.xid", gpu(2))["value"] == 2 and "NVIDIA: ignore" in note and "Azure: drain" in note
-    # What is fatal stands until the next boot.
+    # A fatal one remains until the next boot.
     assert bad(probe()) == [("gpu.xid", gpu(1), "xid:79", "fatal")]
     host.boot(2)
     assert bad(probe()) == []
@@ -441,7 +441,7 @@ def test_a_line_that_the_kernel_writes_after_its_event_was_told_is_no_second_xid
     assert bad(probe("count=4 event=2 xid=48")) == [("gpu.xid", gpu(2), "xid:48", "warn")]
     host.say(XID.format(0x19, 48))
     assert bad(probe()) == []
-    host.say(XID.format(0x19, 48))  # another one
+    host.say(XID.format(0x19, 48))  # another GPU
     assert bad(probe()) == [("gpu.xid", gpu(2), "xid:48", "warn")]
 
 

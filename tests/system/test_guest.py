@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The test guest: Debian's kernel with Soft-RoCE under software emulation, real libibverbs in it."""
+"""The test guest: Debian's kernel with Soft-RoCE under software emulation, with the real libibverbs."""
 import re
 
 import pytest
 
 
 def test_the_bench_itself_is_sound(guest):
-    """perftest, not our own probes: the wire is there, and shaping it slows that direction."""
+    """With perftest, not our probes: the link works, and traffic shaping slows that direction."""
     done = guest("perftest")
     assert done.returncode == 0, done.stdout + done.stderr
     rate = dict(re.findall(r"^(\w+) ([\d.]+)$", done.stdout, re.MULTILINE))
-    # 8 Mbit/s are 1 MB/s, headers included.
+    # 8 Mbit/s are 1 MB/s, including headers.
     assert 0 < float(rate["shaped"]) <= 1.0 < float(rate["free"])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts under one controller from end to end, in guests: real daemons, the orders of its campaigns, real all-reduces over Soft-RoCE."""
+"""Hosts with one controller, end to end in guests: real daemons, orders of its campaigns, real all-reduces over Soft-RoCE."""
 import json
 import os
 import re
@@ -9,8 +9,8 @@ from guest_steps import needs
 
 HOSTS = ["node-a", "node-b", "node-c"]
 SLOW, HEALTHY = "node-b", ["node-a", "node-c"]
-LINK_BYTES_PER_S, SLOW_BYTES_PER_S = 20e6 / 8, 12e6 / 8  # as the scenario shapes what leaves them, headers included
-SPARE = 1.1  # what a bucket let gather while nothing was sent goes at once: tc-tbf(8)
+LINK_BYTES_PER_S, SLOW_BYTES_PER_S = 20e6 / 8, 12e6 / 8  # the scenario's traffic shaping, including headers
+SPARE = 1.1  # tokens collected while idle are sent in a burst: tc-tbf(8)
 GUESTS_TIMEOUT_S = "270"
 
 
@@ -36,7 +36,7 @@ def gone(guest, build):
 
 
 def seen(sections, name):
-    """What everybody could see after that campaign: the campaign, {host: row of nodes}, the open incidents of hosts."""
+    """The visible state after that campaign: the campaign, {host: row of nodes}, the open incidents of hosts."""
     first = sections["a"]
     campaign = json.loads(first[name])
     nodes = {n["node"]: n for n in json.loads(first[f"{name}.nodes"])["items"]}
@@ -54,7 +54,7 @@ def named(campaign):
 
 
 def assert_measured(campaign):
-    """All took part, each pair ran, and no rate is above what its links carry."""
+    """All hosts took part, each pair ran, and no rate is above that of its links."""
     assert campaign["state"] == "done" and not [n for n in campaign["nodes"] if n["gone"]], campaign
     for group in groups_of(campaign):
         assert group["state"] == "measured", group
@@ -102,7 +102,7 @@ def test_once_mended_it_is_named_no_more(slow):
 
 
 def test_a_host_that_has_its_own_name_at_127_0_1_1_is_found_by_name(slow):
-    """As Debian writes /etc/hosts: each of them listened in some group, and was met."""
+    """As in Debian's /etc/hosts: each host listened in some group, and was reached."""
     campaign, _, _ = seen(slow, "clean")
     assert {n["address"] for n in campaign["nodes"]} == {f"{name}:7400" for name in HOSTS}
     firsts = {name for letter, name in zip("abc", HOSTS) if "started: rank 0 of 2" in slow[letter]["assayd"]}
@@ -110,7 +110,7 @@ def test_a_host_that_has_its_own_name_at_127_0_1_1_is_found_by_name(slow):
 
 
 def test_clocks_that_do_not_agree_cost_no_order(slow):
-    """One is a day ahead, one ten minutes behind: the controller says so, and its deadlines hold all the same."""
+    """One is a day ahead, one ten minutes behind: the controller reports it, and its deadlines hold anyway."""
     assert "24 h ahead of the controller's" in slow["a"]["clean.why.b"]
     assert "behind the controller's" in slow["a"]["clean.why.c"]
     orders = [len(groups_of(seen(slow, name)[0])) * 2 for name in ("clean", "slow", "mended")]

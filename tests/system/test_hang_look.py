@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a host says of a job whose ranks stand still: real processes that are stopped, spin, wait; the order `look`; who is left out."""
+"""A host's report about a hung job: real processes that are stopped, spin or wait; the order `look`; which processes are left out."""
 import json
 import os
 import pickle
@@ -20,7 +20,7 @@ JOB = "research/llm-7"
 HANG_CHILD_WALL_S = 20  # agents/assayd/hang_child.h
 SLEEPS = "import time\ntime.sleep(600)\n"
 SPINS = "while True: pass\n"
-# The main thread waits for a lock that another thread has, which waits for nothing that comes.
+# The main thread waits for a lock held by another thread, which waits for ever.
 LOCKED = """
 import threading, time
 lock = threading.Lock()
@@ -48,7 +48,7 @@ def tree(tmp_path):
 
 @pytest.fixture
 def rank(tree):
-    """rank(3, SPINS) is a process of the job that has a GPU open; all are ended at the end."""
+    """rank(3, SPINS) is a process of the job that has a GPU open; all are killed at the end."""
     running = []
 
     def start(number, program, gpu="nvidia0", **env):
@@ -68,7 +68,7 @@ def rank(tree):
 
 @pytest.fixture
 def told(stub):
-    """Documents that came, in order."""
+    """The documents received, in order."""
     came = []
 
     def on_hang(path, body):
@@ -85,7 +85,7 @@ def told(stub):
 
 
 def order(stub, number, job=JOB, seconds=60):
-    """The order `look`, given now."""
+    """The order `look`, issued now."""
     def stamp(at):
         return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
 
@@ -120,7 +120,7 @@ def test_what_each_rank_does_is_told_when_it_is_asked_for(assayd, stub, told, ra
     assert all("process" in r["sources"] for r in document["ranks"])
     assert CANARY.encode() not in body and b"time.sleep" not in body
     assert json.loads((tmp_path / "run" / "hang.json").read_text()) == document
-    # It goes on until the deadline, and sees what changes.
+    # It continues until the deadline, and notices changes.
     stopped.send_signal(signal.SIGCONT)
     ends.kill()
     assert wait_for(lambda: len(told()) > 1 and states(told()[-1])[0] == "sleeping"), (daemon.log(), told()[-1])
@@ -180,7 +180,7 @@ def test_ten_orders_make_no_more_documents_than_one(assayd, stub, told, rank, tr
         order(stub, i)
         assert wait_for(lambda n=i: daemon.log().count("asked where the ranks") > n), daemon.log()
     assert wait_for(lambda: len(times) >= 3), daemon.log()
-    # Each comes 15 s after the one before was made, and takes less than 10 s to come.
+    # Each is made 15 s after the previous one, and takes less than 10 s to arrive.
     assert all(b - a > 5 for a, b in zip(times, times[1:])), times
 
 
@@ -215,7 +215,7 @@ def test_a_rank_that_stands_for_a_minute_is_told_without_being_asked_until_it_go
 # --- dumps of the flight recorder ---
 
 def recorded(rank, enqueued, completed):
-    """What a rank's flight recorder has: it waits in an all-reduce of the default group."""
+    """A rank's flight recorder dump: it waits in an all-reduce of the default group."""
     entry = {"record_id": 0, "pg_id": 0, "process_group": ("0", "default_pg"), "collective_seq_id": enqueued, "p2p_seq_id": 0, "op_id": enqueued,
              "profiling_name": "nccl:all_reduce", "time_created_ns": 1, "input_sizes": [[1024]], "input_dtypes": ["Float"],
              "output_sizes": [[1024]], "output_dtypes": ["Float"], "state": "scheduled", "time_discovered_started_ns": None,
@@ -228,7 +228,7 @@ def recorded(rank, enqueued, completed):
 
 @pytest.fixture
 def dump(tmp_path, config):
-    """dump(3, 411, 410) leaves the file of rank 3, as its process would."""
+    """dump(3, 411, 410) writes the file of rank 3, as its process would."""
     (tmp_path / "dumps").mkdir()
     config(hang={"dumps": [str(tmp_path / "dumps" / "rank_")]})
 
@@ -245,12 +245,12 @@ def needs_root():
         pytest.skip("only root may become the owner of a dump")
 
 
-@pytest.mark.once  # the sanitizers want more memory than who reads a dump may have
+@pytest.mark.once  # the sanitizers need more memory than the reader of a dump is allowed
 def test_dumps_at_hand_are_read_as_their_owner_and_only_those_of_its_ranks(assayd, stub, told, rank, dump, tree, tmp_path):
     needs_root()
     for number in range(4):
         rank(number, SLEEPS, f"nvidia{number}")
-    # Before it began: of another run. Rank 1 has a stranger's, rank 2 a link, rank 3 one that would run a program.
+    # Older than the run: from another run. Rank 1 has another user's file, rank 2 a link, rank 3 a pickle that would run a program.
     os.utime(dump(0, 5, 5), (0, 0))
     os.chown(dump(1, 411, 410), 12345, 12345)
     dump(9, 411, 410).rename(tmp_path / "target")
@@ -300,7 +300,7 @@ def test_a_new_dump_is_told_of_without_being_asked(assayd, told, rank, dump, tre
 
 @pytest.mark.once
 def test_a_file_system_that_does_not_answer_keeps_assayd_from_nothing(assayd, stub, told, rank, tree, tmp_path, config):
-    """A dead file system where the dumps are, in a name space of mounts of its own: FUSE whose program says nothing."""
+    """A dead file system in the place of the dumps, in its own mount namespace: FUSE whose server never answers."""
     needs_root()
     if not os.path.exists("/dev/fuse"):
         pytest.skip("there is no /dev/fuse")
@@ -320,7 +320,7 @@ def test_a_file_system_that_does_not_answer_keeps_assayd_from_nothing(assayd, st
         assert wait_for(lambda: stub.times_held >= 2, 60), daemon.log()  # it asks for orders while it waits
         assert wait_for(told, 90), daemon.log()
         assert states(told()[0])[0] == "sleeping"
-        # assayd also looks by itself, and tells nobody of it; while that look waits, one that is ordered says that it has not ended.
+        # assayd also looks on its own, without reporting; while that look waits, an ordered one reports that it has not ended.
         for number in range(2, 8):
             if wait_for(lambda: any("did not answer" in "".join(look["missing"]) for look in told()), HANG_CHILD_WALL_S):
                 break
@@ -339,7 +339,7 @@ def test_a_file_system_that_does_not_answer_keeps_assayd_from_nothing(assayd, st
 def test_py_spy_looks_only_where_it_is_on_and_only_at_what_has_stood_for_long(assayd, stub, told, rank, tree, tmp_path, config):
     needs_root()
     calls = tmp_path / "calls"
-    # assayd takes a program only where nobody but root can have put it.
+    # assayd runs a program only from a place where only root could have put it.
     private = tempfile.mkdtemp(prefix="assay-spy-", dir="/root")
     spy = os.path.join(private, "py-spy")
     stack = [{"pid": 1, "thread_id": 1, "thread_name": "MainThread", "os_thread_id": None, "active": False, "owns_gil": False,
@@ -355,7 +355,7 @@ def test_py_spy_looks_only_where_it_is_on_and_only_at_what_has_stood_for_long(as
         daemon = assayd(env={"ASSAY_SYSROOT": str(tree)})
         order(stub, 1, seconds=150)
         assert wait_for(told), daemon.log()
-        assert not calls.exists()  # nobody has stood for long yet
+        assert not calls.exists()  # no rank has been still for long yet
         assert wait_for(lambda: "stack" in told()[-1]["ranks"][0]["sources"], 120), (daemon.log(), told()[-1])
         ranks = told()[-1]["ranks"]
         assert ranks[0]["process"]["where"] == "next (loader.py:31)"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The held-out simulation (tests/fleet/held_out.py): that it runs, and that its grades see what is bad.
+"""The held-out simulation (tests/fleet/held_out.py): that it runs, and that its grading detects bad results.
 
-The long form, whose figures are in docs/sim.md, is a command of its own: days of 200 hosts take minutes each.
+The long version, with its figures in docs/sim.md, is a separate command, because each day of 200 hosts takes minutes.
 """
 import math
 import statistics

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-probe-host-state on hosts made of files."""
+"""assay-probe-host-state on fake hosts."""
 import json
 import re
 import shutil
@@ -109,7 +109,7 @@ def test_a_counter_that_a_reboot_reset_counts_from_nothing(host, probe):
     host.boot(2)
     host.edac(ce=30, dimms=[(30, 0)])
     assert find(probe(), "host.memory_ce", "dimm:CPU0_A0")["value"] == 30
-    # the same numbers in the same boot are nothing new
+    # unchanged counters in the same boot are no new errors
     assert find(probe(), "host.memory_ce", "mc:0")["ok"] is True
 
 
@@ -143,7 +143,7 @@ def test_an_uncorrectable_error_fails_and_names_the_dimm(host, probe):
     sick = find(samples, "host.memory_ue", "dimm:CPU0_A1")
     assert (sick["value"], sick["ok"]) == (1, False)
     assert "severity" not in sick or sick["severity"] == "fail"  # never fatal by itself
-    assert find(samples, "host.memory_ue", "mc:0")["ok"] is True  # the DIMM answers for it
+    assert find(samples, "host.memory_ue", "mc:0")["ok"] is True  # attributed to the DIMM
 
 
 @pytest.mark.parametrize("growth, hours, ok", [(9, 0.1, None), (10, 0.1, False), (19, 2, None), (20, 2, False)])
@@ -256,7 +256,7 @@ def test_translated_dma_is_a_warning(host, probe, kind, ok):
     assert ok or (iommu["severity"] == "warn" and "iommu=pt" in iommu["note"])
 
 
-# --- devices that go
+# --- devices that disappear
 
 
 @pytest.mark.parametrize("reboot", [False, True])
@@ -266,7 +266,7 @@ def test_a_device_that_vanished_is_fatal_until_it_is_back(host, probe, reboot):
     host.remove(GPU1)
     if reboot:
         host.boot(2)
-    for _ in range(2):  # the next run has not forgotten it
+    for _ in range(2):  # the next run still knows it
         gone = find(probe(), "inventory.gpus")
         assert (gone["value"], gone["ok"], gone["severity"], gone["code"]) == (1, False, "fatal", "device-lost")
         assert f"pci:{GPU1} (10de:2330)" in gone["note"]
@@ -344,13 +344,13 @@ def test_a_nic_that_a_hypervisor_unplugs_is_not_lost(host, probe):
 
 
 def test_the_judge_expects_the_counts_that_the_probe_describes(run, top):
-    """Of a SKU file's counts only what some probe can bring may be missed."""
+    """Only those counts of a SKU file can be missing that some probe reports."""
     described = {c["check"] for c in json.loads(run(PROBE, "--describe").stdout)["checks"]}
     rows = re.findall(r'"(inventory\.\w+)",\s*"(\w+\.)"', (top / "lib/judge/missing.c").read_text())
     assert {check for check, ran in rows if ran == "inventory."} == {c for c in described if c.startswith("inventory.")}
 
 
-# --- settings: what hosts of a SKU are compared by
+# --- settings by which hosts of a SKU are compared
 
 
 def setting(samples, check):
@@ -393,7 +393,7 @@ def test_devices_of_one_model_set_up_otherwise_on_the_bus_are_named(host, probe)
         ("host.pcie_payload", "unlike-others", "info"), ("host.ats", "unlike-others", "info")]
     assert setting(samples, "host.pcie_payload") == "GPU 256 (2), 128 (1); NIC 512"
     assert find(samples, "host.ats")["note"].endswith("GPU on (1), off (2); NIC on; unlike most of their model: 0000:12:00.0")
-    for path in [*paths, nic]:  # who is not root sees 64 bytes
+    for path in [*paths, nic]:  # other users than root see 64 bytes
         host.express(path, size=64)
     assert [s for s in probe() if s["check"] in ("host.pcie_payload", "host.ats")] == []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-probe-host-state and the kernel log; bad files, bad state, nothing to read."""
+"""assay-probe-host-state and the kernel log; bad files, bad state, no log."""
 import json
 import os
 import resource
@@ -40,7 +40,7 @@ def log(start):
 
 @pytest.fixture
 def policies(tmp_path, top):
-    """A copy of the data files, to be spoilt."""
+    """A copy of the data files, for tests to break."""
     copy = tmp_path / "policies"
     shutil.copytree(top / "policies", copy)
     return copy
@@ -112,7 +112,7 @@ def test_lines_of_one_kind_and_device_are_one_sample(host, log):
 
 
 def test_a_huge_log_is_bounded(host, start):
-    """More kinds than can be told, more lines than one run looks at: within budget, little output, nothing lost."""
+    """More kinds than can be reported, more lines than one run reads: within budget, little output, nothing lost."""
     with open(host.kmsg, "w", encoding="utf-8") as f:
         for i in range(150000):
             f.write(f"4,{i},{i},-;NVRM: Xid (PCI:0000:{i % 251:02x}:{i % 31:02x}): {i % 7 + 60}, {'x' * 60}\n")
@@ -163,7 +163,7 @@ def test_a_log_that_may_not_be_read_says_what_to_do(host, build, environ, top, t
     if os.geteuid() != 0:
         pytest.skip("only root can give its rights away")
     os.chmod(host.kmsg, 0o600)
-    for path in (tmp_path, *tmp_path.parents):  # the way there, for somebody else
+    for path in (tmp_path, *tmp_path.parents):  # so that another user can reach it
         if path.is_relative_to("/tmp") and path != path.parent:
             os.chmod(path, os.stat(path).st_mode | 0o011)
     os.chmod(environ["ASSAY_STATE_DIR"], 0o777)
@@ -201,7 +201,7 @@ def test_a_bad_data_file_is_bad_usage_and_names_the_place(host, start, policies,
     done = start(env={"ASSAY_POLICY_DIR": str(policies)})
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr and len(done.stderr.splitlines()) == 1
-    # nothing was used up: with the file mended the line is still told
+    # nothing was consumed: once the file is fixed the line is still reported
     again = start()
     assert "xid:79" in again.stdout
 

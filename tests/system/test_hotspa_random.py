@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What HotSPa's groups promise of random jobs comes true, under noise, on GPUs that differ.
+"""The predictions for HotSPa's groups hold for random jobs, with noise, on GPUs that vary.
 
-The job is profiled as it runs: assay-attribute gets a trace of some steps and a description, no more. The judge is the graph of
-test_remedy_random.py, played with what each GPU is really like: GPUs differ by 3.4 %, one host in thirty is slow, operations differ by
-another 3.4 % with a tail, one step in ten has a cause that half of the hosts share. A tensor-parallel group is as fast as its slowest GPU.
-What a description says of a plan is what the host in the middle took for it, by its slowest GPU.
+The job is profiled as it runs: assay-attribute gets only a trace of some steps and a description. The judge simulates the graph of
+test_remedy_random.py with the true speed of each GPU: GPUs vary by 3.4 %, one host in thirty is slow, operations vary by another 3.4 %
+with a tail, one step in ten has a cause that half of the hosts share. A tensor-parallel group is as fast as its slowest GPU. The times of
+a plan in the description are those of the median host, by its slowest GPU.
 
-Jobs are numbered, each by a seed of its own: ASSAY_HOTSPA_JOBS=20000-20999 plays those.
+The number of a job is its seed: ASSAY_HOTSPA_JOBS=20000-20999 runs those.
 """
 import json
 import math
@@ -18,16 +18,16 @@ import pytest
 from test_attribute_hotspa import packs_of
 from test_remedy_random import RIGHT, SPREAD, STEPS, played
 
-FIRST = 10000  # of the jobs that judge: those below 6000 served to build
+FIRST = 10000  # first job for judging: those below 6000 were used in development
 FULL = 1000
 SHORT = 30
-GPUS = 8  # of a host
+GPUS = 8  # per host
 TINY = 1e-6  # seconds of a transfer
 FORWARD = 1 / 3
 
 
 class World:
-    """A job, its plans, and what its GPUs are really like."""
+    """A job, its plans, and the true speeds of its GPUs."""
 
     def __init__(self, number):
         rng = self.rng = random.Random(f"hotspa {number}")
@@ -36,7 +36,7 @@ class World:
         self.layers = 32
         hosts = [rng.uniform(1.1, 1.5) if rng.random() < 1 / 30 else 1 for _ in range(self.world // GPUS)]
         self.y = [hosts[i // GPUS] * math.exp(rng.gauss(0, SPREAD)) for i in range(self.world)]
-        # What a token and its square cost the whole model, and what tensor parallelism adds for each doubling.
+        # The cost of a token and of its square for the whole model, and the overhead of tensor parallelism per doubling.
         self.token, self.square, self.split = rng.uniform(2e-4, 4e-4), rng.uniform(4e-9, 1.6e-8), rng.uniform(0.05, 0.2)
         longest = rng.choice((16384, 32768))
         shapes = [(tp, pp) for tp in (1, 2, 4, 8) for pp in (1, 2, 4, 8) if tp * pp < GPUS * self.pp and self.world % (tp * pp) == 0]
@@ -47,18 +47,18 @@ class World:
         self.fixed = rng.uniform(0.005, 0.05) * self.token * sum(n * count for n, count in self.lengths.items()) / self.world
 
     def plan(self, tp, pp, tokens):
-        """Its pipelines as lists of stages, each as slow as its slowest GPU."""
+        """The plan's pipelines as lists of stages, each as slow as its slowest GPU."""
         dp = self.world // (tp * pp)
         hosts = [max(self.y[i:i + GPUS]) for i in range(0, self.world, GPUS)]
         slow = [[max(self.y[self.first(tp, pp, dp, d, p) + t] for t in range(tp)) for p in range(pp)] for d in range(dp)]
         return {"tp": tp, "pp": pp, "dp": dp, "tokens": tokens, "slow": slow, "middle": statistics.median(hosts)}
 
     def first(self, tp, pp, dp, d, p):
-        """The first GPU of a stage: now the ranks count through a pipeline, a plan's through its replicas."""
+        """The first GPU of a stage: ranks are numbered along a pipeline now, and across replicas in a plan."""
         return (d * pp + p if (tp, pp) == (GPUS, self.pp) else p * dp + d) * tp
 
     def histogram(self, longest):
-        """So many that the packs of now are as many in each pipeline."""
+        """As many sequences as give each pipeline the same number of current packs."""
         lengths = sorted(self.rng.sample([n for n in (1024, 2048, 4096, 8192, 16384) if n < longest], self.rng.randint(1, 3)) + [longest])
         m = self.rng.choice((6, 8, 12, 16))
         want = m * self.dp
@@ -74,21 +74,21 @@ class World:
         return counts
 
     def seconds(self, plan, bound, squares):
-        """Of a pack on a stage of good GPUs, forward and backward."""
+        """Seconds of a pack on a stage of good GPUs, forward and backward."""
         return (self.token * bound + self.square * squares) / (plan["tp"] * plan["pp"]) * (1 + self.split * math.log2(plan["tp"]))
 
     def noise(self, rng):
-        """Of one operation."""
+        """The noise of one operation."""
         return max(0.5, rng.gauss(1, SPREAD)) * (1 + rng.expovariate(4) if rng.random() < 0.01 else 1)
 
     def shared(self, rng):
-        """Of one step: how much slower each host is by what it shares."""
+        """For one step: how much a shared cause slows each host."""
         hosts, slower = self.world // GPUS, rng.uniform(1, 1.1)
         ill = set(rng.sample(range(hosts), (hosts + 1) // 2)) if rng.random() < 0.1 else set()
         return [slower if host in ill else 1 for host in range(hosts)]
 
     def operations(self, plan, d, packs, rng, common):
-        """Seconds of each, as played() wants them."""
+        """Seconds of each operation, in the form for played()."""
         out = []
         for p in range(plan["pp"]):
             first = self.first(plan["tp"], plan["pp"], plan["dp"], d, p)
@@ -97,7 +97,7 @@ class World:
         return out
 
     def now(self, rng):
-        """The step as it is: packs are dealt as they come. Lines of the trace, and its seconds."""
+        """A current step: packs are dealt in order. Returns the lines of the trace, and its seconds."""
         plan, bound = self.plans[0], self.plans[0]["tokens"]
         packs = [self.seconds(plan, bound, sum(n * n for n in pack)) for pack in self.packs]
         rng.shuffle(packs)
@@ -109,7 +109,7 @@ class World:
         return ops, ends, max(max(each) for each in ends) + self.fixed
 
     def promised(self, one, rng):
-        """A step by the groups of an answer."""
+        """The duration of a step with the groups of an answer."""
         common, took = self.shared(rng), self.fixed
         for group in one["groups"]:
             plan = next(p for p in self.plans if all(p[key] == group["plan"][key] for key in ("tp", "pp", "dp")))
@@ -122,7 +122,7 @@ class World:
         return took + one["switches_s"] * self.noise(rng)
 
     def mean_slower(self, one):
-        """By how much steps of an answer are slower than those of now, in the mean of many: five may be luck."""
+        """How much slower steps of an answer are than current ones, as the mean of many, because five may be luck."""
         many = range(10 * STEPS)
         return sum(self.promised(one, self.rng) for _ in many) / sum(self.now(self.rng)[2] for _ in many) - 1
 
@@ -138,7 +138,7 @@ class World:
 
 
 def lines_of(world, step, ops, ends, at):
-    """A step in the trace: transfers take what they wait for, and all leave a collective together."""
+    """A step in the trace: transfers last as long as their wait, and all ranks leave a collective together."""
     pp, m = world.pp, len(ops[0]) // (2 * world.pp)
     over = max(max(each) for each in ends) + world.fixed
     for d in range(world.dp):
@@ -158,7 +158,7 @@ def lines_of(world, step, ops, ends, at):
                     n = 2 * (p * m + i) + backward
                     start = ends[d][n] - ops[d][n]
                     yield line(word + "-compute", i, start, ends[d][n], mb_id=i, mc=0, gmc=p)
-                    if 0 <= back < pp:  # it waits from the compute before on
+                    if 0 <= back < pp:  # it waits from the previous compute on
                         sent = ends[d][2 * (back * m + i) + backward]
                         posted = max(got, before[n])
                         got = max(sent, posted)
@@ -186,7 +186,7 @@ def ask(run, tmp_path, world):
     trace.write_text("\n".join(lines) + "\n")
     description.write_text(world.description())
     result = run("assay-attribute", trace, "--remedies", description)
-    if result.returncode == 2:  # so slow a host that the description is not of this job
+    if result.returncode == 2:  # a host is so slow that the description does not match this job
         assert "keep a stage of the first plan busy for" in result.stderr
         return None
     assert (result.returncode, result.stderr) == (0, "")
@@ -236,7 +236,7 @@ def hold(run, tmp_path, numbers):
     print(tally)
     assert len(tally.errors) > len(numbers) / 3
     assert tally.right(tally.errors) >= 0.9
-    # Of five steps of two pipelines nobody can always tell who is slow: one in a hundred may be wrong so far.
+    # Five steps of two pipelines do not always reveal the slow host: up to one in a hundred may be wrong.
     assert sum(slower > 0 for _, slower in tally.slower) <= 0.01 * len(tally.errors)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Investigations: what is done about a suspect is a record, from its begin to its end, and a person can withdraw it."""
+"""Investigations: the handling of a suspect is recorded from begin to end, and a person can withdraw it."""
 import json
 import urllib.parse
 
@@ -16,7 +16,7 @@ def listed(f):
 
 
 def number(f):
-    """Of the one that goes on, as its job says; or None."""
+    """The number of the open investigation according to its job, or None."""
     return f.job()["investigation"]
 
 
@@ -34,14 +34,14 @@ def cancel(f, id=1, body=None, token=ADMIN):
 
 
 def outcomes(f):
-    """{outcome: how many} of those that are not 0."""
+    """{outcome: count} without zeros."""
     found = {k.split('"')[1]: v for k, v in f.c.metrics().items() if k.startswith("assay_investigations_total{")}
     assert {"open", "cordoned", "withdrawn", "acquitted"} < set(found)
     return {k: v for k, v in found.items() if v}
 
 
 def oldest(f):
-    """{state: seconds} of those that go on."""
+    """{state: seconds} of open investigations."""
     found = {k.split('"')[1]: v for k, v in f.c.metrics().items() if k.startswith("assay_investigation_oldest_seconds{")}
     assert list(found) == ["open", "testing", "evict", "cordoned", "replaced"]
     return {k: v for k, v in found.items() if v}
@@ -56,7 +56,7 @@ def link(f):
 
 
 def revive(f):
-    """kill -9, and a controller on what it left."""
+    """kill -9, then a controller on the same store."""
     f.c.kill()
     f.c = f.start(*f.options)
 
@@ -80,11 +80,11 @@ def test_one_is_seen_through_killed_in_each_state(controller, tmp_path, run):  #
     assert [(j["job"], j["investigation"]) for j in why] == [(JOB, 1)]
     revive(f)
     assert wait_for(lambda: f.c.call("GET", "/readyz").status == 200, WAIT_S)
-    wait_state(f, "testing")  # what was shown may not have been durable yet
+    wait_state(f, "testing")  # the state seen before may not have been durable yet
     f.report(SLOW, bad=True, profile="full", order=order)
     assert wait_for(lambda: record(f)["state"] in ("evict", "cordoned"), WAIT_S), f.c.log()
     revive(f)
-    f.report(SLOW, bad=True)  # which boot it has is not known before
+    f.report(SLOW, bad=True)  # its boot is not known before
     done = wait_state(f, "cordoned")
     assert f.cordoned() == [SLOW] and done["acted"] and done["ended"] is None
     assert done["tests"][0]["result"] == "it failed again" and done["hosts"][0]["state"] == "cordoned"
@@ -113,7 +113,7 @@ def test_a_person_withdraws_one_and_its_test_ends(controller, tmp_path, run):  #
     assert record(f)["state"] == "testing"
     said = run("assayctl", "investigation", "1", "cancel", "-r", "it is being moved", *link(f))
     assert said.returncode == 0 and said.stdout.startswith("investigation 1 is withdrawn by operator")
-    f.c.kill()  # before what it asked for can be sure to be taken back
+    f.c.kill()  # perhaps before its requests are withdrawn
     f.c = f.start(*f.options)
     over = record(f)
     assert (over["state"], over["hosts"][0]["state"]) == ("withdrawn", "withdrawn") and over["ended"] and over["by"].startswith("operator")
@@ -125,7 +125,7 @@ def test_a_person_withdraws_one_and_its_test_ends(controller, tmp_path, run):  #
     assert f.actions(action="retest")[0]["result"] == "no job needs it any more"
     assert wait_for(lambda: "investigation 1 was withdrawn" in f.job()["decision"]["reason"], WAIT_S)
     assert number(f) is None and f.job()["state"] == "suspected" and f.job()["decision"]["action"] == "watch"
-    f.suspect(ages=((5, 1),))  # once more: it is not looked into again
+    f.suspect(ages=((5, 1),))  # suspected again: no new investigation
     assert "investigation 1 was withdrawn" in f.job()["decision"]["reason"]
     assert f.orders(SLOW) == [] and len(listed(f)) == 1 and f.cordoned() == []
     table = run("assayctl", "investigations", *link(f)).stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Investigations: how they end before a host is out of service, and that a host is in one at most."""
+"""Investigations: how they end before a host is out of service, and that a host is in at most one."""
 import signal
 
 import pytest
@@ -36,13 +36,13 @@ def test_a_host_is_in_one_and_whoever_gives_it_back_withdraws_it(controller, tmp
     f.suspect()
     order = f.order(SLOW)
     assert wait_state(f, "testing")
-    for ages in AGES:  # of this one the trace alone says that it ran there
+    for ages in AGES:  # for this job only the trace says that it ran there
         assert f.send(f.trace(), ages, job=other)["suspect"] == SLOW
     assert wait_for(lambda: f"investigation 1 of {JOB} is investigating it" in f.job(other)["decision"]["reason"], WAIT_S), f.job(other)
     assert f.job(other)["investigation"] is None and len(listed(f)) == 1
     f.report(SLOW, bad=True, profile="full", order=order)
     wait_state(f, "cordoned")
-    assert wait_for(lambda: f.order_of_a_person("uncordon", SLOW).status == 200, WAIT_S)  # its hold ends at that moment: 409, `busy`
+    assert wait_for(lambda: f.order_of_a_person("uncordon", SLOW).status == 200, WAIT_S)  # just when its hold ends it gets 409, `busy`
     over = wait_state(f, "withdrawn")
     assert over["ended"] and over["by"] and over["sentence"] == f"an operator released {SLOW}"
     assert wait_for(lambda: "investigation 1 was withdrawn" in f.job()["decision"]["reason"], WAIT_S)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The controller is killed after each commit of an investigation: it goes on to its end, and nothing was ever done without a record."""
+"""The controller is killed after each commit of an investigation: it continues to its end, and nothing is done without a record."""
 import contextlib
 import http.client
 import os
@@ -17,7 +17,7 @@ from waiting import wait_for
 
 
 class Mortal:
-    """Controllers on copies of one store that has a suspect, each of which kills itself at an operation of its own."""
+    """Controllers on copies of one store with a suspect; each kills itself at a different operation."""
 
     def __init__(self, start, library, directory):
         self.f = Fleet(start, directory, jobs="observe")
@@ -42,7 +42,7 @@ class Mortal:
         self.f.c = self.f.start(*self.f.options, db=self.state / "assay.db")
 
     def look(self):
-        """What is ordered is answered: the host is slow. True: it is over, or killed."""
+        """Answers orders: the host is slow. Returns True if the investigation is over, or the controller was killed."""
         f = self.f
         if f.c.process.poll() is not None:
             return True
@@ -54,7 +54,7 @@ class Mortal:
         return False
 
     def left(self, where):
-        """Was anything done without a record? Of a copy, since who opens a store changes it."""
+        """Was anything done without a record? Reads a copy, because opening a store changes it."""
         shutil.rmtree(where, ignore_errors=True)
         shutil.copytree(self.state, where)
         with contextlib.closing(sqlite3.connect(where / "assay.db")) as db:

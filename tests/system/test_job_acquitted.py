@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A suspect whose test passes beside other hosts is acquitted; where tests do not tell that is said, with what would."""
+"""A suspect whose test passes in comparison with other hosts is acquitted; if tests are inconclusive, the reason and a remedy are given."""
 import contextlib
 import signal
 import sqlite3
@@ -13,7 +13,7 @@ OTHER_JOB = "research/moe-2"
 
 
 def told(f, reason):
-    """Texts of the events, once the controller has ended."""
+    """Texts of the events, after the controller has stopped."""
     assert f.c.stop()[0] == 0
     with contextlib.closing(sqlite3.connect(f.c.db)) as db:
         return [text for node, text in db.execute("SELECT node, message FROM cluster_events WHERE reason = ?", (reason,)) if node == SLOW]
@@ -24,7 +24,7 @@ def results(f):
 
 
 def acquitted(f):
-    """When it was; from the next look on that holds."""
+    """When it was acquitted; takes effect from the next judging on."""
     assert wait_for(lambda: "its tests acquitted it for this job" in f.job()["decision"]["reason"], WAIT_S), (f.job(), f.c.log())
     return f.the_suspect()["acquitted"]
 
@@ -34,7 +34,7 @@ def why(f):
 
 
 def shown(run, f, *words):
-    """What assayctl prints, in one line."""
+    """The output of assayctl, on one line."""
     token = f.tmp_path / "token"
     token.write_text(ADMIN)
     token.chmod(0o600)
@@ -44,7 +44,7 @@ def shown(run, f, *words):
 
 
 def is_left_alone(f, looks=1):
-    """Nothing is asked of it; each look waits for a second, in which it is judged."""
+    """It gets no orders; each request waits for a second, in which it is judged."""
     n = len(f.actions(action="retest"))
     assert [f.orders(SLOW) for _ in range(looks)] == [[]] * looks
     assert len(f.actions(action="retest")) == n
@@ -75,13 +75,13 @@ def test_a_pass_beside_others_acquits_for_a_time_and_over_a_kill(controller, run
     f.c.kill()
     f.c = f.start(*f.options)
     assert f.the_suspect()["acquitted"] == at
-    f.report(SLOW)  # it speaks, so which boot it has is known; its windows blame it still
+    f.report(SLOW)  # it reports, so its boot is known; its windows still blame it
     assert f.job()["state"] == "acquitted" and f.the_suspect()["acquitted"] == at and is_left_alone(f, looks=2)
     assert f.c.metrics()["assay_acquittal_seconds_count"] == 0  # since the start
 
     f.set_policy(mode="enforce", jobs="enforce", times=1, fresh="30m", more=", acquit: {for: 1s}")
     f.c.process.send_signal(signal.SIGHUP)
-    again = f.order(SLOW)  # it is over: what was found then does not answer any more
+    again = f.order(SLOW)  # the acquittal has expired: earlier results no longer count
     assert again["id"] != order["id"] and f.the_suspect()["acquitted"] is None
     assert len(told(f, "AssayHostAcquitted")) == 1
 
@@ -92,7 +92,7 @@ def test_a_pass_that_nobody_else_was_held_against_tells_nothing(controller, run,
     f.suspect()
     order = f.order(SLOW)
     f.seq[SLOW] += 1
-    alone = [sample(subject=f"cpu:{i}", value=70e9 + i * 1e8, params={"n": 4096}) for i in range(8)]  # others have none
+    alone = [sample(subject=f"cpu:{i}", value=70e9 + i * 1e8, params={"n": 4096}) for i in range(8)]  # the others have no sample
     body = report(SLOW, f.seq[SLOW], samples=alone, profile="full", order=order)
     assert f.c.post(body, token=ADMIN).status == 202
     assert wait_for(lambda: f.the_suspect()["incident"], WAIT_S) == "cannot tell", f.c.log()
@@ -114,7 +114,7 @@ def test_a_test_that_fails_acquits_nobody(controller, tmp_path):
     second = f.order(SLOW)  # the repeat is due: its tests are not over
     assert f.the_suspect()["acquitted"] is None and f.the_suspect()["incident"] is None
     f.report(SLOW, profile="full", order=second)
-    assert wait_for(lambda: f.the_suspect()["acquitted"], WAIT_S), f.job()  # the newest says it all
+    assert wait_for(lambda: f.the_suspect()["acquitted"], WAIT_S), f.job()  # the latest report has everything
     assert results(f) == ["it failed again", "it passed"] and f.cordoned() == []
 
 
@@ -122,7 +122,7 @@ GOOD = (-1.5, -1, -0.5, -0.2, 0.2, 0.5, 1, 1.5)  # standard deviations
 
 
 def a_run(f, node, slowest):
-    """A run of a plan: good parts differ by a standard deviation of 2 %, the fourth is as slow as `slowest`."""
+    """A run of a plan: good parts vary with a standard deviation of 2 %, the fourth has speed `slowest`."""
     f.seq[node] = f.seq.get(node, 0) + 1
     parts = [1 + 0.02 * GOOD[(i + HOSTS.index(node)) % 8] for i in range(8)]
     parts[3] = slowest or parts[3]
@@ -147,7 +147,7 @@ def test_slow_silicon_is_told_of_a_busy_host_from_its_own_runs(controller, tmp_p
     (text,) = told(f, "AssayHostSlow")
     f.c = f.start(*f.options)
     assert f.the_suspect()["slow"] == said["slow"]
-    a_run(f, SLOW, 0.9)  # it speaks, and is judged again
+    a_run(f, SLOW, 0.9)  # it reports, and is judged again
     assert is_left_alone(f, looks=2) and told(f, "AssayHostSlow") == [text]
     assert "of normal, and 1 good part in 200 is below" in text
 
@@ -164,7 +164,7 @@ def test_a_host_that_several_jobs_accuse_is_told_to_a_person_once(controller, tm
     assert wait_for(lambda: f.the_suspect()["incident"] == disputed, WAIT_S), f.job()
     (other,) = f.job(OTHER_JOB)["suspects"]
     assert other["incident"] == disputed and "2 jobs have accused it within 7d" in other["reason"] + f.the_suspect()["reason"]
-    f.report(SLOW, profile="full", order=f.order(SLOW))  # its own tests go on
+    f.report(SLOW, profile="full", order=f.order(SLOW))  # its own tests continue
     assert wait_for(lambda: f.c.metrics()["assay_acquittal_seconds_count"] == 2, WAIT_S)  # it is durable
     f.c.kill()
     f.c = f.start(*f.options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loop is closed: what replacing a host gains is predicted before it is taken out, its job is advised, and the next run shows it."""
+"""The closed loop: the gain of replacing a host is predicted before it is cordoned, its job is advised, and the next run verifies it."""
 import contextlib
 import functools
 import hashlib
@@ -24,7 +24,7 @@ STEPS = 12  # of a trace
 
 
 class Loop(Fleet):
-    """The job runs on its other hosts still, and one host that is none of it was tested and is idle."""
+    """The job still runs on its other hosts; a host outside the job was tested and is idle."""
 
     def __init__(self, controller, tmp_path, spare=True, policy="", **more):
         super().__init__(controller, tmp_path, **more)
@@ -94,15 +94,15 @@ def test_a_host_is_replaced_and_the_next_run_is_as_predicted(controller, tmp_pat
     made = f.job()["prediction"]
     assert made["id"] == stop["prediction"] and made["state"] == "open" and made["hosts"] == [SLOW]
     assert made["low_s"] <= made["after_s"] <= made["high_s"] < made["before_s"]
-    # A restart costs ten minutes: it pays after as many steps as save them.
+    # A restart costs ten minutes: it pays off after enough steps to save them.
     assert made["pays_steps"] * (made["before_s"] - made["after_s"]) >= 600 > (made["pays_steps"] - 1) * (made["before_s"] - made["after_s"])
     assert wait_for(lambda: f.cordoned() == [SLOW], WAIT_S)
-    assert f.advice(after=stop["id"]).status == 204  # nobody has stopped yet
+    assert f.advice(after=stop["id"]).status == 204  # not stopped yet
     first, again = f.acknowledge(stop["id"]), f.acknowledge(stop["id"])
     assert first.status == again.status == 200 and first.json == again.json and first.json["state"] == "acknowledged"
     resume = f.advice(after=stop["id"], wait=WAIT_S).json
     assert (resume["advice"], resume["exclude"], resume["replacements"]) == ("resume", [SLOW], [SPARE])
-    assert f.acknowledge(stop["id"]).json == first.json  # whoever did not hear the answer says it again
+    assert f.acknowledge(stop["id"]).json == first.json  # a client that missed the answer repeats it
     assert f.acknowledge(resume["id"]).status == 200
     f.run_2(times=1)
     assert f.job()["verified"] is None  # too few steps
@@ -141,7 +141,7 @@ def test_a_suspect_that_its_job_keeps_busy_is_stopped_for_once_it_has_cost_a_res
     f.report(SLOW, bad=True, profile="full", order=order)
     resume = f.advice(after=stop["id"], wait=WAIT_S).json
     assert (resume["advice"], resume["exclude"], resume["prediction"]) == ("resume", [SLOW], stop["prediction"])
-    assert wait_for(lambda: f.cordoned() == [SLOW], WAIT_S)  # the record says that it is done a moment later
+    assert wait_for(lambda: f.cordoned() == [SLOW], WAIT_S)  # recorded as done a moment later
 
 
 @pytest.mark.once
@@ -154,7 +154,7 @@ def test_without_a_spare_nothing_is_stopped(controller, tmp_path):
     f.report(SPARE, profile="full")
     stop = f.advice(after=said["id"], wait=WAIT_S).json
     assert (stop["advice"], stop["replacements"]) == ("stop", [SPARE])
-    assert f.acknowledge(said["id"]).status == 409  # it is not the newest
+    assert f.acknowledge(said["id"]).status == 409  # not the latest
 
 
 @pytest.mark.once
@@ -170,7 +170,7 @@ def test_advice_that_nobody_acknowledges_expires_and_is_the_same_after_a_kill(co
     assert said["advice"] == "continue" and said["reason"].startswith(f"advice {stop['id']} to stop expired without being acknowledged")
     assert f.acknowledge(stop["id"]).status == 410
     assert f.acknowledge(said["id"]).status == 200
-    assert f.advice(after=said["id"]).status == 204  # what was predicted once is advised once
+    assert f.advice(after=said["id"]).status == 204  # a prediction is advised once
 
 
 @pytest.mark.once
@@ -213,7 +213,7 @@ def test_the_launcher_of_the_manual_stops_and_starts_by_advice(controller, tmp_p
     (text,) = re.findall(r"```bash\n(#!/bin/bash\n# launcher.*?)```", (top / "docs/jobs.md").read_text(), re.S)
     assert "wait=10&" in text
     launcher.write_text(text.replace("wait=10&", "wait=1&"))
-    # The first run goes on until it is stopped, the next one ends.
+    # The first run continues until it is stopped, the next one ends.
     command.write_text(f'echo $$ >>{pids}; echo "$ASSAY_RUN:$EXCLUDE" >>{said}\n[ "$ASSAY_RUN" = 2 ] || exec tail -f /dev/null\n')
     token.write_text(SENDER + "\n")
     job = f.path().split("/")[3]

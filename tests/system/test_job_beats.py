@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Beats of a job: what is taken, what is told of one that stands still, and what begins then."""
+"""Heartbeats of a job: what is accepted, what is reported about a hung job, and what it triggers."""
 import contextlib
 import hashlib
 import json
@@ -16,8 +16,8 @@ from waiting import wait_for
 
 TOP = Path(__file__).resolve().parents[2]
 JOB = "research/llm-7"
-STEP_S = 100  # a leap that is no time in which nobody listened
-LIMIT_S = 600 + 40 * 2  # of steps of 2 s
+STEP_S = 100  # a leap that does not count as a gap in listening
+LIMIT_S = 600 + 40 * 2  # for steps of 2 s
 
 
 def beat(c, step, job=JOB, seconds=(2.0,) * 6, token=None, run=None, body=None, **more):
@@ -32,7 +32,7 @@ def job(c, name=JOB, **more):
 
 
 class Time:
-    """Of a controller: it passes in leaps, each of which is looked at."""
+    """A controller's time: it passes in leaps, each followed by a check."""
 
     def __init__(self, clock):  # noqa: F811
         self.clock, self.wall = clock, 0
@@ -42,7 +42,7 @@ class Time:
         self.clock.set(wall=self.wall)
 
     def quiet(self, c, until_s, each=lambda: None, name=JOB):
-        """Without a step until it was quiet so long, with what else happens at each leap."""
+        """Passes time without a step; calls a function at each leap."""
         while job(c, name)["beats"]["quiet_s"] < until_s:
             before = job(c, name)["beats"]["quiet_s"]
             self.leap(STEP_S)
@@ -57,7 +57,7 @@ def time(clock):  # noqa: F811
 
 
 def events(c):
-    """Of jobs that stand still, once it has stopped: nobody else reads its store while it runs."""
+    """Events of hung jobs, after it has stopped, because its store cannot be read while it runs."""
     assert c.stop()[0] == 0
     with contextlib.closing(sqlite3.connect(c.db)) as db:
         return db.execute("SELECT node, message FROM cluster_events WHERE reason = 'AssayJobStopped' ORDER BY id").fetchall()
@@ -168,7 +168,7 @@ def test_one_that_beats_and_takes_no_step_is_told_once(controller, time, clock):
     assert wait_for(lambda: beat(c, 1206).status == 200)
     assert wait_for(lambda: job(c)["beats"]["state"] == "running") and job(c)["state"] == "waiting"
     assert wait_for(lambda: c.metrics()["assay_jobs_standing_still"] == 0)
-    # It took so long once, so it may again: twice as long is waited.
+    # It took that long once, so it may again: twice that time is allowed.
     assert job(c)["beats"]["limit_s"] > 2 * LIMIT_S - STEP_S
     (told,) = events(c)
     assert told[0] == JOB and told[1].startswith(f"{JOB} stands still: no step for 1") and told[1].endswith("its steps took 2 s: step 1204")
@@ -207,7 +207,7 @@ def test_after_a_restart_stillness_begins_anew_and_is_not_told_twice(controller,
     assert wait_for(lambda: "stands still: no step" in c.log())
     assert wait_for(lambda: c.get("/readyz").status == 200)
     c.stop()
-    time.leap(86400)  # it was away, and nobody listened
+    time.leap(86400)  # the controller was down
     c = controller(env=clock.env())
     shown = job(c)
     assert shown["beats"]["state"] == "unknown" and shown["beats"]["sentence"] == "no beat has arrived since the controller started: step 1204"
@@ -232,7 +232,7 @@ POLICY = "v: 1\nmode: enforce\nbreaker: {{silent_percent: 100}}\njobs: {{mode: {
 
 
 def still(controller, time, clock, tmp_path, **policy):  # noqa: F811
-    """A job of two hosts that stands still under the policy."""
+    """A hung job of two hosts under the policy."""
     file, config = tmp_path / "policy.yaml", tmp_path / "controller.yaml"
     file.write_text(POLICY.format(**policy))
     config.write_text(f"v: 1\npolicy: {file}\n")

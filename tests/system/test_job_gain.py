@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of hosts that wait for the same budget the one goes first that gains its job most by the job's plan; without a plan the oldest does."""
+"""Of hosts that wait for the same budget, the one with the highest gain by its job's plan is first; without a plan, the oldest."""
 import json
 import subprocess
 
@@ -11,10 +11,10 @@ from test_job_withheld import order_of
 from test_placement import process
 from waiting import wait_for
 
-pytestmark = pytest.mark.once  # the memory that an analysis may take is less than sanitizers do
+pytestmark = pytest.mark.once  # sanitizers need more memory than an analysis is allowed
 
-LITTLE, MUCH = ("gpu-03", 15, JOB), ("gpu-05", 40, "research/llm-8")  # who is slow, by how many per cent, and whose host
-OTHERS = [h for h in HOSTS if h not in (LITTLE[0], MUCH[0])][:4]  # half of all: as many as budget.total lets
+LITTLE, MUCH = ("gpu-03", 15, JOB), ("gpu-05", 40, "research/llm-8")  # slow host, percent, job
+OTHERS = [h for h in HOSTS if h not in (LITTLE[0], MUCH[0])][:4]  # half of all: the limit of budget.total
 SAVES = "a good host in its place saves"
 
 
@@ -31,7 +31,7 @@ def refused(f, node):
 
 
 def proven(f, tmp_path, node, percent, job):
-    """Its job says that it is slow, its test says the same, and the budget has no place."""
+    """Its job blames it, its test confirms it, and the budget is full."""
     trace = trace_of(tmp_path, node, percent, job)
 
     def claim(ranks):
@@ -54,7 +54,7 @@ def test_who_gains_most_goes_first_and_without_a_plan_the_oldest(controller, tmp
     proven(f, tmp_path, *LITTLE)
     proven(f, tmp_path, *MUCH)
     both = (LITTLE[0], MUCH[0])
-    if not kept:  # nor does it remember them
+    if not kept:  # nor are they remembered
         for analysis in tmp_path.rglob("analyses/*"):
             analysis.unlink()
         revive(f)
@@ -65,6 +65,6 @@ def test_who_gains_most_goes_first_and_without_a_plan_the_oldest(controller, tmp
     assert wait_for(lambda: [n for n in f.cordoned() if n in both], WAIT_S) == [first[0]], (f.actions(), f.c.log())
     (cordon,) = [a for a in f.actions(action="cordon", state="done") if a["node"] == first[0]]
     assert (f"{SAVES} {first[2]}" in cordon["reason"]) == kept, cordon
-    # The other is not forgotten: it goes with the next place.
+    # The other is not dropped: it is next.
     order_of(f, OTHERS[1], "uncordon")
     assert wait_for(lambda: {*both} <= {*f.cordoned()}, WAIT_S), (f.actions(), f.c.log())

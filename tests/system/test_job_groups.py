@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job is slow by a tensor-parallel group on two hosts, and the trace does not tell which: they are held together, tested, and measured with others."""
+"""A job is slowed by a tensor-parallel group on two hosts; the trace cannot tell which one: both are held, tested, and measured with others."""
 import json
 import signal
 import subprocess
@@ -44,7 +44,7 @@ class Groups(Links):
                                    "--slow", "gpu-01/30"], capture_output=True, check=True, timeout=60).stdout.decode()
             first, rest = text.split("\n", 1)
             meta = json.loads(first)
-            for rank in meta["ranks"]:  # 8 ranks a host
+            for rank in meta["ranks"]:  # 8 ranks per host
                 rank["node"] = HOSTS[rank["rank"] // 8]
             self.trace = (json.dumps(meta) + "\n" + rest).encode()
             for node in HOSTS:
@@ -56,7 +56,7 @@ class Groups(Links):
             host.way, host.tests = "silent", False
 
     def speak(self):
-        """What was ordered meanwhile is answered too."""
+        """Also answers orders that were given meanwhile."""
         for host in self.hosts.values():
             host.way, host.tests = "obeys", True
             for order in [o for o in host.orders if o["id"] not in host.answered]:
@@ -66,7 +66,7 @@ class Groups(Links):
         return sorted(n["node"] for n in self.c.get("/v1/nodes?limit=1000").json["items"] if n["service"] and n["service"]["state"] == "held")
 
     def ask_all(self):
-        """Both are held, and their tests ordered, which nobody answers."""
+        """Both are held, and their tests are ordered but not answered."""
         self.silence()
         self.stop_job()
         assert wait_for(lambda: self.held() == GROUP, HELD_S), (self.held(), self.record())
@@ -74,7 +74,7 @@ class Groups(Links):
             assert self.told(name)
 
     def test_each(self):
-        """What was ordered of them is answered, and nothing that is ordered then."""
+        """Answers their pending orders, but none that follow."""
         for host in (self.hosts[name] for name in GROUP):
             host.tests = True
             host.answer(self.told(host.name))
@@ -113,7 +113,7 @@ def test_the_host_that_is_slow_with_others_alone_is_cordoned_and_the_other_acqui
 
 @pytest.mark.once
 def test_where_one_fails_by_itself_the_other_is_back_at_once(lab):
-    """... and is not kept until the failure is repeated."""
+    """... and is not held until the failure is repeated."""
     f = lab()
     bad, good = GROUP
     f.hosts[bad].alone = 0.5
@@ -121,7 +121,7 @@ def test_where_one_fails_by_itself_the_other_is_back_at_once(lab):
     f.test_each()
     assert wait_for(lambda: f.states()[good] == "acquitted" and good not in f.held(), HELD_S), f.record()
     assert f.cordoned() == [] and f.states()[bad] == "testing" and f.held() == [bad]
-    f.claim(good, [0], job="research/moe-2")  # another job starts there, and what is found of the other stands
+    f.claim(good, [0], job="research/moe-2")  # another job starts there; the finding on the other host remains
     f.speak()
     over = f.ends_as({bad: "cordoned", good: "acquitted"})
     f.free()
@@ -175,7 +175,7 @@ def test_a_job_that_is_back_ends_it_for_all_of_them(lab):
     f.claim(GROUP[0], [0])
     f.free()
     assert f.cordoned() == []
-    f.claim(GROUP[0], [])  # and when it has gone, they are held again
+    f.claim(GROUP[0], [])  # and when it has left, they are held again
     assert wait_for(lambda: f.held() == GROUP, HELD_S), f.record()
 
 
@@ -196,7 +196,7 @@ def test_a_person_ends_it_and_nobody_stays_held(lab, way, tmp_path):
     assert said.status in (200, 202), said.body
     if way == "uncordon":
         assert wait_for(lambda: f.states()[GROUP[0]] == "withdrawn" and GROUP[0] not in f.held(), HELD_S), f.record()
-        f.speak()  # the other one is tested still
+        f.speak()  # the other one is still under test
         f.ends_as({GROUP[0]: "withdrawn", GROUP[1]: "acquitted"})
     f.free()
     assert f.cordoned() == []
@@ -212,7 +212,7 @@ def test_it_outlives_the_controller_while_they_are_tested(lab):
     assert wait_for(lambda: f.held() == GROUP, HELD_S) and len(f.retests()) == 2, f.record()
     f.speak()
     assert wait_for(lambda: f.cordoned() == [bad], WAIT_S), f.record()
-    # What hosts of the model reach is learnt anew, so whether a pass says enough for an acquittal is open.
+    # The spread of the model is learnt again, so a pass may or may not be enough for an acquittal.
     assert wait_for(lambda: f.states()[bad] == "cordoned" and f.states()[good] in ("acquitted", "watch"), WAIT_S), f.record()
     f.free()
     assert len(f.retests()) == 2
@@ -220,7 +220,7 @@ def test_it_outlives_the_controller_while_they_are_tested(lab):
 
 @pytest.mark.once
 def test_it_outlives_the_controller_while_a_failure_is_to_be_repeated(lab):
-    """The one that was cleared stays so, and is not taken again."""
+    """The cleared one stays cleared, and is not held again."""
     f = lab()
     bad, good = GROUP
     f.hosts[bad].alone = 0.5
@@ -254,7 +254,7 @@ def test_it_outlives_the_controller_while_they_are_measured_and_when_it_is_over(
     f.is_told([*GROUP, *before["thirds"]])
     f.revive()
     for name in GROUP:
-        f.hosts[name].report()  # which boot it has is not known before
+        f.hosts[name].report()  # its boot is not known before
     assert wait_for(lambda: f.held() == GROUP, HELD_S) and f.pairs() == before
     assert not [a for a in f.c.get("/v1/actions?limit=1000").json["items"] if a["action"] == "unhold"]
     f.speak()
@@ -270,7 +270,7 @@ def test_it_outlives_the_controller_while_they_are_measured_and_when_it_is_over(
 
 @pytest.mark.once
 def test_a_host_that_falls_silent_keeps_no_other(lab, clock):  # noqa: F811
-    """The other is measured without it; and it is held itself no longer than its job is known to blame it."""
+    """The other is measured without it; and it is held only as long as its job blames it."""
     f = lab(env=clock.env())
     f.ask_all()
     silent, other = GROUP
@@ -307,7 +307,7 @@ def test_off_or_a_group_that_is_too_large_is_tested_host_by_host(lab, more):
 
 @pytest.mark.once
 def test_what_the_budget_does_not_let_is_not_held_as_a_whole(lab):
-    """Of ten hosts one may be out: neither both, nor more than one at a time, and they are tested all the same."""
+    """One of ten hosts may be out, so they are held one at a time, and both are tested anyway."""
     f = lab(total=10)
     f.silence()
     f.stop_job()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job hangs: hosts say what their ranks do, are asked to look, and it is told who has stopped; no host is ever cordoned for it."""
+"""A job hangs: hosts report the state of their ranks, get the order `look`, and the stopped rank is named; no host is ever cordoned for it."""
 import contextlib
 import hashlib
 import itertools
@@ -56,7 +56,7 @@ def place(c, hosts=HOSTS, run="1"):
 
 
 def all_say(c, culprit=None, hosts=HOSTS, **like):
-    """Each host of its ranks; of the one that has stopped what `culprit` says."""
+    """Each host reports its ranks; the stopped rank gets `culprit`."""
     for node in hosts:
         members = [rank(r, **{**like, **(culprit if culprit and r == CULPRIT else {})}) for r in of(node)]
         assert say(c, node, document(node, members)).status == 204
@@ -64,7 +64,7 @@ def all_say(c, culprit=None, hosts=HOSTS, **like):
 
 STOPPED = {"enqueued": 410, "ops": [], "process": {"state": "stopped", "for_s": 300, "wchan": "do_signal_stop"}, "sources": ("process",)}
 
-# What all say, and what is said of rank 6; the class, the ranks and whether no host is to be tested for it.
+# The reports of all ranks, that of rank 6; the class, the ranks, and whether no host is to be tested for it.
 CLASSES = {
     "host-stalled": ({}, {"enqueued": 410, "ops": []}, [CULPRIT], True),
     "stopped": ({}, STOPPED, [CULPRIT], True),
@@ -101,7 +101,7 @@ def told(c, words="hangs: none of its ranks"):
     return wait_for(lambda: words in c.log())
 
 
-# --- who may say what ---
+# --- permissions ---
 
 def test_a_host_speaks_of_its_own_ranks_alone(controller, tmp_path):  # noqa: F811
     file = tmp_path / "tokens.yaml"
@@ -204,7 +204,7 @@ def test_a_job_without_beats_is_hung_by_what_hosts_say_and_goes_on(controller): 
     assert c.get("/v1/jobs/j1").json["state"] == "hung" and c.get("/v1/jobs/j1").json["hang"]["sentence"] == shown["sentence"]
     assert wait_for(lambda: c.metrics()["assay_jobs_hung"] == 1)
     assert sum(v for k, v in c.metrics().items() if k.startswith("assay_job_hangs_total")) == 1
-    # A rank has gone on: it is no hang any more.
+    # A rank has continued: the hang is over.
     all_say(c, enqueued=500, completed=499, ops=[op(500, for_s=1)], sources=("ring",))
     assert wait_for(lambda: job(c)["state"] == "waiting"), job(c)
     assert hang(c)["state"] == "over" and hang(c)["until"] and ranks_of(c)["ranks"] == []
@@ -220,7 +220,7 @@ def test_of_many_jobs_that_hang_at_once_each_is_judged(controller):  # noqa: F81
         assert put(c, node, ranks(0, 1, ASSAY_RUN="1", ASSAY_JOB=name)).status == 200
 
     def all_judged():
-        for name, node in jobs.items():  # each has always something new to be judged by
+        for name, node in jobs.items():  # each always has new input to judge
             assert say(c, node, {**document(node, [rank(0), rank(1, **STOPPED)], world=2), "job": name}).status == 204
         return all((hang(c, name) or {}).get("verdict") for name in jobs)
 
@@ -248,7 +248,7 @@ def test_a_pause_is_quiet_and_no_hang(controller):  # noqa: F811
     place(c)
     disk = {"state": "disk", "for_s": 300, "wchan": "folio_wait"}
     all_say(c, sources=("process",), process=disk, ops=[])
-    assert beat(c, 5).status == 200  # it makes the job known, whatever its hosts say
+    assert beat(c, 5).status == 200  # makes the job known, independent of its hosts
     assert wait_for(lambda: hang(c) is None or hang(c)["state"] == "quiet")
     assert job(c)["state"] == "waiting"
     assert " hangs: " not in c.log()
@@ -281,7 +281,7 @@ def test_what_was_found_outlives_a_restart(controller):  # noqa: F811
     assert ranks_of(c)["ranks"] == [] and ranks_of(c)["verdict"] == before["verdict"]
     all_say(c, STOPPED)
     assert wait_for(lambda: len(ranks_of(c)["ranks"]) == WORLD) and job(c)["state"] == "hung"
-    assert len(events(c)) == 1  # nothing new was found
+    assert len(events(c)) == 1  # no new result
 
 
 def test_what_could_not_be_written_is_kept_again(controller):  # noqa: F811
@@ -289,7 +289,7 @@ def test_what_could_not_be_written_is_kept_again(controller):  # noqa: F811
     seq = itertools.count(1)
 
     def is_written():
-        return c.post(report(seq=next(seq))).status == 202  # and all that was to be written before it
+        return c.post(report(seq=next(seq))).status == 202  # and all pending writes before it
 
     place(c)
     all_say(c, STOPPED, ops=[op()])
@@ -301,7 +301,7 @@ def test_what_could_not_be_written_is_kept_again(controller):  # noqa: F811
     subprocess.run(["prlimit", f"--pid={c.process.pid}", "--fsize=unlimited:"], check=True)
     assert wait_for(lambda: is_written() and "the store can be written again" in c.log())
     written = commits(c)
-    assert wait_for(lambda: hang(c)["until"]) and wait_for(lambda: commits(c) > written)  # nobody reports any more
+    assert wait_for(lambda: hang(c)["until"]) and wait_for(lambda: commits(c) > written)  # no more reports
     c.kill()
     c = controller()
     assert job(c)["state"] != "hung" and hang(c)["until"]
@@ -335,7 +335,7 @@ def test_hosts_that_never_say_it_again_after_a_restart_leave_no_hang(controller,
     assert wait_for(lambda: job(c)["state"] == "waiting") and hang(c)["state"] == "over"
 
 
-# --- hosts are asked ---
+# --- the order `look` ---
 
 def orders(c, node, wait=0):
     said = c.get(f"/v1/nodes/{node}/orders?wait={wait}")
@@ -349,7 +349,7 @@ def test_hosts_of_a_job_without_steps_are_asked_to_look_once(controller, clock):
     assert beat(c, 1204).status == 200
     assert orders(c, "gpu-1") == []
     time_of.quiet(c, LIMIT_S / 2 + STEP_S, lambda: beat(c, 1204))
-    assert job(c)["state"] == "waiting"  # it does not stand still yet
+    assert job(c)["state"] == "waiting"  # not hung yet
     assert wait_for(lambda: (found := orders(c, "gpu-1")) and found[0]["job"] == JOB and found[0]["deadline"] > found[0]["now"])
     assert orders(c, "gpu-1") == [] and orders(c, "elsewhere") == []
     for node in HOSTS[1:]:
@@ -360,7 +360,7 @@ def test_hosts_of_a_job_without_steps_are_asked_to_look_once(controller, clock):
     place(c)
     shown = time_of.quiet(c, LIMIT_S, lambda: (beat(c, 1204), all_say(c, STOPPED)))
     assert shown["state"] in ("stands still", "hung") and wait_for(lambda: "stands still: no step" in c.log())
-    assert wait_for(lambda: re.search("stands still: no step for .*step 1204; .*: ", c.log()))  # who has stopped is told with it
+    assert wait_for(lambda: re.search("stands still: no step for .*step 1204; .*: ", c.log()))  # includes the stopped rank
 
 
 def test_hosts_that_never_answer_are_asked_three_times(controller, clock):  # noqa: F811
@@ -379,7 +379,7 @@ def test_hosts_that_never_answer_are_asked_three_times(controller, clock):  # no
     assert job(c)["state"] == "hung" and hang(c)["asked"] == 4
 
 
-# --- what follows ---
+# --- consequences ---
 
 POLICY = "v: 1\nmode: enforce\nbreaker: {silent_percent: 100}\njobs: {mode: enforce, on_stop: diagnose}\nrules: []\n"
 
@@ -405,7 +405,7 @@ def test_who_has_stopped_is_told_and_no_host_is_cordoned_for_it(controller, run,
         assert [h["ranks"] for h in why] == ([named] if named else [])
         assert c.get("/v1/nodes/gpu-1/why").json["hangs"] == []
     assert wait_for(lambda: c.metrics()[f'assay_job_hangs_total{{class="{NAMES.get(case, case)}"}}'] == 1)
-    # Nothing is done to a host: no order, no test, no action, no cordon.
+    # Nothing happens to a host: no order, no test, no action, no cordon.
     assert c.get("/v1/actions").json["items"] == [] and c.get("/v1/investigations").json["items"] == []
     for node in HOSTS:
         life = c.get(f"/v1/nodes/{node}/why").json["life"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a slow job leads to for a host, in each mode: a trace asks for a test, and only with a test that fails is a host taken out."""
+"""The consequences of a slow job for a host, in each mode: a trace leads to a test, and only a failed test to a cordon."""
 import concurrent.futures
 import contextlib
 import hashlib
@@ -18,7 +18,7 @@ from waiting import wait_for
 TOP = Path(__file__).resolve().parents[2]
 WAIT_S = 60
 ENDS = {"analysed", "rejected", "failed"}
-AGES = ((900, 700), (130, 10))  # of two windows that are apart
+AGES = ((900, 700), (130, 10))  # of two separate windows
 JOB, SLOW, OTHER = "research/llm-7", "gpu-03", "gpu-05"
 HOSTS = [f"gpu-{i:02}" for i in range(8)]
 ADMIN, SENDER = "a" * 32, "s" * 32
@@ -49,7 +49,7 @@ class Fleet:
             self.report(node)
 
     def set_policy(self, **settings):
-        # Of eight hosts the usual jobs.born lets none, and what a first test finds may always have been so: test_job_withheld.py.
+        # With eight hosts the default jobs.born allows none, and a first failed test may mean always slow: test_job_withheld.py.
         self.policy.write_text(POLICY.format(**{"more": "", "budget": "", "born": 100, **settings}))
 
     def report(self, node, bad=False, **more):
@@ -90,7 +90,7 @@ class Fleet:
         return found
 
     def suspect(self, ends=True, ages=AGES):
-        """Two windows blame SLOW, whose ranks its agent had; then the job ends, and it is idle."""
+        """Two windows blame SLOW, whose agent reported the ranks; then the job ends, and the host is idle."""
         trace = self.trace()
         self.claim(SLOW, self.ranks(SLOW, trace))
         for ages in ages:
@@ -143,7 +143,7 @@ def test_without_enforce_a_suspect_changes_nothing(controller, tmp_path, mode, j
     assert len(tests) == rows and {a["state"] for a in tests} <= {"dry-run"}
     assert f.cordoned() == [] and f.the_suspect()["begun"] is None
 
-    def is_calm():  # it is judged each second, and what is as it was is not written again
+    def is_calm():  # it is judged each second, and unchanged results are not written again
         commits = f.c.metrics()["assay_store_commit_seconds_count"]
         return f.orders(SLOW) == [] and f.orders(SLOW) == [] and f.c.metrics()["assay_store_commit_seconds_count"] == commits
     assert wait_for(is_calm, WAIT_S)
@@ -179,7 +179,7 @@ def test_an_agent_that_waits_for_orders_is_told_of_its_test_in_that_call(control
     kinds = []
 
     def wait_for_orders():
-        while "deep" not in kinds:  # it is told first what is thought of its host
+        while "deep" not in kinds:  # the opinion on its host is sent first
             answer = f.c.get(f"/v1/nodes/{SLOW}/orders?wait=300", token=ADMIN, timeout=310)
             kinds.extend(o["kind"] for o in answer.json)
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -197,7 +197,7 @@ def test_an_agent_that_waits_for_orders_is_told_of_its_test_in_that_call(control
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_suspect_whose_test_fails_is_cordoned_and_the_job_is_named(controller, tmp_path, times):
     f = Fleet(controller, tmp_path, times=times)
-    f.report(OTHER, bad=True, profile="full")  # of the job as well, and nobody suspects it
+    f.report(OTHER, bad=True, profile="full")  # also in the job, and not suspected
     f.suspect()
     for i in range(times):
         order = f.order(SLOW)
@@ -242,7 +242,7 @@ def test_a_host_that_the_trace_alone_names_is_tested_and_never_cordoned_for_it(c
 def test_nobody_can_have_a_host_outside_of_his_job_tested(controller, tmp_path):
     f = Fleet(controller, tmp_path)
     trace = f.trace()
-    for ages in AGES:  # nobody but the sender says that the job is there
+    for ages in AGES:  # only the sender says that the job is there
         assert f.send(trace, ages, token=SENDER)["suspect"] is None
     assert f.job()["suspects"] == []
     strangers = f.trace(first_host=50, slow="gpu-53")
@@ -264,7 +264,7 @@ def test_a_busy_host_waits_and_one_that_booted_is_not_cordoned(controller, tmp_p
     order = f.order(SLOW)
     f.report(SLOW, bad=True, profile="full", order=order, boot_id="b1")
     assert wait_for(lambda: [t["result"] for t in f.the_suspect()["tests"]][:1] == ["it failed again"], WAIT_S)
-    # Its ladder is over, or goes on while the usual rule has the check that failed tested again.
+    # Its ladder is finished, or continues while the usual rule repeats the failed check.
     assert f.the_suspect()["action"] in ("watch", "probe") and f.cordoned() == []
 
 
@@ -280,7 +280,7 @@ def test_a_suspicion_lapses_and_survives_a_kill_until_then(controller, tmp_path)
     assert f.the_suspect()["since"] == since and f.job()["state"] == "suspected"
     assert len(f.actions(action="retest")) == 1, "ordered again"
     assert f.the_suspect()["kept"] > since
-    # Its test is under way, so it is kept for busy_limit.
+    # Its test is in progress, so it is held for busy_limit.
     f.set_policy(mode="enforce", jobs="enforce", times=1, fresh="1s", more=", busy_limit: 1s")
     f.c.process.send_signal(signal.SIGHUP)
     assert wait_for(lambda: f.job()["state"] == "lapsed", WAIT_S)
@@ -296,7 +296,7 @@ def test_what_the_last_windows_clear_is_over(controller, tmp_path):
     f = Fleet(controller, tmp_path, fresh="30m, k: 1, n: 1")
     f.suspect(ends=False, ages=((1700, 1600),))
     healthy = f.trace(slow="none")
-    # It waits for its test, and one of the last three blames it.
+    # It waits for its test, and one of the last three windows blames it.
     for of, ages in ((2, (1300, 1200)), (3, (900, 800))):
         assert f.send(healthy, ages)["suspect"] is None
         assert f.job()["state"] == "suspected" and f.job()["suspect"] == SLOW
@@ -308,7 +308,7 @@ def test_what_the_last_windows_clear_is_over(controller, tmp_path):
 
 
 def keeps_fresh_for_a_second(f):
-    """The policy is another from now on, and all was judged by it."""
+    """Changes the policy, and waits until everything was judged by it."""
     f.set_policy(fresh="1s", mode="enforce", jobs="enforce", times=1)
     before = f.c.log().count("reload")
     f.c.process.send_signal(signal.SIGHUP)

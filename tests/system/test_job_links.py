@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job is slow by the transfers between two hosts: each is tested by itself, then they are measured with each other and with third hosts."""
+"""A job is slowed by transfers between two hosts: each is tested alone, then they are measured with each other and with third hosts."""
 import json
 import subprocess
 import urllib.parse
@@ -14,7 +14,7 @@ from test_placement import process
 from waiting import wait_for
 
 ENDS, THIRDS = ["gpu-02", "gpu-06"], ["gpu-08", "gpu-09"]
-AGES = ((900, 700), (130, 10))  # of two windows that are apart
+AGES = ((900, 700), (130, 10))  # of two separate windows
 
 POLICY = """v: 1
 mode: enforce
@@ -31,7 +31,7 @@ rules:
 
 
 class Linked(Diagnosed):
-    """`loopback`: what its RNIC reaches by itself of what others do."""
+    """`loopback`: rate of its RNIC in loopback, relative to the others."""
     loopback = 1.0
 
     def answer(self, order):
@@ -51,13 +51,13 @@ class Links(Lab):
     host = Linked
 
     def __init__(self, start, options, thirds=THIRDS, env=None):
-        self.slow, self.trace = set(), None  # pairs that are slow by themselves
+        self.slow, self.trace = set(), None  # pairs that are slow with each other
         self.thirds = thirds
         super().__init__(start, options, env=env)
 
     def begin_job(self, name):
         self.add(*self.thirds)
-        for host in self.hosts.values():  # all have passed lately
+        for host in self.hosts.values():  # all have passed recently
             host.answer({"kind": "deep", "id": "by-hand"})
         for age in AGES:
             self.window(age)
@@ -89,7 +89,7 @@ class Links(Lab):
         return (self.record(id).get("pairs") or [None])[-1]
 
     def told(self, name):
-        """Its order to test itself, once it has it."""
+        """Waits for its order to test itself."""
         return wait_for(lambda: next((o for o in self.hosts[name].orders if o["kind"] == "deep"), None), WAIT_S)
 
     def states(self, id=1):
@@ -99,7 +99,7 @@ class Links(Lab):
         return sorted(a["node"] for a in self.c.get("/v1/actions?limit=1000").json["items"] if a["action"] == "cordon" and a["state"] == "done")
 
     def reach_pairs(self):
-        """Both ends passed by themselves, and a campaign of pairs goes on that nobody answers: what is said of it."""
+        """Both ends passed alone, and a campaign of pairs is running, unanswered. Returns its state."""
         for host in self.hosts.values():
             host.way = "silent"
         self.stop_job()
@@ -141,7 +141,7 @@ def test_the_end_that_is_slow_with_third_hosts_too_is_cordoned_and_the_other_acq
 
 @pytest.mark.once
 def test_what_one_campaign_does_not_prove_is_measured_again_with_third_hosts(lab):
-    """Three partners in one campaign are three failures: of four that the policy wants."""
+    """Three partners in one campaign are three failures, of four required by the policy."""
     f = lab(times=4)
     bad, good = ENDS
     f.hosts[bad].part = 0.5
@@ -200,7 +200,7 @@ def test_without_a_third_host_nobody_can_tell_and_what_would_is_said(lab):
 
 @pytest.mark.once
 def test_an_end_that_fails_by_itself_is_cordoned_without_a_pair(lab):
-    """The usual rule may be first: then the other end is measured with third hosts alone."""
+    """The usual rule may act first; then the other end is measured only with third hosts."""
     f = lab()
     f.hosts[ENDS[0]].loopback = 0.4
     f.stop_job()
@@ -255,7 +255,7 @@ def test_it_outlives_the_controller_at_each_rung(lab):
     f.hosts[bad].part = 0.5
     pairs = f.reach_pairs()
     assert pairs["runs"] == []
-    # An order is told once all of it is durable.
+    # An order is sent once all of it is durable.
     f.is_told([*ENDS, *pairs["thirds"]], "pair")
     f.revive()
     assert f.pairs() == pairs
@@ -265,10 +265,10 @@ def test_it_outlives_the_controller_at_each_rung(lab):
             host.answer(order)
     over = f.ends_as({bad: "cordoned", good: "acquitted"})
     assert over["pairs"][-1]["runs"][0]["campaign"] == pairs["campaign"] and len(f.retests()) == 2
-    f.revive()  # what was not durable yet is said again, and nothing is measured again
+    f.revive()  # what was not durable is sent again, and nothing is measured again
     assert f.pairs()["runs"] == over["pairs"][-1]["runs"] and f.pairs()["verdicts"] == over["pairs"][-1]["verdicts"]
     for name in ENDS:
-        f.hosts[name].report()  # which boot it has is not known before
+        f.hosts[name].report()  # its boot is not known before
     assert wait_for(lambda: f.pairs()["over"] and f.states() == {bad: "cordoned", good: "acquitted"}, WAIT_S), f.record()
     assert f.cordoned() == [bad] and len(f.retests()) == 2
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayd reads on the logs of jobs that run here, and counts the lines that say that something is wrong."""
+"""assayd follows the logs of jobs that run here, and counts the lines that report errors."""
 import contextlib
 import os
 import re
@@ -17,7 +17,7 @@ OOM, TIMEOUT = "torch.OutOfMemoryError: CUDA out of memory. Tried\n", "[rank3] W
 
 @pytest.fixture
 def reader(assayd, config, tree, top, tmp_path):  # noqa: F811
-    """reader() is an assayd that reads logs/*.log; .counts() is what it found."""
+    """reader() is an assayd that reads logs/*.log; .counts() are its counts."""
     (tmp_path / "logs").mkdir(mode=0o755)
 
     def start(**traces):
@@ -41,7 +41,7 @@ def log(tmp_path):
     def append(name, text, user=USER):
         path = tmp_path / "logs" / name
         with open(path, "a", encoding="utf-8") as file:
-            os.fchown(file.fileno(), user, user)  # first: what is in a file of nobody with a rank is passed over
+            os.fchown(file.fileno(), user, user)  # first, because a file whose owner has no rank is skipped
             file.write(text)
         return path
     return append
@@ -54,7 +54,7 @@ def test_what_a_job_writes_while_it_runs_is_counted(reader, rank, log):  # noqa:
     daemon = reader()
     assert daemon.counts() == {}
     log("new.log", "step 1\n" + OOM + OOM)
-    log("strange.log", 9 * OOM, OTHER)  # nobody's who has a rank here
+    log("strange.log", 9 * OOM, OTHER)  # its owner has no rank here
     assert wait_for(lambda: daemon.counts() == {"cuda-out-of-memory": 2}), (daemon.counts(), daemon.log())
     assert daemon.log().count("log of a job: the job needed more memory than its GPU has pattern=cuda-out-of-memory lines=2") == 1
     assert "Tried" not in daemon.log()
@@ -81,7 +81,7 @@ def test_a_log_whose_ranks_were_away_is_not_read_again(reader, rank, log):  # no
     assert wait_for(lambda: daemon.counts() == {"cuda-out-of-memory": 1}), (daemon.counts(), daemon.log())
     first.kill()
     first.wait()
-    rank(1, OTHER)  # who sees this one sees that the first has gone
+    rank(1, OTHER)  # when it is seen, so is the end of the first one
     log("other.log", TIMEOUT, OTHER)
     assert wait_for(lambda: daemon.counts() == {"cuda-out-of-memory": 1, "nccl-timeout": 1}), (daemon.counts(), daemon.log())
     rank(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GET /v1/jobs/{id}/plan and assayctl plan: what would help a job, at what cost, and what becomes of it without some hosts."""
+"""GET /v1/jobs/{id}/plan and assayctl plan: remedies for a job, their costs, and the effect of losing some hosts."""
 import json
 import urllib.parse
 
@@ -8,7 +8,7 @@ from fixtures_controller import controller  # noqa: F401
 from test_job_judged import ADMIN, AGES, ENDS, HOSTS, JOB, SENDER, SLOW, WAIT_S, Fleet
 from waiting import wait_for
 
-pytestmark = pytest.mark.once  # the memory that an analysis may take is less than sanitizers do
+pytestmark = pytest.mark.once  # sanitizers need more memory than an analysis is allowed
 
 SPARE = "gpu-07"
 COSTS = "jobs: {checkpoint-interval: 20m, warm-up: 30s, rebalance: 5s}\n"
@@ -16,7 +16,7 @@ KINDS = {"none", "replace", "drop-replica", "micro-batches"}
 
 
 class Planned(Fleet):
-    """A job that two windows say is slowed by SLOW, and one idle host that was tested."""
+    """A job slowed by SLOW according to two windows, and one idle tested host."""
 
     def __init__(self, controller, tmp_path, spare=True, config_more=COSTS, **more):
         super().__init__(controller, tmp_path, mode="observe", config_more=config_more, **more)
@@ -32,7 +32,7 @@ class Planned(Fleet):
 
 
     def run_again(self, instead="gpu-08"):
-        """Two windows of its second run, with another host instead of SLOW, which is as good as its like."""
+        """Two windows of its second run, with an average host instead of SLOW."""
         trace = self.trace(slow="none")
         self.report(instead)
         self.claim(SLOW, [])
@@ -60,18 +60,18 @@ def test_a_plan_says_what_each_way_out_costs_and_gains(controller, tmp_path, run
     assert plan["reason"] is None and plan["job"] == JOB and {r["kind"] for r in plan["remedies"]} >= KINDS
     replace = of(plan, "replace")
     assert replace["hosts"] == [SLOW] and replace["sure"] == "exact" and replace["possible"] and plan["spares"] == [SPARE]
-    # 10 minutes by the policy, half of the time between checkpoints, and the warm-up.
+    # 10 minutes by the policy, half of the checkpoint interval, and the warm-up.
     assert replace["cost_s"] == plan["costs"]["restart_s"] + 10 * 60 + 30 == 20 * 60 + 30
     assert replace["gain_s"]["low"] <= replace["gain_s"]["value"] <= replace["gain_s"]["high"]
     assert replace["after_s"] == pytest.approx(plan["step_s"] - replace["gain_s"]["value"], abs=2e-6)
     assert replace["pays_steps"]["value"] == pytest.approx(replace["cost_s"] / replace["gain_s"]["value"], rel=1e-3)
     assert of(plan, "micro-batches")["cost_s"] == 5 and "restart" not in of(plan, "micro-batches")["needs"]
     assert "restart" in of(plan, "drop-replica")["needs"]
-    # Without the steps that are left the cheapest comes first; what was lost in 15 minutes is more than 5 s, and less than a restart.
+    # Without the number of remaining steps the cheapest is first; the loss in 15 minutes is more than 5 s, and less than a restart.
     costs = [r["cost_s"] for r in plan["remedies"]]
     assert costs == sorted(costs) and plan["remedies"][0]["kind"] == "none" and plan["lost_s"] > 5
     assert plan["remedies"][plan["advised"]]["kind"] == "micro-batches", plan
-    # What the window itself says of replacing it, as it is recorded: the same but for whom it is held against.
+    # The window's own prediction for replacing it, as recorded: the same except for the hosts it is compared with.
     gain = f.the_suspect()["gain"]["value"]
     assert replace["gain_s"]["value"] / plan["step_s"] == pytest.approx(gain, abs=0.05)
     many = f.plan(steps=10**9)
@@ -100,7 +100,7 @@ def test_what_cordoning_a_host_does_to_the_job(controller, tmp_path):  # noqa: F
     assert plan["spares"] == [SPARE] and plan["enough"] and plan["replaced_cost_s"] == 20 * 60 + 30
     assert plan["replaced_s"] == of(f.plan(), "replace")["after_s"] and plan["dropped_s"] > 0
     assert SLOW in plan["sentence"] and SPARE in plan["sentence"]
-    # A host that has nothing of it, and one that nobody knows.
+    # A host without a part of it, and an unknown one.
     assert f.plan(without=f"{SLOW},nowhere")["without"]["sentence"] == f"{plan['sentence']}; it does not run on nowhere"
     other = f.plan(without=f"{SPARE},nowhere")["without"]
     assert (other["hosts"], other["strangers"], other["workers"]) == ([], [SPARE, "nowhere"], 0) and "none of these" in other["sentence"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host kills the jobs that join it: hosts say where ranks were, and it is named as evidence; jobs that die by themselves name nobody."""
+"""A host kills the jobs it joins: hosts report where ranks were, and it is named as evidence; jobs that die on their own name no host."""
 import json
 
 import pytest
@@ -8,12 +8,12 @@ from fixtures_controller import controller, report  # noqa: F401
 from test_placement import put
 from waiting import wait_for
 
-KILLS = 8  # of which each is a week's day and less: three runs of four hours, and one that dies
+KILLS = 8  # each takes less than a day: three runs of four hours, and one that dies
 LONG, SHORT = 4 * HOUR, 6 * MIN
 
 
 class Fleet:
-    """Runs one after the other, as the hosts tell of them."""
+    """Consecutive runs, as reported by the hosts."""
 
     def __init__(self, c, clock):  # noqa: F811
         self.c, self.clock, self.wall, self.start = c, clock, 0, 1000
@@ -21,7 +21,7 @@ class Fleet:
             c.post(report(node, seq=seq))
 
     def run(self, job, hosts, lasts):
-        """It has ended when this returns, and the next begins some minutes later."""
+        """Runs it to its end; the next begins some minutes later."""
         self.wall += lasts + 5 * MIN
         self.clock.set(wall=self.wall)
         self.start += 1
@@ -61,7 +61,7 @@ def test_a_host_whose_jobs_die_is_named_and_left_in_service(fleet, run, controll
     url = f"http://{fleet.c.host}:{fleet.c.port}"
     said = run("assayctl", "why", "x", "--controller", url).stdout
     assert "restarts of its jobs" in said and "a suspect: test it before the next job" in said, said
-    # Days passed in which no host was heard: only that was acted on.
+    # Days without any report passed: that alone was acted on.
     assert {a["action"] for a in fleet.c.get("/v1/actions").json["items"]} <= {"breaker-open"}
     assert not any(n.get("cordoned") for n in fleet.c.get("/v1/nodes").json["items"])
     assert fleet.c.log().count(" joined one of ") == 1
@@ -84,7 +84,7 @@ def test_jobs_that_die_by_themselves_name_nobody(fleet):
         fleet.run("research/hurt", "ab", HOUR)
         fleet.run("research/hurt", "ay", SHORT)
     fleet.next_day()
-    # That of whom there is something to be said says that the day was looked at.
+    # A line for each notable host shows that the day was evaluated.
     assert wait_for(lambda: (fleet.why("y") or {}).get("died", 0) >= 5), fleet.why("y")
     assert [fleet.why(node) for node in "abcdx"] == [None] * 5
-    assert all(" y: of " in line for line in fleet.c.log().splitlines() if " joined one of " in line)  # named or not, of its days
+    assert all(" y: of " in line for line in fleet.c.log().splitlines() if " joined one of " in line)  # named or not, with its days

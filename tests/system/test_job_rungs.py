@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A suspect is tested rung by rung, the shortest first: what fails is repeated, what passes leads on, and only the last one acquits."""
+"""A suspect is tested rung by rung, the shortest first: a failure is repeated, a pass leads to the next, and only the last one acquits."""
 import pytest
 from fixtures_controller import controller  # noqa: F401
 from test_job_judged import HOSTS, SLOW, WAIT_S, Fleet
@@ -7,7 +7,7 @@ from waiting import wait_for
 
 
 def asked(f):
-    """The rung that is asked for, and how a report says that it answers."""
+    """The ordered rung, and the members of a report that answer it."""
     found = wait_for(lambda: f.orders(SLOW), WAIT_S)
     assert found, f.c.log()
     return found[0].get("profile"), {"id": found[0]["id"], "kind": "deep"}
@@ -30,7 +30,7 @@ def test_what_passes_leads_to_the_next_rung_over_a_kill_and_the_last_one_acquits
     assert f.the_suspect()["action"] == "probe"
     f.c.kill()
     f.c = f.start(*f.options)
-    for node in HOSTS:  # it speaks, so which boot it has is known, and others that it is held against
+    for node in HOSTS:  # it reports, so its boot is known; so do the others, for comparison
         f.report(node)
     again, same = asked(f)
     assert (again, same) == ("rung-load", order)
@@ -77,7 +77,7 @@ def test_a_run_that_nobody_ordered_is_no_answer(controller, tmp_path):  # noqa: 
     f.report(SLOW, profile="full", order=order)
     assert wait_for(lambda: f.the_suspect()["acquitted"], WAIT_S), f.job()
     assert wait_for(lambda: f.c.metrics()["assay_acquittal_seconds_count"] == 1, WAIT_S)  # it is durable
-    # What answered it is known after a kill, too, of which the record of a healthy host says nothing.
+    # Its answer is known after a kill too, although a healthy host's record does not contain it.
     f.c.kill()
     f.c = f.start(*f.options)
     f.report(SLOW)

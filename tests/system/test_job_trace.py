@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The traces that scripts/quickstart job sends (tests/fleet/job_trace.py): what is put in is found, and nothing is made easier."""
+"""The traces that scripts/quickstart job sends (tests/fleet/job_trace.py): injected faults are found, under realistic conditions."""
 import json
 import statistics
 import subprocess
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.once
 
 @pytest.fixture
 def attribute(top, run, tmp_path):
-    """attribute("--dp", "8", ...) -> (the lines of the trace, what assay-attribute says of it)"""
+    """attribute("--dp", "8", ...) -> (the lines of the trace, the output of assay-attribute)"""
 
     def start(*words):
         path = tmp_path / "trace.jsonl"

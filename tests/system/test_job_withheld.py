@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cordon that a job and tests agree on, and that a budget or jobs.born refuses: what becomes of it meanwhile."""
+"""A cordon that job and tests agree on, but that a budget or jobs.born refuses: what happens meanwhile."""
 import contextlib
 import json
 import signal
@@ -11,13 +11,13 @@ from test_investigations import number, record, revive, wait_state
 from test_job_judged import ADMIN, HOSTS, JOB, SLOW, WAIT_S, Fleet
 from waiting import wait_for
 
-OTHERS = [h for h in HOSTS if h != SLOW][:4]  # half of all: as many as budget.total lets
+OTHERS = [h for h in HOSTS if h != SLOW][:4]  # half of all: the limit of budget.total
 
 
 def order_of(f, node, what):
     def answered():
         answer = f.c.call("POST", f"/v1/nodes/{node}/{what}", json.dumps({"reason": "a cable is replaced"}).encode(), token=ADMIN)
-        # It has only just started, or does something else to the host: it says that it is to be asked again.
+        # It has just started, or another action on the host is in progress: it asks to retry.
         return answer.status not in (409, 503) and answer
     answer = wait_for(answered, WAIT_S)
     assert answer and answer.status in (200, 202), answer and answer.body
@@ -47,7 +47,7 @@ def test_what_was_proven_is_cordoned_for_once_a_budget_lets_it(controller, tmp_p
     suspected_and_shown_bad(f, lambda order: f.report(SLOW, bad=True, profile="full", order=order))
     assert refused(f)[0]["result"].startswith("budget.total: 4 of 8 nodes")
     assert wait_state(f, "evict")["hosts"][0]["proven"]
-    set_policy(f, fresh="1s")  # the job has ended: no window blames it any more
+    set_policy(f, fresh="1s")  # the job has ended: no window blames it now
     stands = wait_for(lambda: "as soon as the budgets allow" in record(f)["sentence"] and record(f), WAIT_S)
     assert stands and stands["state"] == "evict" and number(f) == 1 and f.job()["state"] == "lapsed"
     revive(f)
@@ -70,7 +70,7 @@ def test_what_was_proven_is_nothing_once_the_host_is_well(controller, tmp_path):
     f.report(SLOW, profile="full")
     assert wait_state(f, "withdrawn")["ended"]
     order_of(f, OTHERS[0], "uncordon")
-    f.report(SLOW, bad=True, profile="full")  # again, and no job says so
+    f.report(SLOW, bad=True, profile="full")  # again, without blame by a job
     assert f.orders(SLOW) is not None and SLOW not in f.cordoned()
 
 
@@ -98,7 +98,7 @@ def test_a_part_that_always_was_slow_is_told_and_cordoned_as_jobs_born_lets(cont
     set_policy(f, born=12.5)
     assert wait_for(lambda: f.cordoned() == [SLOW], WAIT_S), (f.actions(), f.c.log())
     order_of(f, SLOW, "uncordon")
-    revive(f)  # it counts though it is back, and the controller another one
+    revive(f)  # it still counts, although the host is back and the controller was restarted
     assert f.c.stop()[0] == 0
     with contextlib.closing(sqlite3.connect(f.c.db)) as db:
         rows = [json.loads(r) for n, r in db.execute("SELECT node, record FROM lives") if n == SLOW]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces are sent, analysed by a child of the controller, and shown with their jobs; what is wrong with one costs only that one."""
+"""Traces are sent, analysed by a child of the controller, and shown with their jobs; a bad trace affects only itself."""
 import contextlib
 import hashlib
 import json
@@ -15,11 +15,11 @@ from fixtures_controller import controller, report  # noqa: F401
 from waiting import wait_for
 
 END_S = 60
-QUEUED = 64  # windows that can wait, of all jobs
-AT_ONCE = 4  # windows of a job that may come without a minute between
+QUEUED = 64  # windows that can wait, over all jobs
+AT_ONCE = 4  # windows of a job that may arrive within a minute
 ENDS = {"analysed", "rejected", "failed"}
 
-# A trace tells this one what to do: its first line, and what it prints as the rest of it.
+# The trace controls this one: its first line is the command, the rest is its output.
 ANALYSER = """#!/bin/sh
 [ "$6" = - ] || exit 1
 read -r word more
@@ -39,7 +39,7 @@ esac
 
 @pytest.fixture
 def build(build, tmp_path):
-    """The controller beside an analyser of ours."""
+    """A build directory with the controller and a fake analyser."""
     if not (build / "assay-controller").exists():
         pytest.skip("assay-controller is not built: libsystemd, SQLite or libmicrohttpd is missing")
     programs = tmp_path / "programs"
@@ -75,7 +75,7 @@ def send(c, body, job="research/llm-7", ages=None, **more):
 
 
 def window(c, answer):
-    """The window that an answer names, once it has ended."""
+    """The window named in an answer, once it is finished."""
     sent = answer.json
 
     def ended():
@@ -127,7 +127,7 @@ def test_a_host_is_suspected_once_two_windows_apart_blame_it(controller):
     window(c, second)
     shown = job(c, second)
     assert shown["state"] == "suspected" and shown["decision"]["action"] == "probe" and shown["suspects"][0]["hits"] == 2
-    # The next start of the job begins anew.
+    # The next start of the job begins from scratch.
     third = send(c, trace(mark="3"), ages=(60, 5), run=2)
     window(c, third)
     assert job(c, third)["state"] == "watched" and job(c, third)["run"] == 2
@@ -198,7 +198,7 @@ def test_why_says_which_windows_of_which_job_blame_a_host(controller):
     assert job(c, second)["suspects"][0]["speed"] == speed
     assert c.get(f"/v1/jobs/{first.json['id']}/windows/{first.json['window']}").json["suspects"][0]["speed"] == {"now": None, "tested": None}
     assert c.get("/v1/nodes/gpu-18/why").json["jobs"] == []
-    # What the next window says of nobody is over.
+    # A finding that the next window does not repeat is over.
     window(c, send(c, trace(mark="3", kind="none", slowdown=1.01, host=None), ages=(5, 1)))
     assert c.get("/v1/nodes/gpu-17/why").json["jobs"] == []
 
@@ -212,7 +212,7 @@ def test_a_job_that_slows_itself_is_for_its_owner(controller):
 
 
 def told_owners(c, count):
-    """So many, once it has stopped: nobody else reads its store while it runs."""
+    """The number of stored owners, after it has stopped, because its store cannot be read while it runs."""
     assert wait_for(lambda: c.log().count("telling the owner") == count, END_S), c.log()
     assert c.stop()[0] == 0
     with contextlib.closing(sqlite3.connect(c.db)) as db:
@@ -299,7 +299,7 @@ def test_one_job_floods_nobody(controller):
     assert [a.status for a in answers].count(202) == AT_ONCE
     late = answers[-1]
     assert late.status == 429 and "more than one window a minute" in late.json["detail"] and int(late.headers["Retry-After"]) >= 1
-    assert send(c, trace(mark="0")).status == 200  # what came before is known, whatever the pace
+    assert send(c, trace(mark="0")).status == 200  # a duplicate is recognized despite the rate limit
     assert send(c, trace(), job="another").status == 202
 
 
@@ -326,7 +326,7 @@ def test_parts_come_in_any_order_and_twice_and_are_analysed_once(controller, tmp
     c = controller()
     first = send(c, part_of(3), part=3, of=3, ages=(300, 200))
     assert (first.status, first.json["parts"], first.json["of"], first.json["state"]) == (202, 1, 3, "queued")
-    assert send(c, part_of(3), part=3, of=3).status == 200  # an answer was lost
+    assert send(c, part_of(3), part=3, of=3).status == 200  # as after a lost answer
     assert send(c, part_of(1), part=1, of=3, ages=(310, 190)).json["parts"] == 2
     c.kill()
     c = controller("--listen", f"127.0.0.1:{c.port}")
@@ -346,7 +346,7 @@ def test_parts_come_in_any_order_and_twice_and_are_analysed_once(controller, tmp
 
 
 def test_parts_of_other_steps_wait_until_the_window_is_closed(controller):
-    """A rank had no sample in a turn: the next turn's parts do not fill its place."""
+    """A rank had no sample in a round: parts of the next round do not complete its window."""
     c = controller()
     first = send(c, part_of(1), part=1, of=2, ages=(300, 290))
     for ages in ((240, 230), (360, 350)):
@@ -362,7 +362,7 @@ def test_a_window_whose_parts_never_come_is_rejected_and_names_them(controller, 
     for part in (2, 6):
         sent = send(c, part_of(part), part=part, of=9)
     assert c.stop()[0] == 0
-    with contextlib.closing(sqlite3.connect(c.db)) as db:  # two minutes ago
+    with contextlib.closing(sqlite3.connect(c.db)) as db:  # shift it two minutes back
         db.execute("UPDATE trace_windows SET received_us = received_us - 121000000")
         db.commit()
     c = controller("--listen", f"127.0.0.1:{c.port}")

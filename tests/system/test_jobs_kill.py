@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The controller is killed after each thing that it does to its disk in the life of a window: each window ends once, with its reason."""
+"""The controller is killed after each disk operation in the life of a window: each window ends once, with its reason."""
 import contextlib
 import http.client
 import os
@@ -20,7 +20,7 @@ from waiting import wait_for
 JOB = "research/llm-7"
 AGES = (130, 10)
 QUEUED, ANALYSED, REJECTED, FAILED = range(4)
-# What is sent of a window, how it ends, and what a kill may leave: (state, tries, traces, analyses), no row: state is None.
+# The parts sent, how the window ends, and the states a kill may leave: (state, tries, traces, analyses); no row: state is None.
 LIVES = {
     "analysed": ([{"body": trace(), "meta": "dp 4"}], "analysed", None,
                  {(None, 0, 0, 0), (None, 0, 1, 0), (None, 0, 2, 0), (QUEUED, 0, 2, 0), (QUEUED, 0, 2, 1), (ANALYSED, 0, 2, 1),
@@ -46,7 +46,7 @@ def disk_log(build):  # noqa: F811
 
 
 class Mortal:
-    """Controllers on copies of one empty store, each of which kills itself at an operation of its own."""
+    """Controllers on copies of one empty store; each kills itself at a different operation."""
 
     def __init__(self, start, library, directory):
         self.start, self.library = start, library
@@ -71,7 +71,7 @@ class Mortal:
 
 
 def deliver(c, parts):
-    """What a sender does that gets no answer any more: it stops. True: all was taken."""
+    """Sends like a client that stops when it gets no answer. Returns True if everything was accepted."""
     try:
         for part in parts:
             more = dict(part)
@@ -96,7 +96,7 @@ def names(directory):
 
 
 def left(state, where):
-    """What a kill left: of a copy, since who opens a store changes it."""
+    """The state after a kill, from a copy, because opening a store changes it."""
     shutil.rmtree(where, ignore_errors=True)
     shutil.copytree(state, where)
     with contextlib.closing(sqlite3.connect(where / "assay.db")) as db:
@@ -107,7 +107,7 @@ def left(state, where):
 
 
 def live(c, parts, mortal):
-    """To the end, or the kill. True: all was taken."""
+    """Runs to the end, or the kill. Returns True if everything was accepted."""
     taken = deliver(c, parts)
 
     def over():
@@ -121,7 +121,7 @@ def live(c, parts, mortal):
 
 
 def moments(ops):
-    """Numbers of the operations after which something is there, is gone or is durable."""
+    """Numbers of the operations that create, remove or sync something."""
     pairs = zip(ops, [*ops[1:], ops[-1]])
     return [i + 1 for i, (op, then) in enumerate(pairs) if op[0] in "RUCS" or (op[0] == "W" and then[0] == "S")]
 
@@ -140,7 +140,7 @@ def test_killed_after_any_step_a_window_ends_once_and_leaves_no_file(controller,
     first = [n for n in moments(ops) if n > before]
     others = [n for n in range(before + 1, len(ops) + 1) if n not in first]
     for number in first + others:
-        if number in others and leaves <= met and not full:  # a tick in between moves the numbers
+        if number in others and leaves <= met and not full:  # a tick in between shifts the numbers
             break
         c = mortal.born(kill=number)
         taken = live(c, parts, mortal)
@@ -157,7 +157,7 @@ def test_killed_after_any_step_a_window_ends_once_and_leaves_no_file(controller,
 
 
 class Window:
-    """One of many, in parts: some are sent twice, some come out of order, some of some never come."""
+    """One of many windows, in parts: some parts are sent twice, some out of order, some never."""
 
     def __init__(self, number, dice):
         self.job, self.of = f"job-{number}", dice.choice((1, 2, 3))
@@ -169,14 +169,14 @@ class Window:
         self.state = "rejected" if self.lost or self.word == "reject" else "failed" if self.word == "fail" else "analysed"
 
     def send_next(self, c):
-        """True: it was taken, or had been."""
+        """Returns True if the part was accepted, now or earlier."""
         n = self.todo[0]
         with contextlib.suppress(OSError, http.client.HTTPException):
             if self.of > 1:
                 answer = send(c, part_of(n), job=self.job, part=n, of=self.of)
             else:
                 answer = send(c, trace(self.word), job=self.job)
-            assert answer.status in (200, 202, 429), answer.body  # 429: so many wait already
+            assert answer.status in (200, 202, 429), answer.body  # 429: the queue is full
             if answer.status != 429:
                 self.todo.pop(0)
 

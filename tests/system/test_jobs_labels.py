@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs with something wrong with them, through the controller: its words are those of assay-attribute, and nobody is blamed who is not slow."""
+"""Jobs with injected faults, through the controller: its messages are those of assay-attribute, and only slow hosts are blamed."""
 import gzip
 import json
 import subprocess
@@ -11,12 +11,12 @@ from test_jobs_traces import AGES, TOP, send
 
 INJECTIONS = ("none", "slow-worker", "slow-worker-vpp", "clean-vpp", "two-slow", "sick-node", "transient", "last-stage", "worker-and-stage",
               "sequences", "pauses", "flapping-link", "slow-collectives", "loading", "skew", "missing", "one-stage", "one-replica")
-NOBODY = {"none", "stage", "seqlen", "gc", "comm", "rejected"}  # what no host does
+NOBODY = {"none", "stage", "seqlen", "gc", "comm", "rejected"}  # not caused by a host
 
 
 @pytest.fixture
 def summary(run):
-    """summary(path): what the controller asks assay-attribute."""
+    """summary(path): assay-attribute run like by the controller."""
     def make(path):
         out = run("assay-attribute", "--summary", "--min-slowdown=1.03", "--bootstrap=200", path)
         assert out.returncode == 0, out.stderr
@@ -25,12 +25,12 @@ def summary(run):
 
 
 def named(said):
-    """The hosts of its suspects, whom a job that slows itself has none of."""
+    """The hosts of its suspects; none in a job that slows itself."""
     return sorted(s["hosts"] for s in said["suspects"] if s["counts"] and said["class"] != "job")
 
 
 def judged(c, path, said, name):
-    """Sent as two windows that are apart: the view of the job."""
+    """Sends two separate windows. Returns the view of the job."""
     body = path.read_bytes()
     for ages, sent in zip(AGES, (body, gzip.compress(body))):
         window, job = send(c, sent, job=name, ages=ages)
@@ -54,7 +54,7 @@ def check_nobody(job):
 def test_the_words_are_those_of_the_analysis_and_nobody_is_blamed_wrongly(controller, trace, summary, full, injection):  # noqa: F811
     c = controller()
     for seed in range(1, 11 if full else 2):
-        for ranks in (2, 8):  # of a worker: four workers of a host, and one
+        for ranks in (2, 8):  # per worker: four workers per host, and one
             path, truth = trace(injection, seed, "steps=12", f"tp={ranks}")
             meta = json.loads(path.open().readline())
             slow = {r["node"] for r in meta["ranks"] if [r["dp_rank"], r["stage"]] in truth["workers"]}
@@ -90,7 +90,7 @@ def test_a_slow_host_in_a_job_of_uneven_sequences_is_named_alone_or_not_at_all(c
 @pytest.mark.parametrize("injection,label", [("slow-worker", "worker"), ("last-stage", "stage")])
 @pytest.mark.parametrize("nameless", (True, False))
 def test_ranks_that_are_missing_cost_names_and_blame_nobody_else(controller, trace, summary, tmp_path, injection, label, nameless):  # noqa: F811
-    """A rank says nothing in two steps, and where nobody says on which host one of them is, none of the names is believed."""
+    """A rank is missing in two steps; and if the host of one rank is not given, none of the names is used."""
     path, truth = trace(injection, 1, "steps=14", "tp=8", "dp=4", "pp=4")
     first, *lines = path.read_text().splitlines()
     meta = json.loads(first)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is suspected does not depend on the order of ranks, hosts, windows and lines, nor on a liar's word."""
+"""The suspects do not depend on the order of ranks, hosts, windows and lines, nor on forged input."""
 import contextlib
 import gzip
 import itertools
@@ -17,11 +17,11 @@ from test_placement import TOKENS, guarded, process, put  # noqa: F401
 from waiting import wait_for
 
 DP, PP, TP = 4, 2, 8
-HOSTS = [f"gpu-{i:02}" for i in range(DP * PP)]  # of the workers: replicas beside each other, then stages
+HOSTS = [f"gpu-{i:02}" for i in range(DP * PP)]  # of the workers: replicas adjacent, then stages
 AGES = ((1300, 1100), (900, 700), (130, 10))
 SLOW = ("gpu-03", "gpu-03", "gpu-06")  # in each of three windows
 BAD = ("gpu-03/20", "gpu-03/25", "gpu-06/30")
-UNCLEAR = "gpu-03/7"  # named, since some host is the slowest, and not blamed
+UNCLEAR = "gpu-03/7"  # named as the slowest, but not blamed
 
 
 def played(slow, first=100, seed=1):
@@ -34,7 +34,7 @@ def played(slow, first=100, seed=1):
 
 @pytest.fixture(scope="module")
 def windows():
-    """Three of a job, of which the first two have one slow host and the last another."""
+    """Three windows of a job; the first two have one slow host and the last another."""
     return [played(slow, 100 + 20 * i) for i, slow in enumerate(BAD)]
 
 
@@ -44,7 +44,7 @@ def unclear():
 
 
 class Order:
-    """Who is where: replicas, hosts, windows and lines in an order of their own."""
+    """A permutation of replicas, hosts, windows and lines."""
 
     def __init__(self, dice):
         self.dice = dice
@@ -75,7 +75,7 @@ class Order:
 
 
 def view(c, windows, order, job):
-    """What is shown of the job once all have come, with the hosts by the names that they have without any order."""
+    """The view of the job once all windows have arrived, with the hosts' unpermuted names."""
     by_name = {v: k for k, v in order.names.items()}
     bodies = [order.trace(w) for w in windows]
     if order.told_by_hosts:
@@ -104,7 +104,7 @@ def test_no_order_of_ranks_hosts_windows_and_lines_changes_who_is_suspected(cont
 @pytest.mark.once
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_the_run_whose_steps_are_the_newest_is_shown_whatever_comes_last(controller, windows, order):  # noqa: F811
-    """The last window of the first run may come when the second is under way, by parts of it that were late."""
+    """The last window of the first run may complete during the second run, because of late parts."""
     c = controller()
     for i in order:
         meta, ops = windows[i]
@@ -114,7 +114,7 @@ def test_the_run_whose_steps_are_the_newest_is_shown_whatever_comes_last(control
 
 
 def published(name, dice):
-    """Windows of a published job, two that are apart, and its shape: replicas, names of hosts and lines in an order of their own."""
+    """Two separate windows of a published job, and its shape, with replicas, host names and lines permuted."""
     shape = named((TRACES / f"meta-{name}.yaml").read_text())
     plain, _, rows = shape.partition("ranks:")
     ranks = [{k: v if k == "node" else int(v) for k, v in (item.split(": ") for item in row.strip(" -{}").split(", "))}
@@ -163,7 +163,7 @@ def ended(c, sent):
 
 
 def forged(dice, windows, victims):
-    """A trace that says that strangers, or some of them among the job's own, have its ranks."""
+    """A trace that claims that foreign hosts, alone or among the job's own, have its ranks."""
     meta, ops = dice.choice(windows)
     ranks = [{**r, "node": dice.choice(victims) if dice.random() < 0.8 else r["node"]} for r in meta["ranks"]]
     return gzip.compress("\n".join([json.dumps({**meta, "ranks": ranks, "forged": dice.random()}), *map(json.dumps, ops), ""]).encode(), 1)
@@ -171,7 +171,7 @@ def forged(dice, windows, victims):
 
 @pytest.mark.once
 def test_who_sends_for_some_jobs_blames_no_host_of_another(guarded, windows, unclear, full):  # noqa: F811
-    """What is forged is taken and analysed; of all that is shown of it no victim is a part, and none is said to be blamed."""
+    """The forged trace is accepted and analysed, but no victim appears in any view of it, and none is blamed."""
     c = guarded
     dice = random.Random(int(os.environ.get("ASSAY_SEED", "12")))
     victims = [f"victim-{i}" for i in range(4)]
@@ -195,7 +195,7 @@ def test_who_sends_for_some_jobs_blames_no_host_of_another(guarded, windows, unc
         assert shown.json["suspects"] == [] and shown.json["decision"]["action"] in ("none", "owner", "watch")
     for host in victims:
         assert c.get(f"/v1/nodes/{host}/why", token=TOKENS["reader"]).json["jobs"] == []
-    # Not even as the one that is the slowest, and not blamed.
+    # Not even as the slowest that is not blamed.
     meta, ops = unclear
     ranks = [{**r, "node": f"victim-{i}"} for i, r in enumerate(meta["ranks"])]
     body = "\n".join([json.dumps({**meta, "ranks": ranks}), *map(json.dumps, ops), ""]).encode()
@@ -204,12 +204,12 @@ def test_who_sends_for_some_jobs_blames_no_host_of_another(guarded, windows, unc
         assert ended(c, answer.json)["state"] == "analysed"
         shown = c.get(f"/v1/jobs/{answer.json['id']}", token=TOKENS["reader"]).json
         assert words in shown["sentence"] and ("victim" in shown["sentence"]) == (token == "admin")
-    # Nor may it say so in a host's own name.
+    # Nor with the token of a host.
     assert put(c, victims[0], [process(0)], token=TOKENS["sender"]).status == 403
 
 
 def analyses(c):
-    """The niceness of each analysis that runs."""
+    """The nice value of each running analysis."""
     with open(f"/proc/{c.process.pid}/task/{c.process.pid}/children") as file:
         children = file.read().split()
     found = []
@@ -221,7 +221,7 @@ def analyses(c):
 
 
 def cpu_s(c):
-    """Seconds of the processor: the controller's own, and those of the analyses that ended."""
+    """CPU seconds: the controller's own, and those of its finished analyses."""
     with open(f"/proc/{c.process.pid}/stat") as file:
         ticks = [int(n) for n in file.read().rpartition(")")[2].split()[11:15]]
     return [sum(pair) / os.sysconf("SC_CLK_TCK") for pair in (ticks[:2], ticks[2:])]
@@ -229,7 +229,7 @@ def cpu_s(c):
 
 @pytest.mark.once
 def test_a_hundred_forged_windows_a_minute_cost_one_analysis_at_a_time(guarded, windows, tmp_path):  # noqa: F811
-    """Of one job four are taken, of any number of jobs as many as can wait; reports are taken as always."""
+    """Four of one job are accepted, of many jobs as many as can wait; reports are accepted as usual."""
     c = guarded
     dice = random.Random(int(os.environ.get("ASSAY_SEED", "13")))
     most, taken = 0, {"one": [], "many": []}
@@ -239,7 +239,7 @@ def test_a_hundred_forged_windows_a_minute_cost_one_analysis_at_a_time(guarded, 
             assert answer.status == 202 or answer.status == 429 and int(answer.headers["Retry-After"]) >= 1, answer.body
             taken[jobs] += [answer.json] if answer.status == 202 else []
         most = max(most, len(analyses(c)))
-        assert set(analyses(c)) <= {os.nice(0), 10}  # as we are: before it has begun
+        assert set(analyses(c)) <= {os.nice(0), 10}  # our own value: before it has set its own
         if i % 10 == 0:
             assert c.post(report("gpu-1", i + 1), token=TOKENS["admin"]).status == 202
     assert len(taken["one"]) == AT_ONCE and most == 1

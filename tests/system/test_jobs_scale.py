@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What many jobs and hosts cost a controller in memory, against one of them in the same run."""
+"""The memory that many jobs and hosts cost a controller, compared with one of each in the same run."""
 import concurrent.futures
 import json
 
@@ -10,8 +10,8 @@ from test_placement import process, put
 from waiting import wait_for
 
 MOST_KIB = 32 * 1024
-HOSTS, RANKS = 10, 8  # of a job, of a host
-WINDOWS = ((1300, 1100), (900, 700), (130, 10))  # of a job: ages
+HOSTS, RANKS = 10, 8  # per job, per host
+WINDOWS = ((1300, 1100), (900, 700), (130, 10))  # ages of a job's windows
 SENDERS = 4
 AT_ONCE = 20  # jobs, and their windows fill the queue
 END_S = 60
@@ -33,7 +33,7 @@ def place(c, host):
 
 
 def trace(j, nth):
-    """Of a job of its own size, whose suspect nobody but its host names; the map has a cell for each worker."""
+    """A trace whose suspect only its host names; the map has a cell per worker."""
     suspect = {"hosts": [], "dp": 3, "stage": 0, "ranks": [24, 31], "class": "compute", "share": number(0.94), "alone": number(0.9),
                "gain": number(0.07), "identifiable": True, "counts": True}
     heat = {"rows": HOSTS, "columns": 1, "row": "dp", "column": "stage", "values": [[1.0 + j / 1e6]] * HOSTS}
@@ -42,7 +42,7 @@ def trace(j, nth):
 
 
 def submit(c, jobs):
-    """All windows of these jobs; a queue that is full is asked again."""
+    """Sends all windows of these jobs; retries while the queue is full."""
     def one(window):
         j, nth = window
         assert wait_for(lambda: send(c, trace(j, nth), job=name(j), ages=WINDOWS[nth]).status in (200, 202), END_S)
@@ -59,7 +59,7 @@ def load(c, jobs):
 
 
 def look(c):
-    """Every job in a list, one of them whole, the metrics, and who blames a host."""
+    """Reads the list of jobs, one job in full, the metrics, and the blame of a host."""
     seen, cursor = [], None
     while cursor or not seen:
         page = c.get("/v1/jobs?limit=100" + (f"&cursor={cursor}" if cursor else "")).json
@@ -80,7 +80,7 @@ def test_jobs_and_hosts_cost_little_memory(controller, tmp_path, full):  # noqa:
     load(c, [0])
     look(c)
     without = peak_kib(c)
-    for first in range(1, n, AT_ONCE):  # what a host said is believed for some minutes
+    for first in range(1, n, AT_ONCE):  # a host's claim is valid for some minutes
         load(c, range(first, min(n, first + AT_ONCE)))
     seen = look(c)
     assert len(seen) == n and {j["state"] for j in seen} == {"suspected"} and {j["windows"] for j in seen} == {len(WINDOWS)}

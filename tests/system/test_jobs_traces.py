@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real traces, and bad ones, through the controller and its own assay-attribute: who is blamed, and what is said of what cannot be."""
+"""Real and bad traces through the controller and its assay-attribute: the blamed hosts, and the messages about invalid input."""
 import gzip
 import json
 import os
@@ -17,12 +17,12 @@ TOP = Path(__file__).resolve().parents[2]
 TRACES = Path(os.environ.get("ASSAY_TRACES", TOP.parent / "shared/traces"))
 END_S = 120
 ENDS = {"analysed", "rejected", "failed"}
-AGES = ((900, 700), (130, 10))  # of two windows that are apart
+AGES = ((900, 700), (130, 10))  # of two separate windows
 
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
-    """Lines of a trace of eight hosts, of which gpu-03 is slow."""
+    """Lines of a trace of eight hosts; gpu-03 is slow."""
     out = tmp_path_factory.mktemp("trace") / "good"
     with open(out, "w") as file:
         subprocess.run([TOP / "tests/fleet/job_trace.py", "--job", "a/b", "--dp", "4", "--pp", "2", "--steps", "12", "--slow", "gpu-03/15"],
@@ -48,7 +48,7 @@ def text(lines):
 
 
 def changed(lines, change, meta=None):
-    """The trace with each operation as `change` makes it: None leaves it out."""
+    """The trace with `change` applied to each operation; None drops it."""
     first = {**json.loads(lines[0]), **(meta or {})}
     made = (change(json.loads(line)) for line in lines[1:])
     return text([json.dumps(first), *(json.dumps(o) for o in made if o is not None)])
@@ -109,7 +109,7 @@ def test_a_trace_in_parts_is_what_it_is_whole(controller, good, packed):
     whole, _ = send(c, text(good), job="whole")
     same = ("state", "steps", "slowdown", "slowdown_low", "cause", "suspect")
     assert [window[k] for k in same] == [whole[k] for k in same] and whole["suspect"] == "gpu-03"
-    assert window["coarse"]  # not all parts said when they were
+    assert window["coarse"]  # some parts had no times
 
 
 POLICY = """v: 1
@@ -140,7 +140,7 @@ def test_the_policys_numbers_say_who_counts_from_the_next_analysis_on(controller
 
 
 def named(meta):
-    """The shape of a published job with names of hosts, of eight ranks each."""
+    """The shape of a published job, with host names for each eight ranks."""
     shape = dict(line.split(": ") for line in meta.splitlines() if ": " in line)
     dp, pp = int(shape["dp_size"]), int(shape["pp_size"])
     peers = int(shape["world_size"]) // dp // pp
@@ -161,7 +161,7 @@ def test_published_traces_blame_whom_they_should(controller, name, worker, host,
         window, job = send(c, sent, job=name, ages=ages, meta=named(plain) if host else plain)
         assert window["state"] == "analysed" and window["suspect"] == host
     assert job["state"] == state and [s["hosts"] for s in job["suspects"]] == ([[host]] if host else [])
-    # Without the names of hosts there is nobody to test.
+    # Without host names there is no host to test.
     window, job = send(c, body, job=f"{name}-nameless", meta=plain)
     assert job["state"] in ("watched", "slow", "owner informed") and job["decision"]["action"] in ("watch", "owner")
     assert window["suspect"] in (worker, None)

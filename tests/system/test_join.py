@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts join by themselves: join tokens, whose name is free, and what is written on the host."""
+"""Hosts join on their own: join tokens, which names are free, and the files written on the host."""
 import hashlib
 import json
 import os
@@ -28,7 +28,7 @@ def tokens_file(path, *more):
 
 @pytest.fixture
 def site(controller, tmp_path):  # noqa: F811
-    """A controller that asks for tokens; again over the same store after a kill."""
+    """A controller that requires tokens; the next one has the same store."""
     tokens = tokens_file(tmp_path / "tokens.yaml")
     return lambda: controller("--tokens", tokens)
 
@@ -52,7 +52,7 @@ def test_a_host_that_joined_speaks_for_its_own_name_only(site):
     assert c.post(report("gpu-1"), token="secret-1").status == 202
     assert c.post(report("gpu-2"), token="secret-1").status == 403
     assert c.get("/v1/nodes", token="secret-1").status == 403
-    assert c.post(report("gpu-1", seq=2), token=ticket).status == 401  # it buys a token, and is none
+    assert c.post(report("gpu-1", seq=2), token=ticket).status == 401  # a join token is not an API token
 
 
 def test_a_join_outlives_a_kill_and_is_answered_again(site):
@@ -158,7 +158,7 @@ class Host:
 
 @pytest.fixture
 def secured(controller, certificates, run, build, tmp_path):  # noqa: F811
-    """A controller with TLS that tells its authority, its tokens, and a host."""
+    """A controller with TLS that publishes its CA, its tokens, and a host."""
     if not (build / "assay-join").exists():
         pytest.skip("assay-join is not built: libcurl or libsystemd is missing")
     (tmp_path / "admin").write_text("admin")
@@ -248,7 +248,7 @@ JOINS, JOINS_S, AT_ONCE = 2000, 300, 16
 @pytest.mark.alone
 @pytest.mark.once
 def test_two_thousand_hosts_join_in_five_minutes(secured):
-    """Each over a TLS connection of its own, 16 at once; a host that finds the controller busy asks again."""
+    """Each over its own TLS connection, 16 at once; a host retries if the controller is busy."""
     c, ctl, _ = secured
     ticket = json.loads(ctl("token", "create", "--hosts", JOINS, "--names", "gpu-*", "-o", "json").stdout)["token"]
 
@@ -314,7 +314,7 @@ def test_setup_writes_over_nothing_and_a_certificate_can_be_renewed(can_sign, co
     assert run("assayctl", "setup", "controller", "--dir", site, "--names", "nobody.example.com").returncode == 0
     c = controller("--config", site / "controller.yaml", "--listen", "127.0.0.1:0", tls=str(site / "ca.pem"))
     env = {"ASSAY_CONTROLLER": f"https://127.0.0.1:{c.port}", "ASSAY_CACERT": str(site / "ca.pem"), "ASSAY_TOKEN_FILE": str(site / "admin.token")}
-    assert run("assayctl", "nodes", env=env).returncode == 3  # a name that is not in it
+    assert run("assayctl", "nodes", env=env).returncode == 3  # a name that is not in the certificate
     assert run("assayctl", "setup", "certificate", "--dir", site, "--names", "assay.example.com,127.0.0.1").returncode == 0
     c.process.send_signal(signal.SIGHUP)
     assert wait_for(lambda: run("assayctl", "nodes", env=env).returncode == 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts that have joined and not passed yet: what they count for, who wrote it down, and what a death between loses."""
+"""Hosts that have joined but not passed yet: how they count, the audit record, and what a crash in between loses."""
 import contextlib
 import json
 import sqlite3
@@ -58,7 +58,7 @@ def test_an_unverified_host_is_in_no_baseline_and_not_among_its_sku(site):  # no
     ticket = make(c, hosts=9).json["token"]
     for i in range(9):
         assert join(c, f"new-{i}", ticket, f"s{i}").status == 200
-        for seq in (1, 2, 3):  # slow ones, more than half of the SKU
+        for seq in (1, 2, 3):  # slow hosts, more than half of the SKU
             assert c.post(report(f"new-{i}", seq=seq, samples=cores(35e9)), token=f"s{i}").status == 202
     assert hosts_of_baseline(c)["gemm.rate"] == 4
     assert all(node(c, f"new-{i}")["unverified"] for i in range(9))
@@ -116,7 +116,7 @@ def test_a_controller_that_dies_between_join_and_first_report_forgets_neither(si
     ticket = make(c).json["token"]
     assert join(c, "gpu-1", ticket, "s1").status == 200
     c.kill()
-    c = site()  # whoever takes over the store
+    c = site()  # a successor with the same store
     assert c.post(report("gpu-1", profile="passive"), token="s1").status == 202
     assert node(c, "gpu-1")["unverified"] is True
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to Kubernetes (controller/cluster/kube/kube.h), answered by what a real API server does not do on demand."""
+"""Requests to Kubernetes (controller/cluster/kube/kube.h), with responses that a real API server does not give on demand."""
 import errno
 import json
 import threading
@@ -14,7 +14,7 @@ NO_TOKEN = {"token": "t"}
 
 @pytest.fixture
 def fake(request):
-    """fake(serve): a server; serve as FakeApi says, or the bytes that are always answered."""
+    """fake(serve): a server; serve is as in FakeApi, or the bytes of every response."""
     made = []
 
     def start(serve, context=None):
@@ -28,7 +28,7 @@ def fake(request):
 
 @pytest.fixture
 def probe(build, environ, tmp_path):
-    """probe(api, user={...}, cluster={...}): kube_probe of a kubeconfig for that server."""
+    """probe(api, user={...}, cluster={...}): kube_probe with a kubeconfig for that server."""
     if not (build / "tests/kube/kube_probe").exists():
         pytest.skip("this build has no kube_probe: libcurl, libsystemd, SQLite or libmicrohttpd is missing")
     made = []
@@ -42,7 +42,7 @@ def probe(build, environ, tmp_path):
     yield start
     for p in made:
         status, words = p.stop()
-        # A sanitizer's complaint is on stderr and in the status.
+        # A sanitizer reports on stderr and in the status.
         assert status in (0, 2), words
 
 
@@ -242,7 +242,7 @@ def test_whoever_is_told_may_cut_cancel_and_send(fake, probe):
 
 
 class Hanging:
-    """Requests whose path ends as given hang until go() and are counted meanwhile; others are answered."""
+    """Requests whose path ends with the suffix hang until go() and are counted; others are answered."""
 
     def __init__(self, *ends):
         self.ends, self.lock, self.open, self.now, self.most = ends, threading.Lock(), threading.Event(), 0, 0
@@ -298,14 +298,14 @@ def test_who_waits_longer_than_its_timeout_is_never_sent(fake, probe):
     p.send("PATCH", "/api/v1/nodes/late", content="merge", body={}, timeout_ms=200, tag="later")
     said = [p.answer(), p.answer()]
     hanging.go()
-    # Which of them is first depends on how long the program took to read the second.
+    # Which of them is first depends on how soon the program read the second.
     assert sorted((s["tag"], s["result"], s["r"]) for s in said) == [(t, "again", -errno.ETIMEDOUT) for t in ("late", "later")]
     assert {s["words"] for s in said} == {"PATCH /api/v1/nodes/late: waited too long for a free slot"}
     assert [p.answer()["tag"] for _ in range(16)] == ["hangs"] * 16
     assert {r.method for r in api.requests} == {"GET"}
 
 
-# --- who we are ---
+# --- credentials ---
 
 
 def test_a_rotated_token_is_used_at_once(fake, probe, tmp_path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-lateness: who comes late, from files as NCCL's Inspector and CoMMA write them, made from a job whose truth is known."""
+"""assay-lateness: the late ranks, from files of NCCL's Inspector and CoMMA, generated from a job with known truth."""
 import importlib.machinery
 import importlib.util
 import json
@@ -28,7 +28,7 @@ def lateness(top):
 
 
 def job(seed, late=None, n=200, ranks=RANKS):
-    """[(function, number, times in it by rank)]: all leave together, each comes by chance, one later than that."""
+    """[(function, number, times in it by rank)]: all ranks leave together, arrive at random, and one arrives later."""
     dice, counts = random.Random(seed), dict.fromkeys(FUNCTIONS, 0)
     for _ in range(n):
         function = dice.choice(FUNCTIONS)
@@ -95,7 +95,7 @@ def test_what_not_all_ranks_recorded_does_not_count(lateness, tmp_path):
 
 
 def test_what_says_nothing_of_lateness_is_left_out(lateness, tmp_path):
-    """A call's time is none of the GPU's; ranks leave a broadcast one by one; the last line is half written; dumps repeat."""
+    """Host times of calls; broadcasts, which ranks leave one by one; a truncated last line; repeated dumps."""
     files = list(write(tmp_path, inspector_line, job(7, late=5, n=20)))
     extra = [inspector_line(0, "AllReduce", 99, 1, coll_timing_source="collective_cpu"), inspector_line(0, "Broadcast", 1, 1),
              {"header": {}, "metadata": {}, "p2p_perf": {}}, inspector_line(0, "AllReduce", 1, 5)]
@@ -137,7 +137,7 @@ ODD = [None, True, -1, 0, 1 << 70, 1e308, float("nan"), "", "x" * 500, [], {}, [
 
 
 def changed(value, dice):
-    """The same with something in it that is otherwise."""
+    """The same with a random change."""
     if isinstance(value, dict) and value and dice.random() < 0.9:
         key = dice.choice(sorted(value))
         if dice.random() < 0.1:
@@ -148,7 +148,7 @@ def changed(value, dice):
 
 @pytest.mark.parametrize("tool, line_of", [("inspector", inspector_line), ("comma", comma_event)])
 def test_any_file_is_used_or_refused_in_a_sentence(module, full, tmp_path, capsys, monkeypatch, tool, line_of):
-    """Lines with any value in any place, bytes that are otherwise, files that are cut. In full half an hour of each, of a seed of the day."""
+    """Lines with any value in any place, changed bytes, truncated files. With --full half an hour each, seeded by the day."""
     seed = time.time_ns() if full else 11
     dice, path, refused, n, end = random.Random(seed), tmp_path / "any.log", 0, 0, time.monotonic() + (FULL_S if full else 0)
     whole = [line_of(rank, "AllReduce", number, 50 + rank) for number in range(3) for rank in range(RANKS)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/lint finds what it says it finds: each rule is fed one breach and must name it."""
+"""scripts/lint detects what it claims: each rule gets a violation and must report it."""
 import subprocess
 
 import pytest
@@ -13,7 +13,7 @@ CALLS = SPDX + '#include "lib/%s.h"\n#include "lib/%s.h"\n\nint %s_go(void)\n{\n
 
 
 def ring(*names):
-    """Files of which each calls the next, and the last the first."""
+    """Files that each call the next, and the last the first."""
     files = {f"lib/{name}.c": CALLS % (name, there, name, there) for name, there in zip(names, names[1:] + names[:1], strict=True)}
     return {**files, **{f"lib/{name}.h": HEADER + f"int {name}_go(void);\n" for name in names}}
 
@@ -137,9 +137,9 @@ def test_some_files_need_no_header_of_their_own(lint, path, text):
     ("lib/trace.h", "trace_go", True),
     ("lib/trace.h", "trace", True),
     ("lib/trace.h", "traces_go", True),
-    ("lib/own_trace.h", "own_go", True),     # beside own.h, whose module it is of
+    ("lib/own_trace.h", "own_go", True),     # beside own.h, to whose module it belongs
     ("lib/b/b.h", "b_go", True),
-    ("lib/b/trace.h", "b_go", False),        # a folder without a header of its name is no module
+    ("lib/b/trace.h", "b_go", False),        # a folder without a header of its name is not a module
     ("lib/trace_own.h", "own_go", False),
     ("lib/trace.h", "tracer_go", False),
 ])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay list: what each probe says of itself, and those that do not answer."""
+"""assay list: the descriptions of probes, and probes that do not answer."""
 import json
 import shutil
 import subprocess
@@ -52,7 +52,7 @@ def test_a_probe_says_what_it_finds(run, probe_dir):
     assert gemm["here"] is True and gemm["active"] is True and gemm["checks"][0]["finds"] == "slow cores"
     table = run("assay", "list", env=env).stdout
     row = next(line for line in table.splitlines() if line.startswith("gemm"))
-    # what nobody has tried may work here or not
+    # untried ones may or may not work here
     assert row.split() == ["gemm", "active", "?", "gemm.rate", "FLOP/s", "slow", "cores"]
     assert "HERE is ? for a check that no run has tried yet" in table
     assert "probes.3.checks.0.check=gemm.rate" in run("assay", "list", "-o", "kv", env=env).stdout.splitlines()
@@ -84,7 +84,7 @@ def test_what_the_last_run_found_not_applicable_is_not_here(run, probe_dir, tmp_
 
 @pytest.fixture
 def host(run, probe_dir, tmp_path):
-    """host(cpu0, cpu1, ...) runs a scripted gemm with these rates; host.sensitivity() is the row of gemm.rate."""
+    """host(cpu0, cpu1, ...) runs a scripted gemm with these rates; host.sensitivity() returns the row of gemm.rate."""
     values = tmp_path / "values"
     env = probe_dir(gemm=f"[ \"$1\" = --describe ] && echo '{DESCRIBES}' && exit 0\ncat {values}")
 
@@ -200,7 +200,7 @@ def test_broken_and_foreign_runs_count_as_not_there(host, environ):
 
 @pytest.mark.parametrize("args", [["assay", "list"], ["assay", "list", "-o", "json"], ["assay", "topology", "-o", "kv"],
                                   ["assay-probe-host-state", "--describe"],
-                                  # An admission stands though nobody can read it: here it is a refusal.
+                                  # An admission takes effect although it cannot be read: here it is a refusal.
                                   ["assay", "admit", "--fail-closed", "-o", "json"], ["assay", "admit", "--fail-closed"]])
 def test_a_result_that_cannot_be_written_is_said(run, args):
     with open("/dev/full", "w", encoding="ascii") as full:

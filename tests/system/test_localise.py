@@ -25,7 +25,7 @@ def path_of(rnic, end):
 
 
 def matrix(seed, *slow, check="loopback.write_bw"):
-    """The lines of a host whose links in `slow` reach half."""
+    """The lines of a host whose links in `slow` run at half rate."""
     chance = random.Random(seed)
     capacity = {link: c * (0.5 if link in slow else 1) for link, c in CAPACITY.items()}
     lines = []
@@ -90,7 +90,7 @@ def test_a_report_and_a_run_are_read_as_lines_are(localise):
 
 
 def test_a_list_and_a_byte_order_mark_are_read_too(localise):
-    """As `jq -s` makes a list of lines, and as editors of some systems begin a file."""
+    """A list as from `jq -s`, and a byte order mark as some editors write."""
     lines = matrix(1, UPLINK)
     want = json.loads(localise(lines, "-o", "json").stdout)
     samples = [json.loads(line) for line in lines.splitlines()]

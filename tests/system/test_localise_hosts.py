@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay localise on hosts of other shapes than the one it was made for: what is slow is named, what is not is left alone."""
+"""assay localise on hosts of other shapes than the one it was made for: slow links are named, good ones are not."""
 import json
 import random
 
@@ -8,7 +8,7 @@ from localise_hosts import HOSTS, Fabric, lines
 
 NOISE = 0.02
 CLEAN = 20
-# Two speeds of NIC in like places cannot be distinguished from a slow NIC without a good host to compare with.
+# NICs of two speeds in equivalent positions cannot be told from a slow NIC without a good host to compare with.
 ALIKE = [shape for shape in HOSTS if shape != "two generations"]
 
 
@@ -28,17 +28,17 @@ def localise(run, tmp_path):
 
 
 def told(link):
-    """The link named, and those that it cannot be distinguished from."""
+    """The named link, and those that cannot be told apart from it."""
     return {link["link"], *link["ambiguous_with"]}
 
 
 def accused(links, *sick):
-    """Links that are named without any of the sick ones."""
+    """Named links that include none of the faulty ones."""
     return [link["link"] for link in links if not any(told(link) & alike for alike in sick)]
 
 
 def faults(host, part, seed, full):
-    """Some links that cells show at this part."""
+    """Some links whose slowdown to this fraction is visible in the cells."""
     shown = [link for link in host.links() if host.shows(link, part)]
     return random.Random(seed).sample(shown, min(12 if full else 6, len(shown)))
 
@@ -50,7 +50,7 @@ def test_a_good_host_has_no_slow_link(localise, shape, reference, noise, full):
     host, chance = HOSTS[shape](), random.Random(f"{shape} {noise}")
     runs = CLEAN * 3 if full else CLEAN
     named = [localise(host.measure(chance, noise), host.measure(chance, noise) if reference else None) for _ in range(runs)]
-    # Two values that are off by 5 % each come to 7 %: of a few hundred such matrices one looks like a slow link.
+    # Two values with 5 % noise each add up to 7 %: one in a few hundred such matrices looks like a slow link.
     assert len([links for links in named if links]) <= (runs // 50 if noise > NOISE else 0), named
 
 
@@ -70,7 +70,7 @@ def test_without_a_good_host_no_innocent_is_named(localise, shape, full):
     host, chance = HOSTS[shape](), random.Random(shape)
     wrong = [(link, part) for part in (0.8, 0.5) for link in faults(host, part, shape, full)
              if accused(localise(host.measure(chance, NOISE, {link: part})), host.alike(link))]
-    # Of 8 cells with nothing to compare with, two low ones look like two links now and then: 1 of 720 such matrices.
+    # In 8 cells without a comparison, two low ones sometimes look like two links: 1 of 720 such matrices.
     assert len(wrong) <= (1 if len(host.cells()) < 10 else 0), wrong
 
 

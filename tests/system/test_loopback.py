@@ -6,7 +6,7 @@ import re
 import pytest
 from guest_steps import assert_not_applicable, assert_refused, blames_nobody, needs, steps_of
 
-pytestmark = pytest.mark.short  # of all that is tried in emulated machines
+pytestmark = pytest.mark.short  # the shortest of the tests in emulated machines
 
 CHECKS = ["loopback.write_bw", "loopback.read_bw", "loopback.write_lat", "loopback.read_lat"]
 
@@ -74,7 +74,7 @@ def test_a_set_has_its_own_budget(run, probe, words, budget):
 
 @pytest.fixture(scope="module")
 def steps(guest, build):
-    """{name: [Step]} of one boot of the scenario, which all tests below look at."""
+    """{name: [Step]} of one boot of the scenario, used by all tests below."""
     needs(build, "assay-probe-loopback")
     done = guest("loopback", "--timeout", "240")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -127,7 +127,7 @@ def test_a_port_that_others_use_is_busy(steps):
 def test_traffic_of_others_is_not_slowness(steps):
     samples = complete(steps["foreign-before"][0])
     assert [s["state"] for s in samples if s["check"].endswith("bw")] == ["foreign-traffic"] * 2, samples
-    # On a machine that is short of time too few round trips may end in a fiftieth of a budget.
+    # On a slow machine too few round trips may fit in a fiftieth of a budget.
     assert {s["state"] for s in samples} <= {"foreign-traffic", "timeout"}, samples
     samples = steps["foreign-meanwhile"][0].samples
     assert steps["foreign-meanwhile"][0].status == [0] and {s["state"] for s in samples} <= {"foreign-traffic", "measured"}
@@ -169,5 +169,5 @@ def test_a_cell_that_is_not_here_is_wrong_use(steps):
 def test_nothing_is_left_in_the_kernel(steps):
     before, after = (step.words for step in steps["resources"])
     assert before == after and len(before) == 4
-    # The device that was removed could only go once it was closed.
+    # The removed device could disappear only after it was closed.
     assert [line for line in before if "rxe3" not in line] == steps["left"][0].words

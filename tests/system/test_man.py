@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The manual pages say what the programs say of themselves."""
+"""The manual pages match the programs' help."""
 import re
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.once
 
 PAGES = {"assay.1": "assay", "assay-attribute.1": "assay-attribute", "assay-lateness.1": "assay-lateness", "assay-optrace.1": "assay-optrace", "assay-plan.1": "assay-plan",
          "assay-controller.8": "assay-controller", "assayd.8": "assayd"}
-# Of a page on a file: where the tables of its keys are.
+# For a page on a file: where the tables of its keys are.
 FILES = {"assayd.yaml.5": ["agents/assayd/assayd_config.c"], "assay-controller.yaml.5": ["controller/config/settings.c", "controller/config/settings_jobs.c"],
          "assay-tokens.yaml.5": ["controller/auth/tokens.c"], "assay-policy.5": ["lib/policy/policy.c", "lib/policy/policy_jobs.c"]}
 EVERYWHERE = {"help", "usage", "version"}
@@ -40,7 +40,7 @@ def test_mandoc_has_no_complaint(top):
     if not shutil.which("mandoc"):
         pytest.skip("mandoc is missing: apt-get install mandoc")
     out = subprocess.run(["mandoc", "-T", "lint", *pages_of(top)], capture_output=True, text=True).stdout
-    # Whether the others are installed is no matter of the page.
+    # Whether the others are installed does not matter for the page.
     assert [line for line in out.splitlines() if "referenced manual not found" not in line] == []
 
 
@@ -106,7 +106,7 @@ def test_the_page_of_data_has_each_file_that_is_shipped(top):
 
 
 def test_each_installed_program_and_page_is_there(installed, top):
-    """Of bin and sbin; what lies in libexec is started by assay, whose page has the probes."""
+    """Programs in bin and sbin; those in libexec are started by assay, whose page documents the probes."""
     programs = {p.name for folder in ("bin", "sbin") for where in installed.rglob(folder) for p in where.iterdir()}
     found = {p.name for p in installed.rglob("man/man[158]/*")}
     assert "assay" in programs and {p.name for p in pages_of(top)} <= found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-probe-memory on this host: what it prints, and that it stays within its limits."""
+"""assay-probe-memory on this host: its output, and that it stays within its limits."""
 import json
 import os
 import re
@@ -10,7 +10,7 @@ import xml.etree.ElementTree
 
 import pytest
 
-pytestmark = pytest.mark.alone  # whoever else uses the cores makes its samples busy, and it runs out of time
+pytestmark = pytest.mark.alone  # other users of the cores make its samples busy, and it runs out of time
 
 PROBE = "assay-probe-memory"
 RATES = {"memory.read_bw", "memory.write_bw", "memory.copy_bw", "memory.triad_bw"}
@@ -24,7 +24,7 @@ def samples_of(out):
 
 
 def check_measured(s):
-    """What every measured sample of the probe must be, whatever the machine."""
+    """Checks a measured sample of the probe, on any machine."""
     params = s["params"]
     assert params["size"] >= 4 * MIB and params["size"] <= 1024 * MIB
     assert params["size"] & (params["size"] - 1) == 0
@@ -113,7 +113,7 @@ def test_every_pair_of_this_host_gets_every_check(run, engine):
 
 @pytest.mark.parametrize("budget", ["1ms", "50ms", "300ms", "1s"])
 def test_a_budget_of_any_length_is_kept(run, budget):
-    """A probe that overruns by a second ends itself with status 1."""
+    """A probe that exceeds it by a second exits with status 1."""
     samples = samples_of(run(PROBE, "--budget", budget, "--busy", "run"))
     assert {s["check"] for s in samples} == CHECKS
     assert {s["state"] for s in samples} <= {"measured", "timeout", "set-up"}
@@ -138,7 +138,7 @@ def test_nodes_of_another_tree_are_planned_and_what_is_not_here_is_set_up(run, t
             assert "memory of numa:1 cannot be bound" in s["note"] or "not use any CPU" in s["note"]
         elif s["state"] == "measured":
             check_measured(s)
-            assert s["params"]["size"] <= 32 * MIB  # an eighth of what is free there
+            assert s["params"]["size"] <= 32 * MIB  # an eighth of the free memory there
 
 
 def nodes_of_xml(path):
@@ -153,7 +153,7 @@ def nodes_of_xml(path):
 
 @pytest.mark.parametrize("name", ["hgx-8gpu-8nic.xml", "vm.xml"])
 def test_the_nodes_of_a_topology_file_meet_across_sockets(run, tree, top, name):
-    """Every pair of the file's NUMA nodes is planned; what this host cannot do of it is set-up, never slow."""
+    """Every pair of the file's NUMA nodes is planned; those impossible on this host are setup errors, never slow."""
     nodes = nodes_of_xml(top / "tests" / "fixtures" / name)
     assert len(nodes) == 2
     samples = samples_of(run(PROBE, "--budget", "12s", "--busy", "run", env=tree(nodes)))
@@ -215,7 +215,7 @@ def test_little_address_space_ends_in_a_sentence_and_not_in_a_crash(run, sanitiz
 
 @pytest.fixture
 def spinners(wait_until):
-    """One process that uses each core that this one may use, at work when the test begins."""
+    """A process for each core we may use, all running when the test begins."""
     text = "import os\nos.sched_setaffinity(0, {%d})\nwhile True: pass"
     children = [subprocess.Popen([sys.executable, "-c", text % cpu]) for cpu in sorted(os.sched_getaffinity(0))]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-probe-memory on GPUs that are fakes: copies of each, faults on the right GPU, and never the CPU instead."""
+"""assay-probe-memory on fake GPUs: copies of each, faults on the right GPU, and never the CPU instead."""
 import json
 import re
 
@@ -7,8 +7,8 @@ import pytest
 from gpu_fixtures import gpu, gpu_host, gpu_libraries, gpus  # noqa: F401
 
 PROBE = "assay-probe-memory"
-SMALL = ["--size", "16384"]  # of the host's memory is copied what a GPU would
-RATE_OF_FAKES = 5e8  # slow, so that what the host does between two copies is little
+SMALL = ["--size", "16384"]  # the fakes copy in host memory
+RATE_OF_FAKES = 5e8  # slow, so the host's time between two copies is negligible
 PCI = [f"0000:{0x17 + i:02x}:00.0" for i in range(16)]
 H2D, D2H, BIDIR, OWN, P2P = (f"memory.{name}_bw" for name in ("h2d", "d2h", "bidir", "device", "p2p"))
 H2D_LAT, D2H_LAT = "memory.h2d_lat", "memory.d2h_lat"
@@ -55,7 +55,7 @@ def memory(run, gpus, one_node):  # noqa: F811
 
 
 def keys(i, count):
-    """What is said of GPU `i` of `count`, with its rate."""
+    """The expected samples of GPU `i` of `count`, with its rate."""
     there, back = f"numa:0>{gpu(i)}", f"{gpu(i)}>numa:0"
     crowd = {} if count == 1 else {(H2D, f"{there}*{count}"): 1, (D2H, f"{back}*{count}"): 1}
     pairs = {(P2P, f"{gpu(i)}>{gpu(j)}"): 1 for j in range(count) if j != i}
@@ -91,7 +91,7 @@ def test_every_gpu_copies_alone_and_with_the_others(memory):
         check_healthy(samples, i, 3)
     s = samples[H2D, f"numa:0>{gpu(1)}"]
     assert (s["from"], s["to"], s["class"], s["params"]["size"]) == ("numa:0", f"gpu:{PCI[1]}", "node", 16384)
-    # In the order of the way, so that a slow link of it can be told.
+    # In path order, so that a slow link can be localised.
     assert s["path"] == ["numa:0^numa:0", "root:0000:11:01.0^numa:0", f"gpu:{PCI[1]}^root:0000:11:01.0"]
     assert samples[D2H, f"{gpu(1)}>numa:0"]["path"] == s["path"][::-1]
     at_once = samples[H2D, f"numa:0>{gpu(1)}*3"]
@@ -119,8 +119,8 @@ def test_a_host_that_launches_too_slowly_to_tell_says_so(memory):
 
 @pytest.fixture
 def judged(build, run, gpus, one_node, script, profiles):  # noqa: F811
-    """judged("count=8 slowin=3") is what a run says of it: its verdict. The clock of the probe alone is a fake, so the budget
-    that it is told is one of its own time; the one that it is killed after is as long as a loaded machine may need."""
+    """judged("count=8 slowin=3") is the verdict of a run. Only the probe's clock is simulated, so its own budget is in simulated
+    time; the one after which it is killed is long enough for a loaded machine."""
 
     def start(settings, *args):
         count = int(dict(word.split("=") for word in settings.split())["count"])
@@ -181,12 +181,12 @@ def test_a_slow_pair_is_that_pair_alone(judged, memory):
 
 @pytest.fixture
 def link(memory, tmp_path):
-    """link(i, speed, width, above="32.0 GT/s PCIe") is what sysfs shows of GPU i, which can do x16 at 32 GT/s; above: what the port above it can."""
+    """link(i, speed, width, above="32.0 GT/s PCIe") sets sysfs for GPU i, which supports x16 at 32 GT/s; above: the maximum of its upstream port."""
 
     def write(i, speed, width, above=None):
         device = tmp_path / f"gpu-host/sys/bus/pci/devices/{PCI[i]}"
         where = tmp_path / f"gpu-host/sys/devices/pci{i}/{PCI[i]}"
-        if not device.is_symlink():  # as in sysfs, where the port lies around it
+        if not device.is_symlink():  # as in sysfs, where the port is its parent directory
             where.parent.mkdir(parents=True)
             device.rename(where)
             device.symlink_to(where)
@@ -196,7 +196,7 @@ def link(memory, tmp_path):
         for name, value in files.items():
             (where / name).write_text(f"{value}\n")
 
-    memory("count=3")  # makes the host
+    memory("count=3")  # creates the host
     return write
 
 
@@ -266,7 +266,7 @@ def test_gpus_that_do_not_reach_each_other_directly_say_so(memory):
     check_clean(done)
     assert samples[P2P, f"{gpu(0)}>{gpu(1)}"]["params"]["direct"] is True
     assert samples[P2P, f"{gpu(1)}>{gpu(0)}"]["params"]["direct"] is False
-    assert "path" not in samples[P2P, f"{gpu(0)}>{gpu(1)}"]  # which may be NVLink
+    assert "path" not in samples[P2P, f"{gpu(0)}>{gpu(1)}"]  # may be NVLink
 
 
 @pytest.mark.long
@@ -313,7 +313,7 @@ def test_without_a_driver_it_says_so_soon_and_never_takes_the_host_instead(run, 
 
 
 def test_it_needs_no_library_of_products(run, gpus, one_node, tmp_path, gpu_libraries):  # noqa: F811
-    """On a host where there is only the driver."""
+    """On a host with only the driver."""
     env = one_node(gpus("count=1"), 1)
     for name in ("libcuda.so.1", "libnvidia-ml.so.1"):
         (tmp_path / name).symlink_to(gpu_libraries / name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The profiler plug-in of NCCL, called as NCCL calls it (tests/nccl/harness.c), plainly and under the sanitizers of gcc.
+"""The profiler plug-in, called like NCCL does (tests/nccl/harness.c), plain and with gcc's sanitizers.
 
 With ASSAY_FULL=1: 10^7 events over 2 to 64 ranks, and 1,000 processes that are killed.
 """
@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.once  # it makes the plug-in itself, with each sanitizer
+pytestmark = pytest.mark.once  # it builds the plug-in itself, with each sanitizer
 
 APIS = (3, 4, 5, 6)
 EXPORTED = {f"ncclProfiler_v{api}" for api in APIS}
-GLIBC = (2, 34)  # that of Ubuntu 22.04 is 2.35, of RHEL 9 2.34: what containers of jobs are made of
+GLIBC = (2, 34)  # Ubuntu 22.04 has 2.35, RHEL 9 2.34: the usual bases of job containers
 NCCL = Path("/usr/local/cuda-13.0/lib/libnccl.so.2")
 LIMIT_S = 600
 
 
 @pytest.fixture(scope="module")
 def harnesses(build):
-    """The directory of the harness and what it loads, under each way to look at them."""
+    """The directory of the harness and the plug-in, for each sanitizer."""
     out = subprocess.run(["make", "-s", "-C", str(build), "nccl-harnesses"], capture_output=True, text=True, check=False)
     assert out.returncode == 0, out.stdout + out.stderr
     return {"plain": (build / "tests/nccl/harness", build / "libassay-nccl-profiler.so"),
@@ -30,7 +30,7 @@ def harnesses(build):
 
 @pytest.fixture
 def play(harnesses, tmp_path):
-    """play("thread", "late", "fork", api=5, events=1000): the harness, which must say that all held; what it printed."""
+    """play("thread", "late", "fork", api=5, events=1000) runs the harness, which must succeed. Returns its output."""
 
     def run(way, *scenarios, **options):
         program, library = harnesses[way]
@@ -94,7 +94,7 @@ def test_it_can_be_named_as_nccl_names_plugins(installed):
 
 
 def test_a_real_nccl_looks_for_these_names():
-    """There is no GPU for it to run on; its strings say what it would ask for."""
+    """There is no GPU to run it on, but its strings contain the symbols it looks up."""
     if not NCCL.exists():
         pytest.skip(f"no NCCL in {NCCL}")
     data = NCCL.read_bytes()

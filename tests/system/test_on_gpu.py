@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/on-gpu against GPUs that are fakes: a good run, one that was cut, broken steps, and GPUs that are not as they should be."""
+"""scripts/on-gpu with fake GPUs: a good run, an interrupted one, broken steps, and faulty GPUs."""
 import json
 import os
 import shutil
@@ -11,8 +11,8 @@ from gpu_fixtures import gpu_libraries  # noqa: F401
 
 pytestmark = pytest.mark.once
 HOLDS, NOT, UNKNOWN, FIGURE = "holds", "does not hold", "unknown", "figure"
-NOT_HERE = {"memcheck"}  # which the fakes cannot do
-HEADERS = {"headers"}  # where there is no CUDA to compile against
+NOT_HERE = {"memcheck"}  # not possible with the fakes
+HEADERS = {"headers"}  # not possible without the CUDA headers
 SMI = """<nvidia_smi_log><gpu><persistence_mode>Enabled</persistence_mode><uuid>GPU-face0000-0000-0000-0000-000000000000</uuid>
 <pci><pci_gpu_link_info><link_widths><current_link_width>16x</current_link_width></link_widths></pci_gpu_link_info></pci>
 <vbios_version>96.00.74.00.01</vbios_version><compute_mode>Default</compute_mode>
@@ -24,7 +24,7 @@ SMI = """<nvidia_smi_log><gpu><persistence_mode>Enabled</persistence_mode><uuid>
 
 @pytest.fixture(scope="module")
 def kit(top, build, gpu_libraries, tmp_path_factory):  # noqa: F811
-    """The folder for a bare host, prepared."""
+    """The prepared folder for a bare host."""
     place = tmp_path_factory.mktemp("kit") / "kit"
     done = subprocess.run([top / "scripts/on-gpu", "--prepare", place, "--build", build], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
@@ -43,7 +43,7 @@ def tools(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def attempt(build, tools):
-    """attempt(kit, folder, "--only", ..., gpus="wrong=0") tries it with such fakes: (exit status, what it printed)."""
+    """attempt(kit, folder, "--only", ..., gpus="wrong=0") runs it with such fakes. Returns (exit status, output)."""
 
     def start(kit, folder, *args, gpus=""):
         env = {**os.environ, "ASSAY_FAKE_GPUS": f"count=1 {gpus}".strip(), "PATH": f"{tools}:{os.environ['PATH']}"}
@@ -56,14 +56,14 @@ def attempt(build, tools):
 
 @pytest.fixture(scope="module")
 def good(kit, attempt, tmp_path_factory):
-    """The folder of a run in which nothing was wrong, its exit status, and what it printed."""
+    """The folder of a good run, its exit status, and its output."""
     folder = tmp_path_factory.mktemp("good")
     return folder, *attempt(kit, folder)
 
 
 @pytest.fixture
 def judge(top):
-    """judge(folder) is (exit status, {question: answer})."""
+    """judge(folder) returns (exit status, {question: answer})."""
 
     def ask(folder):
         done = subprocess.run([top / "scripts/on-gpu", "--judge", folder], capture_output=True, text=True, timeout=60)
@@ -89,7 +89,7 @@ def lines_of(folder):
 
 
 def changed(good, folder, change):
-    """The records of the good run in another folder, each as change(record) leaves it."""
+    """The records of the good run in another folder, modified by change(record)."""
     folder.mkdir()
     records = [json.loads(line) for line in lines_of(good)]
     for record in records:
@@ -99,7 +99,7 @@ def changed(good, folder, change):
 
 
 def slower(step, label_start, check, factor):
-    """A change of records: the probe measured so much less."""
+    """A change of records: the probe's rate is reduced."""
 
     def change(record):
         if record.get("step") != step or not record.get("label", "").startswith(label_start):
@@ -133,7 +133,7 @@ def test_every_step_and_what_it_printed_is_written_down(good, top):
 def test_a_run_that_was_cut_is_judged_as_far_as_it_came(good, judge, tmp_path):
     lines = lines_of(good[0])
     at = next(i for i, line in enumerate(lines) if '"step": "memory"' in line)
-    (tmp_path / "results.jsonl").write_text("".join(lines[:at]) + lines[at][: len(lines[at]) // 2])  # in the middle of a write
+    (tmp_path / "results.jsonl").write_text("".join(lines[:at]) + lines[at][: len(lines[at]) // 2])  # truncated in the middle of a write
     status, found = judge(tmp_path)
     _, whole = judge(good[0])
     later = {"copies", "pages", "copy time", "correct", "single", "pair", "nccl", "busy", "busy run", "hang", "late NVML", "SIGTERM", "after",
@@ -206,7 +206,7 @@ def test_nothing_holds_of_a_host_whose_processor_was_measured_in_place_of_a_gpu(
             record["err"] = "assay-probe-gemm: --overlap needs a GPU engine"
 
     _, found = judge(changed(good[0], tmp_path / "processor", processor))
-    # What the references alone answer, or what has no engine.
+    # Questions answered only by the references, or without an engine.
     assert {name for name, answer in found.items() if answer == HOLDS} - HEADERS == {
         "touch", "warm", "state", "smi", "end", "dmabuf", "region", "pair", "nccl", "SIGTERM", "hang", "warm-up", "data"}, found
 
@@ -263,7 +263,7 @@ def running(program):
         try:
             if os.readlink(f"/proc/{pid}/exe") == str(program):
                 found.append(pid)
-        except OSError:  # gone meanwhile, or the kernel's
+        except OSError:  # ended meanwhile, or a kernel thread
             continue
     return found
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/openapi.yaml is the API that there is: its routes, its references, its schemas.
+"""docs/openapi.yaml describes the real API: its routes, its references, its schemas.
 
-Every answer of every test that talks through fixtures_controller is held against it (openapi.py).
+Every response in tests that use fixtures_controller is validated against it (openapi.py).
 """
 import re
 
@@ -23,7 +23,7 @@ def document():
 
 
 def operations(document):
-    """Parameters beside the methods of a path are those of each."""
+    """The operations; parameters of a path apply to each of its methods."""
     for path, methods in document["paths"].items():
         shared = methods.get("parameters", [])
         for method, what in methods.items():
@@ -102,7 +102,7 @@ def test_a_list_of_words_has_all_that_the_program_says(document, top, where, roo
 
 
 def test_what_the_controller_finds_itself_is_described(document, top):
-    """The checks that no probe has."""
+    """Checks that are not from a probe."""
     own = {check for p in (top / "controller").rglob("*.c") for check in re.findall(r'"(host\.\w+)"', p.read_text())}
     assert own >= {"host.identity", "host.replaced", "host.clock"}
     words = " ".join(document["components"]["schemas"][kind]["properties"]["check"]["description"] for kind in ("item", "incident"))

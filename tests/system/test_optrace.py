@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-optrace: what NDTimeline and the PyTorch profiler would have recorded of a job becomes the same trace again."""
+"""assay-optrace: recordings of a job by NDTimeline and the PyTorch profiler are converted back to the same trace."""
 import collections
 import contextlib
 import copy
@@ -14,7 +14,7 @@ import pytest
 from attribution_fixtures import attribute, generator, trace  # noqa: F401
 
 EPOCH = 1790000000.0
-# Operations that these tools have no record of.
+# Operations that these tools do not record.
 UNRECORDED = ("gc", "layernorm-grads-all-reduce", "embedding-grads-all-reduce", "optimizer-clip-main-grad")
 METRICS = {"params-all-gather": "unshard-all-gather", "grads-reduce-scatter": "grad-reduce-scatter"}
 NCCL = {"params-all-gather": "AllGather", "grads-reduce-scatter": "ReduceScatter"}
@@ -35,7 +35,7 @@ def convert(top, tmp_path):
 
 @pytest.fixture
 def job(trace):  # noqa: F811
-    """A job of 2 x 4 workers, tp 2, without what the tools do not record: (meta, operations, path, truth)."""
+    """A job of 2 x 4 workers, tp 2, without operations that the tools do not record: (meta, operations, path, truth)."""
     path, truth = trace("slow-worker", 3, "dp=2", "pp=4", "mb=6", "steps=4", "tp=2")
     lines = path.read_text().splitlines()
     ops = [json.loads(line) for line in lines[1:]]
@@ -117,7 +117,7 @@ def profile_event(op, meta):
 
 
 def profiles(meta, ops, folder):
-    """A file a rank; steps one after the other on the clock; a tensor-parallel collective within each compute."""
+    """One file per rank; consecutive steps on one clock; a tensor-parallel collective within each compute."""
     for (rank,), mine in grouped(ops, "rank").items():
         events = []
         for (step,), of_step in sorted(grouped(mine, "step").items()):
@@ -150,7 +150,7 @@ GLOO = {"params-all-gather": "gloo:all_gather", "grads-reduce-scatter": "gloo:al
 
 
 def gloo_event(op, began):
-    """As torch without Kineto writes it: no category, the peer is not said, microseconds since the profile began."""
+    """An event of torch without Kineto: no category, no peer, microseconds since the start of the profile."""
     kind = op["optype"].split("-")[1] if op["optype"].endswith(("-send", "-recv")) else None
     return {"name": f"gloo:{kind}" if kind else GLOO.get(op["optype"], op["optype"]), "ph": "X",
             "ts": (op["start_ts"] - began) * 1e6, "dur": op["duration"] * 1e6,
@@ -158,7 +158,7 @@ def gloo_event(op, began):
 
 
 def gloo_profiles(ops, folder, steps=True, clock=True):
-    """Arrays of events, a file a rank, each on a clock of its own."""
+    """Arrays of events, one file per rank, each with its own clock."""
     for n, ((rank,), mine) in enumerate(sorted(grouped(ops, "rank").items())):
         moved = [{**op, "start_ts": op["start_ts"] + 100.0 * op["step"]} for op in mine]
         began = min(op["start_ts"] for op in moved) - 0.5 - 0.125 * n
@@ -169,7 +169,7 @@ def gloo_profiles(ops, folder, steps=True, clock=True):
         if clock:
             events.append({"name": f"clock#{int(1.79e18) + int(began * 1e9) + 250000000}", "ph": "X", "ts": 250000.0, "dur": 1,
                            "tid": 1, "pid": "CPU functions", "args": {}})
-        # What torch names within a range of the loop is not another one; a reduction within a compute is not the gradients'.
+        # Ranges of torch inside a range of the loop do not count; a reduction inside a compute is not that of the gradients.
         events += [{**e, "name": "optimizer", "ts": e["ts"] - 1, "dur": e["dur"] + 2} for e in events
                    if e["name"].startswith("Optimizer") and not steps]
         events += [{**e, "name": "gloo:all_reduce", "ts": e["ts"] + 1, "dur": 1} for e in events if e["name"] == "forward-compute"]
@@ -191,7 +191,7 @@ def gloo_job(trace):  # noqa: F811
 
 
 def one_after_the_other(ops):
-    """The same job as a loop that receives, computes and sends in turn: its calls begin when it comes to them."""
+    """The same job as a sequential loop of receive, compute and send: each call begins when the loop reaches it."""
     for mine in grouped(ops, "step", "rank").values():
         by = {(op["optype"], op["seq_id"]): op for op in mine}
         free = 0.0
@@ -221,7 +221,7 @@ CALLS = {"gloo:send": "c10d::send", "gloo:recv": "c10d::recv_", "gloo:all_reduce
 
 
 def test_gloo_begins_when_it_was_called(gloo_job, convert, tmp_path):
-    """gloo:send begins when all is written, a collective when a thread comes to it: the calls of the loop tell."""
+    """gloo:send begins when all data is written, a collective when a thread picks it up: the loop's calls have the true begin."""
     ops, _, _ = gloo_job
     files = list(gloo_profiles(ops, tmp_path))
     expected = [json.loads(line) for line in convert("pytorch", "--dp", 2, "--pp", 4, *files)[0].read_text().splitlines()[1:]]
@@ -234,7 +234,7 @@ def test_gloo_begins_when_it_was_called(gloo_job, convert, tmp_path):
     for ours, theirs in zip(expected, begins, strict=True):
         assert (theirs["start_ts"], theirs["duration"]) == pytest.approx((ours["start_ts"], ours["duration"]), abs=2e-9)
         assert [theirs[k] for k in ("step", "rank", "optype", "seq_id")] == [ours[k] for k in ("step", "rank", "optype", "seq_id")]
-    # One call more than transfers: which belongs to which nobody knows, and the times are those of gloo.
+    # One call more than transfers: they cannot be matched, and gloo's times are used.
     events = json.loads(files[0].read_text())
     files[0].write_text(json.dumps(events + [next(e for e in events if e["name"] == "c10d::send")]))
     odd = [json.loads(line) for line in convert("pytorch", "--dp", 2, "--pp", 4, *files)[0].read_text().splitlines()[1:]]
@@ -243,7 +243,7 @@ def test_gloo_begins_when_it_was_called(gloo_job, convert, tmp_path):
 
 
 def test_gloo_without_schedule_and_clock(gloo_job, convert, attribute, tmp_path):  # noqa: F811
-    """Steps end with the optimizer, clocks agree where the gradients' reductions end."""
+    """Steps end with the optimizer, clocks are aligned at the end of the gradient reductions."""
     ops, path, _ = gloo_job
     converted, _ = convert("pytorch", "--dp", 2, "--pp", 4, "--ranks-per-node", 1, *gloo_profiles(ops, tmp_path, steps=False, clock=False))
     ours, theirs = (json.loads(attribute(p, "-o", "json")) for p in (path, converted))
@@ -307,7 +307,7 @@ ODD = (None, True, -1, 0, 7, 10**30, 1.5, 1e308, float("nan"), float("inf"), "",
 
 
 def mutations(value):
-    """The document with one value of it, or in it, odd or gone."""
+    """The document with one value, at any depth, odd or missing."""
     yield from ODD
     for key in list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
         for odd in mutations(value[key]):
@@ -320,7 +320,7 @@ def mutations(value):
 
 
 def small(tool):
-    """(arguments, lines or the document) that can be converted."""
+    """(arguments, lines or the document) of convertible input."""
     one = {"rank": 0, "dp_rank": 0, "stage": 0, "tp_rank": 0, "step": 1, "model_chunk": 0, "ip": "h", "start_ts": [1.5, 2], "duration": [0.25, 1]}
     if tool == "ndtimeline":
         return [{**one, "metric": "forward-send-backward-recv"}, {**one, "metric": "gc", "rank": 1, "stage": 1}]
@@ -375,7 +375,7 @@ def test_the_events_alone_are_a_profile_too(convert, tmp_path):
 
 
 def kineto(rank, steps=12, base=1790000000 * 10**9, first=100, **more):
-    """A profile of a rank as Kineto writes it, of a loop of two replicas."""
+    """A rank's profile in Kineto's format, of a loop of two replicas."""
     events = []
     for step in range(steps):
         for name, at, dur in ((f"ProfilerStep#{first + step}", 0, 9e4), ("forward-compute", 10, 39990), ("backward-compute", 40010, 31990),
@@ -386,7 +386,7 @@ def kineto(rank, steps=12, base=1790000000 * 10**9, first=100, **more):
 
 @pytest.fixture
 def part(top):
-    """part(bytes, *words) -> (exit status, what it says of the part, its lines, its complaint)"""
+    """part(bytes, *words) -> (exit status, its description of the part, its lines, its error message)"""
     def make(body, *words, tool="pytorch", shape="0=dp2-pp1-tp1"):
         done = subprocess.run(["/usr/bin/python3", top / "attribution/assay-optrace", tool, "--part", shape, *words, "-"], input=body,
                               capture_output=True, timeout=60, check=False)
@@ -402,7 +402,7 @@ def test_parts_of_two_ranks_are_one_trace_on_the_clock_of_their_hosts(part, attr
     assert [(status, said["rank"], said["part"], said["of"], said["step"]) for status, said, *_ in made] == [(0, 0, 1, 2, 100), (0, 1, 2, 2, 100)]
     assert made[0][2][0] == made[1][2][0] and json.loads(made[0][2][0])["job"] == "a/b"
     assert json.loads(made[0][2][1])["start_ts"] == pytest.approx(1790000000.000010123, abs=3e-7)
-    assert '"start_ts": 1790000000.000010123' in made[0][2][1]  # no nanosecond is lost on the way
+    assert '"start_ts": 1790000000.000010123' in made[0][2][1]  # precise to the nanosecond
     assert [made[1][1][k] - made[0][1][k] for k in ("first", "last")] == pytest.approx([7, 7], abs=1e-6)
     path = tmp_path / "whole.jsonl"
     path.write_text("\n".join(line for _, _, lines, _ in made for line in lines) + "\n")

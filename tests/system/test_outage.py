@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The controller is away for two days: what waited arrives once and in order, and counts as of when it was measured."""
+"""The controller is down for two days: spooled reports arrive once and in order, and count as of when they were measured."""
 import datetime
 import json
 
@@ -11,16 +11,16 @@ from fixtures_controller import controller  # noqa: F401
 from waiting import wait_for
 
 UP = 10 * DAY  # the host has been up for longer than the outage
-LAST = 90 * MIN  # ago: the last run that is in the spool
+LAST = 90 * MIN  # age of the last run in the spool
 NODE = "n1"
 SKU = json.dumps({"v": 1, "sku": "test-host", "match": {"product": "*"}})
 
 
 @pytest.fixture
 def host(run, profiles, script, tmp_path, clock):
-    """host(ago=3600, slow=True) is one `assay run --report` so many seconds ago on a host with eight cores.
+    """host(ago=3600, slow=True) runs `assay run --report` that many seconds ago on a host with eight cores.
 
-    host.later is by how much the host's clocks are ahead of those of the test: time that went by."""
+    host.later: how far the host's clocks are ahead of the test's, for time that has passed."""
     rates = [[sample("gemm.rate", f"cpu:{i}", 70e9 + i * 1e8 - slow * (i == 3) * 50e9, unit="FLOP/s") for i in range(8)]
              for slow in (0, 1)]
     flag, sku = tmp_path / "slow", tmp_path / "sku.yaml"
@@ -59,7 +59,7 @@ def stamp(text):
 
 
 def deliver(assayd, config, clock, c, spool):
-    """Start the host's daemon and wait until nothing is left."""
+    """Start the host's daemon and wait until the spool is empty."""
     config(controller=f"http://127.0.0.1:{c.port}")
     daemon = assayd(env=clock.env())
     assert wait_for(lambda: not list(spool.glob("*.json")), 60), daemon.log()
@@ -67,7 +67,7 @@ def deliver(assayd, config, clock, c, spool):
 
 
 def test_two_days_of_spool_count_as_of_when_they_were_measured(host, assayd, config, clock, controller, tmp_path, full):
-    """A fault of yesterday that is gone is history: no incident, no baseline; and silence since is not health."""
+    """Yesterday's fault that is gone opens no incident and enters no baseline; and silence since then does not mean healthy."""
     sent = two_days(host, full, slow=lambda ago: DAY <= ago <= DAY + 12 * HOUR)
     c = controller()
     daemon = deliver(assayd, config, clock, c, tmp_path / "state" / "spool")
@@ -85,7 +85,7 @@ def test_two_days_of_spool_count_as_of_when_they_were_measured(host, assayd, con
     assert {h["verdict"] for h in history} == {"pass", "fail"}
     for kept, report in zip(reversed(history), sent):
         assert kept["seq"] == report["seq"] and abs(stamp(kept["seen"]) - stamp(report["time"])) < 120
-    # today's run is judged at once, and taught from
+    # today's run is judged at once, and enters the baseline
     host(0)
     assert wait_for(lambda: not c.get(f"/v1/nodes/{NODE}").json["stale"]), daemon.log()
     node = c.get(f"/v1/nodes/{NODE}").json
@@ -111,7 +111,7 @@ def test_a_fault_that_began_yesterday_and_is_still_there_opens_one_incident_now(
 
 
 def test_a_fault_that_yesterday_cured_is_closed_by_todays_first_good_run(host, assayd, config, clock, controller, tmp_path):
-    """Known and open before the outage, mended during it."""
+    """Its incident was open before the outage, and the fault was repaired during it."""
     c = controller()
     spool = tmp_path / "state" / "spool"
     clock.set(boot=UP)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""debian/ and packaging/assay.spec beside what `make install` leaves: what they would say only when packages are built."""
+"""Compares debian/ and packaging/assay.spec with what `make install` installs, without building packages."""
 import fnmatch
 import os
 import re
@@ -17,7 +17,7 @@ MACROS = {"_bindir": "usr/bin", "_sbindir": "usr/sbin", "_libexecdir": "usr/libe
 
 @pytest.fixture
 def files(installed, configured):
-    """What is installed, as if for the prefix /usr."""
+    """The installed files, with the prefix /usr."""
     if any(configured(f"without-{name}") for name in ("systemd", "sqlite", "microhttpd", "curl", "verbs", "cblas")):
         pytest.skip("this build leaves parts out that the packages have")
     found = [str(p.relative_to(installed)).replace("usr/local/", "usr/") for p in installed.rglob("*") if not p.is_dir()]
@@ -26,14 +26,14 @@ def files(installed, configured):
 
 
 def debian_patterns(top):
-    """(package, pattern) of all that debian/*.install takes. Where a library has a folder of its architecture, here it has none."""
+    """(package, pattern) of debian/*.install, without the architecture in library paths."""
     lines = [(path.stem, line.split()[0].replace("usr/lib/*/", "usr/lib/"))
              for path in sorted((top / "debian").glob("*.install")) for line in path.read_text().splitlines()]
     return [(package, line.replace("lib/systemd/", "usr/lib/systemd/", 1) if line.startswith("lib/") else line) for package, line in lines]
 
 
 def spec_patterns(top):
-    """(package, pattern) of all that the sections %files list."""
+    """(package, pattern) of the %files sections."""
     package, found = None, []
     for line in (top / "packaging/assay.spec").read_text().splitlines():
         if line.startswith("%"):
@@ -67,12 +67,12 @@ def test_packages_list_nothing_that_is_not_installed(top, files):
 
 
 def test_debhelper_compresses_the_manual_and_no_page_that_others_name(top, files):
-    """dh_compress takes what -X says for a part of the path."""
+    """dh_compress matches -X against any part of the path."""
     kept = re.findall(r" -X(\S+)", re.search(r"^\tdh_compress (.*)", (top / "debian/rules").read_text(), re.M)[0])
     assert [path for path in files if path.startswith("usr/share/man/") and any(word in path for word in kept)] == []
     assert [path for path in files if path.startswith("usr/share/doc/") and not any(word in path for word in kept)] == []
 def test_what_a_site_deploys_is_installed_as_it_lies_here(top, installed):
-    """All of deploy/ but what makes images and the chart; scripts can be run."""
+    """All of deploy/ except the image build and the chart; scripts are executable."""
     place, = (p for p in installed.rglob("share/assay/deploy") if p.is_dir())
     here = {str(p.relative_to(top / "deploy")): p for p in (top / "deploy").rglob("*") if p.is_file() and "__pycache__" not in p.parts}
     wanted = {name for name in here if name.split("/")[0] != "docker" and name not in ("helm/render", "local.mk")}
@@ -99,7 +99,7 @@ def test_what_is_not_free_is_in_no_dependency(top):
 
 
 def test_examples_of_configuration_are_good(top, run, tmp_path):
-    """With the certificate left out, and the files of theirs where they lie here."""
+    """Without the certificate, and with the paths of this tree."""
     (tmp_path / "token").write_text("t")
     (tmp_path / "token").chmod(0o600)
     examples = top / "docs/examples"

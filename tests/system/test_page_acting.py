@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Acting on the page, before answers made up: what is sent with a deed, who changed it meanwhile, and the glass."""
+"""Actions on the page, with fake responses: the request of an action, concurrent changes, and bypassing budgets."""
 import pytest
 from browser import axe, browser  # noqa: F401
 from test_page_views import fake, host, page, why  # noqa: F401
@@ -14,7 +14,7 @@ FORBIDDEN = (403, {"type": "about:blank", "title": "Forbidden", "status": 403, "
 
 @pytest.fixture
 def posted(host):  # noqa: F811
-    """Bodies that came, and what is answered: of rehearsals, of deeds."""
+    """The request bodies, and the responses: of dry runs, and of actions."""
     class Posted(list):
         rehearsal, deeds = (200, {"node": "gpu-11", "action": None, "sentence": "gpu-11: would be cordoned"}), [(200, {"node": "gpu-11", "action": "7", "sentence": "gpu-11: cordoned"})]
 

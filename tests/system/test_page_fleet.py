@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""page/fleet_data.js, by Node.js: what is known of a fleet after any answers is what one answer with all of it would have said."""
+"""page/fleet_data.js in Node.js: the state of the fleet after incremental answers equals that of one full answer."""
 import random
 
 import pytest
@@ -13,7 +13,7 @@ STATE = "f => ({hosts: f.hosts, named: f.hosts.every(h => f.host(h.name) === h),
 
 @pytest.fixture
 def after(modules):
-    """What is known after these answers, and whether rows were said to be others at each."""
+    """The state after these answers, and whether each reported changed rows."""
     return lambda answers: modules("fleet_data.js", f"const f = new m.Fleet(); let shape = f.shape; const others = x.map(a => {{ f.take(a); f.counts(); const o = f.shape !== shape; shape = f.shape; return o; }});"
                                    f"return {{...({STATE})(f), others}};", answers)
 

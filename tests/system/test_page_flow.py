@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The web page as a person has it: a real controller, hosts that report to it, a real Chromium. From the login to the slow
-link, a cordon refused and allowed, a session that ends; a controller that stops, comes back, is another one."""
+"""The web page end to end: a real controller, hosts that report to it, a real Chromium. From the login to the slow link, a
+refused and an allowed cordon, the end of a session; a controller that stops, returns, or is replaced."""
 import hashlib
 import json
 import re
@@ -24,9 +24,9 @@ HOSTS = 16
 ROLES = {"read": "rea", "operate": "ope", "admin": "adm"}
 SLOW_LINK, SLOW_HOST, SPARE = "gpu-03", "gpu-05", "gpu-07"
 LINK_NAME = "PCIe switch 0000:46:00.0 uplink"
-STALE_S = 10  # so long after the last answer no map may look healthy
+STALE_S = 10  # this long after the last answer no map may look healthy
 TAB, ENTER, ESCAPE = "\ue004", "\ue007", "\ue00c"
-# What the page hears, by its own clock, and since when it says that it hears nothing.
+# When the page gets answers, by its own clock, and since when it shows that there are none.
 WATCH = """
     const asked = window.fetch; window.heard = 0; window.silent = 0;
     window.fetch = async (...words) => { const answer = await asked(...words); if (answer.ok) { window.heard = performance.now(); window.silent = 0; } return answer; };
@@ -35,7 +35,7 @@ WATCH = """
 
 
 class Site:
-    """A controller with its policy and tokens, and what a person at a browser does there."""
+    """A controller with its policy and tokens, and the actions of a person at a browser."""
 
     def __init__(self, start, run, browser, tmp_path, top):
         self.start, self.run, self.b, self.tmp = start, run, browser, tmp_path
@@ -45,7 +45,7 @@ class Site:
         self.page, self.agents = top / "page", None
 
     def budget(self, nodes):
-        """So many hosts may be out of service; findings are told, nothing is done about them."""
+        """The number of hosts that may be out of service; findings are reported without actions."""
         text = self.policy.read_text()
         text = re.sub(r"^mode: \w+", "mode: enforce", text, flags=re.M).replace("action: retest", "action: alert")
         self.policy.write_text(re.sub(r"total: \{.*\}", f"total: {{percent: 100, nodes: {nodes}}}", text))
@@ -70,7 +70,7 @@ class Site:
         (self.tmp / "tokens.yaml").write_text("v: 1\ntokens:\n" + "".join(f"- {{sha256: {hashlib.sha256(s.encode()).hexdigest()}, {who}}}\n" for s, who in rows))
 
     def report(self, runs=2):
-        """Hosts, of which one has a slow link and one is slow, send quick runs and a full one."""
+        """Hosts send quick runs and a full one; one has a slow link and one is slow."""
         ill = {SLOW_LINK: [faults.SlowLink(hosts.uplink(1))], SLOW_HOST: [faults.SlowHost()]}
         agents = simulate.Agents((self.c.host, self.c.port), wiring.wire(hosts.fleet(HOSTS, 1, ill)), self.tokens)
         for profile in ["quick"] * runs + ["full"]:
@@ -107,20 +107,20 @@ class Site:
         return b
 
     def button(self, word, css="main"):
-        """The button of that word, once it is there."""
+        """Waits for the button with that label."""
         return self.b.until(lambda: next((x for x in self.b.all(f"{css} button") if " ".join(x.text.split()).startswith(word)), None), f"a button {word}")
 
     def said(self, words, css="main"):
         return self.b.until(lambda: words in self.b.text(css) and words, f"{words!r} in {css}")
 
     def sees_the_link(self):
-        """The slow link stands in the sentence, and is outlined in the map of the paths of its host."""
+        """The slow link is named in the sentence, and outlined in the map of its host's paths."""
         self.b.until(lambda: self.b.text("h1").startswith(f"{SLOW_LINK}: {LINK_NAME}"), "the sentence")
         self.said(f"crosses {LINK_NAME}", ".mesh-key")
         return re.search(r"gpu-\d+", self.b.script("return location.hash")).group()
 
     def wiring_marked(self):
-        """What has a slow link above it, or one that has lost lanes, in the tree of how the host is wired."""
+        """The nodes below a slow link, or one with lost lanes, in the topology tree of the host."""
         self.b.until(lambda: self.b.all(".tree .t-fail"), "the wiring")
         assert len(self.b.all(".tree li")) == 2 + hosts.SWITCHES * 2 + hosts.GPUS + hosts.RNICS
         return self.b.script("return [...document.querySelectorAll('.tree .strong')].map(s => s.lastChild.textContent.trim())")
@@ -175,7 +175,7 @@ def test_all_of_it_by_keyboard_alone(site):
     b.until(lambda: b.script("return document.activeElement.id") == "token", "the field for a token, with the focus")
     b.press("operate", ENTER)
     b.until(lambda: LINK_NAME in b.text(".lead"), "the sentence of the fleet")
-    b.press(TAB)  # the first thing of what is shown is the worst host
+    b.press(TAB)  # the worst host is first in the tab order
     b.press(ENTER)
     assert site.sees_the_link() == SLOW_LINK
     b.press_c()
@@ -204,7 +204,7 @@ def test_all_of_it_by_keyboard_alone(site):
 
 
 def act_from_the_page(b, node):
-    """What the server answers to a cordon that the page itself would send."""
+    """The server's response to a cordon as the page would send it."""
     return b.driver.execute_async_script("""
         const done = arguments[1];
         fetch(`/v1/nodes/${arguments[0]}/cordon`, {method: 'POST', headers: {'Content-Type': 'application/json', 'Assay-Request': '1'}, body: '{"reason": "a test"}'})
@@ -251,7 +251,7 @@ def test_a_session_that_ends_signs_the_tab_out(site):
 
 
 def again(site, **more):
-    """The same address, after an end."""
+    """A new controller at the same address."""
     listen = f"127.0.0.1:{site.c.port}"
     site.begin(listen=listen, **more)
 
@@ -263,7 +263,7 @@ def test_a_controller_that_comes_back_goes_on_and_another_one_begins_anew(site, 
     site.c.kill()
     again(site, tokens=None)
     assert site.c.post_again(report("gpu-2")).status == 202
-    site.said("All 2 hosts pass.", "h1")  # without being loaded again
+    site.said("All 2 hosts pass.", "h1")  # without a reload
     site.c.kill()
     again(site, tokens=None, db=tmp_path / "other.db")
     assert site.c.post_again(report("gpu-9")).status == 202

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job that stands still, on the page: page/hang_model.js by Node.js, the view in a real Chromium before answers made up, and once of a real controller."""
+"""A hung job on the page: page/hang_model.js in Node.js, the view in a real Chromium with fake responses, and once with a real controller."""
 import json
 import os
 import pickle
@@ -20,7 +20,7 @@ SENTENCE = "rank 6 (gpu-2, gpu 2) has stopped: its process is stopped by a signa
 
 
 def row(rank, **more):
-    """One of 16, four a host, that waits for rank 6 as all do."""
+    """One of 16 ranks, four per host, which all wait for rank 6."""
     return {"rank": rank, "node": f"gpu-{1 + rank // 4}", "gpu": f"gpu {rank % 4}", "sources": ["flight-recorder", "process"], "process": "futex", "for_s": 300, "where": None,
             "group": "0", "group_desc": "default_pg", "op": "all_reduce", "seq": 411, "waits": True, "waits_for": [6], "waits_for_more": 0, **more}
 
@@ -66,8 +66,8 @@ def test_who_waits_alike_is_told_together(model):
     assert wait["ranks"] == [r for r in range(16) if r not in (2, 6, 13)] and wait["behind"] == [6] and wait["what"] == "all_reduce 411 of default_pg"
     assert len(model("return m.arrows(m.rowsOf(x))", answer())) == 13
     many = [row(r, waits_for=[0], **({"waits": False} if r == 0 else {})) for r in range(1024)]
-    assert model("return m.arrows(m.rowsOf(x))", answer(many)) == [[1, 0]]  # they wait alike: one stands for them
-    # All wait for the eight of one host, seven of which wait alike for the eighth: an arrow to one of the seven, and one to that.
+    assert model("return m.arrows(m.rowsOf(x))", answer(many)) == [[1, 0]]  # they wait for the same: one represents them
+    # All wait for the eight ranks of one host, seven of which wait for the eighth: an arrow to one of the seven, and one to that.
     near = {r: row(r, group="9", seq=9021, waits_for=[29]) for r in range(24, 32)} | {29: row(29, waits=False, waits_for=[])}
     assert model("return m.arrows(m.rowsOf(x))", answer([near.get(r) or row(r, waits_for=list(near)) for r in range(64)])) == [[0, 24], [0, 29], [24, 29]]
     two = model("return m.waits(m.rowsOf({ranks: x})).map(w => [w.ranks, m.behindWords(w)])", [row(0), row(1, waits_for=[], op="all_gather"), row(2, waits_for_more=3)])
@@ -93,7 +93,7 @@ def test_what_is_spoken_of_a_rank(model):
 
 
 def analysis(dp=2, pp=2, tp=4, **more):
-    """Ranks as Megatron numbers them: tensor parallel peers beside each other, then data, then pipeline."""
+    """Ranks in Megatron's order: tensor, then data, then pipeline parallel."""
     return {"heat": {"row": "dp", "column": "stage", "values": [[1.0] * pp for _ in range(dp)]},
             "detail": {"beside": tp, "ranks": [p * dp * tp + d * tp for d in range(dp) for p in range(pp)], **more}}
 
@@ -158,7 +158,7 @@ def test_the_table_has_who_wants_somebody_first(page):
     b.one("main tbody tr")
     rows = [r.text for r in b.all("main tbody tr")]
     assert rows[0].startswith("6 stopped gpu-2 gpu 2") and rows[1].startswith("13 may have stopped gpu-4") and rows[2].startswith("2 running") and rows[3].startswith("0 waiting")
-    assert len(rows) == 16 + 4  # and a row a host of what came back
+    assert len(rows) == 16 + 4  # and a row per host for its answer
 
 
 def test_planes_of_the_job_are_linked(page, fake, axe):  # noqa: F811
@@ -245,7 +245,7 @@ def test_hostile_text_is_shown_as_it_is(page, fake):
     assert [line for line in b.log() if "Content" in line or "Trusted" in line] == []
 
 
-# --- of a real controller ---
+# --- with a real controller ---
 
 def test_a_real_diagnosis_is_shown(controller, browser, axe, tmp_path, top):  # noqa: F811
     config = tmp_path / "page.yaml"
@@ -273,17 +273,17 @@ def test_a_real_diagnosis_is_shown(controller, browser, axe, tmp_path, top):  # 
 
 
 class Plain(pickle.Unpickler):
-    """Data alone, as dumps are."""
+    """Plain data without code, like dumps."""
 
     def find_class(self, module, name):
         raise pickle.UnpicklingError(f"{module}.{name} is not plain data")
 
 
 def said_by(number, path):
-    """(groups, rank) of assay-hang/1 of a flight recorder's dump; `pg_id` is a number of its process alone."""
+    """(groups, rank) of assay-hang/1 from a flight recorder's dump; `pg_id` is local to the process."""
     with open(path, "rb") as f:
         dump = Plain(f).load()
-    named = dict(zip(sorted(dump["pg_status"], key=int), sorted(dump["pg_config"], key=int), strict=True))  # both count up as groups are made
+    named = dict(zip(sorted(dump["pg_status"], key=int), sorted(dump["pg_config"], key=int), strict=True))  # both in order of creation
     assert all(named[str(e["pg_id"])] == e["process_group"][0] for e in dump["entries"])
     names = [n for n in dump["pg_config"] if n in named.values()]
     groups = [{"name": n, "desc": dump["pg_config"][n]["desc"], "ranks": json.loads(dump["pg_config"][n]["ranks"]), "p2p": False} for n in names]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The web page from outside, as an attacker sees it: its files, its guards, its sessions. docs/page.md has the list."""
+"""The security of the web page over HTTP: its files, its guards, its sessions. docs/page.md has the list."""
 import base64
 import contextlib
 import gzip
@@ -37,7 +37,7 @@ def write_tokens(path, **by_secret):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A page of a few files, beside something that is nobody's business."""
+    """A page of a few files, next to private files."""
     top = tmp_path / "page"
     (top / "vendor").mkdir(parents=True)
     (top / "index.html").write_text(INDEX)
@@ -53,7 +53,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def paged(controller, folder, tmp_path):
-    """paged(page) starts a controller with tokens and that key of controller.yaml, on the same store each time."""
+    """paged(page) starts a controller with tokens and this `page` in controller.yaml, on the same store each time."""
     def start(page="{role: operate}", tokens=SECRETS, more="", args=(), tls=None):
         config, path = tmp_path / "controller.yaml", tmp_path / "tokens.yaml"
         config.write_text(f"v: 1\npage: {page}\n" + (f"tokens: {path}\n" if tokens else "") + more)
@@ -62,7 +62,7 @@ def paged(controller, folder, tmp_path):
         c = controller("--config", config, *args, tls=tls, env={"ASSAY_PAGE_DIR": str(folder)})
         c.tokens, c.config = path, config
         assert c.post(report("gpu-1"), token="one" if tokens else None).status in (200, 202)
-        assert wait_for(lambda: cordon(c, None, {}, token="admin" if tokens else None).status == 200)  # not before it has looked around
+        assert wait_for(lambda: cordon(c, None, {}, token="admin" if tokens else None).status == 200)  # not before it knows its nodes
         return c
     return start
 
@@ -113,7 +113,7 @@ def reload(c, good=True):
 
 
 def raw(c, request, timeout=30):
-    """What comes back to bytes as no client would send them."""
+    """The response to raw bytes that no client would send."""
     with socket.create_connection((c.host, c.port), timeout=timeout) as s:
         s.sendall(request)
         got = b""
@@ -165,7 +165,7 @@ def test_modules_never_change_and_the_index_is_asked_for_again(paged, folder):
     again = [c.get("/page/", headers={"If-None-Match": m}) for m in (tag, f'"other", {tag}', "*", '"other"', tag.removeprefix("W/"))]
     assert [a.status for a in again] == [304, 304, 304, 200, 304] and again[0].body == b""
     (folder / "style.css").write_text("h1 { color: blue }\n")
-    assert version_of(c) == version  # not before it is told
+    assert version_of(c) == version  # not before SIGHUP
     reload(c)
     assert version_of(c) != version and c.get("/page/", headers={"If-None-Match": tag}).status == 200
     assert c.get(f"/page/{version}/style.css").status == 404
@@ -276,7 +276,7 @@ def test_the_cookie_is_bound_to_the_host_and_hidden_from_scripts(secure):
     assert (morsel["httponly"], morsel["secure"], morsel["samesite"], morsel["path"], morsel["domain"]) == (True, True, "Strict", "/", "")
     assert answer.json["role"] == "operate" and answer.json["name"] == "ope" and answer.headers["Cache-Control"] == "no-store"
     assert role(c, cookie) == "operate"
-    assert role(c, cookie.removeprefix("__Host-")) == 401  # any page of the host could have set that
+    assert role(c, cookie.removeprefix("__Host-")) == 401  # any page of this host name could have set that
     host = f"{c.host}:{c.port}"
     assert cordon(c, cookie, {"Origin": f"https://{host}", "Assay-Request": "1"}).status == 200
     assert cordon(c, cookie, {"Origin": f"http://{host}", "Assay-Request": "1"}).status == 403
@@ -304,7 +304,7 @@ def test_forged_cookies_open_nothing(paged, tmp_path):
     assert role(c, f"other={value}") == 401 and role(c, f"x=1; {name}={value}; y=2") == "operate"
     assert c.stop()[0] == 0
     kept = (tmp_path / "assay.db").read_bytes()
-    assert value.encode() not in kept and b"operate ope" not in kept  # who reads the store has no cookie of it
+    assert value.encode() not in kept and b"operate ope" not in kept  # the store contains no usable cookie
     assert value not in c.log()
 
 
@@ -335,7 +335,7 @@ def test_an_expired_cookie_is_refused(paged, tmp_path, column, ago, words):
     assert cordon(c, old).status == 401
     assert [s["state"] for s in c.get("/v1/sessions", token="admin").json["items"]] == ["over" if column == "until_us" else "idle"]
     login(c)
-    assert len(c.get("/v1/sessions", token="admin").json["items"]) == 1  # what has ended made room
+    assert len(c.get("/v1/sessions", token="admin").json["items"]) == 1  # ended ones made room
 
 
 def test_use_is_noted_so_that_a_session_in_use_does_not_end(paged, tmp_path):
@@ -436,8 +436,8 @@ def test_one_token_cannot_fill_the_sessions(paged):
 FROM_PAGES = [
     (OURS, 200),
     ({"Assay-Request": "1", "Origin": "SELF"}, 200),
-    ({"Assay-Request": "1"}, 403),                                                       # nobody says whose page it is
-    ({"Sec-Fetch-Site": "same-origin"}, 403),                                            # a form of ours, made by somebody's markup
+    ({"Assay-Request": "1"}, 403),                                                       # no origin given
+    ({"Sec-Fetch-Site": "same-origin"}, 403),                                            # our own origin, but an injected form
     ({"Sec-Fetch-Site": "same-origin", "Assay-Request": "2"}, 403),
     ({"Sec-Fetch-Site": "none", "Assay-Request": "1"}, 403),
     ({"Sec-Fetch-Site": "cross-site", "Assay-Request": "1"}, 403),
@@ -459,7 +459,7 @@ def test_a_change_by_cookie_comes_from_our_page(paged):
         cookie = login(c)
         sent = {k: v.replace("SELFHOST", host).replace("SELF", "http://" + host) for k, v in headers.items()}
         assert cordon(c, cookie, sent).status == status, headers
-        assert cordon(c, None, sent, token="operate").status == 200  # a token, which no browser adds by itself
+        assert cordon(c, None, sent, token="operate").status == 200  # a token, which browsers do not add on their own
         assert c.call("DELETE", "/v1/session", headers={"Cookie": cookie, **sent}).status == status, headers
         assert role(c, cookie) == (401 if status == 200 else "operate")
 
@@ -489,7 +489,7 @@ def test_what_a_proxy_would_say_of_people_counts_for_nothing(paged):
 
 
 def test_a_smuggled_request_reaches_nobody(paged):
-    """Two lengths, or a length and chunks, are refused before a cookie is looked at, and the connection ends."""
+    """Two lengths, or a length and chunks, are refused before the cookie is checked, and the connection is closed."""
     c = paged()
     cookie = login(c)
     inner = f"POST /v1/nodes/gpu-1/cordon HTTP/1.1\r\nHost: x\r\nCookie: {cookie}\r\nSec-Fetch-Site: same-origin\r\nAssay-Request: 1\r\nContent-Length: 0\r\n\r\n"
@@ -499,7 +499,7 @@ def test_a_smuggled_request_reaches_nobody(paged):
     assert not [a for a in c.get("/v1/actions", token="admin").json["items"]]
 
 
-# ---- nobody has a token ----
+# ---- without tokens ----
 
 def test_where_nobody_needs_a_token_the_page_has_its_role_all_the_same(paged):
     c = paged("true", tokens=None)
@@ -517,14 +517,14 @@ def test_where_nobody_needs_a_token_the_page_has_its_role_all_the_same(paged):
     assert cordon(c, None, {}).status == 200  # assayctl
 
 
-# ---- a proxy that asks people who they are ----
+# ---- an authenticating proxy ----
 
 PROXY = "{role: operate, proxy: {certificate: controller, user: X-User, groups: X-Groups, roles: {sre: operate, look: read, root: admin}}}"
 
 
 @pytest.fixture
 def proxied(paged, certificates):
-    """Behind TLS, with the certificate of CN=controller for the proxy; ask(certificate, headers...) is a call over such a connection."""
+    """With TLS, and the certificate CN=controller for the proxy; ask(certificate, headers...) sends a request over such a connection."""
     c = paged(PROXY, more=f"client-ca: {certificates}/ca.pem\n", tls=str(certificates / "ca.pem"),
               args=("--tls-cert", certificates / "server.pem", "--tls-key", certificates / "server.key"))
 
@@ -549,7 +549,7 @@ def test_the_proxy_says_who_asks_and_the_groups_what_they_may(proxied):
 
     assert [self_of(g) for g in ("look", "dev, sre", "root", "sre,look", "dev", "", "SRE", "sr", "sre2")] == [
         ("read", "ann@example.com"), ("operate", "ann@example.com"), ("operate", "ann@example.com"), ("operate", "ann@example.com"), 403, 403, 403, 403, 403]
-    assert proxied.ask("server", ("X-User", "ann")).status == 403  # of no group
+    assert proxied.ask("server", ("X-User", "ann")).status == 403  # in no group
     order = json.dumps({"reason": "a test", "dry_run": True}).encode()
     lines = [("X-User", "ann"), ("X-Groups", "root")]
 
@@ -569,7 +569,7 @@ def test_what_a_proxy_says_counts_from_its_certificate_alone(proxied):
             answer = proxied.ask(who, *said)
             assert answer.status == 400 and "accepted only from the page's proxy" in answer.json["detail"]
     token = ("Authorization", "Bearer admin")
-    assert proxied.ask(None, token, *lines).status == 400  # a token of one's own does not help
+    assert proxied.ask(None, token, *lines).status == 400  # an own token does not help
     assert proxied.ask(None, token).json["role"] == "admin" and proxied.ask("server", token, *lines).json["role"] == "admin"
     doubled = [lines + lines[:1], lines + lines[1:], lines + [("x-user", "bob")], lines[1:], [("X-User", "")] + lines[1:],
                [("X-User", "a b"), lines[1]], [("X-User", "ann,bob"), lines[1]], [("X-User", "a" * 65), lines[1]]]
@@ -578,7 +578,7 @@ def test_what_a_proxy_says_counts_from_its_certificate_alone(proxied):
     try:
         assert proxied.ask("stranger", *lines).status == 400
     except (ssl.SSLError, ConnectionError):
-        pass  # not even let in
+        pass  # not even accepted
 
 
 def test_beside_a_proxy_no_certificate_is_a_hosts(proxied, certificates):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The views of jobs in a real Chromium, of a real controller that has analysed the published traces: each cell is their S_w."""
+"""The views of jobs in a real Chromium, with a real controller that has analysed the published traces: each cell is their S_w."""
 import json
 import os
 import urllib.parse
@@ -30,7 +30,7 @@ def c(controller, tmp_path, top):
 
 
 def analysed(c, name):
-    """The id of the job, once the published trace of that name is analysed."""
+    """Waits until the published trace of that name is analysed. Returns the job's id."""
     path = TRACES / f"trace-{name}.csv.gz"
     if not path.exists():
         pytest.skip(f"no {path}: set ASSAY_TRACES to the published traces")
@@ -43,7 +43,7 @@ def analysed(c, name):
 
 
 def cells_of(b):
-    """{(dp, stage): what is shown}, of the table form; all of its pages."""
+    """{(dp, stage): text} of all pages of the table form."""
     found = {}
     while True:
         rows = b.script("return [...[...document.querySelectorAll('main table')].find(t => t.caption.textContent.startsWith('Workers')).tBodies[0].rows]"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""page/job_model.js, by Node.js: what is said of a job, and of whom. Its views in a browser: test_page_jobs.py."""
+"""page/job_model.js in Node.js: the sentences about a job and its hosts. Its views in a browser: test_page_jobs.py."""
 import json
 import os
 import random
@@ -23,7 +23,7 @@ def model(modules):
 
 
 def heat(rows, columns, slow, level=1.4, rest=1.0):
-    """A map of stages down and DP ranks across, where the cells of `slow`, (dp, stage), are at `level`."""
+    """A map with stages as rows and DP ranks as columns; the cells `slow`, (dp, stage), are at `level`."""
     return {"row": "dp", "column": "stage", "values": [[level if (d, p) in slow else rest for p in range(rows)] for d in range(columns)]}
 
 
@@ -84,7 +84,7 @@ def analysis(cause="worker", kind="compute", counts=True, **more):
 
 @pytest.mark.parametrize("dp,slow", [(1500, 0), (1500, 1), (1500, 777), (1500, 1499), (1024, 777)])
 def test_a_cell_that_stands_for_several_workers_is_named_by_them(model, dp, slow):
-    """Of more than 4,096 workers a cell has the worst of several, as attribution/summary.c pools them."""
+    """With more than 4,096 workers a cell has the worst of several, as pooled by attribution/summary.c."""
     worst = [[max(1.4 if (d, p) == (slow, 2) else 1.0 for d in range(row * dp // 1024, (row + 1) * dp // 1024)) for p in range(4)] for row in range(1024)]
     a = analysis(dp=dp, pp=4, heat={"row": "dp", "column": "stage", "values": worst})
     a["suspects"][0] |= {"dp": slow, "stage": 2}
@@ -106,7 +106,7 @@ def test_a_host_that_counts_is_named_with_what_it_costs(model):
 @pytest.mark.parametrize("cause,kind,counts", [("stage", "job", True), ("seqlen", "job", True), ("gc", "job", True), ("worker", "unclear", False),
                                                ("none", "none", False), ("comm", "fabric", False)])
 def test_no_host_is_named_where_it_is_not_to_blame(model, cause, kind, counts):
-    """Even of an analysis that lists a suspect, and says that it counts, beside a cause that is the job's own."""
+    """Even if an analysis lists a suspect above the thresholds next to a cause of the job itself."""
     states = ("suspected", "watched", "slow", "owner informed", "healthy", "acquitted")
     said = model("""return x.states.map(state => ({...x.job, state})).map(job => [m.headline(job, x.a).words, m.patternWords(x.a), m.cellLabel(x.a, 3, 1), m.remedies(x.a, null).map(r => r.what),
                     m.chain({...job, suspects: []}, x.a).map(c => c.what + c.how)])""", {"job": JOB, "states": states, "a": analysis(cause, kind, counts)})
@@ -179,7 +179,7 @@ PUBLISHED = {
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_the_published_traces(model, build, name):
-    """By the program alone; through a controller and in a browser: test_page_jobs.py."""
+    """With the program only; with a controller and a browser: test_page_jobs.py."""
     if not (TRACES / f"trace-{name}.csv.gz").exists():
         pytest.skip(f"no {TRACES}/trace-{name}.csv.gz: set ASSAY_TRACES to the published traces")
     out = subprocess.run([build / "assay-attribute", TRACES / f"trace-{name}.csv.gz", "--meta", TRACES / f"meta-{name}.yaml", "--summary"],

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page says of a job's map, in words, beside what was put into the job: traces made to order, of many shapes, through
-assay-attribute and page/job_model.js; some through a real controller and a real Chromium."""
+"""The page's sentences about a job's map, compared with the injected faults: generated traces of many shapes, through assay-attribute
+and page/job_model.js; some through a real controller and a real Chromium."""
 import json
 import re
 import subprocess
@@ -18,18 +18,18 @@ pytestmark = pytest.mark.once
 SEEDS, SEEDS_FULL = range(101, 104), range(101, 131)
 SHAPES = ((), ("dp=4", "pp=2", "mb=8"), ("dp=8", "pp=4", "mb=16", "tp=8"), ("dp=2", "pp=8"), ("dp=8", "pp=4", "mb=12", "tp=2"), ("dp=16", "pp=8", "mb=16", "tp=8"))
 OF_ONE_SHAPE = ("one-stage", "one-replica")
-STEPS = {"transient": 24}  # half of its steps are slow, and each half must be long enough to say so
+STEPS = {"transient": 24}  # half of its steps are slow, and each half must be long enough to show it
 STEPS_ELSE, LACKING_MAX = 12, 0.02
 ANALYSED_S = 120
 SAID = """return x.map(a => { const state = a.suspects.some(s => s.counts) ? "suspected" : a.slowdown.value < 1.03 ? "healthy" : "slow";
     return {head: m.headline({job: "J", step_s: a.step_s, slowdown: a.slowdown.value, state}, a).words, words: m.patternWords(a), outlined: m.outlined(a).map(c => [c.d, c.p])}; });"""
-# What each label of the truth must be called, in the headline and below the map; what is no host's doing names no host.
+# The words for each true label in the headline and below the map; causes other than hosts name no host.
 NOBODY = {"none": ("keeps pace", "No cell stands out"), "stage": ("one stage", "stage {stage}"), "seqlen": ("sequences of very different lengths", "sequences of very different lengths"),
           "gc": ("garbage collection", "garbage collection"), "comm": ("Communication slows", "Communication as a whole"), "rejected": ("does not add up", "does not add up")}
 
 
 def played(build, generator, where, injection, seed, shape):  # noqa: F811
-    """One job: what was put in, where its workers are, and what is found."""
+    """One job: the injected fault, the places of its workers, and the result."""
     name = where / "-".join([injection, str(seed), *shape])
     with open(name, "wb") as out:
         subprocess.run([generator, injection, str(seed), f"truth={name}.truth", f"steps={STEPS.get(injection, STEPS_ELSE)}", *shape], stdout=out, check=True)
@@ -42,7 +42,7 @@ def played(build, generator, where, injection, seed, shape):  # noqa: F811
 
 
 def others_keep_pace(at, slow):
-    """Has each stage with a slow worker one that is not? If not, nothing tells a slow host from a stage with more to do."""
+    """Does each stage with a slow worker also have a normal one? If not, a slow host looks like a stage with more work."""
     return all(any(p == q and (d, q) not in slow for d, q in at) for _, p in slow)
 
 
@@ -50,7 +50,7 @@ LACKING = "not all of them are named"
 
 
 def wrong(job, said):
-    """What is wrong with what is said, or None."""
+    """The error in the sentences, or None."""
     truth, at, both = job["truth"], job["at"], f"{said['head']} {said['words']}"
     named, slow = set(re.findall(r"n\d{3}", both)), {tuple(w) for w in truth["workers"]}
     guilty = {at[w] for w in slow}
@@ -72,7 +72,7 @@ def wrong(job, said):
 
 
 def verdicts(build, generator, modules, where, seeds):  # noqa: F811
-    """[(job, what is said, what is wrong with it)] of all injections."""
+    """[(job, sentences, error)] of all injections."""
     names = subprocess.run([generator, "list"], capture_output=True, text=True, check=True).stdout.split()
     wanted = [(name, seed, shape) for name in names for seed in seeds for shape in (SHAPES[:1] if name in OF_ONE_SHAPE else SHAPES)]
     with ThreadPoolExecutor() as pool:
@@ -81,7 +81,7 @@ def verdicts(build, generator, modules, where, seeds):  # noqa: F811
 
 
 def test_the_sentence_names_what_was_put_in_and_nobody_else(build, generator, modules, tmp_path, full):  # noqa: F811
-    """Whom the analysis itself is not sure of, the page does not name either: of few jobs, and never is somebody else named."""
+    """If the analysis is unsure, the page names no host: in few jobs, and never is another host named."""
     found = verdicts(build, generator, modules, tmp_path, SEEDS_FULL if full else SEEDS)
     bad = [(job["name"], why, said["head"], said["words"], job["truth"]["workers"]) for job, said, why in found if why and why != LACKING]
     lacking = [(job, said) for job, said, why in found if why == LACKING]
@@ -101,7 +101,7 @@ def c(controller, tmp_path, top):  # noqa: F811
 
 
 def wanted(job):
-    """What is read of it at the latest once hosts and cells are asked for."""
+    """The text that must be on the page, at the latest when hosts and cells are shown."""
     return {"two-slow": r"are (n\d{3} \(dp \d+, stage \d+\)( and )?){2}; the others lie where", "flapping-link": r"It is the transfers between n\d{3} and n\d{3} \(",
             "sick-node": r"All of them are on n\d{3}\.", "last-stage": r"The job slows itself: one stage has more to do"}[job]
 

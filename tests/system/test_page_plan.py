@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remedies for a job, on the page: before answers made up, in a real Chromium."""
+"""Remedies for a job on the page, with fake responses, in a real Chromium."""
 import pytest
 from browser import axe, browser  # noqa: F401
 from stub_jobs import detail

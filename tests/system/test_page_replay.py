@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What another policy would have done, on the page: before answers made up and before a real controller, in a real Chromium."""
+"""The replay of another policy on the page, with fake responses and with a real controller, in a real Chromium."""
 import re
 
 import pytest
@@ -39,7 +39,7 @@ def past(fake):  # noqa: F811
 
     fake.replay = (200, replayed())
     fake.routes["/v1/policy/replay"] = answer
-    # One as it would be, one that would not be, one of before, one that was refused.
+    # One unchanged, one that would not happen, one from before, one that was refused.
     fake.routes["/v1/actions"] = (200, {"items": [action("gpu-11"), action("gpu-70"), action("gpu-71", at="2025-12-31T00:00:00.000Z"), action("gpu-72", "refused")], "next": None})
     return fake
 
@@ -58,7 +58,7 @@ def test_what_would_be_stands_beside_what_was_by_keyboard_alone(page, past, axe,
     b.script("document.querySelector('#policy').focus()")
     b.one("#policy").send_keys("v: 1", ENTER, "mode: enforce", ENTER)
     for _ in range(8):
-        ActionChains(b.driver).send_keys(TAB).perform()  # what is sent to a field for files is taken for one
+        ActionChains(b.driver).send_keys(TAB).perform()  # keys sent to a file input are taken as a path
         if b.script("return document.activeElement.textContent") == "Replay":
             break
     b.press(ENTER)
@@ -107,7 +107,7 @@ def site(controller, run, browser, tmp_path, top):  # noqa: F811
 
 
 def replay(site, policy):
-    """The rows of hosts once that policy was pasted and replayed: {host: (was cordoned, would be, refused)}."""
+    """Pastes and replays the policy. Returns {host: (was cordoned, would be, refused)}."""
     b = site.b
     b.script("""const field = document.querySelector('#policy'); field.value = arguments[0]; field.dispatchEvent(new Event('input', {bubbles: true}));""", policy)
     b.one(".replay [type=submit]").click()
@@ -116,7 +116,7 @@ def replay(site, policy):
 
 
 def test_a_real_controller_says_what_another_policy_would_have_done_beside_what_was(site):
-    """The policy in force only tells; a person took one host out. One that cordons for slow paths would have taken another one."""
+    """The current policy only reports; a person cordoned one host. A policy that cordons for slow paths would have cordoned another."""
     site.begin().report()
     site.ctl("cordon", SPARE, "--reason", "fan 3")
     told = site.policy.read_text()
@@ -128,12 +128,12 @@ def test_a_real_controller_says_what_another_policy_would_have_done_beside_what_
     assert b.text("h1") == "48 reports of 16 hosts: 1 cordon, 0 releases, 0 refusals." and "Nothing was done." in b.text(".lead")
     assert "slow-loopback" in b.text("div[aria-label='Rules']") and SLOW_HOST not in b.text("main")
     assert [site.state(node) for node in (SLOW_LINK, SPARE)] == ["in-service", "cordoned"]
-    # The same where nobody may be out of service: it is refused, and the budget that would allow it is named.
+    # The same with a budget of zero: it is refused, and the budget that would allow it is named.
     none = re.sub(r"total: \{.*\}", "total: {percent: 0, nodes: 0}", cordons)
     b.open("about:blank").open(site.address + "#/replay").one("#policy")
     assert replay(site, none) == {SLOW_LINK: ("0", "0", "1"), SPARE: ("1", "0", "0")}
     assert "budget.total" in b.text("div[aria-label='Refusals']")
-    # The one in force: as it was, but for what people did.
+    # The current policy: the same as reality, except for actions of people.
     b.open("about:blank").open(site.address + "#/replay").one("#policy")
     assert replay(site, told) == {SPARE: ("1", "0", "0")}
     assert [line for line in b.log() if "Content Security" in line] == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a host is wired, on its page: the topology that assay reads of an hwloc file, before answers made up, in a real Chromium."""
+"""The topology tree on a host's page: from assay topology of an hwloc file, with fake responses, in a real Chromium."""
 import json
 
 import pytest
@@ -21,7 +21,7 @@ def topology(top, run):
 
 @pytest.fixture
 def wired(host, topology):  # noqa: F811
-    """The host of test_page_views, with that topology: a slow uplink, and a NIC with half of its lanes."""
+    """The host of test_page_views with that topology: a slow uplink, and a NIC with half of its lanes."""
     item = {"check": "loopback.link", "subject": UPLINK, "verdict": "fail", "value": 26.9e9, "unit": "B/s", "expected": 50.1e9, "floor": None, "sentence": "slow", "reports": [],
             "windows": {"bad": 3, "of": 3, "k": 2, "n": 3, "since": None, "clears": ""}}
     next(link for link in topology["links"] if link["a"] == "rnic:mlx5_5")["width"] = 8
@@ -33,7 +33,7 @@ def wired(host, topology):  # noqa: F811
 
 
 def lines(b):
-    """Each line of the tree with how deep it is."""
+    """The lines of the tree with their depth."""
     return b.script("""return [...document.querySelectorAll('.tree li')].map(li => {
         let deep = 0;
         for (let up = li.parentElement.closest('li'); up; up = up.parentElement.closest('li'))
@@ -76,7 +76,7 @@ def test_hostile_names_are_shown_as_they_are(page, wired, topology, said):  # no
 
 
 def test_wires_that_go_round_are_no_tree(modules):  # noqa: F811
-    """Whatever a host sends, the walk ends, and each node has one place."""
+    """For any input of a host the traversal ends, and each node appears once."""
     nodes = [{"id": i, "type": "switch"} for i in "abc"] + [{"id": "d", "type": "numa"}, {"id": "e", "type": "gpu"}]
     links = [{"id": f"{a}^{b}", "a": a, "b": b} for a, b in (("a", "b"), ("b", "c"), ("c", "a"), ("e", "d"), ("e", "a"), ("d", "d"), ("x", "a"))]
     assert modules("wiring.js", """

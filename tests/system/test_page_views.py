@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The web page in a real Chromium, before a made-up controller (page_fake.py): what is shown, spoken and done, by the keyboard too."""
+"""The web page in a real Chromium with a fake controller (page_fake.py): display, accessibility and actions, also by keyboard."""
 import re
 
 import pytest
@@ -101,7 +101,7 @@ def test_what_changes_is_shown(page, fake):
     b = page()
     fake.fleet.put(11, verdict=0, life=0)
     b.until(lambda: b.text("h1") == "Nothing in service fails; 1 failing host is out of service.", "the sentence without gpu-11")
-    fake.fleet.controller, fake.fleet.version = "c2", 1  # another one took over
+    fake.fleet.controller, fake.fleet.version = "c2", 1  # a successor took over
     fake.fleet.put(5, "gpu 0 fell off the bus", verdict=3)
     b.until(lambda: b.text("h1").startswith("gpu-05 is the worst"), "what the other one says")
 
@@ -128,7 +128,7 @@ def test_two_tabs_hold_one_call(page, fake):
     b.until(lambda: "gpu-12" in b.text(".worst"), "the change, heard of the other tab")
     b.until(lambda: sum(p.startswith("/v1/changes") for _, p in fake.asked) >= 2, "two rounds")
     since = [re.search("since=([^&]*)", p).group(1) for _, p in fake.asked if p.startswith("/v1/changes")]
-    assert len(set(since)) >= len(since) - 1, since  # each version was asked for by one
+    assert len(set(since)) >= len(since) - 1, since  # each version was requested once
     b.driver.close()
     b.driver.switch_to.window(first)
 
@@ -151,7 +151,7 @@ def test_who_is_signed_out_is_asked_about_once(page, fake):
 
 
 HOSTILE = ['<img src=x onerror=alert(1)>', 'javascript:alert(1)', 'a\u202eb', '"><script>alert(1)</script>', "\0nul", "x" * 65536]
-CUT = 4096  # characters of a text that are shown
+CUT = 4096  # maximum of displayed characters of a text
 
 
 def items(*found):
@@ -174,7 +174,7 @@ def campaign(**more):
 
 
 def lists(fake, said="as others", node="gpu-11"):
-    """What every list has one row of; `said` stands wherever somebody has written something."""
+    """Data with one row per list; `said` is in every free-text field."""
     fake.routes.update({
         "/v1/incidents": items(incident(said=said, rule=said, check=said)), "/v1/actions": items(action(reason=said, by=said, result=said, rule=said)),
         "/v1/silences": items({"node": node, "until": stamp(), "by": said, "reason": said, "since": stamp()}), "/v1/overrides": items(),
@@ -211,7 +211,7 @@ def test_hostile_text_is_shown_as_it_is(page, fake, host):
 
 
 def complaints(b):
-    """Of the guards: what they had to stop."""
+    """Violations reported by the guards."""
     return [line for line in b.log() if "Content" in line or "Trusted" in line]
 
 
@@ -222,7 +222,7 @@ def test_hostile_text_is_shown_as_it_is_in_every_list(page, fake, said):
     for where in LISTS:
         b = page(where)
         if where == "#/coverage":
-            continue  # nobody has written what stands there
+            continue  # not free text
         shown = said if len(said) < CUT else said[:CUT]
         b.until(lambda: b.script("return [...document.querySelectorAll('main bdi')].some(e => e.textContent.includes(arguments[0]))", shown), f"it in {where}")
         assert b.all("main img, main script, main iframe, main [href^=javascript]") == []
@@ -239,7 +239,7 @@ def test_a_host_has_its_slow_link_outlined(page, host):
 
 
 def cordon(answers):
-    """Answers of the route, one after the other; the last stays."""
+    """Responses of the route, in order; the last one repeats."""
     def answer(method, body):
         found = answers.pop(0) if len(answers) > 1 else answers[0]
         return (200, {"node": "gpu-11", "action": None if body.get("dry_run") else "7", "sentence": "gpu-11: " + found}) if isinstance(found, str) else found

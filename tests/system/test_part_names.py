@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GPUs and RDMA ports as people know them: from the driver and the board to the report, the verdict, the controller and assayctl."""
+"""Human-readable names of GPUs and RDMA ports: from the driver and the board to the report, the verdict, the controller and assayctl."""
 import json
 import re
 import sqlite3
@@ -16,7 +16,7 @@ def uuid(i):
 
 
 def part(board, index):
-    """The GPU with the serial number of `board` at the place of `index`, as the probe names it."""
+    """The part of a GPU with the serial number of `board` at `index`, in the probe's format."""
     return {"id": gpu(board), "kind": "gpu", "name": f"gpu {index}", "index": index, "pci": f"0000:{0x17 + index:02x}:00.0",
             "slot": str(10 + index), "serial": f"165{board:010}"}
 
@@ -25,7 +25,7 @@ PORT = {"id": "mlx5_3:1", "kind": "rnic", "name": "mlx5_3 port 1", "pci": "0000:
 
 
 def passive(boards, bad=None, seq=1, **more):
-    """A passive report: board number boards[i] is GPU i, `bad` has a row that failed; mlx5_3 is down."""
+    """A passive report: board boards[i] is GPU i, `bad` has a row remapping failure; mlx5_3 is down."""
     samples = [sample("gpu.nvml", gpu(b), 1, "1", better="none", ok=True, parts=[part(b, i)]) for i, b in enumerate(boards)]
     samples += [sample("gpu.remapped_rows", gpu(b), int(b == bad), "1", better="none", ok=b != bad,
                        **({"severity": "fatal", "note": "a memory row could not be replaced"} if b == bad else {})) for b in boards]
@@ -105,7 +105,7 @@ def test_a_report_that_does_not_ask_the_driver_uses_the_names_of_the_one_that_di
 def test_an_incident_remembers_what_a_gpu_was_called_before_it_was_swapped(fleet, tmp_path):
     c = fleet()
     c.post(passive([0, 1, 2, 3], bad=2))
-    c.post(passive([0, 3, 2, 1], bad=2, seq=1, boot_id="b1"))  # others were swapped: not its name
+    c.post(passive([0, 3, 2, 1], bad=2, seq=1, boot_id="b1"))  # others were swapped: its name is unchanged
     assert lines_of(told(c, "why", "gpu-17"), "moved") == []
     c.post(passive([2, 3, 0, 1], bad=2, seq=1, boot_id="b2"))
     for again in range(2):
@@ -118,7 +118,7 @@ def test_an_incident_remembers_what_a_gpu_was_called_before_it_was_swapped(fleet
         if again == 0:  # and so does the store
             c.kill()
             c = fleet()
-    # Another report of an earlier boot changes no name, and another GPU that goes bad is another thing to remember.
+    # A report of an earlier boot changes no name, and another bad GPU is a separate record.
     c.post(passive([0, 1, 2, 3], bad=2, seq=2))
     assert c.get("/v1/nodes/gpu-17").json["parts"][0]["id"] == gpu(2)
     c.post(passive([2, 3, 0, 1], bad=3, seq=2, boot_id="b2"))
@@ -159,7 +159,7 @@ def test_a_store_of_before_opens_and_learns_the_names(fleet, tmp_path):
 
 @pytest.fixture
 def host(gpus, gpu_host, run, tmp_path):  # noqa: F811
-    """host("count=4 remapfailed=1", "run", ...): assay on a host with such GPUs, the second of them in a slot of the kernel's."""
+    """host("count=4 remapfailed=1", "run", ...): assay on a host with such GPUs; the kernel knows the slot of the second."""
     state = tmp_path / "parts-state"
 
     def start(settings, *words):
@@ -201,7 +201,7 @@ def test_a_host_tells_a_swap(host):
 
 
 def test_maps_and_links_have_the_names_that_the_file_has(run, tmp_path):
-    """GPUs by address, as the topology has them, whose indices go the other way."""
+    """GPUs are named by address in the topology, and have the reverse order of indices."""
     file = tmp_path / "samples"
     cells = re.sub(r"gpu:(\d)", r"gpu:0000:1\1:00.0", matrix(1, "gpu:3^switch:1"))
     parts = [{"id": gpu(i), "kind": "gpu", "index": 7 - i, "pci": f"0000:1{i}:00.0"} for i in range(8)]

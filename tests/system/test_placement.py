@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts say which ranks they have, each of itself alone; a suspect is named by where its ranks were, or by nobody's guess not at all."""
+"""Each host reports only its own ranks; a suspect is named by where its ranks were, and otherwise not at all, never by a guess."""
 import hashlib
 import json
 import re
@@ -36,7 +36,7 @@ def nameless(mark="", **more):
 
 
 def rows(c, what="job, run, rank, node"):
-    """What is kept. Nobody else may look into the store while the controller runs: it is killed."""
+    """The stored rows. Kills the controller, because its store cannot be read while it runs."""
     c.kill()
     db = sqlite3.connect(f"file:{c.db}?mode=ro", uri=True)
     try:
@@ -83,7 +83,7 @@ def test_the_analysis_is_told_how_fast_the_hosts_are_by_their_tests(controller):
             assert c.post(report(f"gpu-{i}", seq=seq, samples=cores)).status in (200, 202)
     for node, first in (("gpu-3", 0), ("gpu-5", 8), ("stranger", 16)):
         put(c, node, ranks(*range(first, first + 8)))
-    put(c, "gpu-7", ranks(7))  # claimed twice: of that rank nothing is known
+    put(c, "gpu-7", ranks(7))  # claimed twice: that rank's host is unknown
     sent = send(c, trace("tested"), ages=(130, 10))
     assert window(c, sent)["state"] == "analysed"
     told = job(c, sent)["sentence"]
@@ -115,7 +115,7 @@ def test_who_is_not_surely_placed_is_not_suspected(controller, claims, hosts, re
 @pytest.mark.parametrize("spans,hosts", [([[8, 11], [24, 27]], ["gpu-17"]), ([[8, 11], [24, 26]], ["gpu-17"]),
                                          (None, ["gpu-17", "gpu-18"]), ([[8, 12], [24, 27]], ["gpu-17", "gpu-18"])])
 def test_ranks_that_are_not_in_a_row_are_asked_for_alone(controller, spans, hosts):
-    """Others hold those between the first and the last."""
+    """Other hosts have those between the first and the last."""
     c = controller()
     put(c, "gpu-17", ranks(*range(8, 12), *range(24, 28)))
     put(c, "gpu-18", ranks(*range(12, 24), *range(28, 32)))
@@ -136,7 +136,7 @@ def test_a_rank_that_moved_takes_its_suspicion_with_it(controller):
     assert "two hosts" in job(c, second)["sentence"]
     third = send(c, nameless("3"), ages=(900, 800))
     assert window(c, third)["suspect"] == "gpu-17"
-    # Without times all that the job ever had counts, of the same run.
+    # Without times all claims of the same run count.
     assert window(c, send(c, nameless("4")))["suspect"] is None
 
 
@@ -173,7 +173,7 @@ def test_a_host_speaks_of_itself_alone(guarded):
         assert put(c, node, ranks(1), token=TOKENS[name]).status == 403
     assert put(c, "gpu-17", ranks(1), token="x" * 32).status == 401
     assert put(c, "gpu-18", ranks(2), token=TOKENS["admin"]).status == 200
-    # Whoever claims a rank of another's job clears it, and brings nobody but itself under suspicion.
+    # A host that claims a rank of another's job clears that rank, and can only draw suspicion on itself.
     assert put(c, "gpu-17", ranks(*range(56, 64)), token=TOKENS["host"]).status == 200
     sent = send(c, nameless(hosts=["gpu-99"]), ages=(130, 10), token=TOKENS["sender"])
     seen = wait_for(lambda: shown(c, sent, "windows")["analysed"] and shown(c, sent, "sentence"))
@@ -206,7 +206,7 @@ def test_who_speaks_for_some_jobs_alone_names_no_host_that_is_not_of_them(guarde
         sent = send(c, nameless(mark, hosts=hosts), ages=(130, 10), token=TOKENS[who])
         assert wait_for(lambda: words in (shown(c, sent, "sentence") or "")), shown(c, sent, "sentence")
         assert shown(c, sent, "suspect") == suspected
-    # Where a host itself says so, it is of the job.
+    # A host that says so itself belongs to the job.
     assert put(c, "gpu-17", ranks(*range(56, 64)), token=TOKENS["host"]).status == 200
     sent = send(c, nameless("3", hosts=["gpu-17"]), ages=(130, 10), token=TOKENS["sender"])
     assert wait_for(lambda: shown(c, sent, "suspect") == "gpu-17")

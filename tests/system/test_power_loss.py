@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kill -9 and a power loss leave of the state directory: no number is given twice, no torn file is read."""
+"""The state directory after kill -9 and power loss: no sequence number is used twice, no truncated file is read."""
 import copy
 import json
 import os
@@ -18,7 +18,7 @@ READ_WHOLE = re.compile(r"state/((verdict|last/[^/]+|spool/\d+|probe/[^/]+)\.jso
 
 @pytest.fixture
 def command(build, tmp_path, says, profiles):
-    """The program under test: a passive look at this host, and a scripted probe that finds a fault every other time."""
+    """The program under test: a passive run on this host, with a scripted probe that finds a fault every other time."""
     rates = [sample("gemm.rate", f"cpu:{n}", 1e9, unit="FLOP/s") for n in range(8)]
     flag = tmp_path / "flag"
     probe = says("probe", *rates, end="if [ -e '%s' ]; then rm -f '%s'; echo '%s'; else : >'%s'; fi" % (
@@ -30,7 +30,7 @@ def command(build, tmp_path, says, profiles):
 
 @pytest.fixture(scope="module")
 def disk_log(build, configured):
-    """The library that records what happens to files."""
+    """The library that logs file operations."""
     if configured("enable-sanitizers"):
         pytest.skip("the library that records writes cannot be loaded before that of the sanitizers")
     name = "tests/fakes/disk_log.so"
@@ -47,32 +47,32 @@ def is_json(text):
 
 
 def torn_files(tree):
-    """What a reader would open, and would find to be no whole file."""
+    """Incomplete files that a reader would open."""
     return [name for name, text in tree.items() if text is not None and (
         READ_WHOLE.fullmatch(name) and not is_json(text) or name == "state/seq" and not re.fullmatch(rb"[1-9]\d*\n", text))]
 
 
 def shown_seqs(tree):
-    """Every number that a file shows to others."""
+    """All sequence numbers visible in files."""
     names = {int(m.group(1)) for m in (re.fullmatch(r"state/spool/(\d+)\.json", name) for name in tree) if m}
     shown = [text for name, text in tree.items() if text and (READ_WHOLE.fullmatch(name) or name == "state/history.jsonl")]
     return names | {int(n) for text in shown for n in disk.SEQ.findall(text)}
 
 
 def last_seq(tree):
-    """The number that the next run counts on from; 0 when there is none."""
+    """The number from which the next run continues; 0 if there is none."""
     text = tree.get("state/seq", b"")
     return int(text) if re.fullmatch(rb"\d+\n", text) else 0
 
 
 class Numbers:
-    """The numbers that came out, run after run."""
+    """The exposed sequence numbers, run after run."""
 
     def __init__(self):
         self.used = set()
 
     def take(self, seen, given=None):
-        """What one run let out: at most one new number, higher than all before; `given` on its standard output."""
+        """Checks one run's numbers: at most one new one, higher than all before; `given`: those on its stdout."""
         new = seen - self.used
         assert len(new) <= 1 and all(n > max(self.used, default=0) for n in new), (new, self.used)
         assert given is None or given in new, (given, self.used)
@@ -86,7 +86,7 @@ def run_to_its_end(command, environ):
 
 
 def check_after_kill(where, child, out, numbers):
-    """The disk after a run that may have been killed; whether it was."""
+    """Checks the disk after a run that may have been killed. Returns whether it was."""
     tree = disk.read_tree(where)
     assert torn_files(tree) == []
     given = json.loads(out)["report"]["seq"] if out.endswith(b"\n") else None
@@ -116,7 +116,7 @@ def test_no_number_is_given_twice_when_killed_at_random_moments(command, environ
 
 @pytest.fixture
 def recorded(disk_log, environ, tmp_path):
-    """recorded(command, disk, kill=N) runs a program whose writes under `disk` are recorded: (child, stdout, operations).
+    """recorded(command, disk, kill=N) runs a program and logs its writes under `disk`: (child, stdout, operations).
 
     The state directory is disk/state. The program kills itself at its Nth operation.
     """
@@ -144,7 +144,7 @@ def test_no_number_is_given_twice_when_killed_after_any_operation(command, recor
 
 
 def lose_power(model, ops, rng):
-    """What a power loss may leave after `ops`, and the numbers that these let out."""
+    """A possible disk after `ops` and a power loss, and the numbers that the operations exposed."""
     used = set()
     for op in ops:
         model.do(*op)
@@ -158,7 +158,7 @@ def history_ends_whole(tree):
 
 
 def test_power_loss_tears_no_file_and_gives_no_number_twice(command, recorded, tmp_path, full):
-    """Many lives of a host: each starts on what the loss of power in the last one left."""
+    """Many lives of a host: each starts on the disk left by the last power loss."""
     for seed in range(200 if full else 30):
         rng, where = random.Random(seed), tmp_path / f"disk{seed}"
         if seed % 8 == 0:  # a new host
@@ -180,7 +180,7 @@ def test_power_loss_tears_no_file_and_gives_no_number_twice(command, recorded, t
 
 
 def check_all_losses(model, ops, rounds):
-    """Sentences about what is wrong after a loss at any operation, `rounds` times each."""
+    """Returns errors after a power loss at each operation, with `rounds` variants each."""
     bad = set()
     for cut in range(len(ops) + 1):
         at_cut = copy.deepcopy(model)
@@ -199,7 +199,7 @@ def test_power_loss_after_any_operation_tears_nothing(command, recorded, tmp_pat
     where.mkdir()
     for _ in range(runs_before):
         assert recorded(command, where)[0].returncode in (0, 1, 3)
-    if runs_before > 1:  # all that a host keeps
+    if runs_before > 1:  # with all state of a host
         kept = disk.read_tree(where)
         assert {"state/spool/1.json", "state/history.jsonl", "state/sku", "state/probe/host-state.json"} <= kept.keys()
         assert [name for name in kept if name.endswith(".keep")]

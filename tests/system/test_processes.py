@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which ranks run on a host: assayd reads it from the processes that hold its GPUs, and nothing else of them leaves the host."""
+"""The ranks on a host: assayd finds them by the processes that have its GPUs open, and sends nothing else about them."""
 import contextlib
 import json
 import os
@@ -18,7 +18,7 @@ BOOT = "11111111-2222-3333-4444-555555555555"
 
 @pytest.fixture
 def tree(tmp_path):
-    """A host with two GPUs, as files."""
+    """A fake host with two GPUs."""
     root = tmp_path / "tree"
     (root / "dev" / "infiniband").mkdir(parents=True)
     for name in ("nvidia0", "nvidia1", "nvidiactl", "infiniband/uverbs0"):
@@ -35,7 +35,7 @@ def environment(process):
 
 @pytest.fixture
 def holder(tree):
-    """holder("nvidia0", RANK=3) is a process that holds the device open; all are ended at the end."""
+    """holder("nvidia0", RANK=3) is a process that has the device open; all are killed at the end."""
     running = []
 
     def start(device, **env):
@@ -44,7 +44,7 @@ def holder(tree):
                                    pass_fds=[held])
         os.close(held)
         running.append(process)
-        assert wait_for(lambda: environment(process))  # the kernel says where it is a moment after it has started the program
+        assert wait_for(lambda: environment(process))  # the kernel shows it a moment after the program has started
         return process
 
     def stop(process):
@@ -59,7 +59,7 @@ def holder(tree):
 
 @pytest.fixture
 def told(stub):
-    """What came of processes, in order."""
+    """The received lists of processes, in order."""
     came = []
 
     def on_processes(body):
@@ -80,7 +80,7 @@ def envs(message):
 
 
 def written(tmp_path):
-    """Everything that lies in the directories of assayd, and its log."""
+    """The contents of all files in assayd's directories, and its log."""
     return b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
 
 
@@ -92,7 +92,7 @@ def test_the_ranks_that_hold_a_gpu_are_told_and_no_secret_of_theirs(assayd, stub
     holder("nvidia0", ASSAY_JOB="a", **secrets)                           # without a rank
     holder("infiniband/uverbs0", RANK=5, ASSAY_JOB="a", **secrets)        # no GPU
     subject = holder("nvidia1", RANK=3, LOCAL_RANK=1, WORLD_SIZE=16, ASSAY_JOB="research/llm-7", ASSAY_RUN=2,
-                     TOKEN=CANARY)  # as a fork of the first
+                     TOKEN=CANARY)  # like a fork of the first
     daemon = assayd(env={"ASSAY_SYSROOT": str(tree)})
     assert wait_for(told), daemon.log()
     (message,) = told()
@@ -104,7 +104,7 @@ def test_the_ranks_that_hold_a_gpu_are_told_and_no_secret_of_theirs(assayd, stub
     assert all(CANARY.encode() not in body for body in told.bytes)
     assert CANARY.encode() not in written(tmp_path)
     assert subject.poll() is None
-    # The canary can be found where it is.
+    # The search does find the canary where it is.
     assert CANARY.encode() in environment(subject)
 
 
@@ -115,13 +115,13 @@ def test_what_changes_is_told_and_what_does_not_is_not(assayd, told, holder, tre
     daemon = assayd(env={"ASSAY_SYSROOT": str(tree)})
     assert wait_for(lambda: len(told()) == 1), daemon.log()
     second = holder("nvidia1", RANK=1, ASSAY_JOB="a")
-    daemon.send_signal(1)  # the configuration again, which looks anew
+    daemon.send_signal(1)  # a reload, which scans again
     assert wait_for(lambda: len(told()) == 2), daemon.log()
     assert [e["RANK"] for e in envs(told()[1])] == ["0", "1"]
     assert min(p["start"] for p in told()[1]["processes"]) == told()[0]["processes"][0]["start"]
     holder.stop(first)
     holder.stop(second)
-    # Within a minute, by itself.
+    # Within a minute, on its own.
     assert wait_for(lambda: len(told()) == 3, 150), daemon.log()
     assert told()[2]["processes"] == []
 
@@ -130,7 +130,7 @@ def test_a_host_without_ranks_says_so_once_and_an_older_controller_is_left_alone
     daemon = assayd(env={"ASSAY_SYSROOT": str(tree)})
     spool(1)
     assert wait_for(lambda: stub.came and told()), daemon.log()
-    assert [one["processes"] for one in told()] == [[]]  # an assayd before this one may have told of some
+    assert [one["processes"] for one in told()] == [[]]  # a previous assayd may have reported some
     told.answer = (404, {"title": "Not Found", "detail": "no such path"})
     holder("nvidia0", RANK=0, ASSAY_JOB="a")
     daemon.send_signal(1)

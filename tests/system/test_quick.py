@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/test quick: each path of the tree is of an area, each system test too, and what changed is what runs."""
+"""scripts/test quick: each path of the tree belongs to an area, each system test too, and the tests of changed areas run."""
 import subprocess
 import sys
 
@@ -28,7 +28,7 @@ def parts(scripts):
 
 @pytest.fixture
 def tracked(top):
-    """The paths that git knows."""
+    """The paths tracked by git."""
     done = subprocess.run(["git", "-C", top, "ls-files"], capture_output=True, text=True, check=False)
     if done.returncode or not done.stdout:
         pytest.skip("not a git checkout: nobody says which paths are of the tree")
@@ -73,7 +73,7 @@ FILES = {
 
 @pytest.fixture
 def tree(areas, tmp_path, monkeypatch):
-    """tree("git words") runs git in a tree of its own, on a branch `topic` that leaves main where it is; tree.top is where."""
+    """tree("git words") runs git in a separate tree, on a branch `topic` off main; tree.top is its path."""
     monkeypatch.setattr(areas, "PLACES", (("cli/", "cli"), ("controller/", "controller"), ("lib/", "all"), ("tests/", "all"), ("NEWS", "")))
     monkeypatch.setattr(areas, "TESTS", {"cli": "system/cli", "controller": "system/controller kube/*", "nothing": "system/few"})
     for path, text in FILES.items():
@@ -103,8 +103,8 @@ def names(paths):
     ("tests/system/test_few.py", {"few"}, {"few"}),
     ("tests/system/test_new.py", {"new"}, {"new"}),
     ("tests/system/yet.py", set(), {"cli"}),
-    ("tests/system/deeper.py", set(), {"cli", "controller", "few"}),  # by way of the conftest.py
-    ("tests/guest/a.py", set(), {"cli", "controller", "few"}),        # nobody imports it
+    ("tests/system/deeper.py", set(), {"cli", "controller", "few"}),  # through conftest.py
+    ("tests/guest/a.py", set(), {"cli", "controller", "few"}),        # not imported
 ])
 @pytest.mark.parametrize("state", ["new", "staged", "committed"])
 def test_what_changed_is_what_runs(areas, tree, path, direct, files, state):
@@ -164,7 +164,7 @@ def test_every_file_is_in_one_share_and_no_share_is_empty(parts, tmp_path):
     for count in (1, 2, 6):
         shares = parts.shares_of(Build, files, count)
         assert sorted(sum(shares, [])) == sorted(files) and all(shares) and len(shares) == min(count, len(files))
-    assert parts.shares_of(Build, files, 2)[0] == [files[2]]  # which took the most before
+    assert parts.shares_of(Build, files, 2)[0] == [files[2]]  # the longest in earlier runs
 
 
 def test_tests_of_two_folders_are_in_no_share_together(parts, tmp_path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/quickstart fleet, job: an operator sees who is sick, and nothing is left behind."""
+"""scripts/quickstart fleet, job: an operator sees the sick hosts, and nothing is left behind."""
 import contextlib
 import json
 import os
@@ -17,12 +17,12 @@ import hosts  # noqa: E402
 
 pytestmark = pytest.mark.once
 
-SECONDS = 120  # a deadline, generous: it takes five on two idle cores
+SECONDS = 120  # a generous deadline: it takes five on two idle cores
 
 
 @pytest.fixture
 def quickstart(top, build, environ, tmp_path):
-    """quickstart("fleet") starts it in a session of its own, its temporary files in .where."""
+    """quickstart("fleet") starts it in its own session, with its temporary files in .where."""
     for name in ("assay-controller", "assayctl"):
         if not (build / name).exists():
             pytest.skip(f"{name} is not built")
@@ -39,7 +39,7 @@ def quickstart(top, build, environ, tmp_path):
         return process
 
     def processes():
-        """Those that work in its directory."""
+        """Processes whose working directory is its directory."""
         found = []
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             try:
@@ -133,7 +133,7 @@ def test_a_fleet_that_is_kept_can_be_looked_at_and_ended(quickstart, run, wait_u
     whole = wiring_of(run, exported, "gpu-00")
     assert whole["digest"] == wiring_of(run, exported, "gpu-15")["digest"] != narrow["digest"]
     page = re.search(r"In a browser: (\S+) .*cat (\S+)\)", out)
-    with urllib.request.urlopen(page[1], timeout=SECONDS) as answer:  # it says where the page is
+    with urllib.request.urlopen(page[1], timeout=SECONDS) as answer:  # it prints the page's address
         assert answer.url.endswith("/page/") and b"<title>Assay" in answer.read()
     assert page[2] == exported["ASSAY_TOKEN_FILE"]
     end = re.search(r"kill [\d ]+; for p in [\d ]+; .*rm -r \S+", out)[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RDMA devices without reliable connections (EFA, MANA, iWARP): left out with one sentence, and never a cell that cannot be set up."""
+"""RDMA devices without reliable connections (EFA, MANA, iWARP): skipped with one message, without cells that cannot be set up."""
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real PyTorch job over gloo hangs (tests/job/hang): the rank that stopped it is named by what its hosts see, and no host is touched.
+"""A real PyTorch job over gloo hangs (tests/job/hang): its hosts' observations name the rank that stopped it, and no host is cordoned.
 
-Alone and once, as test_real_job.py.
+Alone and once, like test_real_job.py.
 """
 import subprocess
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.once, pytest.mark.alone]
 
 @pytest.fixture
 def hang(top, build, configured):
-    """hang("sigstop", seed) -> (exit status, what it printed)"""
+    """hang("sigstop", seed) -> (exit status, output)"""
     if configured("enable-sanitizers"):
         pytest.skip("the library that shifts clocks cannot be loaded before that of the sanitizers")
     if not (build / "assay-controller").exists():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real PyTorch job over gloo (tests/job/run): the host that is slow is suspected by its profiles, and nobody where none is.
+"""A real PyTorch job over gloo (tests/job/run): its profiles make the slow host a suspect, and none if no host is slow.
 
-Hosts are namespaces with an agent each, which says what rank it has: the profiles name no host.
+Hosts are namespaces, each with an agent that reports its rank: the profiles name no host.
 
-Alone and once: what runs beside it takes the processors from the ranks in turn, and then there is rightly nobody to blame.
+Alone and once: other load would delay all ranks in turn, and then rightly no host is blamed.
 """
 import re
 import subprocess
@@ -12,14 +12,14 @@ import pytest
 
 PYTHON = "/usr/bin/python3"
 RUN_S, IMPORT_S = 500, 60
-DISTURBED = 1.05  # slowdown of a job of which no host is slow: what else has this machine holds its ranks up in turn
+DISTURBED = 1.05  # slowdown of a job without a slow host from which on other load on this machine delays its ranks
 
 pytestmark = [pytest.mark.once, pytest.mark.alone]
 
 
 @pytest.fixture
 def job(top, build, configured):
-    """job("--slow", "host-1", ...) -> (exit status, what it printed)"""
+    """job("--slow", "host-1", ...) -> (exit status, output)"""
     if configured("enable-sanitizers"):
         pytest.skip("the plain build is enough: none of the job is our C")
     if not (build / "assay-controller").exists():
@@ -41,13 +41,13 @@ def job(top, build, configured):
 
 
 def others_slow_it(job):
-    """How much slower a job is, at worst, of which no host is slow; 0 when its windows do not tell."""
+    """The maximum slowdown of a job without a slow host; 0 if its windows do not show it."""
     _, said = job("--slow", "none", "--seed", 1, "--steps", 32)
     return max((float(x) for x in re.findall(r"^ +\d+ +\d+ +([\d.]+) \[", said, re.M)), default=0)
 
 
 def test_the_slow_host_is_the_only_suspect(job):
-    """Who is not slow is never suspected; the slow one always, where the machine lets it be seen: a job beside it tells."""
+    """A host that is not slow is never suspected; the slow one always, unless other load hides it, which a control job shows."""
     status, said = job("--slow", "host-1", "--seed", 1, "--steps", 32)
     if status and re.search(r"suspected is (nobody|host-1) ", said):
         slowdown = others_slow_it(job)

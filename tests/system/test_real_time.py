@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/gpu/real_time at a clock that is faster than the real one: it counts, goes on where it was, and tells what was busy or missed."""
+"""tests/gpu/real_time with a fast clock: it counts, resumes, and reports busy and missed runs."""
 import json
 import re
 import subprocess
@@ -7,13 +7,13 @@ import subprocess
 import pytest
 from gpu_fixtures import gpu_libraries  # noqa: F401
 
-pytestmark = [pytest.mark.once, pytest.mark.alone]  # a GPU gets as hot as a burn that has its cores makes it
+pytestmark = [pytest.mark.once, pytest.mark.alone]  # a GPU heats up only if the burn gets its cores
 FAST = ["--times", "1", "--rate", "24"]
 
 
 @pytest.fixture
 def play(top, build, gpu_libraries, tmp_path):  # noqa: F811
-    """play("--only", "fan") is (exit status, what it printed, the rows that it has written)."""
+    """play("--only", "fan") returns (exit status, output, the rows it has written)."""
 
     def start(*args):
         results = tmp_path / "results.jsonl"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random jobs: every plan can be had, none is worse than doing nothing, and what a plan promises comes true.
+"""Random jobs: every plan is feasible, none is worse than doing nothing, and its predictions hold.
 
-The judge is a simulator of its own: a graph of operations, each of which begins when all it needs has ended, played by a heap of events.
-It knows nothing of schedules but the order of the operations on a host. Hosts differ by 3.4 % (some are slow), operations by another
-3.4 % with a tail, and some steps have a cause that many hosts share. The planner is told what a job could know: the mean slowdown of each
-host over some noisy steps, and what those steps took.
+The judge is a separate simulator: a graph of operations, each of which begins when all its inputs have ended, run by a heap of events.
+All it knows of schedules is the order of operations on a host. Hosts vary by 3.4 % (some are slow), operations by another 3.4 % with a
+tail, and some steps have a cause that many hosts share. The planner gets what a job could know: the mean slowdown of each host over some
+noisy steps, and the durations of those steps.
 
-Jobs are numbered, each by a seed of its own: ASSAY_REMEDY_JOBS=3000-3999 plays those.
+The number of a job is its seed: ASSAY_REMEDY_JOBS=3000-3999 runs those.
 """
 import heapq
 import json
@@ -17,10 +17,10 @@ import random
 import pytest
 
 SPREAD = 0.034  # of silicon, and of operations
-STEPS = 5  # that are measured, and that a promise is held against
+STEPS = 5  # measured steps, and steps that a prediction is compared with
 RIGHT = 0.03  # of a step
 SAME = 1e-9
-CHUNK = 250  # jobs that are asked about at once
+CHUNK = 250  # jobs per query
 
 FULL = 10000
 SHORT = 150
@@ -30,7 +30,7 @@ SHORT = 150
 
 
 def orders(stages, microbatches, chunks):
-    """Of each stage its operations in their order: (backward, chunk, micro-batch). Megatron's: groups of `stages` go through all chunks."""
+    """The operations of each stage in order: (backward, chunk, micro-batch). Megatron's order: groups of `stages` go through all chunks."""
     there = [(chunk, g * stages + i) for g in range(microbatches // stages) for chunk in range(chunks) for i in range(stages)]
     back = [(chunks - 1 - chunk, i) for chunk, i in there]
     for p in range(stages):
@@ -43,7 +43,7 @@ def orders(stages, microbatches, chunks):
 
 
 def lay_out_chunks(stages, microbatches, chunks):
-    """What each operation waits for where stages have several chunks: operation (chunk * stages + p) * m + i, twice, its backward one more."""
+    """Dependencies of operations with several chunks per stage: forward number ((chunk * stages + p) * m + i) * 2, its backward one more."""
     def number(backward, chunk, p, i):
         return 2 * ((chunk * stages + p) * microbatches + i) + backward
     waits = [[] for _ in range(2 * stages * chunks * microbatches)]
@@ -66,7 +66,7 @@ def lay_out_chunks(stages, microbatches, chunks):
 
 
 def lay_out(stages, microbatches):
-    """What each operation waits for, by the numbers of operations: forward i of stage p is (p * m + i) * 2, its backward one more."""
+    """Dependencies of operations by number: forward i of stage p is (p * m + i) * 2, its backward one more."""
     waits = [[] for _ in range(2 * stages * microbatches)]
     for p in range(stages):
         before = None
@@ -97,7 +97,7 @@ GRAPHS = {}
 
 
 def played(stages, microbatches, seconds, chunks=1):
-    """When each operation ends; `seconds[n]` of each."""
+    """The end of each operation, given the duration `seconds[n]` of each."""
     key = stages, microbatches, chunks
     if key not in GRAPHS:
         GRAPHS[key] = lay_out(stages, microbatches) if chunks == 1 else lay_out_chunks(*key)
@@ -116,12 +116,12 @@ def played(stages, microbatches, seconds, chunks=1):
 
 
 def play(stages, microbatches, seconds, chunks=1):
-    """When the last operation ends."""
+    """The end of the last operation."""
     return max(played(stages, microbatches, seconds, chunks))
 
 
 class World:
-    """A job, and what its hosts are really like."""
+    """A job, and the true speeds of its hosts."""
 
     def __init__(self, number, chunks=1):
         rng = self.rng = random.Random(f"remedy {number}" if chunks == 1 else f"remedy {number} of {chunks} chunks")
@@ -142,11 +142,11 @@ class World:
         self.fixed = rng.uniform(0, 0.1) * sum(self.forward) * 3 * self.m / self.pp
 
     def noise(self, rng):
-        """Of one operation."""
+        """The noise of one operation."""
         return max(0.5, rng.gauss(1, SPREAD)) * (1 + rng.expovariate(4) if rng.random() < 0.01 else 1)
 
     def step(self, pipelines, rng=None, y=None, measured=None):
-        """Of [(hosts, layers of each, micro-batches)]; with `rng` noisy, with `y` by what the planner believes."""
+        """The duration of a step of [(hosts, layers of each, micro-batches)]; with `rng` noisy, with `y` as the planner believes."""
         y = y or self.y
         shared, common = set(), 1
         if rng and rng.random() < 0.1:  # a switch, a file server: some hosts are slower for this step
@@ -171,7 +171,7 @@ class World:
         return [(range(d * self.pp, (d + 1) * self.pp), self.split, self.m) for d in range(self.dp)]
 
     def measure(self):
-        """What the planner is told."""
+        """The planner's input."""
         slowdowns = [[] for _ in self.y]
         self.step_s = sum(self.step(self.now(), self.rng, measured=slowdowns) for _ in range(STEPS)) / STEPS
         self.believed = [sum(each) / len(each) for each in slowdowns]
@@ -189,7 +189,7 @@ class World:
             at += n
 
 
-# --- what is held against it ------------------------------------------------------------------
+# --- the checks -------------------------------------------------------------------------------
 
 
 def ask(run, tmp_path, questions):
@@ -245,7 +245,7 @@ def judge_rearranged(world, answer, tally):
         took = tally.promise(world, pipelines, plan["time"], random.Random(world.rng.random()))
         if took > noisy:
             tally.slower.append(took / noisy - 1)
-        # What is promised to be worth more than a promise may be wrong is no worse than nothing on the hosts as they really are.
+        # A plan whose predicted gain exceeds the allowed error is not worse than doing nothing on the true hosts.
         assert plan["time"] > answer["now"] * (1 - RIGHT) or world.step(pipelines) <= world.step(world.now()) * (1 + SAME), plan
 
 
@@ -258,7 +258,7 @@ def judge_shrunk(world, question, answer, tally):
     first, last = answer["sizes"]
     assert first <= world.pp and first * (f + 1) <= hosts
     choice = answer["choice"]
-    # Every host has its place, every template is there, and f + 1 whole copies of the model are.
+    # Every host has one place, every template exists, and there are f + 1 full copies of the model.
     assert sum(choice["sizes"]) == hosts and len(choice["sizes"]) >= f + 1
     assert all(first <= size <= last for size in choice["sizes"]) and sum(choice["microbatches"]) == world.m * world.dp
     for gone, loss in enumerate(answer["losses"], 1):
@@ -285,14 +285,14 @@ def judge_shrunk(world, question, answer, tally):
                 assert loss["restart"] or set(range(at, at + n)) <= has[host]
                 at += n
         assert loss["restart"] == bool(set(range(world.layers)) - set().union(*owned.values()))
-        # Losses that leave a pipeline untouched leave a copy of everything.
+        # Losses that leave a pipeline intact leave a copy of everything.
         assert not loss["restart"] or len({host // world.pp for host in lost}) == world.dp
         tally.promise(world, list(zip(loss["pipelines"], loss["layers"], loss["microbatches"])), loss["time"],
                       random.Random(world.rng.random()))
 
 
 def play_chunks(run, tmp_path, numbers, tally):
-    """Jobs whose stages have two or three chunks: nothing of them is shrunk."""
+    """Jobs whose stages have two or three chunks: they are not shrunk."""
     worlds = [World(number, 2 + number % 2) for number in numbers]
     for world in worlds:
         world.measure()

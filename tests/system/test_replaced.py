@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host replaced under its name, two machines under one name: nobody is judged by what another machine did."""
+"""A machine replaced under the same name, two machines under one name: none is judged by the results of another."""
 import json
 
 import pytest
@@ -11,7 +11,7 @@ HOUR = 3600
 
 
 class Machine:
-    """Reports of one machine named gpu-1, in one boot; `ago` seconds old when they are sent."""
+    """Reports of one machine named gpu-1, in one boot; `ago` seconds old when sent."""
 
     def __init__(self, c, machine, boot, **more):
         self.c, self.machine, self.boot, self.more, self.seq = c, machine, boot, more, 0
@@ -41,7 +41,7 @@ def test_another_machine_under_the_name_begins_anew(controller, new):
         old.send(slow=True)
     assert incidents(c) == [("gemm.rate", "open")]
     fresh = Machine(c, new.get("machine", old.machine), "boot-b", **{k: v for k, v in new.items() if k == "sku"})
-    fresh.send(slow=True)  # the first of two: what the old one did does not count
+    fresh.send(slow=True)  # the first of two: results of the old one do not count
     assert incidents(c, "open") == [] and ("host.replaced", "closed") in incidents(c)
     assert node(c)["boot_id"] == "boot-b"
     event, = [i for i in c.get("/v1/incidents").json["items"] if i["check"] == "host.replaced"]
@@ -81,7 +81,7 @@ def test_a_reboot_or_a_run_that_is_not_roots_is_no_replacement(controller):
 
 @pytest.mark.parametrize("other", ["b:2222222222222222", "b:1111111111111111"])
 def test_two_machines_under_one_name_are_told_and_neither_is_judged(controller, other):
-    """One of them is slow. The second parameter is a clone of everything but the boot."""
+    """One of them is slow. In the second case they differ only in the boot."""
     c = controller()
     a, b = Machine(c, "b:1111111111111111", "boot-a"), Machine(c, other, "boot-b")
     a.send(ago=600)
@@ -96,7 +96,7 @@ def test_two_machines_under_one_name_are_told_and_neither_is_judged(controller, 
     seen = node(c)
     assert seen["verdict"] == "inconclusive" and "two machines" in seen["sentence"]
     assert len(c.get("/v1/nodes/gpu-1/verdicts").json["items"]) == 10  # nothing is lost
-    # it is known after a restart too
+    # still known after a restart
     listen = f"127.0.0.1:{c.port}"
     c.stop()
     c = controller("--listen", listen)
@@ -107,7 +107,7 @@ def test_two_machines_under_one_name_are_told_and_neither_is_judged(controller, 
 
 
 def test_what_a_replaced_machine_left_in_its_spool_is_history(controller):
-    """It comes after the new one's first report, and was measured before it."""
+    """It arrives after the new one's first report, but was measured before it."""
     c = controller()
     a, b = Machine(c, "b:1111111111111111", "boot-a"), Machine(c, "b:2222222222222222", "boot-b")
     a.send(ago=7 * HOUR)
@@ -118,7 +118,7 @@ def test_what_a_replaced_machine_left_in_its_spool_is_history(controller):
 
 
 def test_a_machine_that_was_gone_for_a_while_and_goes_on_is_the_host_again(controller):
-    """A wrong name that was put right: the other one spoke once, hours ago."""
+    """A wrong name that was corrected: the other machine reported once, hours ago."""
     c = controller()
     a, b = Machine(c, "b:1111111111111111", "boot-a"), Machine(c, "b:2222222222222222", "boot-b")
     a.send(ago=7 * HOUR)
@@ -130,7 +130,7 @@ def test_a_machine_that_was_gone_for_a_while_and_goes_on_is_the_host_again(contr
 
 @pytest.fixture
 def disk(run, says, profiles, tmp_path):
-    """disk("BOARD") puts this state directory into the machine with that board; disk.measure(), disk.admit()."""
+    """disk("BOARD") moves this state directory to the machine with that board; disk.measure(), disk.admit()."""
     fake = FakeHost(tmp_path / "root")
     good, bad = (profiles_of(says, profiles, tmp_path, ok) for ok in (True, False))
 
@@ -157,7 +157,7 @@ def profiles_of(says, profiles, tmp_path, ok):
 
 
 def test_a_disk_that_was_moved_brings_no_verdict_along(disk):
-    """A fatal signature of the machine that was sent away, and the history of its values."""
+    """A fatal finding of the machine that was sent away, and its history of values."""
     disk("CN7016345A")
     first = disk.measure(fatal=True, profile="full")
     assert first["report"]["env"]["machine"].startswith("b:") and disk.admit()["answer"] == "bad"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay rhythm on counters that somebody moves: a job of half a second a step, one that stops, and a device that does not answer."""
+"""assay rhythm on fake counters: a job with steps of half a second, one that stops, and a device that does not respond."""
 import json
 import threading
 import time
@@ -14,7 +14,7 @@ XMIT = "ports/1/counters/port_xmit_data"
 
 
 class Job(threading.Thread):
-    """Moves the counter of a port as a job does: a burst at the end of each step, until it stops."""
+    """Advances the counter of a port like a job: a burst at the end of each step, until it stops."""
 
     def __init__(self, host, device, stops_s=None):
         super().__init__(daemon=True)
@@ -29,7 +29,7 @@ class Job(threading.Thread):
     def move(self):
         t = time.monotonic() - self.begin
         new = self.path.with_suffix(".new")
-        new.write_text(f"{int(self.total(min(t, self.stops_s or t)) / 4)}\n")  # in words of four bytes
+        new.write_text(f"{int(self.total(min(t, self.stops_s or t)) / 4)}\n")  # in units of four bytes
         new.rename(self.path)
 
     def run(self):

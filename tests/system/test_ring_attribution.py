@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a job is slowed by, from the rings of its collectives, against the same from its whole trace."""
+"""The causes of a slow job from the rings of its collectives, compared with those from its full trace."""
 import gzip
 import json
 import subprocess
@@ -8,7 +8,7 @@ import pytest
 from attribution_fixtures import attribute, generator, trace  # noqa: F401
 
 STEPS = 14
-# Of the whole trace as of the rings: no more apart (a part of the slowdown; a share).
+# Maximum difference between full trace and rings (fraction of the slowdown; share).
 APART = 1e-3
 INJECTIONS = ["none", "slow-worker", "last-stage", "one-stage", "two-slow", "transient", "worker-and-stage", "sequences", "pauses",
               "flapping-link", "slow-collectives", "one-replica"]
@@ -24,7 +24,7 @@ def ring_writer(build):
 
 @pytest.fixture
 def from_rings(ring_writer, tmp_path):
-    """from_rings(injection, seed, "dp=4", ...) -> path of the parts that its hosts write, one behind the other."""
+    """from_rings(injection, seed, "dp=4", ...) -> path of the concatenated parts that its hosts write."""
 
     def make(injection, seed, *words):
         path = tmp_path / f"rings-{injection}-{seed}.jsonl"
@@ -37,7 +37,7 @@ def from_rings(ring_writer, tmp_path):
 
 @pytest.fixture
 def whole(trace, tmp_path):
-    """The whole trace of the steps that rings have: the first and the last are cut."""
+    """The full trace of the steps in the rings, which lack the first and the last."""
 
     def make(injection, seed, *words):
         path, truth = trace(injection, seed, f"steps={STEPS}", *words)
@@ -67,7 +67,7 @@ def test_rings_say_what_the_whole_trace_says(from_rings, whole, attribute, injec
         assert rings["steps"] == trace["steps"] == STEPS - 2
         theirs, ours = suspects(trace), suspects(rings)
         assert ours.keys() == theirs.keys(), (seed, theirs, ours)
-        # In some steps only: the steps of the interval's blocks are cut otherwise.
+        # In some steps only: the interval's blocks of steps differ.
         for key, share in theirs.items():
             assert abs(ours[key] - share) <= (5e-3 if injection == "transient" else APART), (seed, key)
         worst = max([worst, apart] + [abs(ours[k] - theirs[k]) for k in theirs if injection != "transient"])

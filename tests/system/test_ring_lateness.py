@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who comes late, which link is slow, who stood still: from simulated rings, through the parts that hosts write, to what a user reads."""
+"""Late ranks, slow links, stalls: from simulated rings, through the parts that hosts write, to the user's output."""
 import json
 import re
 import subprocess
@@ -13,18 +13,18 @@ from test_placement import put, ranks
 from test_ring_attribution import ring_writer  # noqa: F401
 
 STEPS = 14
-# Of each kind; whole counts by ASSAY_FULL=1. What was developed was developed on seeds below 10000.
+# Jobs per kind; full counts with ASSAY_FULL=1. Development used seeds below 10000.
 SEEDS, SEEDS_FULL = 5, 1000
 SHAPES = [["dp=16", "pp=1", "mb=4"], ["dp=4", "pp=4", "mb=8"]]
-# Clocks of hosts 2 ms apart and drifting by 5 ppm, as those of GPUs do by themselves.
+# Clocks of hosts 2 ms apart with 5 ppm drift, like those of GPUs.
 CLOCKS = ["host=2000000", "drift=5000", "together=1"]
-# The fleet has measured its own spread: ranks that are alike but for the one.
+# The fleet has measured its own spread: all ranks are equal except one.
 ALIKE = ["--spread", "0.003"]
 
 
 @pytest.fixture
 def find(ring_writer, attribute, tmp_path):
-    """find(seed, "late=30", ...) -> (lateness, truth): of a job of one GPU a rank, without tensor-parallel groups."""
+    """find(seed, "late=30", ...) -> (lateness, truth) of a job with one GPU per rank, without tensor-parallel groups."""
 
     def look(seed, *words, how=ALIKE):
         path, truth = tmp_path / f"{seed}.jsonl", tmp_path / f"{seed}.truth"
@@ -109,7 +109,7 @@ def test_who_stood_still_is_named_with_the_step(find, full):
 
 def test_it_is_not_told_where_clocks_cannot_be_compared(ring_writer, attribute, tmp_path):
     path = tmp_path / "short.jsonl"
-    with path.open("wb") as out:  # of three steps a collective has three ends
+    with path.open("wb") as out:  # in three steps a collective has three ends
         subprocess.run([ring_writer, "none", "350000", "tp=1", "dp=4", "pp=1", "mb=4", "steps=5", *CLOCKS], stdout=out, check=True,
                        stderr=subprocess.PIPE)
     found = json.loads(attribute("--summary", path))["lateness"]
@@ -131,7 +131,7 @@ def sent(c, parts):
     return answer
 
 
-@pytest.mark.once  # the sanitizers want more memory than an analysis may have
+@pytest.mark.once  # the sanitizers need more memory than an analysis is allowed
 @pytest.mark.parametrize("words,line", [
     (["late=300"], r"Slowest in its own work: rank (\d+) on (gpu-\d), (?:29|30)\.\d % longer .* healthy ranks are at most (?:18\.[5-9]|19\.[0-4]) % slower\."),
     (["link=2000000"], r"The link from rank (\d+) on (gpu-\d) to rank \d+ on gpu-\d is slow: 0\.00\d+ s a transfer"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayd takes the rings of jobs that run here, from their own processes, and nothing that is not a ring; whatever comes, it lives."""
+"""assayd accepts rings of jobs that run here, from their own processes, and nothing that is not a ring; it survives any input."""
 import concurrent.futures
 import contextlib
 import gzip
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.skipif(not hasattr(socket, "SOCK_SEQPACKET"), reason="n
 
 
 class Process:
-    """ring_job.py as a process: every method of its Job is one of ours."""
+    """ring_job.py as a process; provides every method of its Job."""
 
     def __init__(self, popen):
         self.popen = popen
@@ -60,7 +60,7 @@ def path(environ, tmp_path):
 
 @pytest.fixture
 def job(tree, path):  # noqa: F811
-    """job(rank=1, user=USER) is a process of a job that holds a GPU; all are ended at the end."""
+    """job(rank=1, user=USER) is a process of a job with a GPU open; all are killed at the end."""
     running = []
 
     def start(rank=0, name="research/llm-7", user=None, gpu="nvidia0", prefix=(), **env):
@@ -83,7 +83,7 @@ def job(tree, path):  # noqa: F811
 
 @pytest.fixture
 def keeper(assayd, config, tree, path, tmp_path):  # noqa: F811
-    """keeper(mode="on") is an assayd that takes rings; .told() is what it says of them."""
+    """keeper(mode="on") is an assayd that accepts rings; .told() is its state of them."""
 
     def returned_of(name):
         return "returned_" if name == "rings_returned_total" else ""
@@ -120,7 +120,7 @@ def memory_kib(daemon):
 
 
 def is_well(daemon, other):
-    """It lives, and takes a ring of somebody who did nothing."""
+    """It is alive, and accepts a ring of an innocent process."""
     assert daemon.poll() is None, daemon.log()
     assert wait_for(lambda: other.offer(name="well").get("taken") == 1), daemon.log()
     return True
@@ -140,7 +140,7 @@ def test_a_ring_is_taken_and_its_control_page_can_only_be_read(keeper, job, path
     assert control["mask"] == KERNELS and control["until"] > time.monotonic_ns()
     assert wait_for(lambda: daemon.told() == {"rings": 1, "rings_bytes": ring_job.SIZE + ring_job.CONTROL_SIZE, "rings_recording": 1,
                                               "rings_processes": 1, "taken": 1}), daemon.told()
-    # It is written on, as long as assayd lives.
+    # The control is renewed as long as assayd lives.
     assert wait_for(lambda: process.control()["until"] > control["until"])
     assert "rank=0" in daemon.log() and "job=research/llm-7" in daemon.log()
 
@@ -203,10 +203,10 @@ def test_the_same_ring_twice_and_too_many_are_refused(keeper, job):
     assert first.again()["taken"] == 0
     assert first.many(n=4) == [1, 1, 0, 0]
     assert second.many(n=4, first=10) == [1, 1, 0, 0]
-    assert third.many(n=1) == [0]  # all are of one user
+    assert third.many(n=1) == [0]  # all belong to one user
     assert wait_for(lambda: daemon.told() and (daemon.told().get("twice"), daemon.told().get("process_full"), daemon.told().get("user_full"))
                     == (1, 2, 3)), daemon.told()
-    # Who has ended makes room for who lives.
+    # Ended processes make room for live ones.
     first.kill()
     assert wait_for(lambda: second.many(n=1, first=20) == [1]), daemon.log()
 
@@ -217,7 +217,7 @@ def test_a_communicator_that_was_given_up_makes_room(keeper, job):
     assert process.offer(name="a", comm=1)["taken"] == 1 and process.offer(name="b", comm=2)["taken"] == 1
     assert process.offer(name="c", comm=3)["taken"] == 0
     process.give_up(name="a")
-    # For a ring, and nothing else.
+    # Only for a ring.
     assert process.offer(name="x", magic=7)["taken"] == 0
     assert wait_for(lambda: (daemon.told() or {}).get("head") == 1 and daemon.told()["rings"] == 2), daemon.told()
     assert process.offer(name="d", comm=4)["taken"] == 1, daemon.log()
@@ -239,7 +239,7 @@ def test_users_have_bounds_of_their_own(keeper, job):
 
 def test_who_has_no_rank_or_no_gpu_here_is_nobody(keeper, job, tree):  # noqa: F811
     daemon = keeper(mode="on")
-    # Whatever is in no /dev is not even looked at: its file system may never answer.
+    # A file outside /dev is not even inspected, because its file system may hang.
     os.link(tree / "dev" / "nvidia0", tree / "elsewhere")
     strangers = [job(gpu=None), job(rank=None), job(name=None), job(gpu="nvidiactl"), job(gpu="infiniband/uverbs0"), job(gpu="../elsewhere")]
     answers = [p.offer() for p in strangers]
@@ -296,7 +296,7 @@ def test_a_storm_of_connections_starves_nobody(keeper, job):
         t.join()
     over.set()
     watcher.join()
-    if ROOT:  # else it is one user's pace
+    if ROOT:  # otherwise the limit of one user applies
         assert all(a.get("taken") == 1 for a in answers[:20]), answers
     assert daemon.poll() is None, daemon.log()
     assert max(d for d, _ in most) <= before + 64 + 2 * len(answers[:20]), most
@@ -359,7 +359,7 @@ def test_a_sample_of_each_rank_becomes_a_part_and_then_nothing_is_recorded(keepe
         sent = [{steps_of(gzip.decompress(body)) for p, body in came if p["part"] == [part]} for part in ("1", "2")]
         return sent[0] & sent[1]
 
-    # These ranks do not wait for each other, so it may take a second turn until both have the same steps.
+    # These ranks do not synchronize, so it may take a second round until both have the same steps.
     assert wait_for(both, 200), daemon.log()
     assert all(len(steps) == 3 for steps in both())
     assert {(p["job"][0], p["run"][0], p["of"][0]) for p, _ in came} == {("research/llm-7", "1", "2")}
@@ -403,7 +403,7 @@ def test_a_pod_has_the_socket_alone_and_is_known_by_its_process(keeper, job, pat
     if not shutil.which("unshare") or subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], check=False, timeout=60).returncode:
         pytest.skip("unshare cannot make name spaces here")
     daemon = keeper(mode="on")
-    # A pod mounts the directory read-only; its processes have numbers of their own.
+    # A pod mounts the directory read-only; its processes are in their own PID namespace.
     script = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
     pod = job(prefix=["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, str(path.parent)])
     answer = pod.offer()

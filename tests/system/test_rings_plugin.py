@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plug-in itself, loaded as NCCL loads it, hands its ring to the real assayd: what it plays is told, also after it was killed."""
+"""The real plug-in, loaded like NCCL does, hands its ring to the real assayd: its operations are reported, also after it was killed."""
 import os
 import signal
 import subprocess
@@ -12,7 +12,7 @@ from waiting import wait_for
 
 @pytest.fixture
 def player(build, tree, tmp_path):  # noqa: F811
-    """player(0) is a rank of the job that plays collectives through the plug-in until it is ended."""
+    """player(0) is a rank of the job that runs collectives through the plug-in until it is killed."""
     out = subprocess.run(["make", "-s", "-C", str(build), "tests/nccl/harness", "libassay-nccl-profiler.so"], capture_output=True, text=True, check=False)
     assert out.returncode == 0, out.stderr
     running = []
@@ -34,13 +34,13 @@ def player(build, tree, tmp_path):  # noqa: F811
 
 
 def said(document, rank):
-    """Positions and operations of the rank in rings, with the names of their groups."""
+    """The rank's positions and operations from rings, with the names of their groups."""
     (of,) = [r for r in document["ranks"] if r["rank"] == rank] or [{}]
     names = [g["name"] for g in document["groups"]]
     return {names[p["group"]]: p for p in of.get("positions", [])}, of
 
 
-@pytest.mark.once  # the plug-in is made for a program without sanitizers
+@pytest.mark.once  # the plug-in is built for a program without sanitizers
 def test_what_a_job_does_is_told_by_its_ring_and_so_is_its_last_record(assayd, config, stub, told, player, tmp_path):  # noqa: F811
     config(rings={"mode": "on"})
     daemon = assayd(env={"ASSAY_SYSROOT": str(tmp_path / "tree")})

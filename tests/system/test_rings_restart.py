@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayd ends, by itself or by force, and is started again: rings of jobs that run on are held again, and of those that ended meanwhile."""
+"""assayd stops or is killed, and is restarted: it has the rings of running jobs again, and of jobs that ended meanwhile."""
 import concurrent.futures
 import fcntl
 import gzip
@@ -44,12 +44,12 @@ def rings_of(daemon):
 
 
 def next_of(fd):
-    """Operations that were begun in the ring."""
+    """The number of operations started in the ring."""
     return struct.unpack("<Q", os.pread(fd, 8, ring_job.NEXT_AT))[0]
 
 
 def mask_of(fd):
-    """What the plug-in asks of NCCL, as it says."""
+    """The mask that the plug-in requests from NCCL, according to its log."""
     return struct.unpack("<I", os.pread(fd, 4, MASK_AT))[0]
 
 
@@ -70,7 +70,7 @@ def test_a_job_is_recorded_on_over_a_restart_that_it_does_not_notice(keeper, man
     assert wait_for(lambda: rings_of(daemon) == 1 and daemon.told().get("returned_taken") == 1), (daemon.log(), daemon.told())
     assert "rings from before the restart: rings=1 processes=1" in daemon.log()
     assert until_of(ring) > time.monotonic_ns()
-    # It is asked for more, and told where it stands, as before.
+    # More is requested from it, and it reports its position, as before.
     before = next_of(ring)
     order(stub, 1)
     assert wait_for(lambda: told() and said(told()[-1], 3)[0]), (daemon.log(), told())
@@ -78,7 +78,7 @@ def test_a_job_is_recorded_on_over_a_restart_that_it_does_not_notice(keeper, man
     assert of["pid"] == process.pid and any(name.endswith(" AllReduce") and p["enqueued"] > 0 for name, p in places.items()), places
     assert wait_for(lambda: mask_of(ring) == ASKED), mask_of(ring)
     assert wait_for(lambda: next_of(ring) > before)
-    # Nothing is known that the service manager was not told: a reload lets go of all.
+    # The service manager knows only what it was sent: a reload drops everything.
     config(rings={"mode": "off"})
     daemon.send_signal(signal.SIGHUP)
     assert wait_for(lambda: manager.names() == []), manager.names()
@@ -86,7 +86,7 @@ def test_a_job_is_recorded_on_over_a_restart_that_it_does_not_notice(keeper, man
 
 
 def ring_of(process):
-    """The ring by the descriptor that the plug-in keeps in its process."""
+    """The ring, by the descriptor that the plug-in has in its process."""
     folder = f"/proc/{process.pid}/fd"
     for name in os.listdir(folder):
         if "memfd:assay-ring" in os.readlink(f"{folder}/{name}"):
@@ -111,7 +111,7 @@ def test_a_job_that_is_killed_while_assayd_is_down_leaves_its_last_record(keeper
     assert wait_for(lambda: told() and said(told()[-1], 3)[0]), (daemon.log(), told())
     places, of = said(told()[-1], 3)
     assert "ring" in of["sources"], of
-    # Killed at any moment: the last is there, or the one before, if it was being written.
+    # Killed at any moment: the last operation is there, or the one before if it was being written.
     (place,) = [p for name, p in places.items() if name.endswith(" AllReduce")] or [None]
     ops = [o["seq"] for o in of["ops"]]
     assert ops and last - 2 <= max(ops) <= last, (last, place, of["ops"])
@@ -128,7 +128,7 @@ def test_what_ended_meanwhile_is_held_for_its_time_and_then_forgotten(keeper, ma
     daemon = keeper(mode="on", hold="2s", **manager.start())
     assert wait_for(lambda: daemon.told().get("returned_taken") == 2), daemon.told()
     assert wait_for(lambda: rings_of(daemon) == 1 and len(manager.names()) == 2), (daemon.told(), manager.names())
-    # Who lives is who it was: more of its rings count as its.
+    # A live process is recognized: its further rings count as its own.
     assert other.offer(name="b", comm=2)["taken"] == 1
     assert wait_for(lambda: daemon.told().get("rings") == 2 and daemon.told().get("rings_processes") == 1), daemon.told()
     assert other.wants()["mask"] == KERNELS and other.wants()["magic"] and other.wants(name="b")["until"] == 0
@@ -221,7 +221,7 @@ BAD_RINGS = [
 def test_what_comes_back_is_trusted_no_more_than_a_stranger(keeper, manager, job):  # noqa: F811
     for i, (text, seals) in enumerate(BAD_RANKS):
         manager.put("rank.1.1" if i % 2 else "rank.%d.1" % (i + 1), sealed(text, ring_job.SEALS | ring_job.WRITE if seals is None else seals))
-    good = 4_000_000  # no process has this number
+    good = 4_000_000  # no process has this PID
     manager.put("rank.%d.1" % good, sealed(rank_text(pid=good)))
     reasons = {}
     for words, why in BAD_RINGS:
@@ -280,5 +280,5 @@ def test_who_offers_rings_again_and_again_gets_no_more_than_others(keeper, manag
     assert wait_for(lambda: sum(daemon.told().get(why, 0) for why in ("process_full", "rate", "late")) == OFFERS - 7), daemon.told()
     assert wait_for(lambda: len(manager.names("ring.")) == 8), manager.names()
     assert wait_for(lambda: len(os.listdir(f"/proc/{daemon.pid}/fd")) <= before + 3)
-    assert process.wants()["until"] == 0  # what was taken first has its page
+    assert process.wants()["until"] == 0  # a ring accepted the first time has its page
     assert daemon.poll() is None, daemon.log()

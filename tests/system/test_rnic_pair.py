@@ -12,7 +12,7 @@ PAIRS = ["rxe0:1>rxe1:1", "rxe1:1>rxe0:1"]
 SHAPED_BYTES_PER_S = 16e6 / 8
 SHAPED_BURST_BYTES = 64 * 1024
 LATENCY_WARM = 20
-CONNECT_PACKETS = 2  # a small one and a full one
+CONNECT_PACKETS = 2  # a small one and one of full size
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_memory_of_gpus_is_not_asked_of_a_host_without_one(run, probe):
 
 @pytest.fixture(scope="module")
 def steps(guest, build):
-    """{name: [Step]} of one boot of the scenario, which all tests below look at."""
+    """{name: [Step]} of one boot of the scenario, used by all tests below."""
     needs(build, "assay-probe-rnic-pair")
     done = guest("pair", "--timeout", "240")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -83,7 +83,7 @@ def steps(guest, build):
 
 
 def is_measured(sample):
-    """A slow path, or this machine at its slowest, may have fewer than 8 windows: then none are given."""
+    """It was measured; on a slow path or machine with fewer than 8 windows it gives none."""
     return sample["state"] == "measured" and sample["value"] > 0 and sample["ok"] is None and len(sample.get("w", [])) <= 32
 
 
@@ -93,7 +93,7 @@ def is_connected(step, pairs=PAIRS):
 
 
 def assert_set_up(step, words):
-    """Every sample is of set-up, says why, and blames nobody."""
+    """Every sample is a setup error with a reason, and blames no host."""
     assert step.status == [0] and list(step["connect"]) == PAIRS, step.words
     assert all(blames_nobody(s, "set-up", words) for s in step.samples), step.samples
 
@@ -137,7 +137,7 @@ def test_traffic_of_others_meanwhile_is_not_slowness(steps):
     step = steps["foreign-meanwhile"][0]
     assert step.status == [0] and is_connected(step, PAIRS[:1])
     assert blames_nobody(step.one("write_bw"), "foreign-traffic", "rxe0 port 1: other traffic of about"), step.samples
-    # Perhaps too few round trips ended to see whose they were.
+    # Perhaps too few round trips completed to attribute them.
     assert step.one("write_lat")["state"] in ("foreign-traffic", "timeout", "aborted"), step.samples
 
 
@@ -158,7 +158,7 @@ def test_only_the_direction_that_is_shaped_reads_low(steps):
     assert is_connected(step)
     forth, back = (step["write_bw"][pair] for pair in PAIRS)
     assert is_measured(forth) and is_measured(back)
-    # What the bucket let gather while nothing was sent goes at once: tc-tbf(8).
+    # Tokens collected while idle are sent in a burst: tc-tbf(8).
     most = SHAPED_BYTES_PER_S + SHAPED_BURST_BYTES / forth["seconds"]
     assert forth["value"] <= most < back["value"]
 
@@ -258,13 +258,13 @@ def test_pairs_that_are_not_here_are_refused(steps):
 def test_nothing_is_left_in_the_kernel(steps):
     before, after = steps["resources"]
     assert len(before.words) == 2 and before.words == after.words
-    # A device of that name came after the one that was removed.
+    # A new device of that name appeared after the old one was removed.
     assert [re.sub(r"^\d+: ", "", line) for line in steps["left"][0].words] == [re.sub(r"^\d+: ", "", line) for line in before.words]
 
 
 @pytest.fixture(scope="module")
 def two(guest, build):
-    """{"a": {name: [Step]}, "b": ...} of two guests on one wire."""
+    """{"a": {name: [Step]}, "b": ...} of two guests on one link."""
     if os.environ.get("ASSAY_FULL") != "1":
         pytest.skip("two guests at once take a minute of CPU: under scripts/test --full")
     needs(build, "assay-probe-rnic-pair")

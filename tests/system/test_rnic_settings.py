@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How RNICs made of files are set up and what they are plugged into."""
+"""Settings and neighbours of fake RNICs."""
 import json
 
 import pytest

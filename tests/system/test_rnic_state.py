@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-probe-rnic-state on RNICs made of files."""
+"""assay-probe-rnic-state on fake RNICs."""
 import json
 import re
 import shutil
@@ -47,7 +47,7 @@ def test_the_first_run_tells_no_growth_and_says_so(rnic, probe):
 
 
 def test_what_is_not_known_makes_no_host_inconclusive(rnic, probe):
-    """The judge takes null for not measured."""
+    """The judge treats null as not measured."""
     for _ in range(2):
         assert [s for s in probe() if s["value"] is None] == []
 
@@ -126,13 +126,13 @@ def test_a_rate_by_the_second_is_taken_over_the_whole_time(rnic, probe, growth, 
 
 
 def test_a_rate_by_the_hour_needs_an_hour_or_all_of_its_events(rnic, probe):
-    """120 in an hour: 50 every 10 minutes is too much, and known in the third."""
+    """120 per hour: 50 every 10 minutes is too much, and detected in the third."""
     probe()
     verdicts = []
     for i in range(1, 13):
         rnic.counters(symbol_error=50 * i)
         verdicts.append(find(probe(after=600), "rnic.symbol_errors")["ok"])
-    assert verdicts == [None, None] + [False] * 10  # the full first hour is remembered during the second
+    assert verdicts == [None, None] + [False] * 10  # the full first hour still counts during the second
     quiet = [find(probe(after=600), "rnic.symbol_errors")["ok"] for _ in range(12)]
     assert quiet[5:] == [True] * 7  # an hour without any has passed
 
@@ -187,7 +187,7 @@ def test_a_port_that_goes_down_warns_and_after_a_minute_is_fatal(rnic, probe):
 
 
 def test_a_network_over_infiniband_that_is_off_takes_no_port_down(rnic, probe):
-    """IPoIB is mostly not configured: its device is off whatever the port does."""
+    """IPoIB is usually not configured, so its device is down whatever the port does."""
     rnic.file("ports/1/link_layer", "InfiniBand")
     rnic.net(flags="0x1002")
     assert find(probe(), "rnic.port")["ok"] is True
@@ -340,7 +340,7 @@ def test_on_soft_roce(steps):
     steps = {name: step[0].samples for name, step in steps.items()}
     port = "rxe0:1"
 
-    # No counters/, no PCI parent, a rate that is only a name.
+    # No counters/, no PCI parent, a rate that is only nominal.
     assert bad(steps["first"]) == [] and growth_checks(steps["first"]) == set()
     assert find(steps["first"], "rnic.counters", port)["value"] >= 10
     assert find(steps["first"], "rnic.rate", port)["params"] == {"nominal": True}

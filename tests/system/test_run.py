@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay run, black box: what it prints, keeps and exits with, whatever probes and files bring."""
+"""assay run, black box: its output, saved state and exit status for any probes and files."""
 import json
 import os
 import re
@@ -12,7 +12,7 @@ from processes import gone
 
 ESCAPE = "\033"
 
-# What makes each verdict: the lines of a probe.
+# The lines of a probe that lead to each verdict.
 BRINGS = {
     "pass": sample(),
     "warn": sample(value=0.0, ok=False, severity="warn"),
@@ -20,7 +20,7 @@ BRINGS = {
     "inconclusive": sample(value=None, state="busy"),
 }
 
-# Exit status by style and verdict; "usage" is one that was asked for wrongly.
+# Exit status by style and verdict; "usage" is for wrong arguments.
 EXITS = {
     "assay": {"pass": 0, "warn": 0, "fail": 1, "inconclusive": 3, "usage": 2},
     "nhc": {"pass": 0, "warn": 0, "fail": 1, "inconclusive": 0, "usage": 2},
@@ -51,7 +51,7 @@ def check_types(what, value, types):
 
 
 def check_run(run):
-    """The object of `run -o json`, field by field."""
+    """Checks the object of `run -o json` field by field."""
     assert (run["v"], run["kind"]) == (1, "run")
     report, verdict = run["report"], run["verdict"]
     check_types("report", report, REPORT)
@@ -126,7 +126,7 @@ def test_exit_status_of_wrong_use_by_style(run, style):
 
 
 BAD_FILES = {
-    # name: (text, what the line says after "FILE: ")
+    # name: (text, the message after "FILE: ")
     "unknown-key": ("v: 1\nprofiles: {q: {budget: 1s, probes: [{name: a, budget: 1s, tempo: 3}]}}",
                     "profiles.q.probes[0].tempo: unknown key"),
     "wrong-type": ("v: 1\nprofiles: {q: {budget: [1], probes: []}}", "profiles.q.budget: expected a duration"),

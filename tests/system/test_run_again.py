@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay run measures again what somebody was in the way of, as often and as long as it may."""
+"""assay run repeats measurements disturbed by others, within its limits of count and time."""
 import json
 
 import pytest
@@ -12,7 +12,7 @@ FIRST = sample("gemm.rate", "cpu:0", 41e9, unit="FLOP/s")
 
 @pytest.fixture
 def coming_and_going(script, profiles, tmp_path):
-    """coming_and_going(n, ...) is a profiles file with a gemm beside which somebody works in its first n runs; .runs() counts them."""
+    """coming_and_going(n, ...) is a profiles file with a gemm that another process disturbs in its first n runs; .runs() counts them."""
     calls = tmp_path / "calls"
 
     def make(busy, budget="60s", more=""):
@@ -44,7 +44,7 @@ def test_a_load_that_stays_is_busy_after_three_tries(run, coming_and_going):
 
 
 def test_there_is_no_repeat_beyond_the_budget_of_the_run(run, coming_and_going):
-    # A probe of 5 s in a run of 5 s: whatever is left is less.
+    # A probe of 5 s in a run of 5 s: less than that is left.
     done = run("assay", "run", "--profiles", coming_and_going(99, budget="5s"), "-o", "json")
     assert done.returncode == 3 and coming_and_going.runs() == 1
 

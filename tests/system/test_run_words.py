@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay run as people see it: the table, the terminal, the live line, help."""
+"""assay run's output for people: the table, the terminal, the live line, help."""
 import fcntl
 import os
 import pty
@@ -22,7 +22,7 @@ SLOW_CORE = [sample(check="gemm.rate", subject=f"cpu:{i}", value=30e9 if i == 3 
 
 @pytest.fixture
 def on_terminal(build, environ):
-    """on_terminal(["run", ...], columns=80, out=True) -> (status, what the terminal saw, what the pipe saw)."""
+    """on_terminal(["run", ...], columns=80, out=True) -> (status, output on the terminal, output in the pipe)."""
 
     def start(args, columns=100, out=True, env=None):
         master, slave = pty.openpty()
@@ -44,7 +44,7 @@ def read_all(fd, seconds):
     while select.select([fd], [], [], max(0, deadline - time.monotonic()))[0]:
         try:
             piece = os.read(fd, 65536)
-        except OSError:  # the last one on the other side is gone
+        except OSError:  # the last process on the other side has exited
             return seen.decode()
         if not piece:
             return seen.decode()

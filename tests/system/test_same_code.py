@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/same-code tells every change of what programs do, and no change of where their text stands."""
+"""scripts/same-code reports every change of code, and no mere move of its text."""
 import os
 import subprocess
 
@@ -49,7 +49,7 @@ done
 
 
 def program(folder):
-    """The files of a program whose sources stand in this folder."""
+    """The files of a program with its sources in this folder."""
     names = (f"{folder}/sum.c", f"{folder}/main.c")
     return {names[0]: SUM % folder, names[1]: MAIN % folder, f"{folder}/sum.h": HEADER,
             "autogen.sh": "#!/bin/sh\n", "configure": CONFIGURE % " ".join(names)}
@@ -57,7 +57,7 @@ def program(folder):
 
 @pytest.fixture
 def same_code(top, tmp_path):
-    """same_code(old files, new files) -> the run over two commits of a repository of them."""
+    """same_code(old files, new files) -> the result for a repository of two such commits."""
 
     def git(*args):
         author = [word for key in ("user.name=t", "user.email=t@localhost", "commit.gpgsign=false", "core.hooksPath=/dev/null") for word in ("-c", key)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scripts that build and count: nothing that failed may look as if it passed."""
+"""The scripts that build and count tests: no failure may look like a pass."""
 import os
 import re
 import subprocess
@@ -23,7 +23,7 @@ def parts(top, monkeypatch):
 
 @pytest.fixture
 def unit_logs(parts, tmp_path):
-    """unit_logs({name: (result, log)}) -> the tally of these unit programs."""
+    """unit_logs({name: (result, log)}) returns the tally of these unit programs."""
 
     def read(programs):
         for name, (result, log) in programs.items():
@@ -59,7 +59,7 @@ SUITES = "  Test: it_adds ...%s\na: " + LINE[:-1] + "%s\nSKIP it_waits: no devic
     ("FAIL", ("passed", 0, 1, 0, ", crashed: ended by signal 11 (Segmentation fault)", 1, 0, 1, 1, 1, 1), (1, 1, 1),
      "FAILED in area a: ended by signal 11 (Segmentation fault) (crashed?)", ["area:a"]),
     ("FAIL", ("passed", 2, 0, 0, "", 1, 0, 1, 3, 0, 1), (3, 1, 1), "FAILED area did not end as its closing line says (crashed?)", []),  # after it
-    ("PASS", ("passed", 2, 0, 0, "", 1, 0, 1, 4, 0, 1), (3, 1, 1), "FAILED area did not end as its closing line says (crashed?)", []),  # another sum
+    ("PASS", ("passed", 2, 0, 0, "", 1, 0, 1, 4, 0, 1), (3, 1, 1), "FAILED area did not end as its closing line says (crashed?)", []),  # a different sum
 ])
 def test_each_suite_of_a_unit_program_counts(unit_logs, result, words, counts, word, names):
     tally = unit_logs({"area": (result, SUITES % words)})
@@ -79,7 +79,7 @@ def test_unit_programs_add_up(unit_logs):
 
 
 def test_what_failed_is_named_in_a_line_each(parts, unit_logs):
-    """Output is cut where it is kept: its last lines say all that failed."""
+    """Stored output may be truncated, so the last lines repeat all failures."""
     tally = unit_logs({"test_b": ("FAIL", "  Test: it_adds ...FAILED\n    1. b.c:1 - a\n" + LINE % (1, 1, 0)), "test_c": ("FAIL", "")})
     assert tally.names_of_failed() == ["FAILED in test_b: it_adds",
                                        "FAILED test_c did not end as its closing line says (crashed?):"]
@@ -115,7 +115,7 @@ def test_the_short_run_has_each_system_test_on_one_build(parts, top, build):
 
 @pytest.mark.parametrize("content,counts", [("umask >&2; echo 1", (2, 0)), ("umask", (1, 1)), ("echo 2; false", (1, 1))])
 def test_a_tarball_that_is_another_the_second_time_has_failed(parts, tmp_path, content, counts):
-    """Made by a makefile whose tarball is what `content` prints."""
+    """With a makefile whose tarball is the output of `content`."""
     (tmp_path / "Makefile").write_text(f"dist:\n\t{{ {content}; }} >assay-1.tar.xz\n")
     subprocess.run(["sh", "-c", "umask 022 && make dist || :"], cwd=tmp_path, check=True, timeout=60, capture_output=True)
     tally = parts.dist_again(parts.Build(str(tmp_path)), parts.Tally(passed=1))
@@ -157,7 +157,7 @@ def test_a_part_says_the_processor_time_of_all_that_its_commands_waited_for(part
 
 @pytest.fixture
 def bare_host(tmp_path):
-    """An environment where nobody is root and no package is installed."""
+    """An environment without root and without installed packages."""
     tools = tmp_path / "bin"
     tools.mkdir()
     for name, text in (("id", "echo 1000"), ("dpkg-query", "exit 1"), ("apt-get", "echo called >&2; exit 1")):
@@ -187,7 +187,7 @@ def test_the_build_is_installed_whole(build, environ, tmp_path):
     assert {"assay", "assay-probe-host-state"} <= set(programs)
     assert programs["assay"].parent.name == "bin" and programs["assay-probe-host-state"].parent.name == "assay"
     assert {"README.md", "formats.md", "openapi.yaml"} <= {p.name for p in (tmp_path / "dest").rglob("doc/assay/*")}
-    # the tree is of one piece: nothing must say where its policies and probes are
+    # the tree is complete: no options are needed for its policies and probes
     env = {k: v for k, v in environ.items() if k not in ("ASSAY_POLICY_DIR", "ASSAY_PROBE_DIR")}
     out = subprocess.run([programs["assay"], "run", "--probe", "host-state", "-o", "json"], env=env, capture_output=True, text=True,
                          timeout=60)
@@ -202,7 +202,7 @@ def test_the_build_is_installed_whole(build, environ, tmp_path):
     (["--prefix=/opt/assay"], "${prefix}/etc", "${prefix}/var"),
 ])
 def test_configuration_and_state_are_those_of_the_system(top, tmp_path, options, config, state):
-    """The lines of configure alone: what it does with its directories before it looks for anything."""
+    """Only the part of configure that sets its directories, before any checks."""
     text = (top / "configure.ac").read_text()
     part = re.search(r"^AS_CASE\(\[\$prefix\].*?^\]\)$", text, re.M | re.S).group()
     (tmp_path / "configure.ac").write_text(f"AC_INIT([t], [1])\n{part}\nAC_CONFIG_FILES([dirs])\nAC_OUTPUT\n")
@@ -214,7 +214,7 @@ def test_configuration_and_state_are_those_of_the_system(top, tmp_path, options,
 
 @pytest.mark.long
 def test_for_another_machine_assayctl_is_not_run(top, tmp_path):
-    """By a name of a machine that this compiler makes programs for as well: configure cannot know."""
+    """With another machine name for which this compiler works too, which configure cannot know."""
     done = subprocess.run([top / "configure", "--build=x86_64-pc-linux-gnu", "--host=x86_64-other-linux-gnu"], cwd=tmp_path,
                           check=True, capture_output=True, text=True, timeout=600)
     assert "manual page and completions of assayctl: no" in done.stdout
@@ -231,7 +231,7 @@ artifact = [a for a in sys.argv if a.startswith("-artifact_prefix=")][0].split("
 
 @pytest.fixture
 def fuzzed(parts, tmp_path, monkeypatch):
-    """fuzzed(python text) -> the tally of a fuzz target that does that."""
+    """fuzzed(python text) returns the tally of a fuzz target that runs this."""
 
     def run(text):
         class Build:
@@ -287,12 +287,12 @@ def test_right(): pass
 
 
 def some(parts, tmp_path, wrong=False, also=""):
-    """The Tally of tests of which one passes only when it is tried again, and what is done about that."""
+    """The Tally of tests, one of which passes only on retry, and how that is handled."""
     path = tmp_path / "test_some.py"
     path.write_text((SECOND + also).format(there=tmp_path / "made/late", wrong=not wrong))
     build = parts.Build(str(tmp_path))
     t = parts.pytest_some(build, False, "", [str(path)], "first")
-    tests = [(case, "%s::%s" % (path, case.name.split("::")[1])) for case, _ in t.cases]  # it is not below the sources
+    tests = [(case, "%s::%s" % (path, case.name.split("::")[1])) for case, _ in t.cases]  # it is outside the source tree
     t.cases = [(case, lambda test=test: parts.pytest_some(build, False, "", [test], "again")) for case, test in tests]
     (tmp_path / "made").mkdir()
     return t
@@ -329,7 +329,7 @@ def test_what_could_not_be_built_is_not_tried_again(parts, tmp_path):
 
 @pytest.mark.parametrize("suites", [False, True])
 def test_what_failed_of_a_unit_program_is_tried_again_by_itself(parts, tmp_path, suites):
-    """By a program of which two tests pass once `made` is there: all of the suite `late`, if it has suites."""
+    """A program with two tests that pass once `made` exists: the whole suite `late` is retried, if it has suites."""
     (tmp_path / "Makefile").write_text(
         "check:\n\tif tests/unit/a >tests/unit/a.log; then r=PASS; else r=FAIL; fi; echo \":test-result: $$r\" >tests/unit/a.trs\n")
     (tmp_path / "tests/unit").mkdir(parents=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How hosts are set up, from the devices to the sentence that says who differs from how many."""
+"""Host settings, from the devices to the message about which host differs from how many."""
 import json
 
 import pytest
@@ -12,7 +12,7 @@ HOSTS = 4
 
 @pytest.fixture
 def reports(run, gpus, top, tmp_path):  # noqa: F811
-    """reports({2: "vbios=99"}) has what HOSTS hosts say of themselves in a passive run, the second one with such GPUs."""
+    """reports({2: "vbios=99"}) has the passive reports of HOSTS hosts, the second one with such GPUs."""
 
     def make(gpu_words, governors):
         found = []
@@ -29,7 +29,7 @@ def reports(run, gpus, top, tmp_path):  # noqa: F811
 
 
 def test_a_host_set_up_otherwise_is_named_with_how_many_are_not(reports, controller, run):  # noqa: F811
-    """Every setting that gpu-state and host-state tell reaches the fleet; the odd ones are told in a sentence each."""
+    """Every setting reported by gpu-state and host-state reaches the fleet; each deviating one gets a message."""
     c = controller()
     found = reports({2: "vbios=99 computemode=3 bar1=32768 cc=1 gsp=0 persistence=0", 3: "oddvbios=1"}, {1: "powersave"})
     assert {"gpu.vbios", "gpu.compute_mode", "gpu.bar1", "gpu.cc", "gpu.gsp_firmware", "gpu.persistence", "gpu.inforom",
@@ -45,7 +45,7 @@ def test_a_host_set_up_otherwise_is_named_with_how_many_are_not(reports, control
     assert "gpu.gsp_firmware is off; 3 of 4 hosts of its SKU have 580.65.06" in text
     text = run("assayctl", "why", "gpu-1", "--controller", f"http://127.0.0.1:{c.port}").stdout
     assert "host.cpu_governor is powersave; 3 of 4 hosts of its SKU have performance" in text
-    # Two of four have the usual VBIOS: that is no majority, and nobody is wrong.
+    # Two of four have the usual VBIOS: that is no majority, and no host deviates.
     assert drift["gpu.vbios"]["majority"] is None
     assert {n["value"] for n in drift["gpu.vbios"]["nodes"]} == {
         "96.00.74.00.01", "96.00.99.00.01", "96.00.74.00.01 (3), 96.00.30.00.01 (1)"}

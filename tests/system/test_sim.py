@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay-sim: the judges and the policy of the controller against a fleet whose faults are known (docs/sim.md).
+"""assay-sim: the judges and the policy of the controller on a fleet with known faults (docs/sim.md).
 
-With ASSAY_FULL=1 over 30 seeds and three spreads of silicon; else two seeds at the widest.
+30 seeds and three spreads of silicon with ASSAY_FULL=1; else two seeds at the widest.
 """
 import collections
 import concurrent.futures
@@ -36,7 +36,7 @@ def result(sim, *arguments, status=0):
 
 @pytest.fixture(scope="module", params=SPREADS)
 def fleets(sim, configured, request):
-    """1,000 hosts for 10 days, once for each seed, at one spread of silicon."""
+    """1,000 hosts for 10 days, once per seed, at one spread of silicon."""
     if configured("enable-sanitizers"):
         pytest.skip("ten days of a thousand hosts take minutes under sanitizers: the plain build has them")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -44,7 +44,7 @@ def fleets(sim, configured, request):
 
 
 def aim(what, value, held, at_least=None, at_most=None):
-    """Fails where it is worse than what was `held` already; says so where it is not yet what it should be."""
+    """Fails if worse than the level `held` so far; prints a note if the goal is not reached yet."""
     worse = (lambda bound: value < bound) if at_least is not None else (lambda bound: value > bound)
     assert not worse(held), f"{what}: {value:.4g}, and it was {held} or better"
     target = at_least if at_least is not None else at_most
@@ -75,7 +75,7 @@ def test_faults_with_an_onset_are_found_within_a_day(fleets, record_property):
 
 
 def test_gpus_born_slow_that_anybody_could_tell_are_warned_of(fleets, record_property):
-    """5 % below the next of their model, good or slow; those that others born slow lie close to are fewer."""
+    """At least 5 % below the next GPU of their model, good or slow; if others born slow are close, fewer are found."""
     born = {key: summed(fleets, "born", key) for key in ("gpus", "warned", "identifiable", "identifiable_warned", "apart", "apart_warned")}
     for key in ("identifiable", "apart", "warned"):
         record_property(key, born[key] / born["gpus"])
@@ -139,7 +139,7 @@ def test_no_budget_is_exceeded(fleets):
 
 @pytest.fixture
 def scenario(sim, top, configured):
-    """scenario("tor") is what came of tests/sim/scenarios/tor.yaml."""
+    """scenario("tor") is the result of tests/sim/scenarios/tor.yaml."""
     if configured("enable-sanitizers"):
         pytest.skip("days of 300 hosts take a minute under sanitizers: the plain build has them")
 
@@ -153,7 +153,7 @@ def scenario(sim, top, configured):
 def test_a_roll_out_that_costs_5_percent_is_one_alarm_at_most_and_no_cordon(scenario, name):
     fleet = scenario(name)
     assert fleet["cordons"] == 0 and not fleet["refused"]
-    # It is less than good hosts of a model differ by, so it may be told or not.
+    # It is less than the variation of good hosts of a model, so it may or may not be reported.
     assert fleet["alarms"] <= 1 and fleet["breaker_opened"] == 0
 
 
@@ -239,7 +239,7 @@ def test_what_is_too_fast_is_told_and_condemns_nobody(scenario):
 
 @pytest.fixture
 def jobs(sim, top, tmp_path, configured):
-    """jobs() is what came of tests/sim/scenarios/jobs.yaml with some texts of it, or of the usual policy, replaced."""
+    """jobs() is the result of tests/sim/scenarios/jobs.yaml with replacements in it or in the default policy."""
     if configured("enable-sanitizers"):
         pytest.skip("windows of jobs are analysed by the thousand: the plain build has them")
 
@@ -263,12 +263,12 @@ def jobs(sim, top, tmp_path, configured):
 @pytest.mark.once
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_slow_host_is_suspected_by_its_job_and_who_is_well_stays_in_service(jobs, seed):
-    # What became slow before it had a history counts as born so, and of 60 hosts half a per cent are none.
+    # A host that became slow before it had a history counts as born slow, and half a percent of 60 hosts is none.
     fleet = jobs("--seed", seed, policy=[(r"born: {percent: 0.5,", "born: {percent: 10,")])
     loop = fleet["jobs"]
     assert loop["felt_to_suspect_s"]["hosts"] == loop["felt"] == 3, "each of the three became a suspect once its job felt it"
     assert loop["suspects"]["honest"]["sick"] >= 3
-    # Who is a tenth slow in two windows, by dips and the tail of their noise, is named and tested; so is whom a stale map still named.
+    # A host 10 % slow in two windows, by dips and the tail of the noise, is named and tested; so is one named by a stale map.
     assert loop["suspects"]["honest"]["well"] <= 2
     assert loop["suspects"]["forged"]["well"] > 0 and loop["suspects"]["stale"]["well"] > 0, "lies were told"
     assert loop["tests"] > 0 and loop["evicted"]["sick"] >= 1
@@ -278,11 +278,11 @@ def test_a_slow_host_is_suspected_by_its_job_and_who_is_well_stays_in_service(jo
 
 @pytest.mark.once
 def test_an_idle_suspect_is_tested_at_once_and_one_that_is_well_is_acquitted(jobs):
-    # A job that may be looked into no more makes its suspects wait, whatever a test takes.
+    # The suspects of a job that may not be investigated again have to wait, however short a test is.
     waits = jobs("--seed", 1, policy=[(r"investigations: {n: 3", "investigations: {n: 64")])["jobs"]["waits"]
     assert 0 < waits["idle_to_answered_s"]["hosts"] <= waits["idle_to_ordered_s"]["hosts"] <= waits["idle"]
     assert waits["idle_to_ordered_s"]["p95"] <= 60, "held and tested within the minute"
-    # Two rungs, of half a minute and of two.
+    # Two rungs, of half a minute and of two minutes.
     assert waits["acquitted"] > 0 and waits["idle_to_acquitted_s"]["p50"] <= 160 and waits["idle_to_acquitted_s"]["p95"] <= 360
     # The short one twice, the second time retest_spacing after the first.
     assert waits["evict"] > 0 and waits["idle_to_evict_s"]["p50"] <= 6 * 60
@@ -304,8 +304,8 @@ def test_an_analysis_that_suspects_nobody_is_seen(jobs):
 
 @pytest.mark.once
 def test_a_good_host_that_is_cordoned_for_a_job_is_seen(jobs):
-    """Each forged suspect fails the tests of a policy that finds everything slow, where jobs.born lets all go."""
-    # Of a part that always was slow it is a question of jobs.born: this seed has one that is not.
+    """With a policy that finds everything slow and an unlimited jobs.born, each forged suspect fails its tests."""
+    # For a part that was always slow, jobs.born decides: this seed has one that was not.
     fleet = jobs("--seed", 3, scenario=[(r"lie_percent: 20", "lie_percent: 100"), (r"boot_percent: 20", "boot_percent: 0")],
                  policy=[(r"ratio: 0.9\d, k: 3.5", "ratio: 0.999, k: 0.5"), (r"born: {[^}]*}", "born: {percent: 100, below: 1}")], status=1)
     assert fleet["jobs"]["evicted"]["well"] > 0 and fleet["false_cordons"] > 0
@@ -318,11 +318,11 @@ def test_windows_that_plainly_blame_nobody_are_rightly_passed_over(jobs):
     assert few == all_of_them
 
 
-# --- a judge that cannot fail is worth nothing: what the grader says of bad ones ---
+# --- a grader that cannot fail is worthless: its results for bad judges ---
 
 @pytest.fixture
 def bad_policy(sim, tmp_path, top, configured):
-    """bad_policy((pattern, text), ...) is what came of the usual policy with these replaced."""
+    """bad_policy((pattern, text), ...) is the result of the default policy with these replacements."""
     if configured("enable-sanitizers"):
         pytest.skip("days of 200 hosts take a minute under sanitizers: the plain build has them")
     with open(os.path.join(top, "policies/default.yaml"), encoding="utf-8") as f:
@@ -363,7 +363,7 @@ def test_a_policy_that_sees_no_drop_is_seen(bad_policy):
 
 
 def test_hosts_blamed_for_what_they_share_are_counted(sim, tmp_path):
-    """As sick hosts all over the fleet the same slowness is theirs; as one of their rack it is not."""
+    """The same slowness is a host's own if it is spread over the fleet, but not if it is that of a rack."""
     kinds = {"slow-host": "{kind: slow-host, first: 20, nodes: 3, slow_percent: 30, onset: 1d}",
              "hot-rack": "{kind: hot-rack, first: 20, nodes: 3, slow_percent: 30, onset: 1d}"}
     named = {}
@@ -402,7 +402,7 @@ def test_people_get_one_sentence_and_a_table(sim):
 
 
 def test_a_sharper_policy_is_seen(sim, tmp_path, top):
-    """Without retests whatever is bad twice is cordoned: what they are good for."""
+    """Without retests everything that is bad twice is cordoned, which shows their benefit."""
     with open(os.path.join(top, "policies/default.yaml"), encoding="utf-8") as f:
         text = f.read()
     (tmp_path / "p.yaml").write_text(text.replace("action: retest", "action: observe"))

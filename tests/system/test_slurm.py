@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""deploy/slurm: what Slurm is told, by a scontrol and an assay that say what a test wants."""
+"""deploy/slurm: the calls to Slurm, with a fake scontrol and a fake assay."""
 import pathlib
 import subprocess
 
@@ -13,7 +13,7 @@ OK, DEGRADED, UNKNOWN = (0, "answer=ok"), (0, "answer=degraded\nreasons.0=slow")
 
 @pytest.fixture
 def slurm(tmp_path):
-    """slurm("prolog", BAD, node=FREE, drain="yes"): its status, what scontrol was asked to change, what was logged."""
+    """slurm("prolog", BAD, node=FREE, drain="yes"): its status, the updates by scontrol, the log."""
     bin_, conf = tmp_path / "bin", tmp_path / "etc"
     bin_.mkdir()
     conf.mkdir()
@@ -81,7 +81,7 @@ def test_what_was_not_done_is_logged(slurm):
 
 
 def test_the_real_admit_says_what_the_script_reads(run, tmp_path):
-    """No run was made: it is unknown, and admitted."""
+    """Without any run: the state is unknown, and the job is admitted."""
     done = run("assay", "admit", "--budget", "0s", "-o", "kv", env={"ASSAY_STATE_DIR": str(tmp_path), "ASSAY_RUN_DIR": str(tmp_path)})
     assert done.returncode == 0 and "answer=unknown" in done.stdout.splitlines(), done.stdout
     assert any(line.startswith("reasons") and "=" in line for line in done.stdout.splitlines()), done.stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""deploy/slurm under the real slurmctld and slurmd of a cluster of one node: prolog and health check drain it, and give it back."""
+"""deploy/slurm with the real slurmctld and slurmd in a cluster of one node: prolog and health check drain it, and resume it."""
 import os
 import pathlib
 import re
@@ -15,7 +15,7 @@ KIT = pathlib.Path(__file__).resolve().parents[2] / "deploy/slurm/assay-slurm"
 NEEDED = [shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin") for name in ("slurmctld", "slurmd", "scontrol", "sbatch", "squeue")]
 pytestmark = [pytest.mark.skipif(None in NEEDED, reason="slurmctld, slurmd and their commands (Debian: slurmctld slurmd slurm-client) are not installed"),
               pytest.mark.skipif(os.geteuid() != 0, reason="slurmd runs as root"),
-              pytest.mark.once]  # the program that it runs has tests of its own
+              pytest.mark.once]  # the program that it runs has its own tests
 CONF = """ClusterName=test
 SlurmctldHost={host}
 SlurmctldPort={ports[0]}
@@ -48,7 +48,7 @@ PartitionName=all Nodes=gpu-1 Default=YES MaxTime=5 State=UP
 
 
 class Slurm:
-    """One node, gpu-1; what `assay admit` answers there is what say() said last."""
+    """One node, gpu-1; `assay admit` answers there as set by say()."""
 
     def __init__(self, dir_):
         self.dir, self.daemons = dir_, []
@@ -62,7 +62,7 @@ class Slurm:
         (dir_ / "slurm.conf").write_text(CONF.format(host=host, dir=dir_, ports=ports))
         (dir_ / "etc/slurm.conf").write_text("DRAIN=yes WAIT=10\n")
         for name in ("prolog", "healthcheck"):
-            # Slurm starts its programs with an environment of its own: this stands for the installed directories.
+            # Slurm starts its programs with its own environment: this stands for the installed directories.
             hook = dir_ / "bin" / f"assay-{name}"
             (dir_ / "bin" / "kit").mkdir(exist_ok=True)
             link = dir_ / "bin/kit" / f"assay-{name}"
@@ -82,7 +82,7 @@ class Slurm:
         new.rename(self.dir / "answer")
 
     def looks(self):
-        """How often a host's verdict was asked for."""
+        """How often the host's verdict was queried."""
         return len((self.dir / "looks").read_text().splitlines()) if (self.dir / "looks").exists() else 0
 
     def start(self):
@@ -159,7 +159,7 @@ def test_somebody_elses_drain_stays(slurm):
 
 
 def test_the_prolog_refuses_a_job_before_it_starts(slurm):
-    """The health check has not looked yet: the prolog is what a job meets."""
+    """The health check has not run yet: the job meets the prolog."""
     (slurm.dir / "bin/assay-healthcheck").write_text("#!/bin/sh\nexit 0\n")
     slurm.say(1, "bad", "gpu 3 fell off the bus")
     refused = slurm.submit()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How programs begin whoever starts them: without standard descriptors, and under a limit on the size of files."""
+"""Starting programs under odd conditions: without standard descriptors, and with a limit on file sizes."""
 import os
 import resource
 
@@ -9,12 +9,12 @@ SMALL = 512  # bytes: less than any report, more than a number
 
 
 def closing(*descriptors):
-    """For preexec_fn: begin with these closed."""
+    """For preexec_fn: closes these descriptors."""
     return lambda: [os.close(fd) for fd in descriptors]
 
 
 def test_a_probe_without_standard_output_has_not_run(run, environ):
-    """Its samples went into the first file that it opened, the lock, and it ended with 0."""
+    """Its samples used to go into the first file it opened, the lock, with exit status 0."""
     done = run("assay-probe-memory", "--budget", "3s", preexec_fn=closing(1))
     assert done.returncode == 1, done.stderr
     lock = os.path.join(environ["ASSAY_RUN_DIR"], "active.lock")
@@ -23,7 +23,7 @@ def test_a_probe_without_standard_output_has_not_run(run, environ):
 
 
 def test_a_limit_on_file_sizes_is_a_problem_of_the_report(run, environ, profiles, says):
-    """It ended the run by a signal."""
+    """It used to kill the run by a signal."""
     path = profiles(quick=[{"name": "one", "exec": says("one", sample()), "active": False}])
     state = environ["ASSAY_STATE_DIR"]
     assert run("assay", "run", "--profiles", path, "--report").returncode == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements of the store as C: what statements.awk makes of them, what it refuses, and what then does not compile."""
+"""Statements of the store as C: the output of statements.awk, its errors, and code that must not compile."""
 import shutil
 import subprocess
 
@@ -71,7 +71,7 @@ def test_what_is_wrong_is_said_with_its_place(made, what, text, says):
     ('db_one(&b, mark_get, &row, .title = "a");', "title"),
     ("db_one(&b, mark_get, &row, .name = 5.0);", "incompatible type"),
     ('struct db_boots_row boot; db_one(&b, mark_get, &boot, .name = "a");', "incompatible pointer"),
-    ("struct db_boots_row boot; db_one(&b, boots, &boot, .limit = 1);", "_Generic"),  # its texts would be gone
+    ("struct db_boots_row boot; db_one(&b, boots, &boot, .limit = 1);", "_Generic"),  # its strings would be dangling
 ])
 def test_a_wrong_name_does_not_compile(made, top, tmp_path, use, says):
     compiler = shutil.which("gcc") or shutil.which("clang")

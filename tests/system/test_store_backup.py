@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A copy of the store while it serves, and the way back to it."""
+"""A backup of the store while it is in use, and restoring it."""
 import contextlib
 import json
 import sqlite3
@@ -20,7 +20,7 @@ def fill(c, first, reports, hosts=HOSTS):
 
 
 def backup(c):
-    """Make one and wait for its end; the file."""
+    """Makes a backup and waits for its end. Returns the file."""
     before = c.get("/v1/backup").json["made"]
     answer = c.call("POST", "/v1/backup", b"{}")
     assert answer.status == 202
@@ -35,7 +35,7 @@ def ask(path, sql):
 
 @pytest.fixture
 def restored(run, controller):
-    """restored(c, file): the store of a controller that is stopped is that copy again; what was said."""
+    """restored(c, file): restores the backup to the store of a stopped controller. Returns the messages."""
     def restore(c, file, status=0):
         out = run("assay-controller", "--restore", file, "--db", c.db)
         assert out.returncode == status, out.stderr
@@ -44,7 +44,7 @@ def restored(run, controller):
 
 
 def test_a_copy_is_made_while_reports_come(controller, tmp_path):
-    """It is a store of one moment: with all that was acknowledged before it was asked for."""
+    """It is a consistent snapshot with everything acknowledged before the request."""
     config = tmp_path / "controller.yaml"
     config.write_text("v: 1\nreport-rate: 100000\nreport-burst: 100000\n")
     c = controller("--config", config)
@@ -84,7 +84,7 @@ def test_a_store_that_was_restored_goes_on(controller, restored):
     c = controller("--mode", "enforce")
     fill(c, 1, 3)
     file = backup(c)
-    # What comes afterwards: reports, a cordon by a person, another controller's start.
+    # Later events: reports, a cordon by a person, another controller's start.
     fill(c, 4, 2)
     assert c.call("POST", "/v1/nodes/gpu-1/cordon", json.dumps({"reason": "it burns", "break_glass": True}).encode()).status == 200
     actions = c.get("/v1/actions").json["items"]
@@ -94,11 +94,11 @@ def test_a_store_that_was_restored_goes_on(controller, restored):
     assert "restored" in words and "reports" in words
     c = controller("--mode", "enforce")
     assert c.log() == "" and c.metrics()["assay_store_lost_commits"] == 0
-    # It is older, and what keeps hosts out of service is not.
+    # The backup is older, but the cordons in the cluster are current.
     assert c.get("/v1/nodes/gpu-1").json["seq"] == 3
     assert c.get("/v1/nodes/gpu-1/why").json["life"]["state"] == "cordoned"
-    assert wait_for(lambda: c.metrics()["assay_nodes_cordoned"] == 1)  # metrics may be as old as a second
-    # No number is given twice, and a host that sends again what was lost is heard.
+    assert wait_for(lambda: c.metrics()["assay_nodes_cordoned"] == 1)  # metrics may be up to a second old
+    # No id is used twice, and a host that resends lost reports is accepted.
     assert [a["id"] for a in c.get("/v1/actions").json["items"]] == [a["id"] for a in actions]
     assert c.call("POST", "/v1/nodes/gpu-1/uncordon", json.dumps({"reason": "out"}).encode()).status == 200
     assert int(c.get("/v1/actions").json["items"][0]["id"]) > int(actions[0]["id"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damage of the store is told: each way at the start that follows, and no start without damage says anything."""
+"""Damage of the store is reported: each kind at the next start, and never at a start without damage."""
 import contextlib
 import os
 import random
@@ -13,7 +13,7 @@ from fixtures_controller import controller, report  # noqa: F401
 from waiting import wait_for
 
 PAGE = 4096
-FRAME = 24 + PAGE  # of the log; its head has 32 bytes
+FRAME = 24 + PAGE  # of the WAL; its header has 32 bytes
 HOSTS, REPORTS = 6, 12
 ENDS = ("", "-wal", "-sums")
 
@@ -35,7 +35,7 @@ def copy(files, where, to):
 
 @pytest.fixture
 def left(controller, tmp_path):
-    """left(): (db as a clean stop leaves it, as kill -9 leaves it, an older copy of it)."""
+    """left(): (db after a clean stop, db after kill -9, an older copy of it)."""
     c = controller()
     fill(c, 1)
     assert c.stop()[0] == 0
@@ -77,7 +77,7 @@ def swap(path, a, b):
 
 
 def damages(rng, clean, killed, old):
-    """(name, files, what to do to them): 32 of a file after a clean stop, 24 of what kill -9 leaves."""
+    """(name, files, damage): 32 for the file after a clean stop, 24 for the files after kill -9."""
     size, log = os.path.getsize(clean), os.path.getsize(f"{killed}-wal")
     pages, frames = size // PAGE, (log - 32) // FRAME
     assert pages > 40 and frames > 40
@@ -118,7 +118,7 @@ def damages(rng, clean, killed, old):
 
 
 def below(db, n):
-    """Zero the page of the file, and lose the log: either is told."""
+    """Zeroes the page of the file, and deletes the WAL: either is reported."""
     zero(db, n * PAGE, PAGE)
     os.remove(f"{db}-wal")
 
@@ -143,7 +143,7 @@ def test_a_store_damaged_in_fifty_ways_is_told_each_time(build, environ, left, t
 
 
 def look(build, environ, db):
-    """Start it and stop it: is it refused by name, or does it say that the store is not as it was left?"""
+    """Starts and stops it: does it refuse the file by name, or report that the store has changed since?"""
     log = db.parent / "log"
     with open(log, "w") as errors:
         process = subprocess.Popen([str(build / "assay-controller"), "--listen", "127.0.0.1:0", "--db", str(db)], env=environ,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The units as `make install` leaves them, measured by systemd-analyze."""
+"""The installed units, checked by systemd-analyze."""
 import json
 import os
 import re
@@ -20,7 +20,7 @@ SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600}
 
 @pytest.fixture
 def analyze():
-    """analyze("verify", ...) runs systemd-analyze and returns (status, words)."""
+    """analyze("verify", ...) runs systemd-analyze and returns (status, output)."""
     if not shutil.which("systemd-analyze"):
         pytest.skip("systemd-analyze is missing: apt-get install systemd")
 
@@ -34,7 +34,7 @@ def analyze():
 
 @pytest.fixture
 def root(installed_units, installed, tmp_path):
-    """A root directory for systemd-analyze: what is installed, and the targets that every system has."""
+    """A root directory for systemd-analyze: the installed files, and the standard targets."""
     path = tmp_path / "root"
     shutil.copytree(installed, path, symlinks=True)
     for name in STUBS:
@@ -111,7 +111,7 @@ def test_a_timer_is_spread_over_the_fleet_and_stays_in_its_period(installed_unit
 
 @pytest.mark.alone
 def test_jobs_that_load_every_cpu_do_not_starve_the_passive_run(installed_units, run, environ, build, tmp_path):
-    """With the weight of its unit, beside a job of ten times the usual weight that has four threads for each CPU."""
+    """With its unit's weight, beside a job of ten times the usual weight and four threads per CPU."""
     service = settings(installed_units / "assay-passive.service")
     jobs = []
     try:

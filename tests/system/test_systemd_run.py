@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The services as systemd runs them, sandbox and all: the probes still measure."""
+"""The services run by systemd in their sandbox: the probes still measure."""
 import json
 import re
 
 import booted
 import pytest
 
-# @...@ are paths as installed. First without the sandbox, to compare. "loaded" measures although others load
-# this host: what the sandbox breaks is seen on a busy machine too.
+# @...@ are installed paths. First without the sandbox, for comparison. "loaded" measures even on a loaded host, to find
+# what the sandbox breaks on a busy machine too.
 SCRIPT = r"""
 cd /run/out
 mkdir plain
@@ -49,7 +49,7 @@ def show(path):
 
 @pytest.fixture(scope="module")
 def ran(installed, installed_units, configured, tmp_path_factory):
-    """The directory where the script left its results."""
+    """The directory with the script's results."""
     if configured("enable-sanitizers"):
         pytest.skip("sanitizers need more than the sandbox allows (ptrace, large maps)")
     service = (installed_units / "assay-quick.service").read_text()
@@ -76,7 +76,7 @@ def samples(run):
 
 
 def ends(path):
-    """[(result, exit status)] of each time the service ran."""
+    """[(result, exit status)] of each run of the service."""
     return [tuple(line.split()) for line in path.read_text().splitlines()]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One host that invents all it can: what it fills is its own share, and the others are judged as ever."""
+"""One host that invents as much as it can fills only its own share, and the others are judged as usual."""
 import itertools
 import sqlite3
 import struct
@@ -12,7 +12,7 @@ from fixtures_controller import controller, report, sample  # noqa: F401
 from waiting import wait_for
 
 TREE = Path(__file__).resolve().parents[2]
-SAMPLES = 4096  # of a report, at most
+SAMPLES = 4096  # per report, at most
 TABLE = 20000   # BASELINES_MAX, SHIFTS_MAX
 SHARE = 512     # BASELINES_OWN_MAX, SHIFTS_OWN_MAX
 HOSTS = 10
@@ -22,7 +22,7 @@ SICK = "good-5"
 
 @pytest.fixture
 def filled(controller, tmp_path):
-    """filled() starts a controller that takes reports as fast as they come."""
+    """filled() starts a controller without a report rate limit."""
     config = tmp_path / "controller.yaml"
     policy = tmp_path / "policy.yaml"
     policy.write_text((TREE / "policies/default.yaml").read_text().replace("mode: observe", "mode: enforce"))
@@ -49,7 +49,7 @@ class Sender:
             self.send(node, [sample(f"x{n}.y{i}", "host", 1, unit="1", better="none", ok=False) for i in range(SAMPLES)], sku=sku)
 
     def fleet(self, sick=(), by=0.7, runs=6, driver="550"):
-        """Every host reports so many times."""
+        """Every host reports several times."""
         for _ in range(runs):
             for i in range(HOSTS):
                 rate = 70e9 * (by if f"good-{i}" in sick else 1) * (1 + i / 1000)
@@ -77,7 +77,7 @@ def test_a_host_that_invents_checks_blinds_nobody(filled):
     s.fleet(sick=[SICK])
     assert s.verdicts() == good_but(SICK)
     assert s.incidents() == {(SICK, "retest")}
-    # New params come and are learnt while it goes on.
+    # New params arrive and are learnt meanwhile.
     s.fleet(driver="560")
     s.flood_baselines(2)
     s.fleet(sick=["good-2"], driver="560")
@@ -97,7 +97,7 @@ def test_what_a_host_invents_is_told(filled):
 
 
 def test_params_that_vary_take_nothing_from_others(filled):
-    """A probe of node-a puts the time into its params."""
+    """A probe of node-a has the time in its params."""
     s = Sender(filled())
     for n in range(6):
         s.send("node-a", [sample(subject=f"cpu:{i}", value=70e9, params={"time": f"{n}.{i}"}) for i in range(SAMPLES)],
@@ -107,7 +107,7 @@ def test_params_that_vary_take_nothing_from_others(filled):
 
 
 def a_fleet_falls(s, flood):
-    """Seven of ten hosts become slow by 30 %: what is said after each run."""
+    """Seven of ten hosts become 30 % slower. Returns the messages after each run."""
     low, said = [f"good-{i}" for i in range(7)], []
     s.flood_failures(12 if flood else 0)
     s.fleet()
@@ -130,7 +130,7 @@ def test_a_host_that_fails_in_thousands_of_checks_leaves_a_fleet_its_one_inciden
 
 
 def test_a_store_that_was_filled_heals_at_the_start(filled, tmp_path):
-    """20,000 rows that twenty hosts invented, as an older version kept them."""
+    """20,000 rows invented by twenty hosts, as stored by an older version."""
     c = filled()
     assert c.stop()[0] == 0
     with sqlite3.connect(c.db) as db:
@@ -161,7 +161,7 @@ def test_what_is_fatal_has_its_incident_beside_any_number_of_others(filled):
 
 
 def test_a_host_holds_so_many_calls_and_no_more(filled):
-    """A fifth call ends the oldest, with nothing to do; the others stay."""
+    """A fifth call ends the oldest one without an order; the others stay."""
     c = filled()
     assert c.post(report("gpu-1")).status == 202
     assert c.get("/v1/nodes/gpu-1/orders?wait=0").status in (200, 204)  # the opinion, once
@@ -177,7 +177,7 @@ def test_a_host_holds_so_many_calls_and_no_more(filled):
         s.setblocking(False)
         with pytest.raises(BlockingIOError):
             s.recv(1)
-    # Another host has its own.
+    # Another host has its own limit.
     other = c.connect(timeout=60)
     other.sendall(b"GET /v1/nodes/gpu-2/orders?wait=300 HTTP/1.1\r\nHost: x\r\n\r\n")
     assert wait_for(lambda: c.metrics()["assay_http_held"] == HELD + 1)

@@ -14,7 +14,7 @@ def fixtures(top):
 
 @pytest.fixture
 def host(fixtures, tmp_path):
-    """host("--missing-gpu", "3") is the XML file that the generator makes."""
+    """host("--missing-gpu", "3") is the XML file written by the generator."""
 
     def make(*options):
         path = tmp_path / "host.xml"
@@ -28,7 +28,7 @@ def host(fixtures, tmp_path):
 
 @pytest.fixture
 def topology(run):
-    """topology(path) is the topology/1 JSON of the file, of this host without one."""
+    """topology(path) is the topology/1 JSON of the file; without a path, of this host."""
 
     def load(path=None, **kwargs):
         done = run("assay", "topology", "-o", "json", *(["--from", path] if path else []), **kwargs)

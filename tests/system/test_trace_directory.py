@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assayd follows directories of profiles: each becomes a part of its job's trace, and nothing that lies there harms anybody."""
+"""assayd follows directories of profiles: each becomes a part of its job's trace, and hostile files do no harm."""
 import contextlib
 import gzip
 import hashlib
@@ -27,13 +27,13 @@ ENDS = {"analysed", "rejected", "failed"}
 END_S = 120
 MIB = 1 << 20
 
-# Once: most wait, and the sanitizers want more memory than an analysis may have.
+# Once: most tests wait, and the sanitizers need more memory than an analysis is allowed.
 pytestmark = [pytest.mark.once, pytest.mark.skipif(os.geteuid() != 0, reason="files of several users take root to make")]
 
 
 @pytest.fixture
 def rank(tree):  # noqa: F811
-    """rank(0, WORLD_SIZE=2) is a process of a job that holds a GPU, as USER; all are ended at the end."""
+    """rank(0, WORLD_SIZE=2) is a process of a job with a GPU open, as USER; all are killed at the end."""
     running = []
 
     def start(number, user=USER, job=JOB, **env):
@@ -60,7 +60,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def follower(assayd, config, folder, tree, tmp_path):  # noqa: F811
-    """follower(controller=URL) is an assayd that follows `folder`; .counts() is what it says of files."""
+    """follower(controller=URL) is an assayd that follows `folder`; .counts() are its counts of files."""
     def start(controller=None, prefix=(), token_file=None, **traces):  # noqa: F811
         config(traces={"dirs": [str(folder)], **traces}, token_file=token_file, **({"controller": controller} if controller else {}))
         daemon = assayd(env={"ASSAY_SYSROOT": str(tree), "ASSAY_RUN_DIR": str(tmp_path / "run")}, prefix=prefix)
@@ -79,7 +79,7 @@ def follower(assayd, config, folder, tree, tmp_path):  # noqa: F811
 
 
 def put(folder, name, body, user=USER):
-    """As a profiler does it: written whole under another name, then renamed."""
+    """Writes it like a profiler: complete under another name, then renamed."""
     temporary = folder / f".{time.monotonic_ns()}"
     temporary.write_bytes(body)
     os.chown(temporary, user, user)
@@ -87,12 +87,12 @@ def put(folder, name, body, user=USER):
 
 
 def profile(number, began=None, **more):
-    """Of steps that began then, by our clock; 20 s ago."""
+    """A profile of steps that began at the given time by our clock; default: 20 s ago."""
     return json.dumps(kineto(number, base=int((began or time.time() - 20) * 1e9), **more)).encode()
 
 
 def ended(c, job=JOB, **more):
-    """The windows of the job that have ended."""
+    """The finished windows of the job."""
     jobs = c.get(f"/v1/jobs?name={job}", **more).json["items"]
     items = c.get(f"/v1/jobs/{jobs[0]['id']}/windows", **more).json["items"] if jobs else []
     return [w for w in items if w["state"] in ENDS]
@@ -137,7 +137,7 @@ def test_what_pytorch_itself_writes_becomes_a_window(controller, follower, rank,
         put(folder, f"rank{number}.json", (tmp_path / "window-0" / f"rank{number}.json").read_bytes())
     assert wait_for(lambda: ended(c), END_S), daemon.log() + c.log()
     (window,) = ended(c)
-    # Steps that busy processors drew out do not always add up: of such a window no numbers are kept. That is not asked here.
+    # Steps delayed by busy CPUs may be inconsistent; such a window has no results. That is not tested here.
     assert not window["coarse"], window
     assert window["steps"] == 12 if window["state"] == "analysed" else window["reason"].endswith("the trace does not add up."), window
 
@@ -161,13 +161,13 @@ def test_a_host_sends_by_its_own_token_for_the_jobs_that_run_there(controller, f
         put(folder, f"rank{number}.json", profile(number, began))
     assert wait_for(lambda: ended(c, token="r" * 32), END_S), daemon.log() + c.log()
     assert ended(c, token="r" * 32)[0]["state"] == "analysed"
-    # One that has no rank of it here speaks for no job.
+    # A host without a rank of the job may not send for it.
     answer = c.call("POST", f"/v1/traces?job={JOB}", b"x", token="o" * 32)
     assert answer.status == 403 and "is known to run on 'other'" in answer.json["detail"]
     assert c.call("POST", "/v1/traces?job=research/another", b"x", token="h" * 32).status == 403
 
 
-# What assayd.service has as it is installed, and what its drop-in of docs/jobs.md adds.
+# The capabilities of the installed assayd.service, and those that the drop-in of docs/jobs.md adds.
 USUAL = "+dac_read_search,+sys_ptrace,+ipc_lock,+syslog"
 MORE = "+setuid,+setgid,+kill"
 
@@ -185,7 +185,7 @@ def test_the_capabilities_of_the_drop_in_are_enough_and_without_them_it_says_so(
 
 
 class Taker:
-    """A controller that takes no part, until it is told to: what came is in `came`, in order."""
+    """A controller that accepts no part until told to; received ones are in `came`, in order."""
 
     def __init__(self, stub):  # noqa: F811
         self.answer, self.came, self.refused, stub.on_trace = Answer(429, {"title": "wait"}, {"Retry-After": "1"}), [], 0, self.take
@@ -236,7 +236,7 @@ def test_a_part_leaves_after_the_reports(stub, spool, follower, rank, folder):  
 
 
 def hostile(folder):
-    """What may lie in a directory that anybody writes to: {reason: how many}."""
+    """Files that may be in a world-writable directory: {reason: how many}."""
     secret = folder.parent / "secret.json"
     secret.write_bytes(profile(0))
     os.chown(secret, USER, USER)
@@ -253,7 +253,7 @@ def hostile(folder):
         path.rename(folder / f"hostile{i}.json")
     put(folder, "stranger_rank0.json", profile(0), OTHER)
     put(folder, "root_rank0.json", profile(0), 0)
-    put(folder, "empty.json", b"")  # as one that is written soon
+    put(folder, "empty.json", b"")  # like one that is about to be written
     with open(folder / ".large", "wb") as file:
         file.truncate(64 * MIB + 1)
     os.chown(folder / ".large", USER, USER)
@@ -279,7 +279,7 @@ def test_nothing_that_lies_there_harms_and_each_is_refused_by_its_reason(control
     for reason in wanted:
         assert f"reason={reason}" in log
     assert "\x1b" not in log and "\u202e" not in log and all(line.isprintable() for line in log.splitlines())
-    # The same before it came, and what is good is taken still.
+    # The same before its start, and good files are still accepted.
     daemon.send_signal(1)
     put(folder, "rank0.json", profile(0))
     assert wait_for(lambda: daemon.counts().get("taken") == 1, END_S), daemon.log()
@@ -294,7 +294,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(stub, follower, rank, f
     stop = threading.Event()
 
     def change():
-        """A writer that has the file open, and grows and cuts it."""
+        """A writer that has the file open, and extends and truncates it."""
         with open(path, "r+b") as file:
             while not stop.is_set():
                 os.ftruncate(file.fileno(), os.fstat(file.fileno()).st_size ^ 1)
@@ -319,7 +319,7 @@ def test_a_directory_that_goes_and_comes_is_followed_again(stub, follower, rank,
     assert wait_for(lambda: "it leads through a symbolic link" in daemon.log()), daemon.log()
     folder.unlink()
     folder.mkdir(mode=0o777)
-    put(folder, "rank7.json", profile(7))  # before anybody follows it
+    put(folder, "rank7.json", profile(7))  # before it is followed
     assert wait_for(lambda: (daemon.counts() or {}).get("rank") == 1, END_S), daemon.log()
     put(folder.parent / "away", "rank8.json", profile(8))
     put(folder, "rank9.json", profile(9))

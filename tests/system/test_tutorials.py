@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/tutorials: each command works in a fresh place, prints what the page shows, and there are no more than promised.
+"""docs/tutorials: each command works in a fresh environment, prints what the page shows, and there are no more than claimed.
 
-Bare metal runs here on machines of their own net and systemd, with what `make install` installs; with the packages and in
-Debian systems that have nothing else of ours: tests/packages. Kubernetes: tests/kube/test_tutorial_kube.py.
+Bare metal runs here on machines with their own network and systemd, with the files of `make install`. With the packages, in clean
+Debian systems: tests/packages. Kubernetes: tests/kube/test_tutorial_kube.py.
 """
 import os
 import re
@@ -105,13 +105,13 @@ def hosts_still_speak(site):
 
 
 def operate(top, site, player):
-    """docs/operations.md on the same site: after its backup was restored, there and on another machine, the hosts are known and still speak."""
+    """docs/operations.md on the same site: after restoring the backup, there and on another machine, the hosts are known and still report."""
     page = tutorials.blocks(top / "docs/operations.md")
     before = len(player.ran)
     player.play([block for block in page if block.where == ["controller"]])
     assert len(player.ran) - before >= 9
     hosts_still_speak(site)
-    # Another machine of that name has nothing of it but the archive.
+    # Another machine of that name has only the archive.
     site["controller"].run("systemctl disable --now assay-controller; rm -rf /etc/assay /var/lib/assay-controller /var/lib/private/assay-controller")
     player.play([block for block in page if any("--restore" in line for line in block.lines)])
     hosts_still_speak(site)
@@ -123,7 +123,7 @@ def test_three_hosts_on_bare_metal(top, site):
     packages = set(re.findall(r"^Package: (\S+)", (top / "debian/control").read_text(), re.M))
 
     def replaced(command):
-        """`make install` has installed: whether such packages would be there is all that is looked at."""
+        """`make install` has installed it; only checks that packages of these names would exist."""
         if not command.startswith("apt install"):
             return command
         assert {re.fullmatch(r"\./([a-z-]+)_\*\.deb", word)[1] for word in command.split()[2:]} <= packages
@@ -134,7 +134,7 @@ def test_three_hosts_on_bare_metal(top, site):
         return done.returncode, done.stdout + done.stderr
 
     groups = {Path(f"/proc/{machine.pid}/cgroup").read_text() for machine in site.machines.values()}
-    assert len(groups) == len(site.machines)  # or one systemd ends what the others have started
+    assert len(groups) == len(site.machines)  # or one systemd would stop processes of the others
     try:
         player = tutorials.Player(run, replaced).play(page(top, "bare-metal.md"))
     except AssertionError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The main() of the unit tests (tests/unit/run.c): a suite that dies or leaves something touches no other."""
+"""The main() of the unit tests (tests/unit/run.c): a suite that dies or leaves state does not affect others."""
 import subprocess
 
 import pytest
@@ -14,12 +14,12 @@ SUITES = {
     "leaks": "static void at_end(void) { _exit(23); }\nstatic void it_leaks(void) { CHECK(atexit(at_end) == 0); }\n"
              "static const struct test tests[] = { TEST(it_leaks) };",
 }
-COUNT = "int count;\n"  # of the program: each suite finds it as it began
+COUNT = "int count;\n"  # global: each suite sees its initial value
 
 
 @pytest.fixture
 def program(build, top, tmp_path):
-    """program(WORD...) -> what a program of these suites does."""
+    """program(WORD...) -> the result of a program with these suites."""
     if not (build / "libtest.a").exists():
         pytest.skip("make check has not made libtest.a")
     (tmp_path / "count.c").write_text(COUNT)

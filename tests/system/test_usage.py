@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong use of any program: one line that says what, exit status 2, nothing on standard output."""
+"""Wrong usage of any program: one error line, exit status 2, nothing on standard output."""
 import pytest
 
 WRONG = [

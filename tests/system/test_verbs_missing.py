@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host whose libibverbs is missing or broken: what needs it is lost and says so, and nothing else is."""
+"""A host whose libibverbs is missing or broken: programs that need it report it, and nothing else is affected."""
 import json
 
 import pytest
@@ -13,7 +13,7 @@ PROGRAMS = [("assay-probe-loopback", []), ("assay-probe-rnic-pair", []), ("assay
 
 @pytest.fixture
 def broken(tmp_path):
-    """A directory whose libibverbs is found before that of this machine, and is none."""
+    """A directory with an invalid libibverbs that is found before that of this machine."""
     path = tmp_path / "libraries"
     path.mkdir()
     (path / SONAME).touch()

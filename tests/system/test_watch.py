@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What assayd sees of the kernel log between runs."""
+"""assayd's watch of the kernel log between runs."""
 import contextlib
 import json
 import os
@@ -52,7 +52,7 @@ def memory_kib(daemon, key="VmHWM"):
 
 
 def test_a_storm_is_one_report_with_counts_in_bounded_memory(ready, log, told, stub, environ, wait_until, configured):
-    """What the first report does not have is counted for the next, a minute later."""
+    """Lines that are not in the first report are counted in the next, a minute later."""
     daemon = ready()
     before = memory_kib(daemon)
     lines = 100_000
@@ -60,7 +60,7 @@ def test_a_storm_is_one_report_with_counts_in_bounded_memory(ready, log, told, s
     writer.start()
     wait_until(lambda: told("host.kernel_log"), seconds=LONG_S)
     writer.join()
-    log.say(XID79)  # behind all the others
+    log.say(XID79)  # after all the others
     wait_until(lambda: told("host.kernel_log", DEVICE), seconds=LONG_S)
     assert len(stub.stored) <= 2
     grown = memory_kib(daemon) - before
@@ -75,7 +75,7 @@ def test_a_storm_is_one_report_with_counts_in_bounded_memory(ready, log, told, s
 
 @pytest.mark.once
 def test_nothing_is_told_twice_or_lost_whoever_is_killed(assayd, here, stub, told, tmp_path, wait_until, full):
-    """Each line is of a kind of its own, so that each must be told once, in one report or another."""
+    """Each line is of a different kind, so each must be reported once, in any report."""
     log = Log(tmp_path / "kmsg", fifo=False)
     dice = random.Random(5)
     ends, device = 40 if full else 8, 0
@@ -87,7 +87,7 @@ def test_nothing_is_told_twice_or_lost_whoever_is_killed(assayd, here, stub, tol
             device += 1
             log.say(bad(device))
         seen = len(stub.came)
-        if end % 2:  # amid a report, wherever it is by now
+        if end % 2:  # during a report, at any stage
             deadline = time.monotonic() + dice.random() * 1.5
             wait_until(lambda seen=seen, deadline=deadline: len(stub.came) > seen or time.monotonic() > deadline)
         daemon.send_signal(signal.SIGTERM if end % 4 == 3 else signal.SIGKILL)
@@ -109,12 +109,12 @@ def test_the_file_disabled_stops_it(ready, log, told, tmp_path, wait_until):
     disabled.unlink()
     log.say(bad(1))
     wait_until(lambda: told("host.kernel_log"), seconds=LONG_S)
-    # What was said meanwhile is told now: not before.
+    # Lines logged meanwhile are reported now, not before.
     assert {s["subject"] for s in told("host.kernel_log")} == {DEVICE, "pci:0000:01:00.0"}
 
 
 def opened(daemon):
-    """What its descriptors are."""
+    """The targets of its open descriptors."""
     found = []
     for fd in os.listdir(f"/proc/{daemon.pid}/fd"):
         with contextlib.suppress(FileNotFoundError):  # closed meanwhile

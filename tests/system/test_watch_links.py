@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What assayd sees of links between runs, on a network of the test's own; and what the controller makes of it."""
+"""assayd's watch of links between runs, in a network namespace of the test; and the controller's reaction."""
 import ctypes
 import json
 import os
@@ -22,7 +22,7 @@ def ip(*words):
 
 @pytest.fixture
 def network():
-    """A network of this test's own."""
+    """A network namespace of this test."""
     libc = ctypes.CDLL(None, use_errno=True)
     if not shutil.which("ip"):
         pytest.skip("no ip (iproute2)")
@@ -38,7 +38,7 @@ def network():
 
 @pytest.fixture
 def cables(network, host):
-    """cables("mlx5_0", ...): each an RNIC whose port is eth<N>, one end of a cable with the other at far<N>."""
+    """cables("mlx5_0", ...): RNICs whose ports are eth<N>, one end of a veth pair; the other end is far<N>."""
 
     def lay(*devices):
         for i, device in enumerate(devices):
@@ -54,20 +54,20 @@ def cables(network, host):
 
 
 def flap(times):
-    """The cable of eth0, in one go: a second that ends amid it would be told as two."""
+    """Flaps the link of eth0 quickly: if the second ended in between, it would be reported as two."""
     lines = "link set far0 down\nlink set far0 up\n" * times
     subprocess.run(["ip", "-batch", "-"], input=lines, text=True, capture_output=True, check=True)
 
 
 def word(samples):
-    """What the last of them says."""
+    """The message of the last sample."""
     s = samples[-1] if samples else None
     return s and ("ok" if s["ok"] else s["severity"])
 
 
 @pytest.fixture
 def up(cables, ready, log, told, wait_until):
-    """up("mlx5_0", ...) starts assayd on cables that are known to be up; (cable, daemon)."""
+    """up("mlx5_0", ...) starts assayd on links that are known to be up. Returns (cable, daemon)."""
 
     def start(*devices):
         cable = cables(*devices)
@@ -95,7 +95,7 @@ def test_a_pulled_cable_is_told_and_so_is_that_it_is_back(up, told, environ, run
 
 
 def test_three_flaps_ask_for_a_pair_test(up, told, stub, wait_until):
-    """However short: the kernel tells of few of them, and counts them all."""
+    """However short: the kernel reports only some of them, but counts them all."""
     up("mlx5_0")
     flap(3)
     wait_until(lambda: told("rnic.flapping"), seconds=LONG_S)
@@ -158,7 +158,7 @@ def test_a_restart_tells_nothing_twice_and_misses_no_flap(up, ready, told, stub,
 
 @pytest.mark.once
 def test_a_port_without_a_network_device_is_looked_at(ready, host, log, told, wait_until):
-    """InfiniBand, or a port whose network device a container has."""
+    """InfiniBand, or a port whose network device is in a container."""
     rnic = FakeRnic(host, netdev="ib0")
     shutil.rmtree(host.root / "sys/class/net/ib0")
     daemon = ready()
@@ -176,7 +176,7 @@ def test_a_port_without_a_network_device_is_looked_at(ready, host, log, told, wa
 
 @pytest.mark.once
 def test_infiniband_is_looked_at_whatever_its_network_says(network, ready, host, told, wait_until):
-    """IPoIB is off where nobody configured it, and comes and goes with its own groups: its messages are only a hint."""
+    """IPoIB is down if not configured, and flaps with its multicast groups: its messages are only a hint."""
     made = ip("link", "add", "ib0", "type", "veth", "peer", "name", "far0")
     if made.returncode:
         pytest.skip(f"no veth: {made.stderr.strip()}")
@@ -188,7 +188,7 @@ def test_infiniband_is_looked_at_whatever_its_network_says(network, ready, host,
     ip("link", "set", "ib0", "mtu", "1400")
     wait_until(lambda: word(told("rnic.down_time", "mlx5_0:1")) == "warn", seconds=2 * LONG_S)
     assert told("rnic.down_time")[-1]["code"] == "link-down"
-    # Up again twice, and down once more in between, faster than anybody looks.
+    # Up, down and up again, faster than the polling.
     rnic.counters(link_downed=2)
     rnic.state("2: INIT", "5: LinkUp")
     wait_until(lambda: word(told("rnic.down_time")) == "ok", seconds=2 * LONG_S)
@@ -197,7 +197,7 @@ def test_infiniband_is_looked_at_whatever_its_network_says(network, ready, host,
 
 @pytest.mark.once
 def test_a_device_that_is_given_another_name_is_not_removed(ready, host, told, environ):
-    """As udev does after the driver was loaded anew."""
+    """As udev does after the driver was reloaded."""
     devices = host.root / IB.lstrip("/")
 
     def on_pci(device):
@@ -263,7 +263,7 @@ def test_why_says_what_was_seen(cables, assayd, here, controller, config, log, r
 
 
 def parts_of(text):
-    """{name: lines} of what the scenario printed; "" is what came before the first."""
+    """{name: lines} of the scenario's output; "" is the part before the first name."""
     found, name = {"": []}, ""
     for line in text.splitlines():
         if line.startswith("== "):
@@ -289,11 +289,11 @@ def test_a_real_device_that_is_removed_is_told(guest, assayd_path, build):
     for s in samples:
         seen.setdefault((s["check"], s["subject"]), []).append(word([s]))
     assert {r["profile"] for r in reports} == {"watch"}
-    # The cable of rxe0 went and came back; who went with rxe1 and eth2 went for good.
+    # The link of rxe0 went down and came back; rxe1 and eth2 were removed.
     assert "warn" in seen["rnic.down_time", "rxe0:1"] and seen["rnic.down_time", "rxe0:1"][-1] == "ok"
     assert seen["rnic.removed", "rxe1:1"][0] == "warn" and seen["rnic.removed", "rxe1:1"][-1] == "fatal"
     assert ("rnic.removed", "rxe0:1") not in seen and {"rxe2:1", "rxe3:1"} <= {subject for check, subject in seen if check == "rnic.removed"}
-    # The kernel itself says so; of what somebody wrote into its log nothing is made.
+    # From the kernel itself; lines that users wrote into its log are ignored.
     assert any("NVRM" in line for line in parts["kernel"])
     logged = [s for s in samples if s["check"] == "host.kernel_log"]
     assert {s["code"] for s in logged} == {"rdma-down"} and {s["subject"] for s in logged} >= {"rxe3"}, logged

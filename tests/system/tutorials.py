@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands and the output of docs/tutorials, as tests run and compare them.
+"""Runs the commands of docs/tutorials and compares their output.
 
-A block that begins with ```sh on=NAME[,NAME...] is run there, line by line. More words say how:
-  extra          is run, and is none of the commands that the tutorial promises to be enough
-  status=any     may end with any status
-  until=WORD     is run again until it prints that word
-  needs=kubelet  is not run: nothing here runs pods
-A line with ... in it stands for the line of that shape that was printed last. A block ```text shape is what the block
-before printed, line by line in that order and with others between: ... is anything, and so is any number.
+A block that begins with ```sh on=NAME[,NAME...] is run on those machines, line by line. Further words:
+  extra          not counted among the commands that the tutorial claims are enough
+  status=any     any exit status is accepted
+  until=WORD     repeated until it prints that word
+  needs=kubelet  not run, because no kubelet runs pods here
+A command line with ... in it stands for the latest printed line of that shape. A block ```text shape has lines that the
+block before must print in this order, with any lines between: ... and numbers match anything.
 """
 import re
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class Block:
 
 
 def blocks(path):
-    """The Blocks of a page, in its order."""
+    """The Blocks of a page, in order."""
     found = []
     for head, body in re.findall(r"^```(\S+ \S.*)\n((?:.*\n)*?)```$", path.read_text(), re.M):
         kind, *words = head.split()
@@ -47,7 +47,7 @@ def blocks(path):
 
 
 def shape_of(line):
-    """A pattern that a line of that shape matches as a whole."""
+    """A pattern for whole lines of that shape."""
     parts = []
     for part in " ".join(line.split()).split("..."):
         part = re.escape(part).replace(r"\ ", r" *")
@@ -56,7 +56,7 @@ def shape_of(line):
 
 
 def missing(shapes, output):
-    """The first of the shapes that no line of the output has, after those of the shapes before; None when all are there."""
+    """The first shape without a matching line after those of the previous shapes; None if all match."""
     lines = iter([" ".join(line.split()) for line in output.splitlines()])
     for shape in shapes:
         if not any(re.fullmatch(shape_of(shape), line) for line in lines):
@@ -65,7 +65,7 @@ def missing(shapes, output):
 
 
 class Player:
-    """Plays the blocks of a page: `run(where, command)` gives (status, output), `replaced` a command instead of one, or None for none."""
+    """Runs the blocks of a page: `run(where, command)` returns (status, output); `replaced` maps a command to another, or to None to skip it."""
 
     def __init__(self, run, replaced=lambda command: command):
         self.run, self.replaced, self.printed, self.ran, self.left_out = run, replaced, [], [], []

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting for something to be so, with a deadline."""
+"""Waiting for a condition, with a deadline."""
 import time
 
 LOOK_S = 0.02
-PATIENCE_S = 60.0  # for what happens at once on an idle machine: a test that fails waits so long, no other does
+PATIENCE_S = 60.0  # for events that are immediate on an idle machine; only a failing test waits this long
 
 
 def wait_for(condition, seconds=PATIENCE_S):
-    """Poll until it is true; its last value."""
+    """Poll until it is true; returns the last value."""
     deadline = time.monotonic() + seconds
     while True:
         value = condition()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An assayd that watches: a host of files, a kernel log that the test writes, and what was told."""
+"""An assayd with watchers: a fake host, a kernel log that the test writes, and the reports."""
 import json
 import os
 import time
@@ -9,7 +9,7 @@ from fake_host import FakeHost
 
 XID79 = "NVRM: Xid (PCI:0000:1b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
 DEVICE = "pci:0000:1b:00.0"
-LONG_S = 30  # until a report: a second together, a child, a machine that does other things too
+LONG_S = 30  # until a report: a second of batching, a child process, a busy machine
 
 
 class Log:
@@ -23,7 +23,7 @@ class Log:
         self.fd = os.open(path, os.O_RDWR | os.O_CREAT | (0 if fifo else os.O_APPEND))
 
     def say(self, *lines):
-        """As the kernel says it, each record in one piece."""
+        """Writes records like the kernel, each in one piece."""
         for text in lines:
             now_us = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
             os.write(self.fd, f"4,{self.seq},{now_us},-;{text}\n".encode())
@@ -31,7 +31,7 @@ class Log:
 
 
 def bad(device):
-    """A line of a kind of its own."""
+    """The kernel log line of a contained ECC error."""
     return f"NVRM: Xid (PCI:0000:{device:02x}:00): 94, pid=7, Contained ECC error"
 
 
@@ -42,7 +42,7 @@ def host(tmp_path):
 
 @pytest.fixture
 def here(host, tmp_path, top):
-    """The environment of an assayd on the host of files."""
+    """The environment of an assayd on the fake host."""
     return {"ASSAY_SYSROOT": str(host.root), "ASSAY_KMSG": str(tmp_path / "kmsg"), "ASSAY_POLICY_DIR": str(top / "policies")}
 
 
@@ -53,7 +53,7 @@ def log(tmp_path):
 
 @pytest.fixture
 def told(stub):
-    """told(check, subject): its samples in all reports that came, oldest first."""
+    """told(check, subject): its samples in all reports received, oldest first."""
 
     def samples(check, subject=None, **wanted):
         with stub.lock:

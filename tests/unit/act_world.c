@@ -16,7 +16,7 @@
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 
-enum { STEPS_MAX = 200 }; /* commits until all is quiet */
+enum { STEPS_MAX = 200 }; /* commits until nothing is left to do */
 
 static void touch(void *context)
 {
@@ -61,7 +61,7 @@ static const struct policy *policy_of(void *context)
 	return &((struct world *)context)->policy;
 }
 
-/* All in one rack. */
+/* All hosts are in one rack. */
 static json_t *labels_of(void *context UNUSED, const char *node UNUSED)
 {
 	return json_pack("{s:s}", "rack", "r0");
@@ -93,7 +93,7 @@ static void start(struct world *w)
 
 	CHECK_EQ(store_open(w->path, &w->store, &err), 0);
 	CHECK_STR(err.msg, "");
-	/* A process that is killed loses nothing the kernel has; power is test_store_crash's. */
+	/* A killed process loses no writes; test_store_crash tests power loss. */
 	CHECK_EQ(sqlite3_exec(w->store->file, "PRAGMA synchronous = OFF", NULL, NULL, NULL),
 		 SQLITE_OK);
 	options.store = embedded.store = w->store;
@@ -207,7 +207,7 @@ void world_wait(struct world *w, uint64_t us)
 	w->now_us += us;
 }
 
-/* Since when its window stands; from now on when there is none. */
+/* Returns the start of its window; now if there is none. */
 static uint64_t since_of(struct world *w, const char *node)
 {
 	struct store_window *rows = NULL;
@@ -220,8 +220,10 @@ static uint64_t since_of(struct world *w, const char *node)
 	return since_us;
 }
 
-/* As findings.c would: the window and incident of what is bad by itself. */
-/* `bits` of the windows, the newest in bit 0; 0: it is over. */
+/*
+ * Does what findings.c would: writes the window and the incident of a finding. `bits` of the
+ * windows, the newest in bit 0; 0: the finding is over.
+ */
 static void find_bad(struct world *w, const char *node, uint64_t bits)
 {
 	struct store_window row = { .check = (char *)(uintptr_t) "rnic.removed",
@@ -304,7 +306,7 @@ static bool answer(struct world *w, const char *node, bool bad, uint64_t found)
 {
 	json_t *order = NULL;
 
-	world_wait(w, 2 * USEC_PER_MIN); /* an order is told again after a minute */
+	world_wait(w, 2 * USEC_PER_MIN); /* an order is sent again after a minute */
 	order = actor_order(w->act, node);
 	if (!order)
 		return false;

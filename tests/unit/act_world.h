@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A controller's acting half on a real store and a clock of its own, that can be killed at any
- * commit. */
+/* The controller's actor on a real store and a simulated clock. It can be killed at any commit. */
 #pragma once
 
 #include <stdint.h>
@@ -16,7 +15,7 @@ struct store;
 
 enum { WORLD_NODES = 20 };
 
-/* A cluster that is not the embedded one: made anew after each kill. */
+/* A cluster other than the embedded one; created again after each kill. */
 struct world_outside {
 	struct cluster *(*make)(void *context);
 	void *context;
@@ -31,48 +30,48 @@ struct world {
 	struct policy policy;
 	uint64_t now_us;
 	bool touched;
-	bool waits;		  /* an agent for orders: what it is told is `order` */
-	json_t *order;		  /* NULL: nothing yet */
-	const char *wrong_file;	  /* the SKU whose file its hosts contradict */
+	bool waits;		  /* an agent waits for orders, stored in `order` */
+	json_t *order;		  /* NULL: none yet */
+	const char *wrong_file;	  /* the SKU file that its hosts contradict */
 	uint64_t seq;		  /* of the next report */
-	unsigned looks, replaced; /* machines so far, of all names */
-	unsigned repaired;	  /* so often was it told */
-	/* Of world_look(): as the cluster has them. */
+	unsigned looks, replaced; /* replaced: machines, over all names */
+	unsigned repaired;	  /* calls of repaired() */
+	/* The cluster's nodes, read by world_look(). */
 	struct cluster_node nodes[WORLD_NODES];
 	size_t n_nodes;
-	struct world_outside outside; /* without `make`: the embedded one */
+	struct world_outside outside; /* `make` NULL: the embedded cluster */
 };
 
-/* Hosts "n0" ... report once; the policy cordons for what is fatal, at most 20 % of them. */
+/* Hosts "n0" ... report once; the policy cordons for fatal findings, at most 20 % of the hosts. */
 void world_open(struct world *w, const char *name);
 void world_open_in(struct world *w, const char *name, const struct world_outside *outside);
 void world_close(struct world *w);
 
-/* Commit and go on until nothing is left to do; at most `commits` commits (0: as many as it takes). */
+/* Runs and commits until nothing is left to do, at most `commits` times (0: no limit). */
 bool world_run(struct world *w, unsigned commits);
 
-/* The process is gone: what was not committed is lost, and another one starts. */
+/* Kills the process, which loses uncommitted work, and starts another. */
 void world_kill(struct world *w);
 void world_wait(struct world *w, uint64_t us);
 
-/* A report of the host comes in; with `bad` it is bad by itself, else what was bad is over. */
+/* Ingests a report of the host: bad by its own judgement, or good, which clears earlier faults. */
 void world_report(struct world *w, const char *node, bool bad);
 
-/* Another machine reports under its name: what was found is forgotten. */
+/* Another machine reports under this name: earlier findings are dropped. */
 void world_replace(struct world *w, const char *node);
 
-/* The report of the full profile that answers the test under way; false: there is none. */
+/* Ingests the full profile's report for the pending test. Returns false if none is pending. */
 bool world_answer(struct world *w, const char *node, bool good);
 
-/* Likewise; one reference finds it bad, but not so that it counts in its windows. */
+/* The same, with a report that one reference finds bad, too weakly to count in its windows. */
 bool world_answer_weakly(struct world *w, const char *node);
 
-/* Ask, and run until it is answered: the status. */
+/* Sends a request and runs until it is answered. Returns the status. */
 unsigned world_ask(struct world *w, enum action_kind kind, const struct actor_request *ask);
 
-/* Read the nodes of the cluster. */
+/* Reads the nodes of the cluster into w->nodes. */
 void world_look(struct world *w);
 const struct cluster_node *world_node(struct world *w, const char *node);
 
-/* The one number that a query on the store gives; it is committed before. */
+/* Commits, then returns the single number that a query on the store yields. */
 long long world_count(struct world *w, const char *sql);

@@ -12,9 +12,9 @@
 #include "lib/report/report_tables.h"
 #include "tests/unit/test.h"
 
-enum { SHOWN_MAX = 2000 }; /* bytes of a text in a complaint */
+enum { SHOWN_MAX = 2000 }; /* bytes of the text in a failure message */
 
-/* What json_parse() and report_decode() make of it. */
+/* Reads it with json_parse() and report_decode(). */
 static int read_carefully(const char *text, size_t length, struct report *ret, struct err *err)
 {
 	CLEANUP(json_freep) json_t *value = NULL;
@@ -26,7 +26,7 @@ static int read_carefully(const char *text, size_t length, struct report *ret, s
 	return report_decode(&root, ret, err);
 }
 
-/* --- are two structs the same? --- */
+/* --- comparing two structs --- */
 
 static bool same_strv(char *const *a, char *const *b)
 {
@@ -111,14 +111,13 @@ static bool same_reports(const struct report *a, const struct report *b)
 	return true;
 }
 
-/* Both readers on one text; returns whether they took it. */
 bool both_read(const char *text, size_t length)
 {
-	/* What one text leaves behind is there when the next one is read. */
+	/* Kept across calls, to find state that leaks from one text to the next. */
 	static struct jmemo memo;
 	CLEANUP(report_release) struct report quick = { 0 };
 	CLEANUP(report_release) struct report careful = { 0 };
-	/* Memory of exactly this size: a read past the end is found by the sanitizers. */
+	/* Memory of exactly this size, so the sanitizers find a read past the end. */
 	CLEANUP(freep) char *exact = memcpy(xcalloc(length, 1), text, length);
 	struct err err = ERR_INIT;
 	int r = read_carefully(exact, length, &careful, &err);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The quick reader of reports beside the careful one, which is a tree of jansson. */
+/* Compares the fast reader of reports with the slow one, which builds a jansson tree. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A report without its end, and what every sample needs. */
+/* A report without its end, and the members every sample needs. */
 #define HEAD                                                                                      \
 	"{\"v\":1,\"kind\":\"report\",\"node\":\"n\",\"boot_id\":\"b\",\"seq\":1,\"time\":\"t\"," \
 	"\"profile\":\"quick\""
 #define SAMPLE "\"check\":\"c\",\"subject\":\"s\",\"state\":\"measured\",\"unit\":\"B/s\""
 
-/* Both read the text: CHECK that they agree on it, to the bit; returns whether they took it. */
+/* Reads the text with both and CHECKs that they agree to the bit. Returns whether they accept it. */
 bool both_read(const char *text, size_t length);
 
-/* The same, and CHECK what they say. */
+/* The same, and CHECKs the result. */
 void both_read_as(const char *text, bool taken);
 
-/* `n` times the same byte; free it. */
+/* Returns `n` times the same byte. The caller frees it. */
 char *repeated_byte(char which, size_t n);

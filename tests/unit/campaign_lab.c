@@ -86,7 +86,7 @@ int lab_begin(struct lab *lab, const struct campaign_ask *ask, struct err *err)
 
 /* --- hosts --- */
 
-/* What the rail carries for these, and whether it does at all. */
+/* Returns the rate of the rail between these hosts, and whether the group aborts. */
 static double rate_of(const struct lab *lab, const json_t *peers, size_t rail, bool *ret_breaks)
 {
 	double least = 1;

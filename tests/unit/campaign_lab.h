@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hosts that obey the orders of a campaign: what each reports, and who does not. */
+/* Simulated hosts that carry out the orders of a campaign, or fail to. */
 #pragma once
 
 #include "controller/campaign/campaign.h"
@@ -10,47 +10,47 @@ enum { LAB_HOSTS_MAX = CAMPAIGN_HOSTS_MAX, LAB_NAME_SIZE = 32 };
 /* How a host answers. */
 enum lab_way {
 	LAB_MEASURES,
-	LAB_SILENT, /* takes its orders, and reports nothing */
-	LAB_AWAY,   /* takes none */
-	LAB_BUSY,   /* somebody else uses it */
-	LAB_BREAKS, /* with it every group breaks off */
-	LAB_MODEST, /* says that it sees half of what it does */
+	LAB_SILENT, /* accepts orders, reports nothing */
+	LAB_AWAY,   /* accepts no orders */
+	LAB_BUSY,   /* in use by another job */
+	LAB_BREAKS, /* every group with it aborts */
+	LAB_MODEST, /* reports half of the rate it achieves */
 };
 
 struct lab {
 	struct campaign *campaign;
-	const char *check; /* that hosts report; NULL: the one that is asked for */
+	const char *check; /* the check that hosts report; NULL: the one asked for */
 	size_t n, n_rails;
 	enum lab_way ways[LAB_HOSTS_MAX];
-	double part[LAB_HOSTS_MAX];		      /* of the line rate: 1 is good */
-	double nic[LAB_HOSTS_MAX][PAIRING_RAILS_MAX]; /* likewise */
-	double below[LAB_HOSTS_MAX];		      /* of the switch of each host */
+	double part[LAB_HOSTS_MAX];		      /* fraction of the line rate; 1: good */
+	double nic[LAB_HOSTS_MAX][PAIRING_RAILS_MAX]; /* the same, per NIC */
+	double below[LAB_HOSTS_MAX];		      /* the same, of the host's switch */
 	char name[LAB_HOSTS_MAX][LAB_NAME_SIZE], leaf[LAB_HOSTS_MAX][LAB_NAME_SIZE];
 	struct campaign_guest guests[LAB_HOSTS_MAX];
 	struct campaign_moment now;
 	struct campaign_around around;
 	struct random chance;
-	size_t most_at_once; /* hosts that had an order at a time */
-	unsigned tokens;     /* given so far */
-	bool no_tokens;	     /* there can be none yet */
+	size_t most_at_once; /* maximum of hosts with an order at the same time */
+	unsigned tokens;     /* issued so far */
+	bool no_tokens;	     /* none can be issued yet */
 };
 
-/* `n` good hosts below switches of `per_leaf`. New memory. */
+/* Returns `n` good hosts, `per_leaf` per switch. Free with lab_free(). */
 struct lab *lab_new(size_t n, size_t n_rails, size_t per_leaf);
 void lab_free(struct lab *lab);
 DEFINE_CLEANUP(struct lab *, lab_free, lab_freep);
 
-/* Begin: all-reduces in two passes, unless `ask` (may be NULL) says so. */
+/* Begins a campaign: as `ask` says, or if NULL all-reduces in two passes. */
 int lab_begin(struct lab *lab, const struct campaign_ask *ask, struct err *err);
 
-/* One turn: orders are told, hosts answer, else time passes. False: it is over. */
+/* One turn: sends orders and answers, or else advances the time. Returns false when it is over. */
 bool lab_turn(struct lab *lab);
 
-/* Until it is over. */
+/* Takes turns until it is over. */
 void lab_play(struct lab *lab);
 
-/* The host answers this order as it does. */
+/* The host answers this order according to its `ways`. */
 void lab_answer(struct lab *lab, size_t host, const json_t *order);
 
-/* What is said of a host at the end: 1 bad, -1 good, 0 nothing. */
+/* Returns the final verdict on a host: 1 bad, -1 good, 0 none. */
 int lab_says(const struct lab *lab, size_t host);

@@ -93,7 +93,7 @@ void settle(struct world *w, uint64_t us)
 void world_close(struct world *w)
 {
 	cluster_close(w->cluster);
-	CHECK(w->kube.first == NULL); /* nothing is left under way */
+	CHECK(w->kube.first == NULL); /* no request is pending */
 	fake_release(&w->kube);
 	json_decref(w->told);
 	free(w->words);

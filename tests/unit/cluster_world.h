@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cluster on a Kubernetes in memory (kube_memory.h), somebody who watches it, and a clock of
- * its own. */
+/* The cluster interface on an in-memory Kubernetes (kube_memory.h), with a watcher and a simulated
+ * clock. */
 #pragma once
 
 #include <jansson.h>
@@ -20,30 +20,30 @@ struct world {
 	unsigned synced, gone;
 	const char *stopped;
 	bool leads;
-	enum cluster_result result; /* of the last answer */
+	enum cluster_result result; /* of the latest answer */
 	char *words;
 	unsigned answers;
 };
 
-extern uint64_t now_us; /* both clocks */
+extern uint64_t now_us; /* wall clock and monotonic clock */
 
 void world_open(struct world *w);
 
-/* Checks that nothing is left under way. */
+/* Checks that no request is pending. */
 void world_close(struct world *w);
 
-/* So much time, and everything that is asked for is answered. */
+/* Advances the time and answers all requests. */
 void settle(struct world *w, uint64_t us);
 
-/* The version that whoever watches knows; NULL: it knows no such node. Borrowed. */
+/* Returns the version the watcher has seen; NULL if it knows no such node. Borrowed. */
 const char *version_of(const struct world *w, const char *node);
 
-/* Ask for it; the answer goes to `w->result`. */
+/* Requests it; the result is stored in `w->result`. */
 void cordon(struct world *w, const char *node, const char *version, const char *action);
 void uncordon(struct world *w, const char *node, const char *version);
 struct cluster_call call_of(struct world *w);
 
-/* As the server has it. */
+/* The state on the server. */
 bool is_cordoned(const struct world *w, const char *node);
 const char *annotation(const struct world *w, const char *node);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many incidents are open, whatever their check and action. */
+/* Counts the open incidents, over all checks and actions. */
 #pragma once
 
 #include "controller/store/store_metrics.h"
@@ -13,7 +13,7 @@ static inline void count_incidents_add(void *context, const char *check UNUSED,
 	*sum += n;
 }
 
-/* As of store_incidents_by_kind(). */
+/* Returns the result of store_incidents_by_kind(). */
 static inline int count_incidents(struct store *s, uint64_t *ret, struct err *err)
 {
 	*ret = 0;

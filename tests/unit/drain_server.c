@@ -25,7 +25,7 @@ struct kube_request {
 
 uint64_t server_now_us;
 
-/* --- what kube.h promises --- */
+/* --- the functions of kube.h --- */
 
 int kube_send(struct kube *kube, const struct kube_call *call, struct kube_request **ret_request,
 	      struct err *err UNUSED)
@@ -56,7 +56,7 @@ static void request_free(struct kube_request *r)
 	free(r);
 }
 
-/* It is under way no more. */
+/* Removes it from the pending requests. */
 static void take_out(struct kube_request *r)
 {
 	struct kube_request **at = &r->server->first;
@@ -100,7 +100,7 @@ const struct cluster_names *kube_names(const struct kube *kube UNUSED)
 	return &cluster_names_usual;
 }
 
-/* --- answers --- */
+/* --- responses --- */
 
 static void answer(const struct kube_request *r, unsigned status, json_t *body, uint64_t retry_us)
 {
@@ -126,7 +126,7 @@ static void answer(const struct kube_request *r, unsigned status, json_t *body, 
 		i++;
 	CHECK(i < ARRAY_SIZE(results));
 	a.result = i < ARRAY_SIZE(results) ? results[i].result : CLUSTER_AGAIN;
-	/* As kube_answer_read() has it: gone is only what is named. */
+	/* Like kube_answer_read(): a 404 means gone only if it names the object. */
 	if (status == 404 && !json_object_get(json_object_get(body, "details"), "name"))
 		a.result = CLUSTER_REFUSED;
 	r->call.done(r->call.context, &a);
@@ -172,7 +172,7 @@ static json_t *pod_json(const struct server_pod *p)
 	return pod;
 }
 
-/* Pages as the query asks for them; a token is the place of the next pod. */
+/* Serves the page that the query asks for; the continue token is the index of the next pod. */
 static void list(struct kube *server, const struct kube_request *r)
 {
 	const char *next = strstr(r->query, "continue="), *limit = strstr(r->query, "limit=");
@@ -336,13 +336,13 @@ void server_run(struct kube *server)
 	while (server->first) {
 		struct kube_request *r = server->first;
 
-		take_out(r); /* it is answered, and cannot be cancelled any more */
+		take_out(r); /* answered: it can no longer be cancelled */
 		serve(server, r);
 		request_free(r);
 	}
 }
 
-/* --- the other side --- */
+/* --- the client --- */
 
 static uint64_t mono_us(void)
 {

@@ -49,7 +49,7 @@ static size_t cordons_in_window(const struct books *w)
 {
 	size_t n = 0;
 
-	/* Time only goes on: the newest are last. */
+	/* Sorted by time, because it only advances. */
 	while (n < w->n_stamps && w->now_us - w->stamps[w->n_stamps - 1 - n] < w->policy.rate_per_us)
 		n++;
 	return n;
@@ -95,7 +95,7 @@ void books_count_cordon(struct books *w)
 		w->stamps[w->n_stamps++] = w->now_us;
 }
 
-/* ---- what is checked of every answer ------------------------------------------- */
+/* ---- checks of every result ---------------------------------------------------- */
 
 void books_check_refusal(const struct refusal *refusal)
 {
@@ -158,7 +158,7 @@ static void carry_out(struct books *w, const struct decision *one)
 	CHECK_EQ(life_holds(one->node->record.life.state), t->ours);
 }
 
-/* Asked again, with nothing done: the same answer. */
+/* Deciding again without carrying anything out gives the same decisions. */
 static void check_same(struct books *w)
 {
 	struct outcome again = { 0 };
@@ -188,7 +188,7 @@ static size_t count_effects(const struct outcome *out, int action)
 	return n;
 }
 
-/* The same fleet with the breaker open: not one release less, and nothing new. */
+/* With the breaker open the same fleet gets all its releases and no new cordon. */
 static void check_breaker(struct books *w)
 {
 	struct breaker open = w->breaker;
@@ -232,7 +232,7 @@ void books_decide(struct books *w)
 		w->refused += one->refused != NULL;
 	}
 	for (i = 0; i < w->out.n; i++) {
-		/* Now and then the controller dies before it gets there. */
+		/* Sometimes the controller dies before it carries this out. */
 		if (w->out.items[i].effect && random_unit(&w->random) <= 0.9)
 			carry_out(w, &w->out.items[i]);
 	}

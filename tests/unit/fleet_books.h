@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A fleet and the test's own books of it: what is so in the cluster, and its
- * own arithmetic of budgets, against which every answer of policy_decide() is held.
+ * A fleet and the test's own model of it: the true state of the cluster and an
+ * independent computation of the budgets, to check every result of policy_decide().
  */
 #pragma once
 
@@ -10,13 +10,13 @@
 
 enum { NODES_MAX = 48, STAMPS_MAX = 100000 };
 
-/* What is so in the cluster, by the test's own books. */
+/* The true state of a node in the cluster, by the test's model. */
 struct truth {
 	bool there, ours, others, held, not_ready, opted_out;
-	bool by_person; /* an operator cordoned it, or it became sticky */
+	bool by_person; /* cordoned by an operator, or sticky */
 	int domain, job;
 	uint64_t override_us, override_until_us, silence_until_us;
-	uint64_t born_us; /* it was cordoned for a part that always was slow; 0: never */
+	uint64_t born_us; /* when it was cordoned for a part that was always slow; 0: never */
 };
 
 struct books {
@@ -27,26 +27,26 @@ struct books {
 	struct outcome out;
 	uint64_t now_us;
 	struct truth truth[NODES_MAX];
-	uint64_t *stamps; /* every cordon of ours */
+	uint64_t *stamps; /* times of all our cordons */
 	size_t n_stamps;
 	size_t born, granted, refused, released, opened,
-		notices; /* so that the test cannot be idle */
+		notices; /* counts, to check that the test did something */
 };
 
 struct truth *truth_of(struct books *w, const struct fleet_node *node);
 
-/* Would a node more be within total, domain and job? And within the rate? */
+/* CHECKs that one more node is within the budgets of fleet, domain and job, or of the rate. */
 void books_check_room(const struct books *w, const struct truth *t);
 void books_check_rate(const struct books *w);
 
-/* One more cordon of ours. */
+/* Records one more of our cordons. */
 void books_count_cordon(struct books *w);
 
-/* It names who refused, and what would allow it. */
+/* CHECKs that the refusal names the budget and what would allow the action. */
 void books_check_refusal(const struct refusal *refusal);
 
-/* Bits of enum fleet_out. */
+/* Returns bits of enum fleet_out. */
 unsigned books_out(const struct truth *t);
 
-/* Decide, hold the answer against the books, and carry out most of it. */
+/* Decides, checks the decisions against the books, and carries out most of them. */
 void books_decide(struct books *w);

@@ -5,7 +5,7 @@
 #include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 
-/* A moment that is not near 0. */
+/* A time well above 0. */
 #define START (20000 * USEC_PER_DAY)
 
 void world_init(struct world *w, const char *rules, unsigned n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small fleet in a test's hands: nodes n000, n001 ... of SKU hgx that all report. */
+/* A small fleet for tests: nodes n000, n001 ... of SKU hgx, all of which report. */
 #pragma once
 
 #include "lib/base/duration.h"
@@ -19,36 +19,36 @@ struct world {
 #define SLOW "{name: slow, match: {check: 'gemm.*'}, windows: {k: 2, n: 3}, action: retest}"
 #define REST "{name: rest, match: {check: '*'}, action: alert}"
 
-/* A policy of those rules in mode enforce, and `n` nodes. */
+/* A policy with these rules in mode enforce, and `n` nodes. */
 void world_init(struct world *w, const char *rules, unsigned n);
 void world_release(struct world *w);
 
 /* The node n<i>. */
 struct fleet_node *world_node(const struct world *w, unsigned i);
 
-/* It is kept free from now on, for as long as the policy says. */
+/* Holds the node from now on, for the time in the policy. */
 void world_hold(struct world *w, unsigned i);
 
-/* Time passes, and every agent reports. */
+/* Advances the time; every agent reports. */
 void later(struct world *w, uint64_t us);
 
 void decide(struct world *w);
 
-/* Decide, and carry out everything. */
+/* Decides and carries out all decisions. */
 void decide_and_do(struct world *w);
 
-/* The first decision of the kind about node n<i>, or NULL. */
+/* Returns the first decision with this action for node n<i>, or NULL. */
 const struct decision *find(const struct world *w, unsigned i, int action);
 size_t count_of(const struct world *w, int action);
 
-/* A bad window of (check, gpu:3) on node n<i>, seen now. */
+/* Adds a bad window, now, of (check, gpu:3) on node n<i>. */
 struct finding *note(struct world *w, unsigned i, const char *check, int severity);
 
-/* A test of the finding ended. */
+/* Records the outcome of a test of the finding. */
 void tested(struct world *w, unsigned i, struct finding *finding, int outcome);
 
-/* By an operator, or seen on the cluster. The transition must be possible. */
+/* An event caused by an operator or seen on the cluster. The transition must be valid. */
 void happens(struct world *w, unsigned i, int event);
 
-/* Make it slow, and let both tests fail again: the next decide() wants the cordon. */
+/* Makes it slow and both tests fail, so that the next decide() asks for a cordon. */
 void reproduce(struct world *w, unsigned i, const char *check);

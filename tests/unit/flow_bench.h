@@ -15,7 +15,7 @@ enum { WARM_US = 2000, WINDOW_US = 1000, PATIENCE_US = 1000000 };
 struct bench {
 	struct rdma_sim sim;
 	struct rdma_device *device;
-	struct flow flow; /* of writes, from `bench_memory` to its own beginning */
+	struct flow flow; /* of writes, from `bench_memory` to its beginning */
 };
 
 extern char bench_memory[REGION];
@@ -23,10 +23,10 @@ extern char bench_memory[REGION];
 /* `wait`: enum flow_wait. */
 void bench_open(struct bench *b, size_t queues, int wait);
 
-/* All windows, until `within_us` from now at most. What flow_one has for its error. */
+/* Runs all windows, for at most `within_us`. Returns the error of flow_one. */
 int bench_run_within(struct bench *b, uint64_t within_us, struct flow_result *ret);
 
 int bench_run(struct bench *b, struct flow_result *ret);
 
-/* Nothing may be left open. */
+/* CHECKs that nothing is left open. */
 void bench_close(struct bench *b);

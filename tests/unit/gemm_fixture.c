@@ -24,7 +24,7 @@ struct gemm_plan sim_plan(void)
 		.warm_us = USEC_PER_SEC,
 		.rate_us = 4500000,
 		.check_us = USEC_PER_SEC,
-		.deadline_us = 10 * USEC_PER_SEC, /* from the start of the engine's clock */
+		.deadline_us = 10 * USEC_PER_SEC, /* since the start of the engine's clock */
 	};
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kube_identity between a server that answers what a test says, a clock that the test moves,
- * and calls that note what they were told. One world at a time.
+ * kube_identity with a server that gives the test's answers, a clock that the test advances,
+ * and calls that record the result they got. One world at a time.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 enum { SENT_MAX = 2000 };
 
-/* One request that the server has. */
+/* A request at the server. */
 struct kube_request {
 	char method[8], path[KUBE_PATH_MAX];
 	char *body;
@@ -20,15 +20,15 @@ struct kube_request {
 
 struct identity_server {
 	struct kube_request sent[SENT_MAX];
-	size_t n, at; /* sent; the next to be answered */
-	int broken;   /* errno: nothing can be sent */
+	size_t n, at; /* at: index of the next one to answer */
+	int broken;   /* errno of kube_send(); 0: it works */
 	uint64_t now_us;
 };
 extern struct identity_server server;
 extern struct authz authz;
 extern struct token_review *token_review;
 
-/* What a call was told. */
+/* The result of a call. */
 struct told {
 	unsigned n, status, retry_s;
 	int role;
@@ -38,16 +38,16 @@ struct told {
 void begin(void);
 void end(void);
 
-/* Token number `i`, that ends so long from now. New memory. */
+/* Returns token number `i`, which expires in `ends_us`. The caller frees it. */
 char *token_of(unsigned i, uint64_t ends_us);
 
 void ask_from(const char *token, const char *origin, struct told *told);
 void ask(const char *token, struct told *told);
 
-/* The oldest request that was not answered gets this; `body` may be NULL. */
+/* Answers the oldest pending request; `body` may be NULL. */
 void answer_with(enum cluster_result result, const char *body, uint64_t retry_us);
 
-/* ask(), and the answers; `pod` NULL: its question is not answered. */
+/* ask(), then answers the review and the pod request. `pod` NULL: the latter is left pending. */
 void ask_and_answer(const char *token, const char *review, const char *pod, struct told *told);
 
 #define REVIEW(user)                                                                            \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job of three hosts, one of which its windows blame, for the tests of lib/policy/job_judge.h. */
+/* A job of three hosts, one of them blamed by its windows, to test lib/policy/job_judge.h. */
 #pragma once
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #define SUSPECTED (NOW - 30 * USEC_PER_MIN)
 #define WINDOW (NOW - 20 * USEC_PER_MIN)
 
-/* Two tests that failed, after the suspicion and as far apart as they must be. */
+/* Two failed tests, after the suspicion and as far apart as required. */
 static const uint64_t twice_us[] = { NOW - 10 * USEC_PER_MIN, NOW - 5 * USEC_PER_MIN };
 static const struct job_judge_failure slow_gemm = { .check = "gemm.rate",
 						    .failed_us = twice_us,
@@ -23,7 +23,7 @@ static const struct job_judge_failure slow_gemm = { .check = "gemm.rate",
 
 static const char *const gpu_17[] = { "gpu-17" };
 
-/* gpu-17 is suspect by 2 of 2 windows, in a job of gpu-16, gpu-17, gpu-18. */
+/* gpu-17 is suspected in 2 of 2 windows, in a job of gpu-16, gpu-17 and gpu-18. */
 struct scene {
 	struct policy policy;
 	struct suspicion_list suspects;
@@ -66,7 +66,7 @@ static void scene_init(struct scene *s)
 					  .n_hosts = ARRAY_SIZE(s->hosts) };
 }
 
-/* The same again, after a change. */
+/* Judges the scene again, after a change. */
 static const struct job_judge_item *judge(struct scene *s)
 {
 	static const struct job_judge_item none;
@@ -82,7 +82,7 @@ static void scene_release(struct scene *s)
 	policy_release(&s->policy);
 }
 
-/* It has failed in the way of `failure`. */
+/* gpu-17 gets the failure `s->failure`. */
 static void fails(struct scene *s)
 {
 	s->hosts[1].failures = &s->failure;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tokens for tests, with any claims and no signature worth the name. */
+/* Tokens for tests, with any claims and an invalid signature. */
 #pragma once
 
-/* "HEADER.CLAIMS.SIGNATURE" with the base64url of `claims`; new memory. */
+/* Returns "HEADER.CLAIMS.SIGNATURE" with `claims` in base64url. The caller frees it. */
 char *jwt_of(const char *claims);

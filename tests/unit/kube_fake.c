@@ -20,7 +20,7 @@ static void note(struct kube *kube, const char *type, unsigned node)
 		kube->events = xcalloc(FAKE_EVENTS_MAX, sizeof(*kube->events));
 	kube->version++;
 	if (kube->version >= FAKE_EVENTS_MAX)
-		abort(); /* a test that does so much wants a larger array */
+		abort(); /* FAKE_EVENTS_MAX is too small for the test */
 	kube->nodes[node].version = kube->version;
 	kube->events[kube->version] = (struct fake_event){ type, node, kube->nodes[node] };
 }
@@ -96,7 +96,7 @@ int kube_send(struct kube *kube, const struct kube_call *call, struct kube_reque
 	while (i < FAKE_REQUESTS_MAX && kube->requests[i])
 		i++;
 	if (i == FAKE_REQUESTS_MAX)
-		abort(); /* whoever asks so much at once is the bug */
+		abort(); /* so many requests at once are a bug of the client */
 	request = xcalloc(1, sizeof(*request));
 	*request = (struct kube_request){ .kube = kube,
 					  .call = *call,
@@ -129,14 +129,14 @@ static void forget(struct kube_request *request)
 void kube_cancel(struct kube_request *request)
 {
 	if (request && request->busy)
-		abort(); /* not from within its own callback: kube.h */
+		abort(); /* kube.h forbids it inside the request's own callback */
 	if (request)
 		forget(request);
 }
 
 void fake_release(struct kube *kube)
 {
-	CHECK(!fake_request(kube, 0)); /* all was cancelled */
+	CHECK(!fake_request(kube, 0)); /* all requests were cancelled */
 	free(kube->events);
 	*kube = (struct kube){ 0 };
 }
@@ -163,7 +163,7 @@ struct kube_request *fake_watch(struct kube *kube)
 	return NULL;
 }
 
-/* ---- answers ------------------------------------------------------------------------ */
+/* ---- responses ---------------------------------------------------------------------- */
 
 static enum cluster_result result_of(unsigned status)
 {
@@ -196,7 +196,7 @@ void fake_end(struct kube_request *request, unsigned status)
 	answer(request, status, NULL);
 }
 
-/* "continue=NODE.VERSION" goes on there; a snapshot is rebuilt from what happened. */
+/* For "continue=NODE.VERSION": rebuilds the snapshot of that version from the history. */
 static void snapshot_at(const struct kube *kube, uint64_t version, struct fake_node *ret)
 {
 	uint64_t at;

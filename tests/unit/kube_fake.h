@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An API server with nodes, behind kube.h: it keeps its objects, what happened to them, and
- * forgets as etcd does. Nothing is answered by itself: the test says when, and how.
+ * A fake API server for nodes, behind kube.h. It keeps its objects and their history, which it
+ * compacts like etcd. It answers nothing on its own: the test decides when and how.
  *
- * It defines kube_send(), kube_cancel() and kube_encode(); a test that uses it links no other.
+ * It defines kube_send(), kube_cancel() and kube_encode(); do not link others with it.
  */
 #pragma once
 
@@ -14,13 +14,13 @@
 
 enum {
 	FAKE_NODES = 12,
-	FAKE_PAGE = 3, /* nodes of one page, whatever was asked for: many pages */
+	FAKE_PAGE = 3, /* nodes per page, whatever the limit: lists have several pages */
 	FAKE_EVENTS_MAX = 1 << 16,
 	FAKE_REQUESTS_MAX = 8,
 };
 
 struct fake_node {
-	unsigned uid; /* 0: there is none */
+	unsigned uid; /* 0: no such node */
 	bool unschedulable;
 	uint64_t version;
 };
@@ -28,20 +28,20 @@ struct fake_node {
 struct fake_event {
 	const char *type;
 	unsigned node;
-	struct fake_node was; /* after it */
+	struct fake_node was; /* the node after the event */
 };
 
 struct kube {
 	struct fake_node nodes[FAKE_NODES];
 	uint64_t version,
-		forgotten; /* of the last change; watches from before this one are refused */
+		forgotten; /* version: of the latest change; watches from before `forgotten` fail */
 	unsigned uids;
 	struct fake_event *events; /* by version */
 	struct kube_request *requests[FAKE_REQUESTS_MAX];
-	bool down;	  /* nothing can even be sent */
-	unsigned sent;	  /* requests, ever */
-	unsigned lists;	  /* first pages answered */
-	unsigned watches; /* watches begun */
+	bool down;	  /* kube_send() fails */
+	unsigned sent;	  /* requests so far */
+	unsigned lists;	  /* first pages served */
+	unsigned watches; /* watches started */
 };
 
 struct kube_request {
@@ -49,35 +49,35 @@ struct kube_request {
 	struct kube_call call;
 	char *query;
 	bool watch;
-	uint64_t at; /* a watch: the version told last; a list: its snapshot */
+	uint64_t at; /* of a watch: the last version sent; of a list: its snapshot */
 	struct fake_node snapshot[FAKE_NODES];
-	bool cut;	      /* it wants no more lines */
-	bool cancelled, busy; /* inside of one of its callbacks */
+	bool cut;	      /* the client wants no more lines */
+	bool cancelled, busy; /* busy: inside one of its callbacks */
 };
 
 void fake_release(struct kube *kube);
 
-/* Change a node: it appears, changes, goes, or comes back as another one. */
+/* Create or change a node, delete it, or delete and create it with a new uid. */
 void fake_touch(struct kube *kube, unsigned node);
 void fake_delete(struct kube *kube, unsigned node);
 void fake_recreate(struct kube *kube, unsigned node);
 
-/* What happened so far is forgotten: watches and pages that begin there are 410. */
+/* Compacts the history: watches and pages that start before now get 410. */
 void fake_compact(struct kube *kube);
 
-/* The i-th request under way, or NULL. */
+/* Returns the i-th pending request, or NULL. */
 struct kube_request *fake_request(struct kube *kube, unsigned i);
 struct kube_request *fake_watch(struct kube *kube);
 
-/* Answer a list with the page that is due; a watch with all events it has not told. */
+/* Serves the next page of a list, or all new events of a watch. */
 void fake_serve(struct kube_request *request);
 
-/* The next event of a watch; false: there is none, or it was cut. */
+/* Sends the next event of a watch. Returns false if there is none or the watch was cut. */
 bool fake_line(struct kube_request *request);
 
-/* One line as it is, of a watch. */
+/* Sends a raw line on a watch. */
 void fake_say(struct kube_request *request, const char *line);
 void fake_bookmark(struct kube_request *request);
 
-/* End it: status 200 is a clean end; 0: the connection was cut. */
+/* Ends the request. Status 200: a clean end; 0: the connection was cut. */
 void fake_end(struct kube_request *request, unsigned status);

@@ -21,10 +21,10 @@ struct kube_request {
 	char *what, *path, *query;
 	json_t *body;
 	bool stream;
-	size_t told; /* lines of the log that a stream has had */
+	size_t told; /* log lines sent on a stream */
 };
 
-/* --- the seam --- */
+/* --- the functions of kube.h --- */
 
 static void request_free(struct kube_request *q)
 {
@@ -124,7 +124,7 @@ static const char *name_of(const json_t *node)
 	return json_string_value(json_object_get(json_object_get(node, "metadata"), "name"));
 }
 
-/* It has changed: a new version, and a line for whoever watches. */
+/* Records a change of the node: a new version, and a line for the watches. */
 static void changed(struct kube *kube, const char *type, json_t *node)
 {
 	CLEANUP(freep) char *version = xasprintf("%" PRIu64, ++kube->version);
@@ -285,7 +285,7 @@ static enum cluster_result result_of(unsigned status)
 	return status == 404 ? CLUSTER_GONE : CLUSTER_AGAIN;
 }
 
-/* --- answers --- */
+/* --- responses --- */
 
 static struct kube_request *waiting(const struct kube *kube, size_t i)
 {
@@ -298,7 +298,7 @@ static struct kube_request *waiting(const struct kube *kube, size_t i)
 	return NULL;
 }
 
-/* One that a test knows to be there. */
+/* Like waiting(), but the request must exist. */
 static struct kube_request *waiting_there(const struct kube *kube, size_t i)
 {
 	struct kube_request *q = waiting(kube, i);
@@ -365,7 +365,7 @@ void fake_run(struct kube *kube)
 		fake_answer(kube, 0, FAKE_SERVED);
 }
 
-/* The next line of a stream that has one; false: none has. */
+/* Sends the next line of any stream that has one. Returns false if none has. */
 static bool tell_one(const struct kube *kube)
 {
 	struct kube_request *q;
@@ -388,7 +388,7 @@ void fake_tell(struct kube *kube, size_t n)
 		;
 }
 
-/* --- other hands --- */
+/* --- changes by others --- */
 
 json_t *fake_node(const struct kube *kube, const char *name)
 {

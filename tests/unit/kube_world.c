@@ -31,7 +31,7 @@ static void on_node(void *context, const struct cluster_node *node)
 	struct world *w = context;
 	struct cluster_node *mine = &w->nodes[number_of(node->name)];
 
-	/* Another one under the same name is told of only when the old one was told gone. */
+	/* Another node of the same name is reported only after the old one was reported gone. */
 	if (mine->name) {
 		CHECK_STR(mine->uid, node->uid);
 		CHECK(strtoull(node->version, NULL, 10) >= strtoull(mine->version, NULL, 10));
@@ -57,7 +57,7 @@ static void on_synced(void *context)
 	struct world *w = context;
 	unsigned i;
 
-	for (i = 0; i < FAKE_NODES; i++) /* who is not told of by a list would be taken for gone */
+	for (i = 0; i < FAKE_NODES; i++) /* a node missing from a list would count as gone */
 		CHECK(!w->nodes[i].name || w->since_sync & 1U << i);
 	w->since_sync = 0;
 	w->synced++;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Somebody who watches the nodes of the server of kube_fake.h, on a clock of its own. He checks
- * what he is told as it comes: nobody comes back as another one without having gone, no version
- * goes back, and a list names everybody who stays.
+ * A watcher of the nodes on the server of kube_fake.h, on a simulated clock. It checks each event:
+ * a node's uid changes only after it was gone, no version goes back, and a list contains every node
+ * that stays.
  */
 #pragma once
 
@@ -12,37 +12,37 @@
 #include "lib/base/macro.h"
 #include "tests/unit/kube_fake.h"
 
-/* With the picture that he has from what he was told. */
+/* `nodes` is the watcher's view, built from the events. */
 struct world {
 	struct kube kube;
 	struct kube_watch *watch;
 	struct cluster_watcher watcher;
-	struct cluster_node nodes[FAKE_NODES]; /* name NULL: there is none */
+	struct cluster_node nodes[FAKE_NODES]; /* name NULL: no such node */
 	unsigned told, gone, synced, stales;   /* calls */
-	char *stale;			       /* why it is, or NULL */
-	unsigned since_sync;		       /* bits of nodes told since the last synced */
+	char *stale;			       /* the reason it is stale, or NULL */
+	unsigned since_sync;		       /* bitmask of nodes reported since the last sync */
 	uint64_t young_us;
 };
 
-/* A server with so many nodes, and nobody has asked it anything yet. */
+/* Opens a server with `nodes` nodes, before the first request. */
 void world_open(struct world *w, unsigned nodes);
 void world_close(struct world *w);
 
-/* Another watch, as after a start; the picture is kept until world_forget(). */
+/* Starts another watch, as after a restart; the view is kept until world_forget(). */
 void world_begin(struct world *w);
 void world_forget(struct world *w);
 
-/* Opened, listed, and watching. */
+/* Opens the world, serves the list, and gets to a running watch. */
 void world_settle(struct world *w, unsigned nodes);
 
-/* Time passes in one step. */
+/* Advances the time in one step. */
 void world_later(struct world *w, uint64_t us);
 
-/* Answer all that is asked, until a watch with nothing to tell is all that is left. */
+/* Serves all requests until only an idle watch is left. */
 void world_serve(struct world *w);
 
-/* All is answered for so long. */
+/* Serves all requests for this long. */
 void world_quiet(struct world *w, unsigned seconds);
 
-/* His picture is the server's. */
+/* CHECKs that the watcher's view matches the server. */
 void world_check(const struct world *w);

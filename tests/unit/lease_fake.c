@@ -18,7 +18,7 @@ struct kube {
 };
 
 struct kube_request {
-	char *line, *name; /* "PUT /apis/..."; of the Lease, or NULL */
+	char *line, *name; /* "PUT /apis/..."; the Lease's name, or NULL */
 	json_t *body;
 	kube_done *done;
 	void *context;
@@ -44,7 +44,7 @@ static struct lease *find(const char *name)
 			return &leases[i];
 	}
 	if (i == LEASE_FAKE_LEASES)
-		abort(); /* the test uses more than there are */
+		abort(); /* more Leases than LEASE_FAKE_LEASES */
 	leases[i].name = xstrdup(name);
 	return &leases[i];
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In the place of kube_send() and the others of kube.h: an API server of Leases in memory.
- * What was sent waits until the test serves it, and the test says how that goes wrong.
+ * An in-memory API server of Leases; implements kube_send() and the rest of kube.h.
+ * Requests wait until the test serves them, and the test decides how they fail.
  */
 #pragma once
 
@@ -14,41 +14,41 @@ struct kube;
 
 enum { LEASE_FAKE_LEASES = 4, LEASE_FAKE_WAITING = 16 };
 
-/* What becomes of a request. */
+/* What happens to a request. */
 enum lease_fake_fate {
 	FATE_WELL,
 	FATE_LOST,	  /* never arrives */
-	FATE_ANSWER_LOST, /* is done, and nobody is told */
-	FATE_LATE,	  /* nobody is told, and it is done with lease_fake_late() */
-	FATE_BUSY,	  /* 429, a text */
-	FATE_BROKEN,	  /* 500 after it was done */
+	FATE_ANSWER_LOST, /* executed, but the response is lost */
+	FATE_LATE,	  /* the response is lost; executed by lease_fake_late() */
+	FATE_BUSY,	  /* 429 with a text body */
+	FATE_BROKEN,	  /* 500 after it was executed */
 	FATE_FORBIDDEN,	  /* 403 */
 };
 
-/* How many requests wait. */
+/* Returns the number of pending requests. */
 size_t lease_fake_waiting(void);
 
-/* What the oldest asks for: "PUT /apis/...", or "". Borrowed. */
+/* The oldest pending request, "PUT /apis/...", or "". Borrowed. */
 const char *lease_fake_next(void);
 const json_t *lease_fake_next_body(void);
 
-/* Serve the oldest one; false when none waits. */
+/* Serves the oldest request. Returns false if none is pending. */
 bool lease_fake_serve(int fate);
 
-/* What was sent late arrives. */
+/* Executes the requests of FATE_LATE. */
 void lease_fake_late(void);
 
-/* A Lease as the server has it: borrowed, or NULL. */
+/* The Lease on the server, or NULL. Borrowed. */
 json_t *lease_fake_lease(const char *name);
 
-/* Somebody else changes it (or makes it): takes the reference. NULL removes it. */
+/* Another client creates or replaces it; NULL deletes it. Takes the reference. */
 void lease_fake_put(const char *name, json_t *object);
 
-/* An annotation of it, or NULL; and somebody sets it, or with NULL takes it off. */
+/* An annotation of it, or NULL. Another client sets it, or removes it with NULL. */
 const char *lease_fake_annotation(const char *name, const char *key);
 void lease_fake_annotate(const char *name, const char *key, const char *value);
 
 struct kube *lease_fake(void);
 
-/* Forget all. */
+/* Drops all Leases and requests. */
 void lease_fake_reset(void);

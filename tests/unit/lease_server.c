@@ -16,7 +16,7 @@ void lease_server_keep(struct lease_server *server, json_t *object)
 	server->object = object;
 }
 
-/* As the API server has it: exactly six digits. */
+/* The API server's MicroTime: exactly six digits of the fraction. */
 static bool is_stamp(const json_t *text)
 {
 	const char *s = json_string_value(text), *dot = s ? strchr(s, '.') : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An API server of one Lease, as far as contenders can tell. */
+/* An API server of one Lease, as its contenders see it. */
 #pragma once
 
 #include <jansson.h>
@@ -12,13 +12,13 @@
 #define LEASE_REAL_US (UINT64_C(1795305600) * 1000000 + 7)
 
 struct lease_server {
-	json_t *object; /* NULL: there is none */
+	json_t *object; /* NULL: no Lease */
 	uint64_t version;
 };
 
-/* It is this from now on; takes the reference. */
+/* Replaces the Lease. Takes the reference. */
 void lease_server_keep(struct lease_server *server, json_t *object);
 
-/* One request: what comes of it, enum lease_result. */
+/* Executes one request. Returns an enum lease_result. */
 int lease_server_ask(struct lease_server *server, int step, const json_t *body);
 void lease_server_release(struct lease_server *server);

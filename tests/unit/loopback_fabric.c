@@ -14,7 +14,7 @@
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 
-/* Large requests: the same bytes in fewer steps of the simulation. */
+/* Large requests take fewer steps of the simulation for the same bytes. */
 enum { REQUEST = 1 << 20, HALF = 4 << 20, DEPTH = 32, LINE_MAX_BYTES = SAMPLE_LINE_MAX };
 
 static void add_links(struct fabric *f)
@@ -83,7 +83,7 @@ static void add_path(struct fabric *f, size_t rnic, size_t end)
 	p->links[p->n_links++] = (unsigned)(t->n_links + rnic);
 }
 
-/* Nothing is known from before. */
+/* Removes state saved by earlier runs. */
 static void forget(void)
 {
 	CLEANUP(freep) char *dir = xasprintf("%s/state", test_dir());

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loopback probe on a simulated host: the links of its topology with what
- * they should carry, one more for each port, and all memories. Nothing moves
- * but the simulated time.
+ * The loopback probe on a simulated host: the links of its topology at their
+ * expected rates, one more for each port, and all memories. No data is copied;
+ * only simulated time advances.
  */
 #pragma once
 
@@ -18,20 +18,20 @@ struct fabric {
 	struct endpoint ends[HOST_ENDS_MAX];
 	struct loopback_options options;
 	struct probe probe;
-	double seconds; /* of simulated time, of the last run */
+	double seconds; /* simulated duration of the last run */
 	char *memory;
 	size_t memory_bytes;
 };
 
-/* The standard host with everything as it should be; NULL and a failed check otherwise. */
+/* Returns the standard host without faults; on error NULL and a failed check. */
 struct fabric *fabric_new(void);
 void fabric_free(struct fabric *f);
 
-/* Leave the link this part of its capacity. */
+/* Reduces the link to this fraction of its capacity. */
 void fabric_slow(struct fabric *f, const char *link, double part);
 
-/* Every path its own noise: a normal factor around 1. */
+/* Gives each path its own noise: a factor from a normal distribution around 1. */
 void fabric_noise(struct fabric *f, double sigma, uint64_t seed);
 
-/* Run the probe and collect what it printed. Release `ret`. */
+/* Runs the probe and collects its output. The caller releases `ret`. */
 void fabric_run(struct fabric *f, enum loopback_set set, uint64_t budget_us, struct report *ret);

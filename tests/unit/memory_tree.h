@@ -6,8 +6,8 @@
 
 struct tree_node {
 	unsigned id;
-	const char *cpus;    /* as in cpulist */
-	uint64_t free_bytes; /* of twice as much; 0: a node without memory */
+	const char *cpus;    /* the cpulist */
+	uint64_t free_bytes; /* half of the total; 0: a node without memory */
 	unsigned huge_2m, huge_1g;
 };
 
@@ -17,10 +17,10 @@ struct tree {
 	const struct tree_node *nodes;
 	unsigned n_nodes;
 	unsigned n_cpus;      /* with topology and caches */
-	unsigned smt;	      /* CPU i and i + n_cpus/2 are one core when 2 */
-	unsigned cpus_an_llc; /* neighbours that share a last-level cache */
+	unsigned smt;	      /* 2: CPUs i and i + n_cpus/2 are one core */
+	unsigned cpus_an_llc; /* adjacent CPUs that share a last-level cache */
 	const char *llc;      /* its size, "32768K" */
 };
 
-/* Write it and return a descriptor of its sys/devices/system; close it. */
+/* Writes it and returns a descriptor of its sys/devices/system. The caller closes it. */
 int tree_write(const struct tree *tree);

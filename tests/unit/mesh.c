@@ -8,7 +8,7 @@
 
 #define GBIT 0.125e9 /* bytes per second */
 
-/* Most links of a path, and its end. */
+/* Maximum links of a path, including its end. */
 enum { PATH_MAX_LINKS = 6, TEXT_SIZE = 96 };
 
 struct mesh mesh_make(void)
@@ -37,7 +37,7 @@ struct mesh mesh_make(void)
 	return m;
 }
 
-/* Where a cell ends: GPU 0 to 7, then the memories. */
+/* `end`: GPU 0 to 7, then the memories. */
 static size_t path_of(size_t rnic, size_t end, size_t ret[static PATH_MAX_LINKS])
 {
 	bool is_memory = end >= MESH_GPUS;
@@ -73,7 +73,7 @@ static void name_end(size_t end, char ret[static TEXT_SIZE])
 		       is_memory ? end - MESH_GPUS : end);
 }
 
-/* One cell; `flows` RNICs of its socket do the same at once. */
+/* One cell, while `flows` RNICs of its socket do the same. */
 static struct sample *measure_cell(const struct mesh *m, size_t rnic, size_t end, double factor,
 				   size_t flows, struct report *ret)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A simulated host of 8 RNICs, 8 GPUs, 4 PCIe switches and 2 sockets, and the
- * loopback matrix that its links let through. Capacities in bytes per second
- * are those of probes at work: 400 Gb/s RNICs on x16 links of generation 5
- * (430 Gb/s of payload), 300 Gb/s peer to peer between the sockets.
+ * loopback matrix that its links produce. Capacities, in bytes per second, are
+ * what probes measure: 400 Gb/s RNICs on x16 links of generation 5 (430 Gb/s of
+ * payload), 300 Gb/s peer to peer between the sockets.
  */
 #pragma once
 
@@ -16,8 +16,8 @@ enum {
 	MESH_SWITCHES = 4,
 	MESH_SOCKETS = 2,
 	MESH_LINKS = MESH_RNICS + MESH_GPUS + MESH_SWITCHES + 1 + MESH_SOCKETS,
-	MESH_SOCKET_LINK = MESH_RNICS + MESH_GPUS + MESH_SWITCHES, /* the one between the sockets */
-	MESH_MEMORY = MESH_SOCKET_LINK + 1,			   /* the first of the memories */
+	MESH_SOCKET_LINK = MESH_RNICS + MESH_GPUS + MESH_SWITCHES, /* between the sockets */
+	MESH_MEMORY = MESH_SOCKET_LINK + 1,			   /* of the first socket */
 };
 
 struct mesh {
@@ -28,14 +28,14 @@ struct mesh {
 struct mesh mesh_make(void);
 
 /*
- * Add the whole matrix, each value times 1 + noise * normal; with `groups` also
+ * Adds the whole matrix, each value times 1 + noise * normal; with `groups` also
  * all RNICs of a socket at once to its memory.
  */
 void mesh_measure(const struct mesh *m, double noise, struct random *chance, bool groups,
 		  struct report *ret);
 
 /*
- * The report of a whole run, groups and all, with 1 % of noise: `link` at a part of its
- * capacity; MESH_LINKS: none.
+ * Returns the report of a full run with groups and 1 % noise. `link` is at the fraction
+ * `residual` of its capacity; MESH_LINKS: no link is.
  */
 struct report mesh_report(size_t link, double residual, uint64_t seed);

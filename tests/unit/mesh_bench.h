@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A host, its mesh, and the paths of its cells as the topology tells them. */
+/* A host, its mesh, and the paths of its cells according to the topology. */
 #pragma once
 
 #include "tests/unit/mesh_host.h"
@@ -14,10 +14,10 @@ struct mesh_bench {
 	struct mesh mesh;
 };
 
-/* New; free with mesh_bench_free(). The host may be `hidden`: a VM without bridges. */
+/* The caller frees it with mesh_bench_free(). `hidden`: a VM that shows no bridges. */
 struct mesh_bench *mesh_bench_standard(bool hidden);
 struct mesh_bench *mesh_bench_random(uint64_t seed, bool hidden);
 void mesh_bench_free(struct mesh_bench *b);
 
-/* By the path of the topology, not of the mesh. */
+/* According to the path in the topology, not in the mesh. */
 bool mesh_bench_crosses(const struct mesh_bench *b, size_t cell, const char *link);

@@ -89,9 +89,9 @@ void mesh_host_standard(struct mesh_host *ret)
 	topology_finish(&ret->topology);
 }
 
-/* --- any host ------------------------------------------------------------------ */
+/* --- random hosts -------------------------------------------------------------- */
 
-/* A PCIe link of any speed, or of one that is not known. */
+/* Adds a PCIe link of random or unknown speed. */
 static void add_any_link(struct random *r, struct topology *t, const char *a, const char *b)
 {
 	static const double speeds[] = { 0, 8, 16, 32, 32, 64 };
@@ -110,7 +110,7 @@ static void add_any_device(struct random *r, struct mesh_host *h, const char *ab
 	char id[HOST_NAME];
 
 	(void)snprintf(id, sizeof(id), is_rnic ? "rnic:mlx5_%zu" : "gpu:%zu", n);
-	/* Now and then one that the topology does not know. */
+	/* Sometimes one that is missing from the topology. */
 	if (random_below(r, 20) > 0) {
 		add_node(&h->topology, is_rnic ? TOPO_RNIC : TOPO_GPU, id);
 		add_any_link(r, &h->topology, id, above);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hosts to schedule on, as topologies: the one of 8 RNICs and 8 GPUs, and any. */
+/* Topologies of hosts to schedule on: the standard one of 8 RNICs and 8 GPUs, and random ones. */
 #pragma once
 
 #include "lib/topology/topology.h"
@@ -24,13 +24,12 @@ struct mesh_host {
 void mesh_host_standard(struct mesh_host *ret);
 
 /*
- * 1 to 4 sockets, up to 3 root ports each, switches or none or one below the
- * other, links of several speeds, unknown ones too; ports of several rates; now
- * and then a device or a memory that the topology does not know, and one RNIC
- * with two ports.
+ * 1 to 4 sockets with up to 3 root ports each; no, one, or cascaded switches;
+ * links of several speeds, some unknown; ports of several rates. Sometimes a
+ * device or memory that is missing from the topology, or an RNIC with two ports.
  */
 void mesh_host_random(struct random *r, struct mesh_host *ret);
 void mesh_host_release(struct mesh_host *h);
 
-/* Every port with every memory; `ret` has room for HOST_PORTS_MAX x HOST_ENDS_MAX. */
+/* All pairs of port and memory; `ret` has room for HOST_PORTS_MAX x HOST_ENDS_MAX. */
 size_t mesh_host_cells(const struct mesh_host *h, struct mesh_ends *ret);

@@ -64,7 +64,7 @@ uint32_t key_of(const struct result *result, uint32_t stage, enum optype type, u
 		if (key->stage == stage && key->type == type && key->seq == seq)
 			return i;
 	}
-	CHECK_EQ(seq, -1); /* there is no such key */
+	CHECK_EQ(seq, -1); /* fails: there is no such key */
 	return 0;
 }
 

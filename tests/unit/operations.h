@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small jobs written down operation by operation, and questions about their graph. */
+/* Small jobs specified operation by operation, and queries on their graph. */
 #pragma once
 
 #include "attribution/graph.h"
@@ -7,7 +7,7 @@
 
 enum { OPERATIONS_STEPS = 3 };
 
-/* An operation of every lane. */
+/* An operation on every lane. */
 struct row {
 	uint32_t stage;
 	enum optype type;
@@ -15,12 +15,12 @@ struct row {
 	double start, end;
 };
 
-/* Sizes of the job. */
+/* Parallelism of the job. */
 struct shape {
 	uint32_t dp, pp, vpp;
 };
 
-/* A trace of OPERATIONS_STEPS steps whose lanes all have the rows, and its graph. */
+/* A trace of OPERATIONS_STEPS steps, with the same rows on each lane, and its graph. */
 struct result {
 	struct trace *trace;
 	struct graph *graph;
@@ -33,7 +33,7 @@ void result_release(struct result *result);
 
 uint32_t key_of(const struct result *result, uint32_t stage, enum optype type, uint32_t seq);
 
-/* Does `key` wait for `from` itself? */
+/* Does `key` depend directly on `from`? */
 bool waits(const struct result *result, uint32_t key, uint32_t from);
 size_t n_waits(const struct result *result, uint32_t key);
 

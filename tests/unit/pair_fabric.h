@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ports of rnic-pair on a simulated fabric: "sim0", "sim1"... with operations that a test may change. */
+/* Ports of rnic-pair on a simulated fabric: "sim0", "sim1"... whose operations a test may replace. */
 #pragma once
 
 #include "probes/memory/numa.h"
 #include "probes/rnic_pair/pair.h"
 #include "tests/fakes/rdma_sim.h"
 
-/* As many as most tests need, and as many as an HGX host has RNICs. */
+/* Ports for most tests, and as many as an HGX host has RNICs. */
 enum { PAIR_FABRIC_SIDES = 4, PAIR_FABRIC_MAX = 8, PAIR_FABRIC_BYTES = 1 << 20 /* of memory */ };
 
 struct pair_fabric {
@@ -19,18 +19,18 @@ struct pair_fabric {
 	size_t n;
 };
 
-/* `n` ports, each ready. */
+/* Opens `n` ready ports. */
 void pair_fabric_open(struct pair_fabric *f, size_t n);
 
 /*
- * For a test of one thread, until the fabric is closed: sched_yield() does nothing. Simulated time
- * passes as it is looked at, so there is nobody to wait for, and where other tests run beside it
- * each of its million looks would give them a core first.
+ * Makes sched_yield() a no-op until the fabric is closed, for a single-threaded test. Simulated time
+ * advances as it is read, so there is no thread to wait for, and on a busy machine each of a million
+ * polls would yield the core to other tests.
  */
 void pair_fabric_keep_core(void);
 
-/* A port again, as it is ready now. */
+/* Opens a port again. */
 void pair_fabric_reopen(struct pair_fabric *f, size_t side);
 
-/* All of it; fails the test when something of the fabric is still open. */
+/* Closes everything; fails the test if the fabric still has open objects. */
 void pair_fabric_close(struct pair_fabric *f);

@@ -23,7 +23,7 @@ void pair_host_open(struct pair_host *h, int fd, bool leads)
 {
 	*h = (struct pair_host){ .n_samples = 0 };
 	pair_fabric_open(&h->fabric, PAIR_HOST_RAILS);
-	/* Seconds of the fabric in few polls: what the hosts tell of them is what is looked at. */
+	/* Few polls per simulated second: only the reported results matter. */
 	h->fabric.sim.poll_s = 20e-6;
 	h->session = (struct pair_session){
 		.probe = &h->probe,

@@ -60,7 +60,7 @@ void world_free(struct world *w)
 	free(w);
 }
 
-/* What one rail carries between these, without noise. */
+/* Returns the rate of one rail between these nodes, without noise. */
 static double rail_rate(const struct world *w, const size_t *members, size_t n, size_t rail)
 {
 	double least = 1;
@@ -118,7 +118,7 @@ static void run(struct world *w, const size_t *seats, const struct pairing_group
 		return;
 	if (g->n > 2)
 		members = w->more[at] = xcalloc(g->n, sizeof(*members));
-	/* Those who do not come stand first, so that they are a list of their own. */
+	/* Absent members come first, so they form a contiguous list. */
 	for (i = 0; i < g->n; i++) {
 		if (is_away(w, seats[i]))
 			members[away++] = seats[i];

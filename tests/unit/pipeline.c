@@ -8,7 +8,7 @@
 #include "lib/remedy/pipe_1f1b.h"
 #include "tests/unit/test.h"
 
-/* What surrounds the computes; together PIPELINE_FIXED. */
+/* Seconds of the operations around the computes; together PIPELINE_FIXED. */
 #define GATHER 0.02
 #define LAYERNORM 0.00004
 #define EMBEDDING 0.002
@@ -49,7 +49,7 @@ static void put(struct writer *w, enum optype type, int64_t seq, double start, d
 	w->ops[w->n++] = op;
 }
 
-/* Into the builder, in an order that the stride makes. */
+/* Adds the operations to the builder, in the order given by the stride. */
 static void add_all(const struct writer *w, struct trace_builder *builder)
 {
 	struct trace_part *part = trace_part_new(builder);
@@ -66,7 +66,7 @@ static void add_all(const struct writer *w, struct trace_builder *builder)
 	CHECK_STR(err.msg, "");
 }
 
-/* A receive is posted when the compute before has ended, and ends with its send. */
+/* A receive is posted when the previous compute has ended, and ends with its send. */
 static void put_transfer(struct writer *w, bool forward, int64_t i, double posted, double sent)
 {
 	double end = posted > sent ? posted : sent;
@@ -103,7 +103,7 @@ static void put_computes(struct writer *w, double shift)
 	}
 }
 
-/* When a worker is done with its computes and its own gradients. */
+/* Returns when a worker has finished its computes and its own gradients. */
 static double ready(const struct writer *w, int64_t d, int64_t stage)
 {
 	int64_t n = w->pipeline->microbatches;
@@ -112,7 +112,7 @@ static double ready(const struct writer *w, int64_t d, int64_t stage)
 	return w->ends[d].backward[stage * n + n - 1] + gather + LAYERNORM;
 }
 
-/* When the gradients of a worker can be reduced: the embedding's are shared by both ends. */
+/* Returns when a worker's gradients can be reduced; first and last stage share the embedding's. */
 static double reduced(const struct writer *w, int64_t d, int64_t stage)
 {
 	int64_t last = w->pipeline->pp - 1;
@@ -122,7 +122,7 @@ static double reduced(const struct writer *w, int64_t d, int64_t stage)
 	return MAX(ready(w, d, 0), ready(w, d, last)) + EMBEDDING;
 }
 
-/* When all DP ranks have reduced those of a stage. */
+/* Returns when all DP ranks have reduced the gradients of a stage. */
 static double scattered(const struct writer *w, int64_t stage)
 {
 	double latest = 0;
@@ -154,7 +154,7 @@ static void put_collectives(struct writer *w)
 	put(w, OP_OPTIMIZER, 0, all, all + OPTIMIZER);
 }
 
-/* The ends of the computes of a DP rank. */
+/* Computes when each compute of a DP rank ends. */
 static void play(const struct pipeline *p, uint32_t d, struct pipe_ends *ends)
 {
 	CLEANUP(freep) double *forward = xcalloc(p->pp, sizeof(double));

@@ -153,7 +153,7 @@ static void put_incomplete(struct strbuf *out, size_t group, const struct ras_fi
 	(void)strbuf_puts(out, "\n");
 }
 
-/* How many that answered have launched as many as rank `place`. */
+/* Returns how many responding ranks have launched as many operations as rank `place`. */
 static size_t count_like(const struct ras_fixture_comm *c, size_t f, size_t place)
 {
 	size_t i, n = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job as NCCL's RAS prints it: JSON as 2.28.7 and later do, with or without the comma that they
- * forget, and the text of VERBOSE STATUS. Ranks are four on a host, 10.0.0.1 and on; the process of
- * rank R is 100 + R, its GPU R % 4.
+ * A job as NCCL's RAS prints it: the JSON of 2.28.7 and later, with or without the comma that some
+ * versions omit, and the text of VERBOSE STATUS. There are four ranks per host, from 10.0.0.1 on;
+ * rank R has PID 100 + R and GPU R % 4.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ struct ras_fixture_comm {
 	size_t n;
 };
 
-/* New memory. `comma`: as 2.29.2 and later write it. */
+/* The caller frees the result. `comma`: as 2.29.2 and later print it. */
 char *ras_fixture_json(const char *version, bool comma, const struct ras_fixture_comm *comms,
 		       size_t n);
 char *ras_fixture_text(const char *version, const struct ras_fixture_comm *comms, size_t n);

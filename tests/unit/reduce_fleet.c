@@ -14,17 +14,17 @@
 #include "tests/unit/test.h"
 
 enum { DEPTH = 16, PIECE = 16384 };
-/* Of one rank: 4 steps, and a third of 512 KiB in pieces of 16 KiB. */
+/* Per rank: 4 steps, each of a third of 512 KiB in pieces of 16 KiB. */
 enum { PIECES_OF_OP = 4 * 11 };
 
 #define SOON_US (60 * USEC_PER_SEC)
 
 struct fleet fleet;
 
-/* Of the thread. */
+/* The host of this thread. */
 static _Thread_local int me;
 
-/* Its clock is the real one: a host whose thread has to wait for a core loses no time by that. */
+/* Uses the real clock, so that a host whose thread waits for a core does not run out of time. */
 static void set_clock(void)
 {
 	fleet.fabric.sim.now_ns = clock_mono_us() * 1000;
@@ -67,7 +67,7 @@ static void die(void)
 	fleet.dies = NOBODY;
 }
 
-/* With a piece of the first step that it still owes, so that nobody comes to an end. */
+/* Hangs while it still owes a piece of the first step, so no host can finish. */
 static void hang(size_t n)
 {
 	fleet.posts[me] += n;
@@ -91,7 +91,7 @@ static void use_port(void)
 	fleet.shared = NOBODY;
 }
 
-/* The first half of the memory that is written to is the buffer. */
+/* The first half of the registered memory is the buffer, the rest the receive room. */
 static bool flips_here(uint64_t remote)
 {
 	unsigned i;
@@ -262,7 +262,7 @@ static int say_hello_alone(struct reduce_session *s, struct err *err)
 	return r;
 }
 
-/* What reduce_meet() does, over sockets of this process. */
+/* Does what reduce_meet() does, over sockets of this process. */
 static void *begin(void *argument)
 {
 	struct host *h = argument;
@@ -277,7 +277,7 @@ static void *begin(void *argument)
 	if (r == 0)
 		r = fleet.mute == me ? say_hello_alone(s, &h->err) : reduce_session_run(s, &h->err);
 	h->r = r;
-	/* As when a process ends. */
+	/* As when a process exits. */
 	for (other = 0; other < HOSTS; other++)
 		oob_close(&s->peers[other].line);
 	return NULL;

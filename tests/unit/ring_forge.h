@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ring in memory, as the plug-in writes it. */
+/* A ring in memory, as the NCCL plug-in writes it. */
 #pragma once
 
 #include <stdint.h>
@@ -8,7 +8,7 @@
 
 #define FORGE_NOW_NS UINT64_C(50000000000000)
 
-/* Words of RING_SIZE, aligned as a page. */
+/* RING_SIZE bytes, page-aligned. */
 struct forge {
 	_Alignas(RING_HEAD_SIZE) uint64_t words[RING_SIZE / 8];
 };
@@ -19,5 +19,6 @@ void forge_init(struct forge *f);
 struct ring_head *forge_head(struct forge *f);
 struct ring_slot *forge_slot(struct forge *f, uint64_t number);
 
-/* An operation that has ended, by the protocol; `next` is behind it then. All of it is of its number. */
+/* Writes a completed operation, following the protocol, and advances `next` past it. All its fields
+ * are derived from `number`. */
 void forge_put(struct forge *f, uint64_t number);

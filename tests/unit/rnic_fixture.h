@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One RDMA port over one network device, both made by the test: an area of
- * assay-probe-rnic-state runs on it, again and again, and its samples are kept.
+ * One RDMA port over one network device, both fake. A test runs an area of
+ * assay-probe-rnic-state on it any number of times; the samples are kept.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct rnic_fixture {
 	uint64_t values[FIXTURE_STATS_MAX];
 	size_t n_stats;
 	uint64_t deadline_us;
-	json_t *kept; /* what the last run left */
+	json_t *kept; /* the state that the last run saved */
 	struct sample samples[FIXTURE_SAMPLES_MAX];
 	size_t n_samples;
 };
@@ -28,11 +28,12 @@ struct rnic_fixture {
 void fixture_open(struct rnic_fixture *f);
 void fixture_close(struct rnic_fixture *f);
 
-/* A counter of ethtool -S. */
+/* Sets a counter of ethtool -S. */
 void fixture_stat(struct rnic_fixture *f, const char *name, uint64_t value);
 
-/* Run one area in the same boot, so many seconds after it began. */
+/* Runs one area, `uptime_s` after boot; all runs are in the same boot. */
 void fixture_run(struct rnic_fixture *f, int (*area)(struct rnic_state *state), double uptime_s);
 
-/* The only sample of the check that the last run printed; an empty one, and a failed test, otherwise. */
+/* Returns the only sample of the check in the last run; if not exactly one, an empty sample and a
+ * failed check. */
 const struct sample *fixture_find(const struct rnic_fixture *f, const char *check);

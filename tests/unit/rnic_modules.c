@@ -13,7 +13,7 @@ void image_u16(struct module_image *image, enum module_part part, unsigned at, u
 	image_byte(image, part, at + 1, value & 0xff);
 }
 
-/* Text padded with blanks to 16 bytes, as all three specifications want it. */
+/* Writes text padded with blanks to 16 bytes, as all three specifications require. */
 static void text(struct module_image *image, enum module_part part, unsigned at, const char *words)
 {
 	unsigned i;
@@ -77,7 +77,7 @@ void image_osfp(struct module_image *image)
 	text(image, PART_PAGE_0, 166, "MT2345");
 	image_byte(image, PART_PAGE_0, 210, 0);
 	image_byte(image, PART_PAGE_0, 212, 0);
-	image_byte(image, PART_PAGE_1, 160, 1 << 3 | 7); /* all monitors, bias twice 2 uA */
+	image_byte(image, PART_PAGE_1, 160, 1 << 3 | 7); /* all monitors, bias unit 2 x 2 uA */
 	limits(image, PART_PAGE_2, 128, celsius);
 	limits(image, PART_PAGE_2, 136, volts);
 	limits(image, PART_PAGE_2, 176, powers);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Images of modules built field by field from the specifications: a healthy
- * one of each layout, for tests to spoil.
+ * Module EEPROM images built field by field from the specifications: a healthy
+ * one of each layout, for tests to modify.
  */
 #pragma once
 
@@ -16,6 +16,6 @@ void image_osfp(struct module_image *image);
 /* SFP28, SFF-8472, calibrated inside: 30 C, 3.3 V, 0.5 mW in, 0.6 mW out, 6 mA. */
 void image_sfp28(struct module_image *image);
 
-/* Two bytes, the high one first, at `at`; above 127 of an upper part. */
+/* Writes a big-endian 16-bit value at `at`, which is above 127 in an upper part. */
 void image_u16(struct module_image *image, enum module_part part, unsigned at, unsigned value);
 void image_byte(struct module_image *image, enum module_part part, unsigned at, unsigned value);

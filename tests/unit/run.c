@@ -3,12 +3,11 @@
  * The main() of the unit tests of an area:
  *
  *	PROGRAM [SUITE...]      run these suites, or all: "windows" or "test_windows"
- *	PROGRAM --list          name each test of each
+ *	PROGRAM --list          list the tests of all suites
  *
- * Each suite is run by a child. Its closing line, "SUITE: N passed, N failed, N skipped", is
- *written by the parent, which so can say of one that died what it died of: that counts as a test
- *that failed, and the next suite is run. The last line has the sums; the exit status is 1 after any
- * failure.
+ * Each suite runs in a child process. The parent prints its last line, "SUITE: N passed, N failed,
+ * N skipped", so if the child dies it can print the cause; that counts as a failed test, and the
+ * next suite runs. The very last line has the totals; the exit status is 1 after any failure.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,10 +21,10 @@
 
 enum { STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
-/* What a child leaves to its parent. */
+/* The result of a child, shared with its parent. */
 struct left {
 	struct test_counts counts;
-	bool ended; /* the tests did: it may die of what it finds at its end, as a leak */
+	bool ended; /* the tests are over; the exit may still fail, as with a leak */
 };
 
 static bool is_called(const struct test_suite *suite, const char *word)
@@ -62,7 +61,7 @@ static void list(void)
 			(void)printf("%s %s\n", s->name, s->tests[i].name);
 }
 
-/* How a child ended that did not end as it should: NULL if it did. */
+/* Returns how a child failed, or NULL if it ended normally. */
 static char *death(int status, const struct left *left)
 {
 	const int right = left->counts.failed ? STATUS_FAILED : 0;

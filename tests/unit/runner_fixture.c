@@ -19,8 +19,8 @@
 enum { ENVIRON_MAX = 1 << 20, LOOK_AGAIN_MS = 10 };
 
 /*
- * Ours alone: tests run side by side. This process itself and what it forks
- * without an exec do not show it: their /proc environ is that of their start.
+ * Unique to this process, because tests run in parallel. This process and its
+ * forks without an exec do not show it: their /proc/PID/environ is from the start.
  */
 static const char *mark(void)
 {

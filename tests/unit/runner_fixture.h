@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes that are shell scripts, run by the runner of this process. Every
- * process that a probe starts carries a mark in its environment, so that a
- * test can tell whether one is left anywhere on the host.
+ * Probes that are shell scripts, started by the runner in this process. All
+ * their processes have a mark in their environment, so a test can find any that
+ * are left on the host.
  */
 #pragma once
 
@@ -15,26 +15,27 @@
 	"\"better\":\"higher\",\"ok\":true,\"state\":\"measured\"}"
 #define SAY "echo '" SAMPLE_LINE "'\n"
 
-/* For waits that end at once unless something is broken. */
+/* A timeout for waits that end at once unless something is broken. */
 #define LONG_US (30 * USEC_PER_SEC)
 
-/* Write an executable shell script and return its path; free it. */
+/* Writes an executable shell script and returns its path. The caller frees it. */
 char *fixture_script(const char *name, const char *body);
 
-/* Make a FIFO and return a descriptor of both its ends; its path goes into the environment `name`. */
+/* Creates a FIFO and returns a descriptor open for both ends. Sets the environment variable `name`
+ * to its path. */
 int fixture_fifo(const char *name);
 
-/* Options that wait for nothing: no stop descriptor, no progress, a long deadline. */
+/* Default options: no stop descriptor, no progress, a long deadline. */
 struct runner_options fixture_options(void);
 
-/* Run one script as a probe; the report is the caller's. */
+/* Runs one script as a probe. The caller releases the report. */
 void fixture_run(const char *body, uint64_t budget_us, struct report *ret);
 
-/* How many processes carry the mark. */
+/* Returns the number of processes with the mark. */
 size_t fixture_alive(void);
 
-/* Wait until none does, at most LONG_US; how many are left. */
+/* Waits until none has it, at most LONG_US. Returns how many are left. */
 size_t fixture_wait_gone(void);
 
-/* How many descriptors this process has open. */
+/* Returns the number of open descriptors of this process. */
 size_t fixture_open_fds(void);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unit tests: a CUnit suite a module, a program an area (local.mk). A test file holds functions, a
- * table and TEST_SUITE():
+ * Unit tests: one CUnit suite per module, one program per area (local.mk). A test file has
+ *functions, a table and TEST_SUITE():
  *
  *	static void a_number_is_read(void) { CHECK_EQ(parse("7"), 7); }
  *	static const struct test tests[] = { TEST(a_number_is_read) };
  *	TEST_SUITE(tests);
  *
- * Names of tests are sentences. A suite has the name of its file without "test_". The program (run.c)
- * runs each suite in a process of its own, so that none sees what another left, nor ends with it.
+ * Names of tests are sentences. A suite has the name of its file without "test_". The program
+ *(run.c) runs each suite in its own process, so no suite sees the state of another or dies with it.
  */
 #pragma once
 
@@ -29,16 +29,16 @@ struct test {
 #function, function \
 	}
 
-/* The fields from `name` on may be given to TEST_SUITE(), as `.end = reports_done`. */
+/* The fields from `name` on may be set in TEST_SUITE(), as `.end = reports_done`. */
 struct test_suite {
 	const char *file;
 	const struct test *tests;
 	size_t n;
-	const char *name;		     /* or NULL: that of the file */
-	void (*begin)(void);		     /* before its first test, in its process */
-	void (*end)(void);		     /* after the last */
-	int (*child)(int argc, char **argv); /* what "PROGRAM --child SUITE ARG..." does */
-	bool by_name;			     /* run only if it is asked for */
+	const char *name;		     /* NULL: that of the file */
+	void (*begin)(void);		     /* called before the first test, in its process */
+	void (*end)(void);		     /* called after the last */
+	int (*child)(int argc, char **argv); /* the main of "PROGRAM --child SUITE ARG..." */
+	bool by_name;			     /* run only if named on the command line */
 	struct test_suite *next;
 };
 
@@ -52,40 +52,39 @@ struct test_suite {
 	}                                                                             \
 	struct test_suite
 
-/* Before main(), in the order in which the files are linked. */
+/* Called before main(), in link order. */
 void test_add_suite(struct test_suite *suite);
 
-/* The first of all; its `name` is set. */
+/* Returns the first suite of the list; its `name` is set. */
 const struct test_suite *test_suites(void);
 
 struct test_counts {
 	unsigned passed, failed, skipped;
 };
 
-/* Run it in this process, and say each result. */
+/* Runs it in this process and prints each result. */
 struct test_counts test_run_suite(const struct test_suite *suite);
 
-/* The path of a file of the sources; free it. */
+/* Returns the path of a file of the source tree. The caller frees it. */
 char *test_source(const char *path);
 
-/* Say why and end the test that calls it as skipped. */
+/* Prints why and ends the calling test as skipped. */
 void test_skip(const char *why);
 
-/* True under scripts/test --full (ASSAY_FULL=1): run the long counts. */
+/* True under scripts/test --full (ASSAY_FULL=1). */
 bool test_full(void);
 
 /*
- * How often to try what is the same each time but for its seed: `full` under --full, else `usual`,
- * and of that a quarter in a build with sanitizers, which looks for errors of memory and takes
- * ten times as long; the counts are those of the other builds.
+ * Returns how often to repeat a randomized test: `full` under --full, else `usual`. A build with
+ * sanitizers gets a quarter of that, because it looks for memory errors and takes ten times as long.
  */
 size_t test_times(size_t full, size_t usual);
 
-/* Where random numbers begin: `usual`, or with ASSAY_SEEDS=N so many further on, for numbers that
+/* Returns the seed of random numbers: `usual`, or with ASSAY_SEEDS=N shifted by N, for numbers that
  * nothing was fitted to. */
 uint64_t test_seed(uint64_t usual);
 
-/* Assertions that print both values. They go on after a failure. */
+/* Assertions that print both values. The test continues after a failure. */
 #define CHECK(condition) \
 	CU_assertImplementation(!!(condition), __LINE__, #condition, __FILE__, "", CU_FALSE)
 #define CHECK_EQ(a, b) \
@@ -103,8 +102,8 @@ void test_check_near(double a, double b, double tolerance, const char *what, con
 void test_check_has(const char *text, const char *part, const char *what, const char *file,
 		    unsigned line);
 
-/* A fresh directory that goes when the suite ends. Borrowed. */
+/* Returns a temporary directory that is removed when the suite ends. Borrowed. */
 const char *test_dir(void);
 
-/* Write a file below test_dir() (making directories) and return its path; free it. */
+/* Writes a file below test_dir(), creates its directories, and returns its path. The caller frees it. */
 char *test_file(const char *name, const char *text);

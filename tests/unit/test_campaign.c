@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How rounds come about: orders, answers, time, and hosts that do not play. */
+/* The course of rounds: orders, answers, time, and hosts that do not cooperate. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,8 @@ static void an_order_is_what_was_agreed(void)
 		CHECK_EQ(deadline_us - now_us, 60 * USEC_PER_SEC);
 		CHECK(!campaign_order(lab->campaign, lab->name[i], &lab->now));
 	}
-	/* Two of one group have all in common but the rank; of two groups nothing. */
+	/* Two members of a group share everything except the rank; members of two groups share
+	 * nothing. */
 	for (i = 0; i < 4; i++) {
 		for (j = 0; j < i; j++) {
 			const bool same = json_equal(json_object_get(orders[i], "peers"),
@@ -110,7 +111,7 @@ static void only_the_member_that_was_told_may_answer_and_once(void)
 	(void)campaign_advance(lab->campaign, &lab->now, &lab->around);
 	order = campaign_order(lab->campaign, "gpu-0", &lab->now);
 	id = text(order, "id");
-	CHECK(!campaign_report(lab->campaign, id, &report)); /* host1 is no member */
+	CHECK(!campaign_report(lab->campaign, id, &report)); /* host1 is not a member */
 	free(report.node);
 	report.node = xstrdup("gpu-1");
 	CHECK(!campaign_report(lab->campaign, id, &report)); /* it has no order yet */
@@ -119,7 +120,7 @@ static void only_the_member_that_was_told_may_answer_and_once(void)
 	CHECK(!campaign_report(lab->campaign, "campaign-7-1-2", &report));
 	CHECK(campaign_report(lab->campaign, id, &report));
 	CHECK(!campaign_report(lab->campaign, id, &report));
-	/* One side alone decides nothing. */
+	/* One side alone is not enough. */
 	CHECK(!campaign_advance(lab->campaign, &lab->now, &lab->around));
 	CHECK_EQ(lab->campaign->groups[0].phase, GROUP_RUNNING);
 	report_release(&report);
@@ -317,7 +318,7 @@ static void rates_in_host_memory_say_nothing_of_gpu_memory(void)
 	};
 	size_t i;
 
-	/* As agents that do not know the key `memory` answer. */
+	/* The answer of agents that do not know the key `memory`. */
 	lab->check = "all_reduce.busbw";
 	CHECK_EQ(lab_begin(lab, &ask, NULL), 0);
 	lab_play(lab);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Campaigns over restarts of the controller: what is kept, and how they go on from it. */
+/* Campaigns across restarts of the controller: what is stored, and how they resume from it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static void pass(struct lab *lab, uint64_t us)
 	lab->now.real_us += us;
 }
 
-/* The controller ends, and another one has what was written down; its clock since the boot is new. */
+/* Restarts the controller from the stored row, with a new monotonic clock. */
 static int restart(struct lab *lab, struct err *err)
 {
 	CLEANUP(json_freep) json_t *kept = campaign_keep(lab->campaign, &lab->now);
@@ -79,7 +79,7 @@ static void all_that_is_kept_comes_back_and_no_secret_is_in_it(void)
 	CHECK_STR(written, text);
 }
 
-/* An older controller would go on in host memory: it must refuse the row. */
+/* An older controller would continue in host memory, so it must reject the row. */
 static void a_campaign_in_gpu_memory_goes_on_there_and_not_in_an_older_controller(void)
 {
 	CLEANUP(lab_freep) struct lab *lab = lab_new(4, 2, 4);
@@ -111,7 +111,7 @@ static void a_restart_after_each_turn_changes_no_verdict(void)
 		lab->part[bad] = 0.5;
 		for (turns = 0; lab_turn(lab) && turns < 1000; turns++) {
 			CHECK_EQ(restart(lab, NULL), 0);
-			lab->campaign->resumed = 0; /* more often than any controller ends */
+			lab->campaign->resumed = 0; /* more often than it can be restarted */
 		}
 		CHECK_EQ(lab->campaign->state, CAMPAIGN_DONE);
 		for (i = 0; i < 8; i++)
@@ -131,7 +131,7 @@ static void an_answer_from_before_a_restart_and_one_from_after_it_make_a_group(v
 	second = order_of(lab, 1);
 	lab_answer(lab, 0, first);
 	CHECK_EQ(restart(lab, NULL), 0);
-	/* Its secret is gone with the controller that made it. */
+	/* Its secret was lost with the controller that created it. */
 	CHECK(!campaign_has_order(lab->campaign, "gpu-0", lab->now.mono_us));
 	CHECK(!campaign_has_order(lab->campaign, "gpu-1", lab->now.mono_us));
 	free(report.node);
@@ -158,7 +158,7 @@ static void a_group_without_all_answers_runs_anew_when_the_old_order_is_over(voi
 	memcpy(token, lab->campaign->groups[0].token, sizeof(token));
 	pass(lab, 50 * USEC_PER_SEC);
 	CHECK_EQ(restart(lab, NULL), 0);
-	/* 60 s to its deadline, and 30 for what is late: 40 are left. */
+	/* 60 s to its deadline, and 30 for late answers: 40 are left. */
 	pass(lab, 39 * USEC_PER_SEC);
 	CHECK(!campaign_advance(lab->campaign, &lab->now, &lab->around));
 	CHECK(!order_of(lab, 0));
@@ -168,7 +168,7 @@ static void a_group_without_all_answers_runs_anew_when_the_old_order_is_over(voi
 	CHECK(again && !streq(id_of(again), id_of(first)));
 	CHECK(!streq(lab->campaign->groups[0].token, token));
 	CHECK(lab->campaign->hosts[0].state != PAIRING_GONE);
-	/* Who was at it all the time is too late. */
+	/* The answer of a host that continued meanwhile is too late. */
 	free(report.node);
 	report.node = xstrdup("gpu-0");
 	CHECK(!campaign_report(lab->campaign, id_of(first), &report));
@@ -245,7 +245,7 @@ static void one_that_ends_the_controller_or_is_old_does_not_go_on(void)
 	CHECK_HAS(err.msg, "restarted 4 times");
 }
 
-/* --- rows that are not whole --- */
+/* --- incomplete rows --- */
 
 static void try_without_each_key(const struct lab *lab, json_t *whole, json_t *part)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Campaigns of hosts that come and go as chance will have it: each ends, and names nobody who is
- * good. */
+/* Campaigns of hosts that come and go at random: each campaign ends, and names no good host. */
 #include <stdio.h>
 
 #include "lib/base/err.h"
@@ -9,7 +8,7 @@
 
 enum { RUNS = 400, RUNS_FULL = 20000, HOSTS_LEAST = 3, HOSTS_MOST = 24 };
 
-/* Bad hosts, fewer than half, and some that do not play. */
+/* Draws bad hosts, fewer than half, and some that do not cooperate. */
 static struct lab *drawn(struct random *chance, size_t *ret_bad)
 {
 	static const enum lab_way ways[] = { LAB_SILENT, LAB_AWAY, LAB_BUSY };
@@ -34,7 +33,7 @@ static bool is_bad(const struct lab *lab, size_t host)
 	return lab->part[host] < 1;
 }
 
-/* Are fewer than half of those who play bad? With more nobody could tell what good is. */
+/* Are fewer than half of the cooperating hosts bad? Otherwise good and bad cannot be told apart. */
 static bool can_tell(const struct lab *lab)
 {
 	size_t play = 0, bad = 0, i;
@@ -66,7 +65,7 @@ static void no_good_host_is_named_and_every_campaign_ends(void)
 			named += is_bad(lab, i) && says > 0;
 		}
 	}
-	/* Who does not play takes partners and rounds away: not each is found, most are. */
+	/* Uncooperative hosts cost partners and rounds: most bad hosts are found, but not all. */
 	(void)printf("%zu of %zu bad hosts named in %zu campaigns\n", named, there, run);
 	CHECK(named * 10 >= there * 8);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a campaign says at its end, and what a report says of its host. */
+/* The final result of a campaign, and the evaluation of a report for its host. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,7 +99,7 @@ static void good_hosts_are_all_told_good(void)
 	CHECK(!campaign_shared(lab->campaign));
 }
 
-/* A host speaks for itself only: what it says too little makes itself look slow. */
+/* A host reports only about itself, so reporting too low a rate makes itself look slow. */
 static void a_host_that_says_too_little_accuses_itself(void)
 {
 	CLEANUP(lab_freep) struct lab *lab = begun(8, 1, 8);
@@ -167,7 +167,7 @@ static void add_place(void *context, const char *place)
 
 static void places_are_clear_when_those_there_were_good(void)
 {
-	/* Hosts below each of three switches of four; which are slow, and what is clear. */
+	/* Hosts below each of three switches of four; which are slow, and the certain result. */
 	static const struct {
 		const char *domain;
 		size_t slow_leaf, slow_host;
@@ -176,7 +176,7 @@ static void places_are_clear_when_those_there_were_good(void)
 		{ NULL, SIZE_MAX, SIZE_MAX, "leaf-0;leaf-1;leaf-2;" },
 		{ "rack-7", SIZE_MAX, SIZE_MAX, "rack-7;leaf-0;leaf-1;leaf-2;" },
 		{ "leaf-1", SIZE_MAX, SIZE_MAX, "leaf-1;leaf-0;leaf-2;" },
-		/* A host is not its switch. */
+		/* A slow host is not a slow switch. */
 		{ "rack-7", SIZE_MAX, 1, "rack-7;leaf-0;leaf-1;leaf-2;" },
 		{ NULL, 1, SIZE_MAX, "leaf-0;leaf-2;" },
 	};
@@ -307,7 +307,7 @@ static void without_a_sample_the_problem_says_it(void)
 	}
 }
 
-/* A host that hangs says nothing; the others saw it break off. Two that had no time saw nothing. */
+/* A hung host does not report; the others saw the abort. Two hosts without time saw nothing. */
 static void who_is_late_is_believed_to_hang_only_when_another_saw_it(void)
 {
 	static const struct {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slow by its clock, or at it: how often a clock that NVML knows to about 2 % gives a slow GPU the
- * wrong one of the two (probes/gemm/gemm_cause.h).
+ * Slow because of its clock, or at a normal clock: how often a GPU is assigned the wrong cause
+ * because NVML's clock has an error of about 2 % (probes/gemm/gemm_cause.h).
  *
- * A host has eight GPUs. Clocks of good ones at their power limit differ by 2 % (standard
- * deviation; 5 to 8 % between the best and the worst, docs/gemm.md), their work a cycle by 0.3 %,
- * and the median of the windows of a rate is off by 0.2 %. The error of a clock is that of one GPU
- * in one run, so that more readings do not help: once normal, where 2 % are two standard
- * deviations, and once anything up to 2 % as likely. What is a sick GPU loses 6 to 15 % of its work
- * at a normal clock; what is a poor one reaches 85 to 94 % of the clock of others.
+ * A host has eight GPUs. Clocks of good ones at their power limit vary by 2 % (standard deviation;
+ * 5 to 8 % between the best and the worst, docs/gemm.md), their work per cycle by 0.3 %, and the
+ * median of the windows of a rate has an error of 0.2 %. The error of a clock is constant per GPU
+ * and run, so more readings do not help; it is either normal, with 2 % as two standard deviations,
+ * or uniform up to 2 %. A sick GPU loses 6 to 15 % of its work at a normal clock; a poor one runs
+ * at 85 to 94 % of the clock of the others.
  */
 #include <stdio.h>
 
@@ -22,9 +22,9 @@ enum { LEAST_PERCENT = 3, MOST_PERCENT = 5, WRONG_OF_1000 = 1, SICK_OF_1000 = 2 
 
 static const double clock_sd = 0.02, work_sd = 0.003, rate_sd = 0.002, error_sd = 0.01,
 		    error_most = 0.02;
-/* What of a slow GPU: from here to there as likely. */
+/* Ranges of a slow GPU, uniformly distributed. */
 static const double sick_least = 0.85, poor_least = 0.85, slow_most = 0.94;
-static const double slow_part = 0.95; /* of the rate of its peers: below, there is a word */
+static const double slow_part = 0.95; /* of the rate of its peers; below it a cause is reported */
 
 struct count {
 	unsigned slow, wrong, unclear;
@@ -41,7 +41,7 @@ static double read_clock(struct random *r, double clock, bool normal)
 	       (normal ? random_normal(r, 1, error_sd) : 1 + between(r, -error_most, error_most));
 }
 
-/* One host whose first GPU is sick, or poor. */
+/* Draws one host whose first GPU is sick, or poor. */
 static void draw(struct random *r, bool sick, bool normal, double percent, struct count *c)
 {
 	double rates[GPUS], clocks[GPUS], rate, clock;
@@ -83,7 +83,7 @@ static struct count count(uint64_t seed, bool sick, bool normal, double percent)
 	return c;
 }
 
-/* Of good GPUs, though poor ones, at most one in a thousand, however the clock is wrong. */
+/* At most one in a thousand of healthy but poor GPUs, with either distribution of the clock error. */
 static bool is_right(uint64_t seed, unsigned percent)
 {
 	const struct count normal = count(seed, false, true, percent);
@@ -107,7 +107,7 @@ static void good_gpus_seldom_get_the_wrong_word(void)
 	CHECK(is_right(JUDGED_SEED, GEMM_LOW_PERCENT));
 }
 
-/* Those whose silicon is poor besides, so that both are low. */
+/* Sick GPUs whose silicon is also poor, so that both rate and clock are low. */
 static void few_sick_gpus_pass_for_poor_ones(void)
 {
 	unsigned way;

@@ -31,7 +31,7 @@ char *fixture_edit(const char *text, const char *after, const char *from, const 
 	const char *at = after ? strstr(text, after) : text;
 	const char *hit = at ? strstr(at, from) : NULL;
 
-	CHECK(hit); /* a fixture that lost the place tests nothing */
+	CHECK(hit); /* without a match the fixture would test nothing */
 	at = text;
 	while (hit) {
 		(void)strbuf_add(&out, at, (size_t)(hit - at));

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of the topology share. */
+/* Helpers of the topology tests. */
 #pragma once
 
 #include "lib/topology/topology.h"
 
-/* The text of tests/fixtures/<name>; free it. */
+/* Returns the contents of tests/fixtures/<name>. The caller frees it. */
 char *fixture_text(const char *name);
 
-/* `text` with the first `from` after `after` (NULL: all of them) replaced; free it. */
+/* Returns `text` with the first `from` after `after` replaced by `to`; `after` NULL: all of them.
+ * The caller frees it. */
 char *fixture_edit(const char *text, const char *after, const char *from, const char *to);
 
 /*
- * Read hwloc XML text as the file <name> with `sys_fd`. False, and the test is
- * skipped, without hwloc; any other failure is a failed check. Release `ret`.
+ * Reads hwloc XML text as the file <name> with `sys_fd`. Without hwloc it skips
+ * the test and returns false; any other error is a failed check. The caller
+ * releases `ret`.
  */
 bool fixture_read_at(const char *name, const char *xml, int sys_fd, struct topology *ret);
 bool fixture_read(const char *name, const char *xml, struct topology *ret);
 
-/* The same from tests/fixtures/<name> as it is. */
+/* The same for the unmodified tests/fixtures/<name>. */
 bool fixture_load(const char *name, struct topology *ret);
 
 size_t fixture_count(const struct topology *t, enum topo_type type);
 
-/* "a b c" of the path, "" when empty, "-N" for an error; free it. */
+/* Returns the path as "a b c", "" if empty, "-N" for an error. The caller frees it. */
 char *fixture_path(const struct topology *t, const char *from, const char *to);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of the watchers share: rules, records, and samples by name. */
+/* Helpers of the watcher tests: rules, log lines, and samples by name. */
 #pragma once
 
 #include "agents/assayd/link_watch.h"
@@ -10,19 +10,20 @@
 #define SEC USEC_PER_SEC
 #define MIN_US USEC_PER_MIN
 
-/* "bad devN": warn; "dead devN": fatal, code xid:79; "meh": info of the host. */
+/* "bad devN": warn; "dead devN": fatal, code xid:79; "meh": info about the host. */
 void watch_rules(struct kernel_rules *ret);
 
-/* Give the watcher the kernel's next line. */
+/* Passes the watcher the next kernel log line. */
 void watch_say(struct log_watch *w, const struct kernel_rules *rules, const char *text,
 	       uint64_t now_us);
 
-/* A report of either (may be NULL) made at `now_us`; the wall clock is 1,000,000 s ahead. */
+/* Returns a report of either watcher (NULL: without it) at `now_us`; the wall clock is 1,000,000 s
+ * ahead. */
 struct report watch_report(struct log_watch *log, struct link_watch *links, uint64_t now_us);
 
-/* The sample of this check and subject, or NULL. */
+/* Returns the sample of this check and subject, or NULL. */
 const struct sample *watch_sample(const struct report *report, const char *check,
 				  const char *subject);
 
-/* See port "mlx5_0:1" (eth2). */
+/* Passes the watcher the state of port "mlx5_0:1" (eth2). */
 void watch_see(struct link_watch *w, enum link_state state, uint64_t downs, uint64_t now_us);
