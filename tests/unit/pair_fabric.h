@@ -23,9 +23,9 @@ struct pair_fabric {
 void pair_fabric_open(struct pair_fabric *f, size_t n);
 
 /*
- * Makes sched_yield() a no-op until the fabric is closed, for a single-threaded test. Simulated time
- * advances as it is read, so there is no thread to wait for, and on a busy machine each of a million
- * polls would yield the core to other tests.
+ * Makes sched_yield() a no-op until the fabric is closed, for a single-threaded test. Simulated
+ * time advances as it is read, so there is no thread to wait for, and on a busy machine each of a
+ * million polls would yield the core to other tests.
  */
 void pair_fabric_keep_core(void);
 
