@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUDA engine against the fakes of its libraries, found in the build directory. */
+/* The CUDA engine with fake libraries, from the build directory. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the CPU engine reads of a host: its cores, and who else uses them. */
+/* The CPU engine's view of a host: its cores, and their other users. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a restart must not change, and what is told again when it comes back. */
+/* What a restart must not change, and what is sent again afterwards. */
 #include <stdlib.h>
 
 #include "controller/actions/actor_env.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last look before a host is taken out of service, and what comes of a cluster that refuses. */
+/* The final check before a host is cordoned, and a cluster that refuses. */
 #include "controller/actions/actor_env.h"
 #include "controller/cluster/embedded/cluster_embedded.h"
 #include "lib/base/duration.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drains and jobs as the actor sees them, on a cluster whose pods a test has in its hands. */
+/* Drains and jobs seen by the actor, on a cluster whose pods the test controls. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What people do to a node while an answer about it is on its way, and what the cluster is told of
- * it then. */
+/* Manual changes of a node while a response about it is in flight, and the following requests to
+ * the cluster. */
 #include <stdio.h>
 #include <stdlib.h>
 

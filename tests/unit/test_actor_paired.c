@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests with other hosts say becomes a finding on which the policy decides as on any other. */
+/* Results of tests with other hosts become a finding, which the policy treats like any other. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * People, the policy and crashes in any order: after each step the nodes are held against a
- * model of who took them out, and against what the store and the gauges say.
+ * People, the policy and crashes in random order: after each step the nodes are compared with a
+ * model of who cordoned them, and with the store and the gauges.
  */
 #include <stdio.h>
 #include <stdlib.h>

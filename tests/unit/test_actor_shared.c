@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests reproduce, and what hosts share. */
+/* Findings reproduced by tests, and causes shared by hosts. */
 #include <stdlib.h>
 
 #include "controller/actions/actor_env.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several controllers at once, each with a store of its own, on one cluster and without an
- * election: what they do comes late, is lost, is done and nobody told, and they are killed. They
- * never have more hosts out of service than the budget.
+ * Several controllers at once, each with its own store, on one cluster and without leader election:
+ * their requests are delayed, lost, or executed without a response, and they are killed. They never
+ * take more hosts out of service than the budget allows.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What operators are told of, as Alertmanager has it. */
+/* Alerts for operators, in Alertmanager's format. */
 #include "controller/alerts/alert.h"
 
 #include <math.h>

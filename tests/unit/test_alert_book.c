@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one Alertmanager is told: once that it begins, once that it ends, whatever dies between. */
+/* Alerts sent to one Alertmanager: once at the begin and once at the end, whatever dies in between. */
 #include "controller/alerts/alert_book.h"
 
 #include <inttypes.h>

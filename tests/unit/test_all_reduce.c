@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hosts that meet for an all-reduce: what each tells, and what becomes of all when one fails. */
+/* Hosts in an all-reduce: the results of each, and what happens to all if one fails. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

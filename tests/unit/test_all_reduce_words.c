@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file that says who may meet for an all-reduce, and what hosts may say to each other. */
+/* The permit file of an all-reduce, and the messages between hosts. */
 #include <errno.h>
 
 #include "lib/base/err.h"

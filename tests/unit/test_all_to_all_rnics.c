@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The whole measurement between ports, on the simulated fabric: what it tells of good ones and of a
- * sick one. */
+/* The full measurement between ports on the simulated fabric: results for good ones and for a bad
+ * one. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

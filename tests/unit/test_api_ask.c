@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests whose sender has to be asked for: the API itself over socket pairs, with somebody who
- * is asked and answers when the test wants it.
+ * Requests whose sender has to be authenticated externally: the real API over socket pairs, with a
+ * reviewer that answers when the test wants it.
  */
 #include <errno.h>
 #include <netinet/in.h>

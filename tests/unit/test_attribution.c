@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What must not change an answer, clocks that are wrong, hints, and the document. */
+/* Changes that must not affect the result, wrong clocks, hints, and the document. */
 #include "attribution/attribution.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Intervals of numbers found of steps: how wide, when none, always the same. */
+/* Confidence intervals from steps: their width, when there is none, and reproducibility. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clocks by the ends of what ends together, and who comes late by them. */
+/* Aligning clocks by operations that end together, and the lateness that follows. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules R1 to R8, each on the smallest job that shows it. */
+/* The rules R1 to R8, each with the smallest job that shows it. */
 #include <errno.h>
 
 #include "attribution/cost.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs with something wrong with them: does attribution find what and where it is? */
+/* Jobs with an injected fault: does attribution find its kind and place? */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far good hosts differ, and how slow one is beside that. */
+/* The variation of good hosts, and how slow a host is compared with it. */
 #include <math.h>
 #include <stdlib.h>
 

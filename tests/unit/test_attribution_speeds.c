@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How fast hosts are by their own tests: the file, and whose speed a worker has. */
+/* Tested speeds of hosts: the file, and the speed assigned to a worker. */
 #include "attribution/speeds.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whom it would pay to replace: who is found, who is not accused, and how much it gains. */
+/* Hosts worth replacing: which are found, which are not blamed, and the gain. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Probes that misbehave: the right problem, in time, nothing left, memory flat. */
+/* Misbehaving probes: the right problem, in time, no leftovers, bounded memory. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is kept of a job's beats comes back as it was, and what somebody else wrote does no harm. */
+/* The stored state of a job's beats is restored unchanged, and foreign data does no harm. */
 #include "controller/job/beats_kept.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes of a node on a Kubernetes in memory. */
+/* Changes of a node on an in-memory Kubernetes. */
 #include <stdlib.h>
 
 #include "controller/cluster/kube/kube_node.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Other hands on the nodes of a cluster, faults of its server, and ours, in any order. */
+/* Changes of a cluster's nodes by others, faults of its server, and our own changes, in any order. */
 #include <stdlib.h>
 
 #include "controller/cluster/kube/kube_node.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a cluster is told of its nodes: conditions and events. */
+/* What we write to a cluster about its nodes: conditions and events. */
 #include <stdlib.h>
 
 #include "controller/cluster/kube/kube_node.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names behind a prefix, and which prefixes there may be. */
+/* The names with a prefix, and the allowed prefixes. */
 #include "controller/cluster/cluster_names.h"
 
 #include <stdlib.h>

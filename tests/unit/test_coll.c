@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ring on a simulated fabric of several hosts: sums, rates, and what becomes of it when one
- * fails. */
+/* The ring on a simulated fabric of several hosts: sums, rates, and what happens if one fails. */
 #include <errno.h>
 #include <math.h>
 

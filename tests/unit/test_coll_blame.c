@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose links are slow, by the rates of a ring. */
+/* Finding slow links from the rates of a ring. */
 #include <math.h>
 
 #include "lib/base/macro.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which values of a report are compared: each thing once, and none in an unknown unit. */
+/* Which values of a report are compared: each one once, and none in an unknown unit. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our own prototypes and numbers of CUDA (probes/accel/cuda_abi.h) against the
- * headers of CUDA: the comparison is done when this is compiled. Nothing here
- * links CUDA.
+ * Compares our own CUDA prototypes and constants (probes/accel/cuda_abi.h) with
+ * the headers of CUDA, at compile time. Nothing here links CUDA.
  */
 #include <cublasLt.h>
 #include <cuda.h>

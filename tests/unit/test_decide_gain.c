@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of hosts that wait for the same budget, whose removal gains their jobs most goes first. */
+/* Of hosts that wait for the same budget, the one with the highest gain for its job is first. */
 #include <math.h>
 #include <stdlib.h>
 

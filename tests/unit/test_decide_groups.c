@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A group of hosts that a job accuses as a whole: n003 and n004, held as one. */
+/* A group of hosts that a job blames as a whole: n003 and n004, held together. */
 #include "lib/policy/decide_groups.h"
 
 #include "lib/base/xalloc.h"

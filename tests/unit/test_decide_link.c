@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An end of a link that a job blames: tested by itself, and then in pairs. */
+/* An end of a link that a job blames: tested alone, and then in pairs. */
 #include "lib/policy/decide.h"
 
 #include "tests/unit/fleet_world.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random fleets and random days: whatever hosts, people, clocks and restarts
- * do, what is granted keeps every budget, and nobody's cordon but ours is lifted.
- * What is checked is in fleet_books.c.
+ * do, granted actions keep every budget, and only our own cordons are lifted.
+ * The checks are in fleet_books.c.
  */
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a suspect is tested rung by rung: lib/policy/decide.h, rungs.h. */
+/* Testing a suspect rung by rung: lib/policy/decide.h, rungs.h. */
 #include "lib/base/duration.h"
 #include "lib/policy/decide.h"
 #include "lib/policy/rungs.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which scheduled runs count as tests of what they show again. */
+/* Which scheduled runs count as retests of a finding. */
 #include "lib/policy/decide.h"
 #include "tests/unit/fleet_world.h"
 #include "tests/unit/test.h"

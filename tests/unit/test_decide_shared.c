@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What many hosts share: notices instead of cordons. */
+/* Causes shared by many hosts: notices instead of cordons. */
 #include "lib/policy/decide.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job of 2 to 64 hosts is diagnosed whose bad hosts are seen by their own test, or only with
- * others: hosts are asked as diagnosis_next() says, and the campaign is the pairing's own, on a
+ * Diagnosis of a job of 2 to 64 hosts whose bad hosts fail their own test, or only tests with
+ * others: hosts are tested as diagnosis_next() says, and the campaign is the real pairing, on a
  * simulated fabric.
  */
 #include "lib/policy/diagnosis.h"

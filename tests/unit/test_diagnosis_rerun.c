@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Did it help to start a job without what was excluded? */
+/* Did it help to restart a job without the excluded hosts? */
 #include "controller/job/diagnosis_rerun.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everybody with everybody on a simulated fabric: data, rates, and whom a failure is put down to. */
+/* All-to-all on a simulated fabric: data, rates, and the blame for a failure. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

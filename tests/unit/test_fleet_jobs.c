@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hosts that were low together in a job, also once they have left it. */
+/* Hosts that were low together in a job, also after they have left it. */
 #include "lib/policy/fleet_jobs.h"
 
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A burn: what is said of each GPU, and what the judge makes of it, for hosts whose spread is that
- * of the fakes and of what is published; and the probe itself on a simulated engine.
+ * A burn: the samples of each GPU and the judge's results, for hosts with the variation of the
+ * fakes and of published data; and the probe itself on a simulated engine.
  *
- * The spread of good hosts: rates of parts 3 % (good GPUs of one model differ by 5 to 8 %,
- * docs/gemm.md), slots of a rate 0.4 % (gpu_fake_cuda.c), what a warm GPU loses 0.5 to 2.5 %, of a
- * host 1.5 +- 0.4 % and of a part in it 0.4 %; memory 74 to 84 C (docs/burn.md), of a host 79 +- 2
- * C, four places in front and four behind them 3 C apart, of a part 1.2 C, sensors of whole
- * degrees. Seeds from 1,000 on judge; those below were for trying.
+ * The variation of good hosts: rates of parts 3 % (good GPUs of one model vary by 5 to 8 %,
+ * docs/gemm.md), slots of a rate 0.4 % (gpu_fake_cuda.c); loss of a warm GPU 0.5 to 2.5 %, per host
+ * 1.5 +- 0.4 % and per part in it 0.4 %; memory 74 to 84 C (docs/burn.md), per host 79 +- 2 C, four
+ * slots in front and four behind them 3 C apart, per part 1.2 C, sensors in whole degrees. Seeds
+ * from 1,000 on are for judging; those below were used in development.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -141,7 +141,7 @@ static void a_pattern_has_so_many_steps_and_bytes(void)
 }
 
 /* By what a plain comparison of the same length takes, in the same run: fnmatch() needs years. */
-/* Of this thread: what runs beside it counts for nothing. */
+/* CPU time of this thread, so that other load does not count. */
 static uint64_t worked_us(void)
 {
 	struct timespec t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The areas of assay-probe-gpu-state on readings made by the test. */
+/* The areas of assay-probe-gpu-state with fake readings. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hung job's parts: pickles, dumps, documents of hosts, cases, and the rules that no dump asks for. */
+/* Parts of hang analysis: pickles, dumps, documents of hosts, cases, and rules that need no dump. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What touches a live job: RAS, asked over a socket, and py-spy, started, each by the fakes of
- * tests/fakes that behave as the real ones do; and which NCCL a process has.
+ * Operations that touch a live job: RAS queries over a socket, and py-spy, with the fakes in
+ * tests/fakes that behave like the real ones; and detecting a process's NCCL.
  */
 #include <errno.h>
 #include <fcntl.h>

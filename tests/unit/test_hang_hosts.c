@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What hosts say of processes and GPUs, where nothing counts operations: what proves, and what does
+/* Hosts' reports on processes and GPUs, without counts of operations: what is proof, and what is
  * not. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What hosts say of a hung job, decoded once and joined as often as it is judged; rows of its ranks. */
+/* Hosts' documents on a hung job, decoded once and joined for each judging; rows of its ranks. */
 #include "lib/hang/hang_part.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks that are real processes; the time is what the test says. */
+/* Ranks that are real processes; the test controls the time. */
 #include "agents/assayd/hang_ranks.h"
 
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers of NCCL's RAS: what becomes of them, and what is refused. */
+/* Answers of NCCL's RAS: how they are interpreted, and what is rejected. */
 #include "lib/hang/hang_ras.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What real processes do: each is made to do it, and looked at from outside. */
+/* Detecting the state of real processes from outside: each is put into that state. */
 #include "agents/assayd/hang_sight.h"
 
 #include <errno.h>

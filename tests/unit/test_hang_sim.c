@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs that hang in known ways, with dumps that are missing, cut, renamed: nobody innocent is named. */
+/* Jobs that hang in known ways, with missing, truncated or renamed dumps: no innocent rank is named. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

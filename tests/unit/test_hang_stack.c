@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What py-spy prints of a process, and what of it is said. */
+/* The output of py-spy for a process, and what is reported from it. */
 #include "lib/hang/hang_stack.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When NCCL's RAS may be asked: a socket listens in its place, and counts who comes. */
+/* When NCCL's RAS may be queried: a socket listens in its place, and counts connections. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

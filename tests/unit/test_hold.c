@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Short of a cordon: holds, coverage, denials; and the records of parts. */
+/* Measures short of a cordon: holds, coverage, denials; and the records of parts. */
 #include "lib/policy/decide.h"
 
 #include "lib/base/xalloc.h"

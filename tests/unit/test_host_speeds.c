@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How fast hosts compute by their own tests. */
+/* Compute speeds of hosts from their own tests. */
 #include "controller/fleet/host_speeds.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups by length and their plans: against all choices there are, by a search that shares no code. */
+/* Groups by length and their plans, compared with an exhaustive search in independent code. */
 #include <errno.h>
 #include <math.h>
 

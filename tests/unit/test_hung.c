@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A checkpoint is not a hang, what no pause does is one soon, and what moves is none any more. */
+/* A checkpoint is not a hang, a state no pause can explain soon is one, and progress ends it. */
 #include "lib/policy/hung.h"
 
 #include "tests/unit/test.h"

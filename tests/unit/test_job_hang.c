@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What hosts say of a job's ranks: whom we believe, what it comes to, and whom we ask. */
+/* Hosts' reports on a job's ranks: which are believed, the result, and which hosts are asked. */
 #include "controller/job/hang_job.h"
 
 #include <stdio.h>

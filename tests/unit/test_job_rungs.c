@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of a host that is tested rung by rung: controller/job/job_facts.h. */
+/* Facts about a host that is tested rung by rung: controller/job/job_facts.h. */
 #include <stdlib.h>
 
 #include "controller/job/job_facts.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Suspects whose own runs show that they are as slow as a job says: slow silicon. */
+/* Suspects whose own runs confirm the slowness that a job reports: slow silicon. */
 #include "tests/unit/job_scene.h"
 
 static void scene_of_slow(struct scene *s)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The address of a Node within its cluster, by which hosts find each other for a test. */
+/* The cluster-internal address of a Node, by which hosts find each other for a test. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What strangers may cost. */
+/* The limits on the cost of unauthenticated clients. */
 #include "controller/auth/kube_identity.h"
 
 #include <stdio.h>

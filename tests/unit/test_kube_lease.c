@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fence on a server in memory: who is told what, and how it ends. */
+/* The Lease on an in-memory server: its callbacks, and how it ends. */
 #include "controller/cluster/kube/kube_lease.h"
 
 #include <stdlib.h>

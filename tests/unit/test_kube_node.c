@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a Node object says, and what we write on one. */
+/* Reading a Node object, and what we write to one. */
 #include "controller/cluster/kube/kube_node.h"
 
 #include <ctype.h>

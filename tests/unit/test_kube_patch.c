@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bodies of patches and events, held against what was tried on a real API server. */
+/* Bodies of patches and events, compared with those tried on a real API server. */
 #include <stdlib.h>
 
 #include "controller/cluster/kube/kube_event.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node with another prefix than the usual one. */
+/* A node with another prefix than the default. */
 #include <stdlib.h>
 
 #include "controller/cluster/kube/kube_node.h"

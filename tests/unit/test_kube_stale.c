@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is what was told of the nodes still so, and may it be so at all? */
+/* Is the view of the nodes still current, and is it plausible? */
 #include "controller/cluster/kube/kube_view.h"
 
 #include "lib/base/xalloc.h"

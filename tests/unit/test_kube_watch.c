@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The nodes as a list and a watch tell them. */
+/* The nodes from a list and a watch. */
 #include "controller/cluster/kube/kube_watch.h"
 
 #include <stdlib.h>

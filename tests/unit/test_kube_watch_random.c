@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whatever happens to lists and watches, the picture is the server's in the end. */
+/* Whatever happens to lists and watches, the view matches the server in the end. */
 #include "controller/cluster/kube/kube_watch.h"
 
 #include "tests/unit/kube_world.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A host whose launches take a tenth longer among good ones (issue of launch-bound hosts; MegaScale,
- * NSDI'24, section 5.2), judged as the controller does: peers on the host, the fleet, its own past.
+ * A host whose launches take a tenth longer among good ones (issue of launch-bound hosts;
+ * MegaScale, NSDI'24, section 5.2), judged as the controller does: peers on the host, the fleet,
+ * its own past.
  *
  * How good hosts differ here, standard deviations. Between hosts of one model of processor 1.0 %:
  * at one clock identical processors are equally fast, and they differ by power limits alone
@@ -10,8 +11,8 @@
  * (their bridge, and which core it was), runs of a host 0.8 % and its GPUs within a run 0.4 %:
  * assumed, not measured on hosts.
  *
- * With ASSAY_LAUNCHES=FILE it judges what was measured instead, for tests/gpu/real_time: lines "HOST GPU
- * SECONDS", those of a run together, the first LEARN_MEASURED runs of each host only learnt from.
+ * With ASSAY_LAUNCHES=FILE it judges measured values instead, for tests/gpu/real_time: lines "HOST
+ * GPU SECONDS", grouped by run; the first LEARN_MEASURED runs of each host are only for learning.
  */
 #include <math.h>
 #include <stdio.h>

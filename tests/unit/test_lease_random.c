@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules of the Lease in a model: a server and contenders with pauses, lost requests, lost and
- * late answers, and clocks of different speed.
+ * The rules of the Lease in a model: a server, and contenders with pauses, lost requests, lost and
+ * late responses, and clocks of different speeds.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small matrices whose answer can be told by eye. */
+/* Small matrices whose result is obvious. */
 #include <math.h>
 
 #include "lib/base/xalloc.h"

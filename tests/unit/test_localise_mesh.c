@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often the right link is named on a simulated host with 2 % noise. All that is promised:
+ * How often the right link is named on a simulated host with 2 % noise. The full check:
  * ASSAY_FULL=1 ASSAY_SEEDS=200 tests/unit/judge localise_mesh, some minutes.
  */
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A host of 8 cells, with no good one to compare with: 2 sockets, each with a switch, an RNIC of
- * 200 Gb/s and a GPU. Each kind has two cells, one of which is always the lower one: little is
- * known, and that little must accuse nobody.
+ * 200 Gb/s and a GPU. Each kind has two cells, one of which is always the lower one: so little
+ * information must not blame any link.
  */
 #include <math.h>
 #include <stdio.h>

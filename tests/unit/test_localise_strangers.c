@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrices as others write them, with no good host to compare with: ends by the name of a device,
- * links by names that tell nothing, no class, lines lost. Nobody innocent may be named for it.
+ * Matrices from other tools, without a good host to compare with: endpoints by device name, links
+ * with meaningless names, no class, missing lines. No good link may be named because of that.
  */
 #include <stdio.h>
 

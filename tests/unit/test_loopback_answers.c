@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ports that do not answer themselves: whose fault it is, by who else does. */
+/* Ports that do not respond in loopback: whose fault it is, depending on which others do. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

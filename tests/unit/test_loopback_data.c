@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is moved and how it is looked at when it has arrived. */
+/* The transferred data, and how it is verified on arrival. */
 #include <stdint.h>
 
 #include "probes/loopback/data.h"

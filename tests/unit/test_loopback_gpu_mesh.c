@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loopback probe on a simulated host whose GPUs are memory of an engine: clean runs, one that
- * is lost, one slow link. */
+/* The loopback probe on a simulated host whose GPUs are memory of an engine: good runs, a lost GPU,
+ * a slow link. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loopback probe on the simulated host of 8 RNICs and 8 GPUs: its time, and what it finds. */
+/* The loopback probe on the simulated host of 8 RNICs and 8 GPUs: its duration and findings. */
 #include <stdio.h>
 #include <stdlib.h>
 

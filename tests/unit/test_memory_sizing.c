@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The array size against machines with caches of any size. */
+/* The array size for machines with caches of any size. */
 #include "probes/memory/sizing.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our own prototypes and numbers of NCCL (probes/coll/nccl_abi.h) against its
- * header: the comparison is done when this is compiled. Nothing here links NCCL.
+ * Compares our own NCCL prototypes and constants (probes/coll/nccl_abi.h) with
+ * its header, at compile time. Nothing here links NCCL.
  */
 #include <nccl.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our own prototypes, layouts and numbers of NVML (nvml_abi.h, the last part of
- * cuda_abi.h, the fields of gpu_counter_table.c) against its header, where the CUDA
- * of this machine has one. All but the fields is compared when this is compiled.
- * Nothing here links NVML.
+ * Compares our own NVML prototypes, layouts and constants (nvml_abi.h, the last
+ * part of cuda_abi.h, the fields of gpu_counter_table.c) with its header, if this
+ * machine's CUDA has one; at compile time, except the fields. Nothing here links
+ * NVML.
  */
 #include <nvml.h>
 

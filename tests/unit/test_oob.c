@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The line between two probes: who may speak on it, and strangers of every kind. */
+/* The connection between two probes: authentication, and unauthorized peers of every kind. */
 #include "probes/rdma/oob.h"
 
 #include <errno.h>

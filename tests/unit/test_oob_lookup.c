@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names are looked up in time, or not at all. The resolver is ours: no network is asked. */
+/* Names are resolved in time, or not at all. The resolver is fake: no network is used. */
 #include "probes/rdma/oob_lookup.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pairs of ports on a simulated fabric: what each failure is called, and that nothing is left open. */
+/* Pairs of ports on a simulated fabric: how each failure is reported, and that nothing is left open. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pairs between memories of GPUs: which GPU, what their samples are called, and what has none. */
+/* Pairs between GPU memories: the choice of GPU, the names of samples, and pairs without a GPU. */
 #include "probes/rnic_pair/pair_gpu.h"
 
 #include <errno.h>

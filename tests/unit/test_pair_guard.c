@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who else used the ports of a pair, and who took them away: told apart from a slow or dead path. */
+/* Other users of a pair's ports, and removed ports, distinguished from a slow or dead path. */
 #include "probes/rnic_pair/pair_guard.h"
 
 #include <errno.h>

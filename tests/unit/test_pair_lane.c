@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A port of 400 Gb/s whose link lost one of four lanes, among eight of a host, with noise of 3 % in
- * what each path carries: how often it is named, and how often a good host is blamed. What all
- * paths get is measured on the simulated fabric, whose RNICs do so many packets a second for one
- * queue pair; the judge then has reports drawn with the spread that those runs had.
+ * the rate of each path: how often it is named, and how often a good host is blamed. The rates of
+ * all paths are measured on the simulated fabric, whose RNICs have a packet rate limit per queue
+ * pair; the judge then gets reports drawn with the variation of those runs.
  *
- * Runs to fit to and reports to count have seeds of their own. The suite pair_lane_real is one
- * run in real time, of ASSAY_LANE="SEED PORT", for tests/gpu/real_time; a PORT of 8: none lost its
+ * Runs for fitting and reports for counting use different seeds. The suite pair_lane_real is one
+ * run in real time, of ASSAY_LANE="SEED PORT", for tests/gpu/real_time; PORT 8: no port lost a
  * lane.
  */
 #include <inttypes.h>

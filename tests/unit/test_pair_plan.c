@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which ports of a host are paired with which, and which of them belong to one network. */
+/* Which ports of a host are paired, and which of them belong to the same network. */
 #include "probes/rnic_pair/pair_plan.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traffic of others that only the end of two hosts sees that is written to: both tell of it. */
+/* Other traffic that only the receiving one of two hosts can see: both report it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

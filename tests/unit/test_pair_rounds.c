@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which pairs are measured at once, on hosts of every kind. */
+/* Which pairs are measured in parallel, on hosts of every kind. */
 #include "probes/rnic_pair/pair_rounds.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long a pair may take. */
+/* The time allowed for a pair. */
 #include "probes/rdma/flow.h"
 #include "probes/rnic_pair/pair_schedule.h"
 #include "tests/unit/test.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pairs of two hosts: two sessions over a socket, each with a simulated fabric of its own. */
+/* Pairs of two hosts: two sessions over a socket, each with its own simulated fabric. */
 #include "probes/rnic_pair/pair_step.h"
 
 #include <errno.h>

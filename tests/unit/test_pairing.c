@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is paired with whom, and who is blamed, case by case. */
+/* Which nodes are paired, and which are blamed, case by case. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whatever the results are: rounds stay disjoint and few, words whole, and nothing breaks. */
+/* For any results: rounds are disjoint and few, messages are complete, and nothing crashes. */
 #include <math.h>
 
 #include "tests/unit/pairing_world.h"

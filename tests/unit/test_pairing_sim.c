@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often the guilty part is named in simulated tests of 4 to 64 nodes with 5 % noise,
- * how often an innocent one, and in how many rounds.
+ * How often the faulty part is named in simulated tests of 4 to 64 nodes with 5 % noise, how often
+ * a good one, and in how many rounds.
  */
 #include <stdio.h>
 

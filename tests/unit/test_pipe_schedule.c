@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedules by small cases worked out by hand and by what their papers promise. */
+/* Schedules compared with small cases worked out by hand and with the claims of their papers. */
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the plan of the run before promised, against what the run of now takes. */
+/* The prediction of the previous run's plan, compared with the current run. */
 #include "controller/job/plan_check.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plan takes of the analysis of a window: this version's, an earlier one's, and of whom. */
+/* A plan's input from the analysis of a window, of this or an earlier version. */
 #include "controller/job/plan_facts.h"
 
 #include <math.h>

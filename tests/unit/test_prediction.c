@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a job takes once its slow host is replaced: the formulas, and how they do on jobs made to
- * order. */
+/* Predicting a job's step time once its slow host is replaced: the formulas, and their accuracy on
+ * simulated jobs. */
 #include "controller/job/prediction.h"
 
 #include <math.h>

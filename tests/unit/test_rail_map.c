@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operator's file of neighbors, and what RNICs heard of them. */
+/* The operator's file of neighbors, and the neighbors reported by RNICs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random numbers of a kernel that is seeded late, or never: getrandom() and poll() are ours. */
+/* Random numbers of a kernel that is seeded late, or never, with fake getrandom() and poll(). */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flows over a simulated fabric: what they measure and what they ask of a device. */
+/* Flows over a simulated fabric: their results, and their calls to a device. */
 #include <errno.h>
 #include <sched.h>
 

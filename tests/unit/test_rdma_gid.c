@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which address a port speaks from, and why. */
+/* The choice of a port's source address. */
 #include <arpa/inet.h>
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of a GPU as a region of an RNIC: the ways there are, and what is said when there is none. */
+/* Registering GPU memory with an RNIC: the possible ways, and the message if there is none. */
 #include <dirent.h>
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups at once, and what is made of a quick set with low cells. */
+/* Groups measured together, and the evaluation of a quick set with low cells. */
 #include <stdio.h>
 #include <stdlib.h>
 

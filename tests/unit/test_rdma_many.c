@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flows at once over a simulated fabric: what each gets, and when counting stops. */
+/* Concurrent flows over a simulated fabric: the rate of each, and when counting stops. */
 #include <errno.h>
 
 #include "lib/base/err.h"

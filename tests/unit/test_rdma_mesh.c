@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedules: what a quick set tells apart, and that rounds do not overlap. */
+/* Schedules: which links a quick set can distinguish, and that rounds do not overlap. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which ports of a host are the jobs', what one lets through, and what the site says of them. */
+/* Which ports of a host are for jobs, the rate of one, and the site's settings for them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose traffic it was: counters of a tree of files, and what follows from their growth. */
+/* Attributing traffic: counters in a fake tree, and conclusions from their growth. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small requests one after the other over a simulated fabric: how long each is under way. */
+/* Sequential small requests over a simulated fabric: the latency of each. */
 #include <errno.h>
 
 #include "probes/rdma/flow_latency.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread that watches memory: it sees each mark, and says when. Where there is one core none runs. */
+/* A thread that watches memory: it sees each mark and records the time. Not used with a single core. */
 #include "lib/base/clock.h"
 #include "probes/rdma/flow_watch.h"
 #include "probes/rdma/rdma.h"

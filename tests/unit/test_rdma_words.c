@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose fault a failure is, and how it is told. */
+/* The attribution of a failure, and its message. */
 #include <math.h>
 
 #include "lib/base/xalloc.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers that differ cut into stages, and whole jobs rearranged around slow hosts. */
+/* Unequal layers divided into stages, and whole jobs rearranged around slow hosts. */
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who refuses a cordon, and what would allow it. */
+/* The rule that refuses a cordon, and what would allow it. */
 #include "lib/policy/budget.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of one node: states, releases, and what people say. */
+/* The life cycle of one node: states, releases, and people's actions. */
 #include "lib/policy/decide.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Remedies: the examples of the decision table, small jobs by brute force, never worse than nothing. */
+/* Remedies: the examples of the decision table, small jobs by brute force; never worse than none. */
 #include <errno.h>
 #include <stdlib.h>
 

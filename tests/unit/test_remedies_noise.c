@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What remedies predict of random jobs, against a simulator that shares no code with the one they
- * are found by: it plays each operation of each step, with noise, in the order of a written list.
- * Ours sees what a trace of some steps would show: means of operations, and the mean step.
+ * Predictions of remedies for random jobs, compared with an independent simulator: it runs each
+ * operation of each step, with noise, in the order of an explicit list. The planner gets what a
+ * trace of some steps would show: mean operations, and the mean step.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests of assay-plan cannot see: limits, ends, and what is left alone after an error. */
+/* Cases that tests of assay-plan cannot cover: limits, boundaries, and outputs unchanged on error. */
 #include <errno.h>
 
 #include "lib/base/err.h"

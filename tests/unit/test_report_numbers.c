@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of a report, against strtod(). */
+/* Numbers of a report, compared with strtod(). */
 #include <math.h>
 #include <stdlib.h>
 

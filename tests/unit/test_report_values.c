@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts that both readers of reports take, or refuse. */
+/* Texts that both readers of reports accept, or reject. */
 #include <limits.h>
 #include <stdlib.h>
 

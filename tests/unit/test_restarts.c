@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs that a host joined and others, held against numbers worked out by hand; and fleets of jobs
- * that die for reasons of their own, which name nobody, and with a host that kills whatever has it,
- * which is named.
+ * Runs with and without a host, compared with numbers worked out by hand; and fleets of jobs that
+ * die for their own reasons, which name no host, and with a host that kills every job on it, which
+ * is named.
  */
 #include "lib/policy/restarts.h"
 

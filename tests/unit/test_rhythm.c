@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counters of RNICs of jobs that are well, that stop, that lose a rail, and of hosts that have no
- * rhythm at all. Seeds from SEEDS_TRIED were looked at while the limits were chosen; others judge.
+ * RNIC counters of jobs that are healthy, stop, or lose a rail, and of hosts without any rhythm.
+ * Seeds from SEEDS_TRIED were used to choose the limits; others are for judging.
  */
 #include "lib/judge/rhythm.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clocks of GPUs: against the host's, against each other, and timers that are too coarse. */
+/* Clocks of GPUs compared with the host's and with each other, and timers that are too coarse. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

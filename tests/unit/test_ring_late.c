@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who keeps whom waiting, against what was true. Thresholds were chosen on seeds 1 to 1000; those
- * here are others.
+ * Late ranks compared with the truth. Thresholds were chosen on seeds 1 to 1000; the seeds here are
+ * others.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the rings of a process to its part of a trace: which steps, how large, and what cannot be. */
+/* From the rings of a process to its part of a trace: its steps, its size, and invalid input. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many operations make a step, from their sequence. */
+/* Finding the number of operations per step from their sequence. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

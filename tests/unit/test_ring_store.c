@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is kept over a restart, and what is made of it when it comes back. */
+/* The state kept across a restart, and how it is restored. */
 #include "agents/assayd/ring_store.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rings of two jobs, by processes of theirs: this program itself, started with --child,
- * not as our descendant, for those count as ours.
+ * Rings of two jobs from their processes: this program started with --child, but not as our
+ * descendant, because descendants count as our own.
  */
 #include "agents/assayd/rings.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Neighbors: what lldpcli prints, the program as a child, and their way into the topology. */
+/* Neighbors: the output of lldpcli, running it as a child, and adding them to the topology. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* EEPROMs of modules: each layout, what is beyond limits, and bytes that make no sense. */
+/* EEPROMs of modules: each layout, values beyond limits, and nonsense bytes. */
 #include <errno.h>
 #include <linux/ethtool.h>
 #include <math.h>

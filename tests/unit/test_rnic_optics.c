@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a port tells of the module in its cage, and how the kernel is asked. */
+/* The report on the module in a port's cage, and the kernel queries for it. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

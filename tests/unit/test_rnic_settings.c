@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How ports are set up: netlink's answers, texts, and ports that are unlike the others. */
+/* Settings of ports: netlink's answers, strings, and ports that differ from the others. */
 #include <errno.h>
 #include <linux/dcbnl.h>
 #include <linux/netlink.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of counters, rates over windows, and the counters that only ethtool tells. */
+/* The table of counters, rates over windows, and counters that only ethtool has. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a probe is given, and what the process that runs it keeps as it was. */
+/* The environment of a probe, and the state of the runner's process that must not change. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

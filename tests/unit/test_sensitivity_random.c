@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What --sensitivity says held against the judge itself: a subject that loses
- * a little more than the stated loss gets the stated level, a little less and
- * it does not. On random hosts, seeded.
+ * Compares the output of --sensitivity with the judge: a subject that loses a
+ * little more than the stated loss gets the stated level, with a little less it
+ * does not. On random hosts, seeded.
  */
 #include "lib/judge/sensitivity.h"
 

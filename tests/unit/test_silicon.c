@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far good hosts differ by their tests. */
+/* The variation of good hosts according to their tests. */
 #include "lib/judge/silicon.h"
 
 #include <math.h>

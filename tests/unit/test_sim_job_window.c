@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows of simulated jobs: whom they blame, and what is passed over. */
+/* Windows of simulated jobs: the blamed hosts, and windows that are skipped. */
 #include "tests/sim/job_window.h"
 
 #include <errno.h>

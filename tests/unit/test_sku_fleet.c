@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fleets of healthy hosts against the shipped SKU files: hosts of many models, their values drawn
- * from what good hosts were published to reach, and not one finding. Seeds are fixed.
+ * Fleets of healthy hosts judged with the shipped SKU files: hosts of many models, with values
+ * drawn from published results of good hosts, must have no finding. Seeds are fixed.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The shipped SKU files against what probes print and what good hardware is known to reach: every
- * row is about some sample, no published figure of a good host is a finding, and faults are.
+ * The shipped SKU files compared with the output of probes and published figures: every row matches
+ * some sample, no published figure of a good host is a finding, and faults are.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spare hosts, against sums of fractions made elsewhere: sum of C(n, k) p^k (1 - p)^(n - k), exact. */
+/* Spare hosts, compared with exact sums computed elsewhere: sum of C(n, k) p^k (1 - p)^(n - k). */
 #include <errno.h>
 #include <math.h>
 

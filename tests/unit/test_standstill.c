@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Beats of jobs that are well, with steps that spread, evaluations, checkpoints and beats that are
- * lost, and of such that stop; and all that state, ranks and beats can be together.
+ * Beats of healthy jobs with varying steps, evaluations, checkpoints and lost beats, and of jobs
+ * that stop; and all combinations of state, ranks and beats.
  */
 #include "lib/policy/standstill.h"
 

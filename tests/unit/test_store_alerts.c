@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Alertmanagers may have outlives the controller; open incidents are found with what clears
- * them. */
+/* The alerts that Alertmanagers may have survive the controller; open incidents are found together
+ * with what clears them. */
 #include "controller/store/store_alerts.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The power fails at random moments of a store that works: what it said to be
- * durable is there once, and nothing is there by half. Each life begins with
- * the disk that the last one left; the senders send again what was not
- * acknowledged, and what was, now and then.
+ * The power fails at random moments of a working store: everything it reported
+ * as durable is there exactly once, and nothing is incomplete. Each life begins
+ * with the disk left by the last one; senders resend what was not acknowledged,
+ * and sometimes what was.
  */
 #include <stdio.h>
 #include <stdlib.h>

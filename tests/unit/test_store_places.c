@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where hosts are by what their topologies say, in the store. */
+/* Locations of hosts from their topologies, in the store. */
 #include "controller/store/store_places.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is kept of predictions and of advice, and what becomes of it when its job is forgotten. */
+/* Stored predictions and advice, and their removal with their job. */
 #include "controller/store/store_predictions.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a picture of a window needs: what is taken of a stranger's, and whose host each worker has. */
+/* The detail of a window for display: validation of untrusted input, and the host of each worker. */
 #include "controller/job/summary_detail.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The link that makes cells slow, among the findings of a host. */
+/* The link that slows cells, among the findings of a host. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What must hold for any report: simulated hosts and random ones, seeded. */
+/* Invariants for any report: of simulated and random hosts, seeded. */
 #include <math.h>
 #include <stdio.h>
 

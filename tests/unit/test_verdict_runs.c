@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Links and cells of a mesh from run to run: what stands, what is good again, what is missing. */
+/* Links and cells of a mesh from run to run: what persists, what is good again, what is missing. */
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hours of a host on which anything happens at random, told as assayd tells
- * it: never more than WATCH_PER_MINUTE reports in 60 s, the numbers of all
- * reports agree with what happened, nothing waits for long, and once all is
- * quiet nothing is left to tell.
+ * Hours of a host with random events, reported like assayd does: never more
+ * than WATCH_PER_MINUTE reports in 60 s, the numbers of all reports match the
+ * events, nothing waits for long, and once all is quiet nothing is left to
+ * report.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may change a file that is believed. */
+/* Who may be able to change a trusted file. */
 #include "lib/sys/writers.h"
 
 #include <errno.h>
