@@ -41,7 +41,7 @@ void reduce_session_init(struct reduce_session *s)
  * If a host's GPUs cannot take part (no GPU, no dmabuf, no NCCL, confidential computing), no link
  * has failed: with "set-up" a campaign blames no host.
  */
-static enum sample_state state_of_failure(const struct reduce_session *s)
+static int state_of_failure(const struct reduce_session *s)
 {
 	const bool is_gpu = s->sides[0].options->memory == PAIR_MEMORY_GPU;
 
