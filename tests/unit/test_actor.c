@@ -47,7 +47,7 @@ static void what_is_bad_by_itself_is_cordoned_once_and_recorded(void)
 	CHECK_EQ(w.looks, 0);
 	CHECK(world_run(&w, 0));
 	CHECK(is_out(&w, "n3"));
-	CHECK_EQ(w.looks, 1); /* its agent is told, once */
+	CHECK_EQ(w.looks, 1); /* its agent is woken, once */
 	world_report(&w, "n3", true);
 	world_wait(&w, USEC_PER_MIN);
 	CHECK(world_run(&w, 0));
@@ -77,7 +77,7 @@ static void in_observe_nothing_is_done_and_in_dry_run_it_is_only_written_down(vo
 	CHECK(world_run(&w, 0));
 	CHECK(!is_out(&w, "n1"));
 	CHECK_EQ(world_count(&w, "SELECT count(*) FROM actions WHERE state = 4"), 1);
-	/* The cluster was asked, and nothing but that. */
+	/* Only a query to the cluster was made. */
 	CHECK_EQ(world_count(&w, "SELECT count(*) FROM actions WHERE state = 4 AND result LIKE "
 				 "'%would accept it'"),
 		 1);
@@ -127,14 +127,14 @@ static void anothers_cordon_counts_and_is_never_lifted(void)
 	world_report(&w, "n2", true);
 	world_report(&w, "n10", true);
 	CHECK(world_run(&w, 0));
-	CHECK_EQ(actor_counts(w.act).cordoned, 1); /* three of the four are theirs */
+	CHECK_EQ(actor_counts(w.act).cordoned, 1); /* three of the four belong to others */
 	CHECK_EQ(ask(&w, ACT_UNCORDON, "n10"), 409);
 	CHECK(is_out(&w, "n10"));
 	CHECK(!world_node(&w, "n10")->mark);
 	world_close(&w);
 }
 
-/* Whoever else changes the node between the decision and the cordon uses up nothing of the rate. */
+/* A concurrent change between the decision and the cordon does not use up the rate. */
 static void a_node_that_keeps_changing_costs_no_rate(void)
 {
 	struct world w;
@@ -147,7 +147,7 @@ static void a_node_that_keeps_changing_costs_no_rate(void)
 		CHECK_EQ(cluster_embedded_touch(w.cluster, "n3", false, NULL), 0);
 	}
 	CHECK(actor_counts(w.act).conflicts > 0);
-	for (i = 0; i < 5; i++) { /* what it was not told of yet may be one more conflict */
+	for (i = 0; i < 5; i++) { /* a change it has not seen yet may cause another conflict */
 		world_wait(&w, 10 * USEC_PER_SEC);
 		CHECK(world_run(&w, 0));
 	}
@@ -170,7 +170,7 @@ static void an_uncordon_by_hand_is_an_order_and_our_marks_go(void)
 	CHECK(!is_out(&w, "n5"));
 	CHECK(!world_node(&w, "n5")->mark);
 	CHECK(world_node(&w, "n5")->override_us > w.now_us);
-	CHECK_STR(state_of(&w, "n5"), "suspected"); /* what was found still stands */
+	CHECK_STR(state_of(&w, "n5"), "suspected"); /* the finding still stands */
 	CHECK_EQ(actor_counts(w.act).cordoned, 0);
 	CHECK_EQ(world_count(&w, "SELECT count(*) FROM actions WHERE kind = 0 AND state = 1"), 1);
 	world_close(&w);
@@ -221,7 +221,7 @@ static void a_release_that_waits_for_the_delay_alone_comes_when_it_is_over(void)
 	}
 	world_wait(&w, 2 * USEC_PER_SEC);
 	CHECK(world_run(&w, 0));
-	CHECK(is_out(&w, "n7")); /* all has passed, and the delay is not over */
+	CHECK(is_out(&w, "n7")); /* all tests passed, but the delay is not over */
 	world_wait(&w, 6 * USEC_PER_SEC);
 	CHECK(world_run(&w, 0));
 	CHECK(!is_out(&w, "n7"));
@@ -278,7 +278,7 @@ static void every_refusal_names_its_rule(void)
 	world_close(&w);
 }
 
-/* What it was like is forgotten with what was found, and by nothing else. */
+/* Its state is dropped together with its findings, and only then. */
 static void who_keeps_what_hosts_were_like_hears_of_a_repair(void)
 {
 	struct world w;
@@ -343,7 +343,7 @@ static void what_is_under_way_counts_for_the_budget(void)
 		CLEANUP(freep) char *node = xasprintf("n%u", i);
 
 		world_report(&w, node, true);
-		(void)world_run(&w, 1); /* the one before is not done yet */
+		(void)world_run(&w, 1); /* the previous one is not done yet */
 	}
 	CHECK(world_run(&w, 0));
 	CHECK_EQ(actor_counts(w.act).cordoned, 4);
@@ -429,7 +429,7 @@ static void a_cordon_that_another_set_anew_is_not_the_one_we_know(void)
 	a_twin_cordons(&w, "00:00:01", true);
 	CHECK_EQ(happened(&w, "released"), 1);
 	CHECK_EQ(happened(&w, "cordoned-sticky"), 1);
-	a_twin_cordons(&w, "00:00:02", false); /* only a person gives it back by now */
+	a_twin_cordons(&w, "00:00:02", false); /* from now on only a person can return it */
 	CHECK_EQ(happened(&w, "released"), 1);
 	CHECK_EQ(happened(&w, "cordoned"), 1);
 	CHECK_EQ(actor_counts(w.act).budget_used, 1);
@@ -451,7 +451,7 @@ static void a_cordon_of_ours_that_nobody_recorded_is_recorded(void)
 	world_close(&w);
 }
 
-/* A commit each 50 ms for as long as one is wanted, and no tick: how many. */
+/* Commits every 50 ms while one is needed, without ticks. Returns how many. */
 static unsigned run_without_ticks(struct world *w)
 {
 	unsigned n;
@@ -517,7 +517,7 @@ static void what_comes_right_after_a_decision_waits_for_no_tick(void)
 	world_open(&w, "no-tick-soon.db");
 	world_wait(&w, USEC_PER_SEC);
 	blame(&w, "n3");
-	actor_committed(w.act); /* decided now, and not again in the same moment */
+	actor_committed(w.act); /* decided now, and not again at the same time */
 	w.touched = false;
 	blame(&w, "n4");
 	w.touched = false; /* that commit comes too soon */

@@ -14,16 +14,16 @@ enum { NODES = WORLD_NODES };
 
 /* Of the node "n<i>". */
 static struct {
-	const char *job;	       /* what runs there, or NULL */
-	unsigned left;		       /* rounds until it is gone */
-	unsigned evicted, told, asked; /* how often */
+	const char *job;	       /* the job running there, or NULL */
+	unsigned left;		       /* drain rounds until it is gone */
+	unsigned evicted, told, asked; /* numbers of calls */
 } pods[NODES];
 static struct cluster_ops ops;
-static struct cluster_call held; /* a question that nobody answers yet */
+static struct cluster_call held; /* an unanswered query */
 static bool hold_jobs, fail_jobs;
-static const char *why_not; /* evictions: nothing goes, for that */
+static const char *why_not; /* the reason why evictions fail */
 static const struct cluster_ops *embedded;
-static const char *slow_node; /* its cordon is answered when the test says so */
+static const char *slow_node; /* the test answers its cordon */
 static struct cluster_mark *slow_mark;
 static struct cluster_call slow_call;
 
@@ -92,7 +92,7 @@ static void let_it_through(struct world *w)
 	slow_node = NULL;
 }
 
-/* The embedded cluster, but for what runs on it. */
+/* The embedded cluster, with fake pods. */
 static void put_pods(struct world *w)
 {
 	embedded = w->cluster->ops;
@@ -116,7 +116,7 @@ static void open_world(struct world *w, const char *name, int mode)
 	w->policy.per_job = 10;
 }
 
-/* Time passes second by second, as the service's clock goes. */
+/* Advances the time second by second, like the service's clock. */
 static void pass(struct world *w, unsigned seconds)
 {
 	for (; seconds > 0; seconds--) {
@@ -156,7 +156,7 @@ static void a_drain_goes_on_until_nothing_is_there(void)
 	struct world w;
 
 	open_world(&w, "drain.db", DRAIN_NOW);
-	pods[2].left = 20; /* more rounds than another action has tries */
+	pods[2].left = 20; /* more rounds than retries of other actions */
 	world_report(&w, "n2", true);
 	pass(&w, 5);
 	CHECK(is_out(&w, "n2"));
@@ -234,7 +234,7 @@ static void what_may_not_go_is_given_up_at_the_deadline(void)
 	CHECK(is_out(&w, "n2"));
 	pods[2].evicted = 0;
 	pass(&w, 600);
-	CHECK_EQ(pods[2].evicted, 0); /* a person has to look */
+	CHECK_EQ(pods[2].evicted, 0); /* a person has to decide */
 	world_close(&w);
 }
 
@@ -302,7 +302,7 @@ static void in_a_rehearsal_nothing_is_evicted(void)
 	world_close(&w);
 }
 
-/* n1 and n2 run one job; the way to n2's node is slow. */
+/* n1 and n2 run the same job; requests to n2's node are slow. */
 static void nothing_is_evicted_while_a_bad_one_of_the_job_is_being_cordoned(void)
 {
 	struct world w;
@@ -345,7 +345,7 @@ static void idle_hosts_are_asked_for_before_an_eviction(void)
 	CHECK_EQ(world_count(&w, "SELECT count(*) FROM actions WHERE node = 'n1' AND result LIKE "
 				 "'drain.spares: 0 idle%'"),
 		 1);
-	pods[3].job = NULL; /* seen when it is asked again, in a minute */
+	pods[3].job = NULL; /* noticed by the next query, in a minute */
 	pass(&w, 90);
 	CHECK_EQ(pods[1].evicted, 1);
 	CHECK(pods[3].asked <= 4);
@@ -374,7 +374,7 @@ static void of_one_job_only_so_many_are_cordoned(void)
 			     "SELECT count(*) FROM cluster_events WHERE node = 'n2' AND reason = "
 			     "'AssayRefused' AND message LIKE '%budget.per_job%llama%'"),
 		 1);
-	/* The job has gone on elsewhere: what was true when n1 went out is so no more. */
+	/* The job continues elsewhere: the state at the cordon of n1 is outdated. */
 	pods[1].job = NULL;
 	pass(&w, 120);
 	CHECK(is_out(&w, "n2"));
@@ -413,7 +413,7 @@ static void a_cluster_that_cannot_say_is_asked_now_and_then(void)
 	world_close(&w);
 }
 
-/* How many of so many seconds the jobs of n1 were known. */
+/* Returns in how many of the given seconds the jobs of n1 were known. */
 static unsigned known_for(struct world *w, unsigned seconds)
 {
 	unsigned known = 0;
@@ -438,7 +438,7 @@ static void jobs_that_somebody_wants_are_known_while_he_does(void)
 	pods[1].job = NULL;
 	CHECK(known_for(&w, 60) == 60);
 	CHECK_EQ(fleet_find(actor_fleet(w.act), "n1")->n_jobs, 0);
-	/* What was told stands a while, and no longer; of who is not asked for any more nothing. */
+	/* The last result is valid for a while; a node that is no longer queried has none. */
 	fail_jobs = true;
 	CHECK(known_for(&w, 200) == 200);
 	CHECK(known_for(&w, 200) < 150);
@@ -449,7 +449,7 @@ static void jobs_that_somebody_wants_are_known_while_he_does(void)
 	world_close(&w);
 }
 
-/* The answer comes when the actor has begun anew. */
+/* The answer arrives after a restart of the actor. */
 static void an_answer_for_an_earlier_start_is_nobodys(void)
 {
 	struct world w;

@@ -12,10 +12,10 @@
 
 static const struct cluster_ops *embedded;
 static struct cluster_ops ops;
-static enum stop { HERE, ON_THE_WAY, ON_THE_WAY_BACK } stop; /* where a cordon stops */
-static struct cluster_call waiting;			     /* who waits for its answer */
-static bool in_trouble;					     /* no uncordon comes about */
-/* Of n5, as it was told last. */
+static enum stop { HERE, ON_THE_WAY, ON_THE_WAY_BACK } stop; /* where a cordon is held */
+static struct cluster_call waiting;			     /* the call waiting for its answer */
+static bool in_trouble;					     /* all uncordons fail */
+/* The last condition written for n5. */
 static int healthy; /* 7: not yet */
 static char message[64];
 
@@ -75,7 +75,7 @@ static long long held(struct world *w)
 	return world_count(w, "SELECT json_array_length(text, '$.holders') FROM cluster_ledger");
 }
 
-/* n5 is found bad, and its cordon stops somewhere. */
+/* n5 is found bad, and its cordon is held at a stop. */
 static void stop_a_cordon(struct world *w, enum stop where)
 {
 	stop = where;
@@ -105,7 +105,7 @@ static void an_uncordon_before_the_answer_to_our_cordon_is_an_order(void)
 	world_close(&w);
 }
 
-/* The node shows our mark, and nobody has told us that it was set. */
+/* The node has our mark, but we did not get the response. */
 static void what_the_node_shows_before_the_answer_is_in_the_ledger_once(void)
 {
 	struct world w;
@@ -126,7 +126,7 @@ static void what_the_node_shows_before_the_answer_is_in_the_ledger_once(void)
 	world_close(&w);
 }
 
-/* What was cordoned is gone, and what has its name is as it came. */
+/* The cordoned node is gone, and a new one of its name is unchanged. */
 static void what_was_done_to_another_node_of_the_name_is_not_booked(void)
 {
 	struct cluster_node gone = { .uid = (char[]){ "another" } };
@@ -140,15 +140,15 @@ static void what_was_done_to_another_node_of_the_name_is_not_booked(void)
 	CHECK_EQ(actor_counts(w.act).cordons_dropped, 1);
 	CHECK(world_run(&w, 0));
 	CHECK_EQ(actor_counts(w.act).overrides_found, 0);
-	CHECK_EQ(actor_counts(w.act).cordons_done, 1); /* it is decided anew: its host is bad */
+	CHECK_EQ(actor_counts(w.act).cordons_done, 1); /* decided again, because its host is bad */
 	world_look(&w);
 	CHECK(world_node(&w, "n5")->mark && world_node(&w, "n5")->unschedulable);
 	CHECK_EQ(held(&w), 1);
 	world_close(&w);
 }
 
-/* Wherever the controller was killed: who comes after it does not wait for a clock to tell the
- * cluster. */
+/* Wherever the controller is killed, its successor updates the cluster without waiting for a
+ * timer. */
 static void a_cordon_that_is_resumed_is_told_at_once(void)
 {
 	unsigned commits;
@@ -171,7 +171,7 @@ static void a_cordon_that_is_resumed_is_told_at_once(void)
 	}
 }
 
-/* A decision has just been made; what it was made without is not put off to the next one. */
+/* A decision has just been made; new input is not delayed until the next one. */
 static void what_a_decision_left_out_is_looked_at_within_a_second(void)
 {
 	struct world w;

@@ -14,18 +14,18 @@
 #include "tests/unit/random.h"
 #include "tests/unit/test.h"
 
-/* Most happens to a few: so there are histories. */
+/* Most events hit a few nodes, so that they get histories. */
 enum { STEPS = 120, LIMIT = WORLD_NODES / 5, HOT = 6, BURST = 5 };
 
-/* What a node is to look like. */
+/* The expected state of a node. */
 struct expected {
-	bool bad;		     /* what was found stands */
-	bool theirs;		     /* somebody cordoned it at the cluster */
-	bool persons;		     /* a person cordoned it through us */
-	bool was_ours;		     /* at the end of the step before */
-	bool freed;		     /* in this step somebody gave it back */
-	bool passed;		     /* a test, since it was taken out or was bad last */
-	uint64_t bad_us;	     /* what was found stands since then */
+	bool bad;		     /* it has a finding */
+	bool theirs;		     /* cordoned at the cluster by another */
+	bool persons;		     /* cordoned by a person through us */
+	bool was_ours;		     /* at the end of the previous step */
+	bool freed;		     /* uncordoned by a person in this step */
+	bool passed;		     /* passed a test since it was cordoned or last bad */
+	uint64_t bad_us;	     /* begin of the finding */
 	uint64_t order_us, until_us; /* a person's order to leave it in service, and its end */
 };
 
@@ -34,8 +34,8 @@ struct scene {
 	struct random dice;
 	struct expected nodes[WORLD_NODES];
 	unsigned long long seed;
-	bool beyond; /* in this step a person went beyond the budget */
-	size_t pre;  /* marks of ours seen beside a cordon of theirs */
+	bool beyond; /* a person bypassed the budget in this step */
+	size_t pre;  /* our marks seen beside another's cordon */
 };
 
 static struct actor_request order(const char *node)
@@ -56,7 +56,7 @@ static bool is_ours(const struct cluster_node *n)
 	return n->mark && !n->mark->pre;
 }
 
-/* --- what happens --- */
+/* --- events --- */
 
 static void report(struct scene *s, size_t i, bool bad)
 {
@@ -74,7 +74,7 @@ static void do_report(struct scene *s, size_t i)
 	report(s, i, random_below(&s->dice, 3) == 0);
 }
 
-/* Several at once: what is under way for one is not done yet when the next is decided. */
+/* Several at once: actions on one are still in progress when the next is decided. */
 static void do_burst(struct scene *s, size_t i)
 {
 	const size_t n = 2 + random_below(&s->dice, BURST - 1);
@@ -102,7 +102,7 @@ static void on_told(void *context, const struct actor_reply *said)
 	*(unsigned *)context = said->status;
 }
 
-/* Several at once: nobody waits for what another has asked for. Seldom: what people take out stays. */
+/* Several concurrent requests. Rare, because cordons by people stay. */
 static void do_cordons(struct scene *s, size_t i)
 {
 	unsigned status[BURST] = { 0 };
@@ -151,7 +151,7 @@ static void do_hand_cordon(struct scene *s, size_t i)
 
 static void do_hand_uncordon(struct scene *s, size_t i)
 {
-	/* Of a host that we had nothing to do with it is none of our business. */
+	/* For a host that we never changed it has no effect. */
 	const bool is_order = world_node(&s->w, name_of(i))->mark != NULL;
 
 	CHECK_EQ(cluster_embedded_touch(s->w.cluster, name_of(i), false, NULL), 0);
@@ -167,7 +167,7 @@ static void do_repair(struct scene *s, size_t i)
 
 	if (world_ask(&s->w, ACT_REPAIR_DONE, &ask) == 200) {
 		s->nodes[i].bad = s->nodes[i].passed = false;
-		s->nodes[i].persons = false; /* now tests decide */
+		s->nodes[i].persons = false; /* from now on tests decide */
 	}
 }
 
@@ -183,11 +183,11 @@ static void do_override(struct scene *s, size_t i)
 static void do_replace(struct scene *s, size_t i)
 {
 	s->nodes[i].bad = s->nodes[i].passed = false;
-	s->nodes[i].until_us = 0; /* it was about another machine */
+	s->nodes[i].until_us = 0; /* it was for another machine */
 	world_replace(&s->w, name_of(i));
 }
 
-/* The next host that is out of service because of us, which waits for one. */
+/* The next host that we cordoned and that waits for a test. */
 static void do_answer(struct scene *s, size_t i)
 {
 	size_t n = WORLD_NODES;
@@ -212,20 +212,20 @@ static void (*const steps[])(struct scene *s, size_t i) = {
 	do_wait,	do_wait,   do_cordons,	     do_repair, do_answer,
 };
 
-/* --- what has to be so --- */
+/* --- invariants --- */
 
-/* Nobody gave it back who may not. */
+/* It was returned only by someone who may. */
 static bool is_wrongly_free(const struct expected *e, const struct cluster_node *n)
 {
 	if (n->unschedulable)
 		return false;
 	if (e->theirs)
 		return true;
-	/* We give back only what is good, and only after a test that passed. */
+	/* We return only good hosts, and only after a passed test. */
 	return !e->freed && (e->persons || (e->was_ours && (e->bad || !e->passed)));
 }
 
-/* A person's order holds against what was found before it. */
+/* A person's request overrides earlier findings. */
 static bool is_wrongly_out(const struct scene *s, const struct expected *e,
 			   const struct cluster_node *n)
 {
@@ -257,14 +257,14 @@ static void check_nodes(struct scene *s, size_t step)
 		e->was_ours = is_ours(n);
 		e->freed = false;
 	}
-	/* Who cordoned last was allowed to. */
+	/* The last cordon was allowed. */
 	CHECK(fresh == 0 || out <= LIMIT || s->beyond);
 	s->beyond = false;
 	CHECK_EQ(actor_counts(s->w.act).cordoned, ours);
 	CHECK_EQ(actor_counts(s->w.act).budget_used, out);
 }
 
-/* The rate is of the cordons of its time; what was set at its very edge may count or not. */
+/* The rate counts cordons in its window; those at the edge may or may not count. */
 static void check_rate(struct scene *s)
 {
 	static const char sql[] = "SELECT count(*) FROM actions WHERE kind = 0 AND state = 1"
@@ -278,7 +278,7 @@ static void check_rate(struct scene *s)
 	CHECK(used <= world_count(&s->w, most));
 }
 
-/* What the store says was done is what was done: once each, and nothing is left open. */
+/* The actions in the store match those executed: once each, and none is left open. */
 static void check_store(struct scene *s)
 {
 	check_rate(s);
@@ -322,7 +322,7 @@ static void settle(struct scene *s)
 	world_look(&s->w);
 }
 
-/* What the sequences came to: were they idle, they would show nothing. */
+/* Totals of the sequences, to check that they were not idle. */
 struct tally {
 	long long released, uncordoned, dropped, refused;
 	size_t pre, killed;
@@ -353,7 +353,7 @@ static void play(unsigned long long seed, struct tally *tally)
 		bool killed;
 
 		steps[random_below(&s.dice, ARRAY_SIZE(steps))](&s, i);
-		/* What has happened is durable; what follows from it ends anywhere. */
+		/* The event is durable; the kill comes anywhere in what follows. */
 		(void)world_run(&s.w, (unsigned)(1 + random_below(&s.dice, 6)));
 		killed = random_below(&s.dice, 3) == 0;
 		if (killed)
@@ -386,7 +386,7 @@ static void nobody_is_given_back_wrongly_and_the_gauges_are_the_truth(void)
 
 /* --- killed between any two commits --- */
 
-/* Hosts go bad while the controller is killed after so many commits, again and again. */
+/* Hosts go bad while the controller is repeatedly killed after a number of commits. */
 static void storm(unsigned long long seed)
 {
 	CLEANUP(freep) char *name = xasprintf("storm-%llu.db", seed);
@@ -395,7 +395,7 @@ static void storm(unsigned long long seed)
 	size_t i, out = 0;
 
 	world_open(&w, name);
-	/* Half of the hosts at once would be nobody's fault. */
+	/* Half of the hosts at once would count as a shared cause. */
 	for (i = 0; i < WORLD_NODES / 2 - 1; i++) {
 		world_report(&w, name_of(i), true);
 		(void)world_run(&w, (unsigned)random_below(&dice, 7));

@@ -22,16 +22,16 @@ enum {
 };
 
 #define KEEP_US USEC_PER_MIN
-/* A request is done within this, or never: KUBE_WRITE_TIMEOUT_S. */
+/* A request is executed within this time, or never: KUBE_WRITE_TIMEOUT_S. */
 #define REQUEST_US (5 * USEC_PER_SEC)
 
-/* What the cluster is asked to do. */
+/* A request to the cluster. */
 enum order_kind { NO_ORDER, ORDER_OTHER, ORDER_SYNC, ORDER_CORDON, ORDER_READ, ORDER_WRITE };
 
 struct order {
-	int kind, result; /* enum order_kind; what came of it */
-	bool served;	  /* only the answer is missing */
-	bool orphan;	  /* who sent it was killed */
+	int kind, result; /* enum order_kind; its result */
+	bool served;	  /* executed, but not answered */
+	bool orphan;	  /* its sender was killed */
 	uint64_t sent_us;
 	char *node, *version, *text;
 	struct cluster_mark *mark;
@@ -46,10 +46,10 @@ struct twin {
 	struct world world;
 	const struct cluster_watcher *watcher;
 	struct order orders[ORDERS_MAX];
-	uint64_t seen[WORLD_NODES]; /* the version of each node that it was told */
+	uint64_t seen[WORLD_NODES]; /* the version of each node that it has seen */
 };
 
-/* The cluster as it is. */
+/* The state of the cluster. */
 struct field {
 	struct random random;
 	struct cluster_node nodes[WORLD_NODES];
@@ -72,7 +72,7 @@ static struct cluster_node *node_of(struct field *f, const char *name, size_t *r
 	return &f->nodes[*ret_i];
 }
 
-/* --- what it is asked --- */
+/* --- requests --- */
 
 static struct order *add(struct cluster *c, int kind, const struct cluster_call *call)
 {
@@ -88,7 +88,7 @@ static struct order *add(struct cluster *c, int kind, const struct cluster_call 
 					       .sent_us = t->field->now_us };
 		return &t->orders[i];
 	}
-	abort(); /* the actor asks for more than a few at once */
+	abort(); /* more requests at once than expected */
 }
 
 static void order_release(struct order *o)
@@ -153,7 +153,7 @@ static int on_watch(struct cluster *c, const struct cluster_watcher *watcher, st
 	return 0;
 }
 
-/* Killed: what was sent may be done yet. */
+/* Killed: requests already sent may still be executed. */
 static void on_close(struct cluster *c)
 {
 	struct twin *t = (struct twin *)c;
@@ -195,7 +195,7 @@ static struct cluster *make(void *context)
 	return &t->cluster;
 }
 
-/* --- what comes of it --- */
+/* --- results --- */
 
 static void show(struct twin *t, size_t i)
 {
@@ -252,7 +252,7 @@ static void serve(struct twin *t, struct order *o)
 		o->result = serve_write(f, o);
 	else if (o->kind == ORDER_READ)
 		o->result = f->ledger ? CLUSTER_DONE : CLUSTER_GONE;
-	/* Whether the node was touched nobody can tell for now. */
+	/* It is unknown for now whether the node was changed. */
 	if (o->kind == ORDER_CORDON && below(f, 100) < 10)
 		o->result = CLUSTER_AGAIN;
 	if (o->kind == ORDER_READ || o->kind == ORDER_WRITE) {
@@ -279,13 +279,13 @@ static void deliver(struct twin *t, struct order *o)
 		t->watcher->synced(t->watcher->context);
 	} else if (taken.kind == ORDER_CORDON && taken.result == CLUSTER_DONE && !taken.orphan) {
 		(void)node_of(t->field, taken.node, &i);
-		show(t, i); /* what we wrote ourselves we know */
+		show(t, i); /* a client has seen its own writes */
 	}
 	cluster_answer(&taken.call, &answer);
 	order_release(&taken);
 }
 
-/* --- all of them --- */
+/* --- all controllers --- */
 
 static void go_on(struct field *f)
 {
@@ -301,7 +301,7 @@ static void go_on(struct field *f)
 		show(t, i);
 	else
 		(void)world_run(&t->world, 1);
-	/* In between somebody else changes a node a little. */
+	/* Sometimes another client changes a node. */
 	if (below(f, 200) == 0)
 		f->versions[i]++;
 	if (below(f, 150) == 0) {

@@ -48,7 +48,7 @@ static void every_host_tells_what_it_saw(void)
 			CHECK_STR(h->samples[i].with[0], rank == 0 ? "node-1" : "node-0");
 		}
 		CHECK_EQ(h->samples[0].w.n, REDUCE_WINDOWS);
-		/* Of rank 0: its pieces, its queue pairs; not of the others. */
+		/* Only of rank 0: its pieces, its queue pairs. */
 		CHECK_EQ(number_of(&h->samples[0], "qps"), 1);
 		CHECK_EQ(number_of(&h->samples[0], "size"), 16384);
 		CHECK_EQ(number_of(&h->samples[0], "mtu"), 4096);
@@ -112,7 +112,7 @@ static void in_memory_of_gpus_it_is_another_check_without_sums(void)
 	pair_gpus_release(&gpus);
 }
 
-/* A rank that says no bytes leaves all the others none, on all rails. */
+/* If a rank reports no bytes, all others have none, on all rails. */
 static void a_first_rail_without_memory_takes_none_of_the_others(void)
 {
 	CLEANUP(freep) struct pair_plan *plan = xcalloc(1, sizeof(*plan));
@@ -188,7 +188,7 @@ static void a_host_with_other_memory_is_no_bad_link(void)
 	pair_gpus_release(&gpus);
 }
 
-/* It finds the first chunk there already. */
+/* The first chunk has already arrived. */
 static void a_rank_that_comes_late_is_not_faster_for_it(void)
 {
 	double zeros[HOSTS] = { 0 }, behind[HOSTS] = { 0, 0.25, 0 };
@@ -259,7 +259,7 @@ static void a_host_that_dies_is_named_to_all_others(void)
 	fleet_close();
 }
 
-/* Its line is open and its port answers: only its silence tells. */
+/* Its connection is open and its port responds: only its silence shows it. */
 static void a_host_that_stands_still_is_named_when_the_time_is_up(void)
 {
 	unsigned rank;
@@ -283,7 +283,7 @@ static void a_host_that_stands_still_is_named_when_the_time_is_up(void)
 	fleet_close();
 }
 
-/* Nobody waits for its answer longer than there is time: then nothing of it would be printed. */
+/* The wait for its answer stays within the budget, otherwise no result would be printed. */
 static void a_host_that_says_nothing_does_not_hold_up_the_end(void)
 {
 	unsigned rank;
@@ -293,7 +293,7 @@ static void a_host_that_says_nothing_does_not_hold_up_the_end(void)
 	for (rank = 0; rank < HOSTS; rank++)
 		fleet.hosts[rank].session.deadline_us = clock_mono_us() + USEC_PER_SEC;
 	fleet_run();
-	/* An answer is waited for 20 s where there is so much time. */
+	/* The wait for an answer is 20 s if there is that much time. */
 	CHECK(clock_mono_us() < fleet.hosts[0].session.deadline_us + 10 * USEC_PER_SEC);
 	for (rank = 0; rank < 2; rank++)
 		CHECK_EQ(fleet.hosts[rank].n_samples, 4);

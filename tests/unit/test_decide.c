@@ -66,7 +66,7 @@ static void a_slow_part_is_cordoned_when_its_tests_failed_again(void)
 	CHECK_EQ(world_node(&w, 3)->out, OUT_OURS);
 }
 
-/* A 10 % slow part passes now and then, for values spread: it is asked once more. */
+/* A 10 % slow part sometimes passes because of noise: it is tested once more. */
 static void three_tests_that_pass_end_the_finding_of_a_value(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -90,12 +90,12 @@ static void three_tests_that_pass_end_the_finding_of_a_value(void)
 	CHECK_EQ(world_node(&w, 3)->record.life.state, LIFE_HEALTHY);
 	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
 	decide(&w);
-	CHECK_EQ(w.out.n, 0); /* one window is not K of N */
+	CHECK_EQ(w.out.n, 0); /* one window does not reach K of N */
 	CHECK_EQ(finding->reproduced, 0);
 }
 
-/* Ordered when half of the host was low; that a part which always was slow is slow again is no
- * answer. */
+/* Ordered when half of the host was low; that a part which was always slow is slow again does not
+ * answer it. */
 static void a_test_that_finds_a_part_born_slow_again_proves_nothing(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -117,7 +117,7 @@ static void a_test_that_finds_a_part_born_slow_again_proves_nothing(void)
 	CHECK_EQ(finding->reproduced, 1);
 }
 
-/* A run that is low for once, in a part or in all, is no onset of what always was so; two are. */
+/* One low run, of a part or of all, is not an onset for a part that was always slow; two are. */
 static void a_part_born_slow_is_born_so_when_it_is_low_for_once(void)
 {
 	static const struct {
@@ -141,14 +141,14 @@ static void a_part_born_slow_is_born_so_when_it_is_low_for_once(void)
 		struct finding *f = fleet_note(&w.fleet, world_node(&w, 3), &news);
 
 		CHECK_EQ(fleet_is_born_part(f), runs[i].expected);
-		/* What is said twice of one run is no second one. */
+		/* A second row of the same run is not a second run. */
 		CHECK_EQ(fleet_is_born_part(fleet_note(&w.fleet, world_node(&w, 3), &news)),
 			 runs[i].expected);
 		later(&w, USEC_PER_MIN);
 	}
 }
 
-/* Beside one that was born slow, three of the seven others are not half of them. */
+/* With one part born slow, three of the seven others are less than half. */
 static void a_host_is_slow_as_a_whole_when_half_of_its_other_parts_are(void)
 {
 	struct finding finding = { .check = (char[]){ "gemm.rate" }, .born = true, .parts = 8 };
@@ -159,7 +159,7 @@ static void a_host_is_slow_as_a_whole_when_half_of_its_other_parts_are(void)
 	CHECK(!fleet_is_born_part(&finding));
 }
 
-/* Pass, fail, pass, fail, fail: the last two are in a row, and no two that passed are. */
+/* Pass, fail, pass, fail, fail: the last two are consecutive failures, without consecutive passes. */
 static void a_test_that_fails_breaks_the_row_of_those_that_passed(void)
 {
 	static const int outcomes[] = { TEST_PASSED, TEST_FAILED, TEST_PASSED, TEST_FAILED,
@@ -181,7 +181,7 @@ static void a_test_that_fails_breaks_the_row_of_those_that_passed(void)
 	CHECK(find(&w, 3, DECIDE_CORDON));
 }
 
-/* What happens and does not spread is over with one test that passes. */
+/* A finding from an event, without noise, is over after one passed test. */
 static void one_test_that_passes_ends_an_event(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -195,7 +195,7 @@ static void one_test_that_passes_ends_an_event(void)
 	CHECK_EQ(finding->windows.n, 0);
 }
 
-/* Nobody asked them, and beside a job they cannot tell the host from the job. */
+/* They were not ordered, and during a job they cannot distinguish the host from the job. */
 static void what_only_waits_for_time_says_until_when(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -207,7 +207,7 @@ static void what_only_waits_for_time_says_until_when(void)
 	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
 	finding = note(&w, 3, "gemm.rate", SEVERITY_FAIL);
 	decide_and_do(&w);
-	decide(&w); /* a test is under way: it may bring nothing */
+	decide(&w); /* a test is in progress and may be inconclusive */
 	CHECK_EQ(w.out.again_us, w.now_us + w.policy.retest_timeout_us);
 	tested(&w, 3, finding, TEST_FAILED);
 	decide(&w);
@@ -221,7 +221,7 @@ static void what_only_waits_for_time_says_until_when(void)
 	CHECK(find(&w, 3, DECIDE_RETEST));
 }
 
-/* What a rule of a check asks for, given how often a test of it failed again. */
+/* The action of a check's rule, given how often its test failed again. */
 static const struct action_row {
 	const char *rule, *check;
 	int severity;
@@ -235,7 +235,7 @@ static const struct action_row {
 	  DECIDE_ALERT },
 	{ "match: {check: '*'}, action: alert", "gpu.lost", SEVERITY_FATAL, 1, 0, true,
 	  DECIDE_ALERT },
-	/* What is fatal needs no K of N. */
+	/* A fatal finding needs no K of N. */
 	{ "match: {check: '*'}, windows: {k: 2, n: 3}, action: cordon", "gpu.lost", SEVERITY_FATAL,
 	  1, 0, true, DECIDE_CORDON },
 	{ "match: {check: '*'}, windows: {k: 2, n: 3}, action: alert", "host.x", SEVERITY_FAIL, 1,
@@ -248,7 +248,7 @@ static const struct action_row {
 	  DECIDE_RETEST },
 	{ "match: {check: '*'}, action: retest", "rnic_pair.write_bw", SEVERITY_FAIL, 1, 2, true,
 	  DECIDE_CORDON },
-	/* A measured value: one bad window alone is no proof. */
+	/* A measured value: one bad window is not enough. */
 	{ "match: {check: '*'}, action: cordon", "gemm.rate", SEVERITY_FAIL, 1, 0, true,
 	  DECIDE_RETEST },
 	{ "match: {check: '*'}, action: cordon", "gemm.rate", SEVERITY_FAIL, 1, 1, true,
@@ -330,7 +330,7 @@ static void a_value_that_comes_back_is_not_reproduced(void)
 	}
 }
 
-/* A job has been slow because of n<i> for an hour, and says so for a day. */
+/* A job has been slow because of n<i> for an hour, and blames it for a day. */
 static void blame(struct world *w, unsigned i, int class)
 {
 	const struct blame found = { .class = class,
@@ -387,7 +387,7 @@ static void a_slow_job_confirms_what_was_found_and_asks_where_nothing_was(void)
 	CHECK(find(&w, 3, DECIDE_DEEP));
 	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
 	decide(&w);
-	CHECK(!find(&w, 3, DECIDE_CORDON)); /* K of N holds all the same */
+	CHECK(!find(&w, 3, DECIDE_CORDON)); /* K of N still applies */
 	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
 	decide(&w);
 	CHECK(find(&w, 3, DECIDE_CORDON));
@@ -403,7 +403,7 @@ static void a_slow_job_confirms_only_what_fits_what_it_says_and_when(void)
 	static const struct {
 		const char *check;
 		int class;
-		int64_t since_us, until_us; /* from when it is decided on */
+		int64_t since_us, until_us; /* relative to the decision */
 		bool cordon;
 	} rows[] = {
 		{ "gemm.rate", BLAME_COMPUTE, -HOUR, HOUR, true },
@@ -414,12 +414,12 @@ static void a_slow_job_confirms_only_what_fits_what_it_says_and_when(void)
 		{ "loopback.write_bw", BLAME_LINK, -HOUR, HOUR, true },
 		{ "loopback.write_bw", BLAME_FABRIC, -HOUR, HOUR, true },
 		{ "loopback.write_bw", BLAME_COMPUTE, -HOUR, HOUR, false },
-		/* Wrong data slows no job. */
+		/* Wrong data does not slow a job. */
 		{ "gemm.correct", BLAME_COMPUTE, -HOUR, HOUR, false },
 		{ "memory.pattern", BLAME_COMPUTE, -HOUR, HOUR, false },
-		/* No good partner has said which of the two it is. */
+		/* No test with a good partner has shown which of the two it is. */
 		{ "rnic_pair.write_bw", BLAME_LINK, -HOUR, HOUR, false },
-		/* Seen long before the job was slow, or the job said so long ago. */
+		/* Seen long before the job was slow, or the blame is old. */
 		{ "gemm.rate", BLAME_COMPUTE, (int64_t)BLAME_BEFORE_US, HOUR, true },
 		{ "gemm.rate", BLAME_COMPUTE, (int64_t)BLAME_BEFORE_US + 1, HOUR, false },
 		{ "gemm.rate", BLAME_COMPUTE, -HOUR, 0, false },
@@ -481,7 +481,7 @@ static void a_test_that_a_job_asks_for_names_the_job(void)
 	CHECK(!find(&w, 3, DECIDE_DEEP));
 }
 
-/* A suspect: n003 is to be tested, and no more. */
+/* A suspect: n003 is only to be tested. */
 static void suspect(struct world *w, int reach)
 {
 	const struct blame found = { .class = BLAME_COMPUTE,
@@ -506,7 +506,7 @@ static void a_suspect_is_tested_once_and_cordoned_for_no_finding(void)
 	suspect(&w, BLAME_TO_TEST);
 	world_hold(&w, 3);
 	decide(&w);
-	CHECK(find(&w, 3, DECIDE_DEEP)); /* ... but not since it is suspect */
+	CHECK(find(&w, 3, DECIDE_DEEP)); /* ... but not since it became a suspect */
 	CHECK(find(&w, 3, DECIDE_DEEP) && find(&w, 3, DECIDE_DEEP)->effect);
 	later(&w, USEC_PER_MIN);
 	world_node(&w, 3)->deep_us = w.now_us;
@@ -515,12 +515,12 @@ static void a_suspect_is_tested_once_and_cordoned_for_no_finding(void)
 	world_node(&w, 3)->record.tested_us = w.now_us;
 	decide(&w);
 	CHECK(!find(&w, 3, DECIDE_DEEP));
-	/* After a restart no record of a healthy host is there: what blames it says so. */
+	/* After a restart a healthy host has no record: the blame contains the time. */
 	world_node(&w, 3)->record.tested_us = 0;
 	world_node(&w, 3)->blame.answered_us = w.now_us;
 	decide(&w);
 	CHECK(!find(&w, 3, DECIDE_DEEP));
-	/* What fits failed once: again, as soon as that counts. */
+	/* A fitting check failed once: it is repeated as soon as that counts. */
 	finding = note(&w, 3, "gemm.rate", SEVERITY_FAIL);
 	decide(&w);
 	CHECK(!find(&w, 3, DECIDE_DEEP));
@@ -528,7 +528,7 @@ static void a_suspect_is_tested_once_and_cordoned_for_no_finding(void)
 	world_hold(&w, 3);
 	decide(&w);
 	CHECK(find(&w, 3, DECIDE_DEEP));
-	/* K of N is reached, and that alone is no cordon; with more than a suspicion it is. */
+	/* K of N alone does not lead to a cordon; together with proven blame it does. */
 	CHECK(finding == note(&w, 3, "gemm.rate", SEVERITY_FAIL));
 	decide(&w);
 	CHECK(!find(&w, 3, DECIDE_CORDON));
@@ -635,8 +635,8 @@ static void a_hold_ends_with_what_asked_for_it(void)
 		  "n003: no test of this host is due");
 	decide_and_do(&w);
 	CHECK(!world_node(&w, 3)->out);
-	/* With a test that failed it stays while the job blames the host, and ends with one that
-	 * passed. */
+	/* After a failed test it stays while the job blames the host, and ends after a passed
+	 * test. */
 	suspect(&w, BLAME_TO_TEST);
 	decide_and_do(&w);
 	fleet_tested(
@@ -651,7 +651,7 @@ static void a_hold_ends_with_what_asked_for_it(void)
 	decide_and_do(&w);
 	CHECK(!world_node(&w, 3)->out);
 	fleet_set_blame(world_node(&w, 3), NULL);
-	/* One that a finding asks for stays until its time is over. */
+	/* A hold required by a finding lasts until it expires. */
 	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
 	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
 	world_hold(&w, 3);
@@ -723,7 +723,7 @@ static void fatal_goes_first_then_the_oldest_then_by_name(void)
 	}
 }
 
-/* After a restart the caller has only when a finding began, and what it saw last. */
+/* After a restart the caller only has the begin of a finding, and when it was last seen. */
 static void a_person_s_uncordon_holds_over_a_restart(void)
 {
 	static const struct {

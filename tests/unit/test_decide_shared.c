@@ -18,12 +18,12 @@ static struct finding *note_twice(struct world *w, unsigned i, const char *check
 	return note(w, i, check, SEVERITY_FAIL);
 }
 
-/* What came of it so far. */
+/* Results so far. */
 struct tally {
 	size_t cordons, fleet, domain;
 };
 
-/* One hour: tests that are under way fail again, and what is decided is done. */
+/* One hour: pending tests fail again, and decisions are executed. */
 static void an_hour(struct world *w, struct tally *tally)
 {
 	size_t i;
@@ -84,7 +84,7 @@ static void a_notice_ends_when_half_of_its_hosts_are_well(void)
 	CHECK_EQ(w.out.n_notices, 0);
 }
 
-/* Eight hosts are low as one; all but the last `n` of them are well again. */
+/* Eight hosts become low together; all but the last `n` of them are good again. */
 static void some_are_left_of_a_notice(struct world *w, unsigned n)
 {
 	unsigned i;
@@ -105,7 +105,7 @@ static void what_was_shared_is_a_hosts_own_when_it_was_bad_again_a_day_later(voi
 	unsigned hours, i;
 
 	some_are_left_of_a_notice(&w, 2);
-	/* Runs before are of what they shared. */
+	/* Earlier runs are attributed to the shared cause. */
 	later(&w, USEC_PER_DAY);
 	decide_and_do(&w);
 	CHECK_EQ(count_of(&w, DECIDE_RETEST) + count_of(&w, DECIDE_ALERT), 0);
@@ -120,7 +120,7 @@ static void what_was_shared_is_a_hosts_own_when_it_was_bad_again_a_day_later(voi
 	CHECK(!world_node(&w, 6)->findings->shared);
 }
 
-/* Each of them passes now and then, so that the notice ended; what they share goes on. */
+/* Each of them sometimes passes, so the notice ended, but the shared cause continues. */
 static void what_three_still_share_is_none_of_theirs_until_fewer_have_it(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -142,7 +142,7 @@ static void what_three_still_share_is_none_of_theirs_until_fewer_have_it(void)
 	CHECK_EQ(count_of(&w, DECIDE_RETEST), 2);
 }
 
-/* Heat comes back with the afternoon. */
+/* Heat returns in the afternoon. */
 static void bad_runs_within_a_day_of_a_notice_are_of_what_it_shared(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -160,7 +160,7 @@ static void bad_runs_within_a_day_of_a_notice_are_of_what_it_shared(void)
 	CHECK_EQ(count_of(&w, DECIDE_RETEST), 1);
 }
 
-/* What was reproduced before anybody knew that it is shared is no proof against the host. */
+/* A finding reproduced before it was known to be shared does not prove a fault of the host. */
 static void a_host_that_was_tested_before_the_notice_is_acquitted(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -195,7 +195,7 @@ static void some_gather_in_a_rack(struct world *w, unsigned n, unsigned others)
 	reproduce(w, 64, "gemm.rate");
 }
 
-/* Too few for the rack, and too many for a coincidence: the next runs of the others tell. */
+/* Too few for the rack, and too many for a coincidence: the next runs of the others decide. */
 static void nobody_is_blamed_while_hosts_of_a_rack_become_bad_one_by_one(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -206,7 +206,7 @@ static void nobody_is_blamed_while_hosts_of_a_rack_become_bad_one_by_one(void)
 	CHECK_EQ(w.out.n_notices, 0);
 	CHECK_EQ(count_of(&w, DECIDE_CORDON) + count_of(&w, DECIDE_ALERT), 0);
 	CHECK(world_node(&w, 64)->findings->shared);
-	/* The others are well: it is this one. */
+	/* The others are good, so it is this one. */
 	for (i = 1; i < 5; i++)
 		windows_push(&world_node(&w, 64 + i)->findings->windows, false);
 	later(&w, USEC_PER_HOUR);
@@ -243,7 +243,7 @@ static void a_few_of_a_rack_or_as_many_as_elsewhere_do_not_gather(void)
 	}
 }
 
-/* A roll-out that costs 5 % comes to a tenth of the hosts an hour. */
+/* A roll-out that costs 5 % reaches a tenth of the hosts per hour. */
 static void a_roll_out_in_waves_is_one_alarm(bool by_rack)
 {
 	CLEANUP(world_release) struct world w;
@@ -266,7 +266,7 @@ static void a_roll_out_in_waves_is_one_alarm(bool by_rack)
 	}
 	CHECK_EQ(tally.cordons, 0);
 	CHECK_EQ(tally.fleet, 1);
-	/* The first two racks are racks; the next two make it the fleet's. */
+	/* The first two racks count as racks; the next two make it the fleet's. */
 	CHECK_EQ(tally.domain, by_rack ? 2 : 0);
 	CHECK(!w.breaker.open);
 }
@@ -281,7 +281,7 @@ static void a_roll_out_rack_by_rack_is_one_alarm(void)
 	a_roll_out_in_waves_is_one_alarm(true);
 }
 
-/* A ToR that halves 64 hosts of 1,000; each sees it a little later than the one before. */
+/* A ToR halves the network of 64 of 1,000 hosts; each sees it a little later than the previous one. */
 static void a_bad_switch_is_one_incident_of_its_domain(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -485,7 +485,7 @@ static void parts_born_slow_do_not_make_their_domain_bad(void)
 	CHECK(find(&w, 7, DECIDE_RETEST));
 }
 
-/* Five of 125 that the file alone finds low may be told; the file is not wrong for it. */
+/* Five of 125 hosts that are low only by the file may be reported; the file is not wrong for that. */
 static void a_sku_file_is_wrong_for_half_of_its_fleet_and_no_less(void)
 {
 	static const struct {
@@ -506,7 +506,7 @@ static void a_sku_file_is_wrong_for_half_of_its_fleet_and_no_less(void)
 	}
 }
 
-/* What stood before a person closed the breaker is not new to them. */
+/* Findings from before a person reset the breaker are not new to that person. */
 static void a_reset_makes_no_standing_finding_new(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -582,7 +582,7 @@ static void what_only_hosts_with_one_setting_show_is_the_setting(void)
 		  "gemm.rate, and 1 of 60 others");
 	CHECK_EQ(count_of(&w, DECIDE_RETEST), 0);
 	CHECK(world_node(&w, 1)->findings->shared);
-	/* One without it has its own fault. */
+	/* A host without it has its own fault. */
 	CHECK(find(&w, 50, DECIDE_CORDON));
 	CHECK(!w.breaker.open);
 }
@@ -609,7 +609,7 @@ static void what_only_hosts_of_one_job_show_is_the_job(void)
 	CHECK(find(&w, 50, DECIDE_CORDON));
 }
 
-/* Fewer than half of a job's hosts, newly, and hardly any other: the next runs of the others tell. */
+/* Fewer than half of a job's hosts, newly low, and hardly any others: their next runs decide. */
 static void few_of_a_job_wait_until_its_others_have_run(void)
 {
 	static const struct {
@@ -654,7 +654,7 @@ static void one_bad_run_of_the_others_is_enough_for_a_domain(void)
 	CHECK_EQ(count_of(&w, DECIDE_RETEST) + count_of(&w, DECIDE_ALERT), 0);
 }
 
-/* Six hosts at once are one notice; who was found two days earlier or later is tested. */
+/* Six hosts at once are one notice; one found two days earlier or later is tested. */
 static void a_notice_of_some_leaves_the_others_alone(void)
 {
 	CLEANUP(world_release) struct world w;

@@ -100,7 +100,7 @@ static const struct {
 	  "_dump_3: byte 3: LONG_BINPUT remembers too much: refused" },
 	{ BYTES("\x80\x02h\x07."), EINVAL,
 	  "_dump_3: byte 2: BINGET asks for something that was not memoized: refused" },
-	/* A list in itself, and one that is changed after it was put away. */
+	/* A list that contains itself, and one changed after it was memoized. */
 	{ BYTES("\x80\x02]q\x00h\x00"
 		"a."),
 	  EINVAL, "_dump_3: byte 5: BINGET asks for something that is not finished: refused" },
@@ -178,12 +178,12 @@ static void both_forms_of_a_dump_say_the_same(void)
 	}
 }
 
-/* Sorted numbers are those of sorted names, unless an operation says otherwise. */
+/* Sorted numbers belong to sorted names, unless an operation contradicts it. */
 static void which_number_is_which_group_is_what_operations_say(void)
 {
 	static const struct {
 		const char *pg_id;
-		int64_t of_2, of_10; /* launched; HANG_UNKNOWN: no number is that group's */
+		int64_t of_2, of_10; /* launched; HANG_UNKNOWN: no number belongs to that group */
 	} cases[] = { { "7", 11, 9 }, { "3", HANG_UNKNOWN, 11 } };
 	size_t i;
 
@@ -371,7 +371,7 @@ static void the_largest_job_is_taken_and_judged(void)
 
 enum { MEMBERS = 4 };
 
-/* --- what is not of one time --------------------------------------------------------- */
+/* --- dumps of different times -------------------------------------------------------- */
 
 /* Four ranks of one group, all of whose operations but the first that waits are of `count`. */
 static void judge_counters(const int64_t *enqueued, const int64_t *completed, int64_t count,
@@ -441,7 +441,7 @@ static void what_is_of_another_time_proves_nothing(void)
 	}
 }
 
-/* A collective that broke in the middle ends on some members; so do those before it in other groups. */
+/* A collective that broke halfway ends on some members; so do earlier ones in other groups. */
 static void one_operation_behind_is_no_proof_unless_others_say_so_too(void)
 {
 	static const struct {
@@ -492,7 +492,7 @@ static void one_operation_behind_is_no_proof_unless_others_say_so_too(void)
 	}
 }
 
-/* One has called what its peers never call (a batch more than they have): nobody knows who is wrong. */
+/* One has called an operation that its peers never call (an extra batch): it is unknown who is wrong. */
 static void who_waits_for_most_of_the_job_may_be_the_wrong_one(void)
 {
 	static const int64_t completed[MEMBERS] = { 1000, 1000, 1000, 1000 };
@@ -549,7 +549,7 @@ static void who_says_no_type_has_no_vote_on_it(void)
 	CHECK_EQ(verdict->n_suspects, ARRAY_SIZE(types));
 }
 
-/* Two against one of five: those whose dumps are missing may be of either mind. */
+/* Two against one of five: the ranks without dumps may agree with either. */
 static void a_majority_is_one_of_the_group_and_not_of_those_who_dumped(void)
 {
 	static const size_t sizes[] = { 3, 5 };
@@ -585,7 +585,7 @@ static void a_majority_is_one_of_the_group_and_not_of_those_who_dumped(void)
 	}
 }
 
-/* What of a rank is known in one group says nothing where its counters of another are missing. */
+/* A rank's state in one group proves nothing about another group whose counters are missing. */
 static void who_may_wait_in_another_group_is_not_idle(void)
 {
 	CLEANUP(freep) struct hang_verdict *verdict = xcalloc(1, sizeof(*verdict));
@@ -698,7 +698,7 @@ static void starts_and_proxies_tell_a_gpu_from_the_network(void)
 	static const struct started cases[] = {
 		{ { 5, 5, 4, 5 }, { 0 }, HANG_OWN_GPU_STOPPED, 1, 2, 0, 0 },
 		{ { 5, 4, 4, 5 }, { 0 }, HANG_EQUAL_COUNT, 0, 0, 0, 0 },
-		/* Of two either may be it; and who runs another operation is not blocked. */
+		/* Either of two may be it; and a rank that runs another operation is not blocked. */
 		{ { 5, 4 }, { 0 }, HANG_EQUAL_COUNT, 0, 0, 2, 0 },
 		{ { 5, 5, 4, 5 }, { 0 }, HANG_EQUAL_COUNT, 0, 0, 0, OTHER_RUNS },
 		/* Senders are named, but most of a job does not break at once. */
@@ -710,7 +710,7 @@ static void starts_and_proxies_tell_a_gpu_from_the_network(void)
 		{ { 5, 5, 5, 5 }, { 10, 12, 12, 12 }, HANG_EQUAL_COUNT, 0, 0, 0, 0 },
 		{ { 5, 5, 5, 5 }, { 8, 8, 8, 8 }, HANG_EQUAL_COUNT, 0, 0, 0, 0 },
 		{ { 5, 5, 5, 5 }, { 0 }, HANG_EQUAL_COUNT, 0, 0, 0, 0 },
-		/* One of whom nothing is known may be what all wait for. */
+		/* A rank without information may be the one all wait for. */
 		{ { 5, 5, 5 }, { 0 }, HANG_CANNOT_SAY, 0, 0, 3, OTHER_UNKNOWN },
 		{ { 5, 5, HANG_UNKNOWN, 5 }, { 10, 9, 0, 10 }, HANG_EQUAL_COUNT, 0, 0, 0, 0 },
 	};

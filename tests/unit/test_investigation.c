@@ -17,7 +17,7 @@ enum { HOSTS = 3 };
 
 static const char *const names[HOSTS] = { "gpu-1", "gpu-2", "gpu-3" };
 
-/* A job with some hosts, of which the first is to be tested. */
+/* A job with some hosts; the first is to be tested. */
 struct scene {
 	struct investigation_fact facts[HOSTS];
 	struct investigation_now now;
@@ -60,7 +60,7 @@ static void release(struct scene *s)
 	investigation_release(&s->inv);
 }
 
-/* `minutes` later; the same again changes nothing. */
+/* Steps to `minutes`; checks that repeating the step changes nothing. */
 static int step(struct scene *s, unsigned minutes)
 {
 	CLEANUP(json_freep) json_t *once = NULL;
@@ -108,7 +108,7 @@ static void from_open_to_verified(void)
 	CHECK_STR(s.inv.reason, "two windows blame it");
 	CHECK(investigation_holds(&s.inv, "gpu-1") && !investigation_holds(&s.inv, "gpu-2"));
 	CHECK_EQ(step(&s, 1), INVESTIGATION_OPEN);
-	order(&s, "gpu-2", "6", 1, NULL); /* none of its hosts */
+	order(&s, "gpu-2", "6", 1, NULL); /* not one of its hosts */
 	CHECK_EQ(step(&s, 2), INVESTIGATION_OPEN);
 	order(&s, "gpu-1", "7", 2, NULL);
 	CHECK_EQ(step(&s, 3), INVESTIGATION_TESTING);
@@ -124,7 +124,7 @@ static void from_open_to_verified(void)
 	CHECK_EQ(step(&s, 6), INVESTIGATION_CORDONED);
 	CHECK_EQ(s.inv.acted_us, BEGAN + 6 * USEC_PER_MIN);
 	CHECK(!investigation_is_wanted(&s.now));
-	s.now.run = 2; /* it runs there still, until it is drained */
+	s.now.run = 2; /* still running there until it is drained */
 	CHECK_EQ(step(&s, 7), INVESTIGATION_CORDONED);
 	ask(&s, 0, -1);
 	s.facts[0].runs = false;
@@ -138,7 +138,7 @@ static void from_open_to_verified(void)
 	release(&s);
 }
 
-/* From each state in which a host is looked into, by one change of what is so. */
+/* From each state of an open investigation, by one change of the facts. */
 struct way {
 	const char *why; /* in the sentence */
 	void (*change)(struct scene *s);
@@ -253,7 +253,7 @@ static void what_waits_for_room_stays_open(void)
 	struct scene s;
 
 	bring_to(&s, INVESTIGATION_OPEN);
-	ask(&s, 0, BLAME_WATCH); /* as many as there may be are tested */
+	ask(&s, 0, BLAME_WATCH); /* the maximum of hosts under test is reached */
 	CHECK_EQ(step(&s, 2), INVESTIGATION_OPEN);
 	CHECK(!is_over(&s));
 	release(&s);
@@ -303,7 +303,7 @@ static void who_gives_a_cordoned_host_back_withdraws_it(void)
 	bring_to(&s, INVESTIGATION_CORDONED);
 	s.now.run = 2;
 	CHECK_EQ(step(&s, 2), INVESTIGATION_REPLACED);
-	s.facts[0].cordoned = false; /* the job needs it no more: nothing is withdrawn */
+	s.facts[0].cordoned = false; /* the job no longer needs it: nothing is withdrawn */
 	s.facts[0].given_us = BEGAN + 3 * USEC_PER_MIN;
 	CHECK_EQ(step(&s, 3), INVESTIGATION_REPLACED);
 	CHECK(is_over(&s));
@@ -321,7 +321,8 @@ static void the_furthest_host_says_where_it_is(void)
 	CHECK_EQ(step(&s, 2), INVESTIGATION_TESTING);
 	CHECK_EQ(s.inv.n_hosts, 2);
 	ask(&s, 1, BLAME_EVICT);
-	s.facts[0].boot = "b1"; /* it begins anew within it, as the other one goes on */
+	s.facts[0].boot =
+		"b1"; /* it restarts within the investigation, because the other one continues */
 	CHECK_EQ(step(&s, 3), INVESTIGATION_EVICT);
 	CHECK_STR(s.inv.hosts[0].boot, "b1");
 	s.facts[1].cordoned = true;
@@ -329,7 +330,7 @@ static void the_furthest_host_says_where_it_is(void)
 	ask(&s, 0, BLAME_ACQUIT);
 	CHECK_EQ(step(&s, 6), INVESTIGATION_CORDONED);
 	CHECK(!is_over(&s));
-	s.now.n_facts = 3; /* another one: that is for the next */
+	s.now.n_facts = 3; /* another host: that is for the next investigation */
 	s.facts[2] = s.facts[0];
 	s.facts[2].name = names[2];
 	ask(&s, 2, BLAME_PROBE);
@@ -387,7 +388,7 @@ static void it_is_begun_in_mode_enforce_alone(void)
 		release(&s);
 	}
 	scene_init(&s, 1);
-	s.facts[0].effect = false; /* told only */
+	s.facts[0].effect = false; /* only reported */
 	CHECK(!investigation_is_wanted(&s.now));
 	release(&s);
 	scene_init(&s, 1);
@@ -527,7 +528,7 @@ static void whatever_happens_it_ends_and_says_why(void)
 		release(&s);
 	}
 	for (k = 0; k < INVESTIGATION_STATES; k++)
-		CHECK_EQ(met[k] > 0, k != INVESTIGATION_EXCLUDED); /* of a diagnosis alone */
+		CHECK_EQ(met[k] > 0, k != INVESTIGATION_EXCLUDED); /* only in a diagnosis */
 }
 
 static void a_diagnosis_keeps_how_far_it_is_and_has_more_hosts(void)
@@ -556,11 +557,11 @@ static void a_diagnosis_keeps_how_far_it_is_and_has_more_hosts(void)
 	release(&s);
 }
 
-/* ---- what was proven ------------------------------------------------------------- */
+/* ---- proven blame ---------------------------------------------------------------- */
 
 #define DAY_MIN (24 * 60)
 
-/* The first host is to be taken out since minute 1, and its job has ended by minute 40. */
+/* The first host is to be cordoned from minute 1 on, and its job has ended by minute 40. */
 static void prove(struct scene *s)
 {
 	scene_init(s, 2);
@@ -582,7 +583,7 @@ static void prove(struct scene *s)
 	CHECK_HAS(s->inv.sentence, "gpu-1: the findings for research/llm-7 stand");
 }
 
-/* As the store has it: what was proven outlives the controller. */
+/* From the store: proven blame survives the controller. */
 static void put_away_and_take_up(struct scene *s)
 {
 	CLEANUP(json_freep) json_t *kept = NULL;
@@ -600,7 +601,7 @@ static void what_was_proven_waits_for_the_budgets(void)
 	prove(&s);
 	put_away_and_take_up(&s);
 	CHECK_EQ(step(&s, 2 * DAY_MIN), INVESTIGATION_EVICT);
-	s.now.silent = false; /* the job goes on elsewhere, or there again */
+	s.now.silent = false; /* the job continues elsewhere, or there again */
 	s.now.run = 2;
 	CHECK_EQ(step(&s, 3 * DAY_MIN), INVESTIGATION_EVICT);
 	ask(&s, 0, BLAME_PROBE);
@@ -610,7 +611,7 @@ static void what_was_proven_waits_for_the_budgets(void)
 	CHECK_EQ(step(&s, 3 * DAY_MIN + 2), INVESTIGATION_EVICT);
 	CHECK_EQ(s.inv.hosts[0].proven_us, BEGAN + USEC_PER_MIN);
 	s.facts[0].cordoned = true;
-	CHECK_EQ(step(&s, 3 * DAY_MIN + 3), INVESTIGATION_REPLACED); /* by run 2, which goes on */
+	CHECK_EQ(step(&s, 3 * DAY_MIN + 3), INVESTIGATION_REPLACED); /* by run 2, which continues */
 	CHECK(!investigation_owes(&s.inv, &s.inv.hosts[0]));
 	release(&s);
 }
@@ -664,7 +665,7 @@ static void what_was_proven_ends_with_what_it_rests_on(void)
 	}
 }
 
-/* Without a test that failed nothing outlasts the windows: a fatal finding needs no job. */
+/* Without a failed test no blame outlasts the windows; a fatal finding needs no job. */
 static void what_was_not_proven_ends_with_the_windows(void)
 {
 	struct scene s;

@@ -23,7 +23,7 @@ static uint64_t after(unsigned minutes)
 	return SUSPECTED + minutes * USEC_PER_MIN;
 }
 
-/* gpu-17 among four of its like. */
+/* gpu-17 among four equal hosts. */
 struct scene {
 	struct fleet fleet;
 	struct fleet_node *node;
@@ -79,7 +79,7 @@ static json_t *stamp(uint64_t us)
 	return us ? json_string(text) : json_null();
 }
 
-/* A later test than those before; without a check of the whole host, without a result under way. */
+/* Adds a later test; `check` NULL: of the whole host; `result` NULL: in progress. */
 static void test(struct scene *s, unsigned at_min, const char *check, const char *result)
 {
 	(void)json_array_insert_new(s->actions, 0,
@@ -123,7 +123,7 @@ static void a_host_of_which_nothing_was_found(void)
 	CHECK(!facts(&s)->placed); /* the cluster has no such host */
 }
 
-/* It is waited for until the cluster has said which jobs run on it, where it does. */
+/* It waits until the cluster has reported the jobs on it, if the cluster does that. */
 static void a_host_whose_jobs_are_not_known_yet_is_not_idle(void)
 {
 	static const struct {
@@ -179,7 +179,8 @@ static void tests_that_failed_in_a_row_are_counted(void)
 	s.source.booted = true;
 	facts(&s);
 	CHECK(!s.facts.failures[0].same_boot);
-	/* A pass ends the row, of another check it does not; what is under way says nothing. */
+	/* A pass ends the series of failures, but not that of another check; a pending test does
+	 * not count. */
 	test(&s, 20, "memory.h2d_bw", "it passed");
 	test(&s, 22, "gemm.rate", NULL);
 	facts(&s);
@@ -187,7 +188,7 @@ static void tests_that_failed_in_a_row_are_counted(void)
 	test(&s, 25, NULL, "it passed");
 	find_bad(&s, "gemm.rate", SEVERITY_FAIL, after(30));
 	facts(&s);
-	CHECK_EQ(s.facts.failures[0].n_failed, 1); /* seen, and nobody ordered it */
+	CHECK_EQ(s.facts.failures[0].n_failed, 1); /* seen, but not ordered */
 	CHECK_EQ(s.facts.failures[0].ordered_us, 0);
 }
 
@@ -216,7 +217,7 @@ static void what_nothing_was_held_against_is_no_reference(void)
 	finding->source = SOURCE_SELF;
 	facts(&s);
 	CHECK(!s.facts.failures[0].reference);
-	finding->shared = true; /* a rack's, a setting's: not this host's */
+	finding->shared = true; /* of a rack or a setting, not of this host */
 	CHECK_EQ(facts(&s)->n_failures, 0);
 	finding->shared = false;
 	finding->fatal_us = after(1);
@@ -231,7 +232,7 @@ static void a_host_that_is_set_up_otherwise_differs(void)
 
 	scene_init(&s);
 	fleet_set_settings(&s.fleet, s.node, more, ARRAY_SIZE(more));
-	CHECK(!facts(&s)->differs[BLAME_COMPUTE]); /* nobody else has the key */
+	CHECK(!facts(&s)->differs[BLAME_COMPUTE]); /* no other host has the key */
 	fleet_set_settings(&s.fleet, s.node, other, ARRAY_SIZE(other));
 	CHECK(facts(&s)->differs[BLAME_COMPUTE]);
 	fleet_set_settings(&s.fleet, fleet_find(&s.fleet, "gpu-18"), other, ARRAY_SIZE(other));
@@ -290,7 +291,7 @@ static void a_ladder_ends_with_a_test_of_the_whole_host_that_answers(void)
 	test(&s, 6, NULL, "it passed");
 	CHECK_EQ(ladder(&s), LADDER_EXHAUSTED);
 	CHECK_EQ(s.facts.host.ladders[BLAME_LAUNCH], LADDER_EXHAUSTED);
-	/* Those need other hosts: pairs are next, and another campaign is not there. */
+	/* Those need other hosts: pairs are next, and there is no other campaign. */
 	CHECK_EQ(s.facts.host.ladders[BLAME_LINK], LADDER_RUNNING);
 	CHECK_EQ(s.facts.host.ladders[BLAME_FABRIC], LADDER_NOT_RUN);
 	s.node->record.ordered_us = after(8);
@@ -305,11 +306,12 @@ static void a_ladder_ends_with_a_test_of_the_whole_host_that_answers(void)
 	s.source.acquitted_us = after(7);
 	CHECK_EQ(ladder(&s), LADDER_NOT_RUN);
 	s.source.acquitted_us = 0;
-	/* Answered in another boot than the one it has; or nobody knows which that is. */
+	/* Answered in another boot than the current one; or the boot is unknown. */
 	s.source.boot_us = after(7) + USEC_PER_MSEC;
 	CHECK_EQ(ladder(&s), LADDER_NOT_RUN);
 	CHECK_EQ(s.facts.host.answered_us, 0);
-	s.source.boot_us = after(7) + USEC_PER_MSEC - 1; /* the stamp of the answer has no more */
+	s.source.boot_us =
+		after(7) + USEC_PER_MSEC - 1; /* the resolution of the answer's timestamp */
 	CHECK_EQ(ladder(&s), LADDER_EXHAUSTED);
 	CHECK_EQ(s.facts.host.answered_us, after(7));
 	s.source.boot_us = 0;
@@ -324,7 +326,7 @@ static void a_ladder_goes_on_while_a_failure_is_to_be_repeated(void)
 	s.policy.retest_times = 2;
 	test(&s, 2, NULL, "it failed again");
 	find_bad(&s, "rnic.errors", SEVERITY_FAIL, after(3));
-	CHECK_EQ(ladder(&s), LADDER_EXHAUSTED); /* what failed says nothing of this */
+	CHECK_EQ(ladder(&s), LADDER_EXHAUSTED); /* the failure does not affect this class */
 	CHECK_HAS(s.facts.host.missing[BLAME_COMPUTE], "once its failures are fixed");
 	find_bad(&s, "gemm.rate", SEVERITY_FAIL, after(3));
 	CHECK_EQ(ladder(&s), LADDER_RUNNING);
@@ -335,13 +337,13 @@ static void a_ladder_goes_on_while_a_failure_is_to_be_repeated(void)
 	find_bad(&s, "gemm.rate", SEVERITY_FAIL, after(10));
 	CHECK_EQ(ladder(&s), LADDER_EXHAUSTED);
 	CHECK(!s.facts.host.clean[BLAME_COMPUTE]);
-	/* What failed before it became a suspect is no part of that row. */
+	/* Failures from before it became a suspect do not count. */
 	s.source.suspected_us = after(4);
 	CHECK_EQ(ladder(&s), LADDER_RUNNING);
 	CHECK_EQ(s.facts.failures[0].ordered_us, after(5));
 }
 
-/* A run of all tests in which these passed. */
+/* A full run in which these tests passed. */
 static void passes(struct scene *s, struct store_whole *run, struct verdict_item *items, size_t n)
 {
 	*run = (struct store_whole){
@@ -434,7 +436,7 @@ static void a_host_is_clean_that_passed_beside_others(void)
 	}
 }
 
-/* What an investigation says of pairs with gpu-17. */
+/* Results of an investigation for pairs with gpu-17. */
 static json_t *pairs_say(int end, bool over, const char *tells)
 {
 	json_t *ends = json_pack("[s, s]", "gpu-17", "gpu-18");
@@ -449,13 +451,13 @@ static json_t *pairs_say(int end, bool over, const char *tells)
 }
 
 static const struct {
-	int end; /* enum blame_end; -1: nothing is said */
+	int end; /* enum blame_end; -1: none */
 	bool over;
 	int ladder;
 	bool clean;
 } links[] = {
 	{ -1, false, LADDER_RUNNING, false },
-	{ END_GOOD, false, LADDER_EXHAUSTED, true }, /* at once, though the other end goes on */
+	{ END_GOOD, false, LADDER_EXHAUSTED, true }, /* at once, although the other end continues */
 	{ END_BETWEEN, true, LADDER_EXHAUSTED, true },
 	{ END_BAD, false, LADDER_RUNNING, false }, /* it is to be repeated */
 	{ END_BAD, true, LADDER_EXHAUSTED, false },
@@ -488,7 +490,7 @@ static void a_link_goes_on_with_pairs_once_its_end_passed_by_itself(void)
 	}
 }
 
-/* gpu-17 is of a group that is accused as a whole. */
+/* gpu-17 is in a group that is blamed as a whole. */
 static void a_group_goes_on_with_others_once_its_host_passed_by_itself(void)
 {
 	struct verdict_item item = { .check = rate, .held = HELD_FLEET };
@@ -549,7 +551,7 @@ static void an_end_that_fails_by_itself_is_bad_without_pairs(void)
 	find_bad(&s, "loopback.write_bw", SEVERITY_FAIL, after(10));
 	CHECK_EQ(facts(&s)->end, END_BAD);
 	CHECK(s.facts.alone && !s.facts.alone_passed && !s.facts.host.clean[BLAME_LINK]);
-	/* Nobody ordered what found it: that asks for a test and shows nothing. */
+	/* The run that found it was not ordered: it leads to a test but proves nothing. */
 	s.source.suspected_us = after(20);
 	CHECK_EQ(facts(&s)->end, END_UNKNOWN);
 }
@@ -584,7 +586,7 @@ static void pairs_that_were_slow_in_a_row_count_as_tests_that_failed(void)
 	CHECK_EQ(f->ordered_us, after(10));
 	CHECK_EQ(f->failed_us[1], after(21));
 	CHECK(f->same_boot && f->partner_good && f->reference && s.facts.host.end == END_BAD);
-	/* Of another boot, or of before it was acquitted, nothing counts. */
+	/* Results from another boot, or from before its acquittal, do not count. */
 	CHECK_EQ(job_facts_pairs_since(&s.source), SUSPECTED);
 	s.source.boot_us = after(30);
 	CHECK_EQ(job_facts_pairs_since(&s.source), after(30));
@@ -608,7 +610,7 @@ static void the_newest_pairs_since_then_are_found(void)
 	CHECK(!pair_record_is_over(NULL, "gpu-17") && !pair_record_text(NULL));
 }
 
-/* It passes, and by its usual speed it is of the tail that good hosts seldom are in. */
+/* It passes, but its usual speed is in the tail where good hosts are rare. */
 static void a_host_that_passes_and_is_in_the_tail_is_slow(void)
 {
 	static const struct {
@@ -619,7 +621,7 @@ static void a_host_that_passes_and_is_in_the_tail_is_slow(void)
 		{ 0.85, 0.875, "it passed", true },
 		{ 0.875, 0.875, "it passed", false },
 		{ 0.95, 0.875, "it passed", false },
-		{ 0.85, 0, "it passed", false }, /* nobody knows where the tail begins */
+		{ 0.85, 0, "it passed", false }, /* the begin of the tail is unknown */
 		{ 0.85, 0.875, "it failed again", false },
 		{ 0.85, 0.875, "it brought nothing", false },
 		{ 0.85, 0.875, NULL, false },
@@ -672,14 +674,14 @@ static void worse_evidence_is_never_clean(void)
 		if (flaw == 7)
 			s.source.boot_us = 0;
 		if (flaw == 8) {
-			test(&s, 20, NULL, "it failed again"); /* the newest says it all */
+			test(&s, 20, NULL, "it failed again"); /* the latest result decides */
 			find_bad(&s, "gemm.rate", SEVERITY_FAIL, after(21));
 		}
 		CHECK_EQ(facts(&s)->clean[BLAME_COMPUTE], flaw == 0);
 	}
 }
 
-/* Whatever tests, runs and findings there are: clean is only who answered well of late. */
+/* For any tests, runs and findings: only a host with a recent good answer is clean. */
 static void no_history_makes_a_host_clean_but_a_last_test_that_passed(void)
 {
 	static const char *const results[] = { NULL, "it passed", "it failed again",

@@ -37,7 +37,7 @@ static void a_suspect_is_tested_then_evicted_or_acquitted(void)
 	s.hosts[1].clean[BLAME_COMPUTE] = true;
 	CHECK_EQ(judge(&s)->action, BLAME_ACQUIT);
 	s.hosts[1].clean[BLAME_COMPUTE] = false;
-	s.hosts[1].clean[BLAME_LINK] = true; /* that says nothing of this */
+	s.hosts[1].clean[BLAME_LINK] = true; /* irrelevant for this class */
 	s.hosts[1].ladders[BLAME_COMPUTE] = LADDER_EXHAUSTED;
 	CHECK_EQ(judge(&s)->action, BLAME_WATCH);
 	CHECK_EQ(judge(&s)->incident, BLAME_CANNOT_TELL);
@@ -59,7 +59,7 @@ static void a_class_whose_predictions_fail_tests_and_takes_nobody_out(void)
 	CHECK(item->effect && item->distrusted);
 	CHECK_EQ(item->blame.class, BLAME_NOTHING);
 	CHECK_HAS(item->sentence, "jobs.trust");
-	s.hosts[1].fatal = true; /* that stands by itself */
+	s.hosts[1].fatal = true; /* independent of the job */
 	CHECK_EQ(judge(&s)->action, BLAME_EVICT);
 }
 
@@ -118,13 +118,13 @@ static void a_failed_test_counts_only_when_it_proves_something(void)
 			  blame_evidence_names[rows[i].evidence]);
 		CHECK_EQ(judge(&s)->action == BLAME_EVICT,
 			 rows[i].evidence == EVIDENCE_BAD && rows[i].class == BLAME_COMPUTE);
-		/* Whatever failed and however: with it the host is not clean. */
+		/* With any failure the host is not clean. */
 		s.hosts[1].clean[rows[i].class] = true;
 		CHECK(judge(&s)->action != BLAME_ACQUIT || rows[i].flaws || rows[i].n_failed == 0);
 	}
 }
 
-/* Later, when no window blames it any more: by the same evidence as then, and no less. */
+/* Later, when no window blames it any more: with the same evidence as before, not less. */
 static void what_is_proven_stands_as_long_as_its_evidence(void)
 {
 	static const uint64_t once_us[] = { NOW - 5 * USEC_PER_MIN };
@@ -287,9 +287,10 @@ static void one_that_is_busy_for_too_long_is_given_up(void)
 	CHECK_EQ(judge(&s)->action, BLAME_WATCH);
 	CHECK(judge(&s)->given_up && !judge(&s)->waits && !judge(&s)->effect);
 	CHECK_HAS(judge(&s)->sentence, "jobs.busy_limit");
-	s.hosts[1].idle = true; /* of the same suspicion it stays so */
+	s.hosts[1].idle = true; /* stays so during the same suspicion */
 	CHECK(judge(&s)->given_up);
-	s.hosts[1].ladders[BLAME_COMPUTE] = LADDER_RUNNING; /* but a test that runs is let run */
+	s.hosts[1].ladders[BLAME_COMPUTE] =
+		LADDER_RUNNING; /* but a running test is not interrupted */
 	CHECK_EQ(judge(&s)->action, BLAME_PROBE);
 	fails(&s);
 	CHECK_EQ(judge(&s)->action, BLAME_EVICT);
@@ -312,18 +313,18 @@ static void tests_are_spread_over_racks_and_time(void)
 	CHECK_EQ(judge(&s)->action, BLAME_PROBE); /* the second of two in its rack */
 	CHECK_EQ(s.out.items[1].action, BLAME_WATCH);
 	CHECK_HAS(s.out.items[1].sentence, "jobs.per_domain");
-	CHECK_EQ(s.out.items[2].action, BLAME_PROBE); /* nobody knows its rack */
+	CHECK_EQ(s.out.items[2].action, BLAME_PROBE); /* its rack is unknown */
 	s.policy.jobs.per_domain = 3;
 	(void)judge(&s);
-	CHECK_EQ(s.out.items[1].action, BLAME_WATCH); /* the one before it begins by this answer */
+	CHECK_EQ(s.out.items[1].action, BLAME_WATCH); /* the previous one begins by this result */
 	CHECK_HAS(s.out.items[1].sentence, "has just started");
 	loads[0].since_us++;
 	CHECK_EQ(judge(&s)->action, BLAME_WATCH);
-	s.hosts[0].idle = false; /* it waits for its job, and loads nothing yet */
+	s.hosts[0].idle = false; /* it waits for its job, and does not count as load yet */
 	CHECK(judge(&s)->waits);
 	CHECK_EQ(s.out.items[1].action, BLAME_WATCH);
 	s.hosts[0].idle = true;
-	loads[0].host = "gpu-16"; /* what has begun keeps its place, and takes one alone */
+	loads[0].host = "gpu-16"; /* a running test keeps its slot, and uses only one */
 	CHECK_EQ(judge(&s)->action, BLAME_PROBE);
 	CHECK_EQ(s.out.items[1].action, BLAME_WATCH);
 	loads[0].since_us = NOW - JOB_JUDGE_APART_US;
@@ -333,7 +334,7 @@ static void tests_are_spread_over_racks_and_time(void)
 	loads[0].host = "gpu-40";
 	loads[0].since_us = NOW - JOB_JUDGE_GRACE_US + 1;
 	CHECK_EQ(judge(&s)->action, BLAME_WATCH);
-	loads[0].since_us--; /* something is in the way of its test: it loads nothing */
+	loads[0].since_us--; /* its test is blocked: it does not count as load */
 	CHECK_EQ(judge(&s)->action, BLAME_PROBE);
 	loads[0].under_way = true;
 	CHECK_EQ(judge(&s)->action, BLAME_WATCH);
@@ -369,7 +370,7 @@ static void a_host_that_was_acquitted_and_several_accuse_is_told_to_a_person(voi
 	CHECK_EQ(judge(&s)->incident, BLAME_QUIET);
 	s.suspects.items[0].counts = BLAME_K_OF_N;
 	fails(&s);
-	CHECK_EQ(judge(&s)->action, BLAME_EVICT); /* what its own tests find stands */
+	CHECK_EQ(judge(&s)->action, BLAME_EVICT); /* findings of its own tests still count */
 	CHECK_EQ(judge(&s)->incident, BLAME_QUIET);
 }
 
@@ -500,7 +501,7 @@ static bool has_ladder(const struct job_judge_host *h)
 	return false;
 }
 
-/* Hosts that this answer begins to test. */
+/* Hosts whose tests are started by this result. */
 static uint64_t count_begun(const struct job_judge_result *out)
 {
 	uint64_t n = 0;
@@ -599,7 +600,7 @@ static void a_suspicion_is_kept_for_its_tests_until_they_are_done(void)
 	CHECK_EQ(kept(&s), SUSPECTED + s.policy.jobs.busy_limit_us);
 	s.hosts[1].ladders[BLAME_COMPUTE] = LADDER_RUNNING;
 	CHECK_EQ(kept(&s), SUSPECTED + s.policy.jobs.busy_limit_us);
-	/* Who is silent, or answers no test while no job runs there, lapses as any other. */
+	/* A silent host, or an idle one that answers no test, lapses like any other. */
 	s.hosts[1].asked_us = NOW - 20 * USEC_PER_MIN;
 	CHECK_EQ(kept(&s), SUSPECTED + s.policy.jobs.busy_limit_us);
 	s.hosts[1].heard_us = NOW - 5 * USEC_PER_MIN;
@@ -607,7 +608,7 @@ static void a_suspicion_is_kept_for_its_tests_until_they_are_done(void)
 	s.hosts[1].idle = true;
 	s.policy.retest_timeout_us = 22 * USEC_PER_MIN;
 	CHECK_EQ(kept(&s), NOW + 2 * USEC_PER_MIN + s.policy.jobs.retest_spacing_us);
-	/* What is kept is told the policy for as long, however old its windows are. */
+	/* A hold is passed to the policy until it ends, however old the windows are. */
 	s.suspects.items[0].until_us = NOW - 2 * USEC_PER_HOUR;
 	item = judge(&s);
 	CHECK(job_judge_blame(&s.policy, "job", &s.out, item, SUSPECTED, &blame));

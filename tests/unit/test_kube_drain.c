@@ -11,7 +11,7 @@
 
 static const struct cluster_drain usual = { .empty_dir = true };
 
-/* "p0 p3": what is leaving or gone. New memory. */
+/* Returns the pods that are terminating or gone as "p0 p3". The caller frees it. */
 static char *went(const struct kube *server)
 {
 	char *text = xstrdup("");
@@ -47,7 +47,7 @@ static void what_may_go_goes_and_the_rest_stays(void)
 	text = went(&s);
 	CHECK_STR(text, "p0 p4 p5");
 	CHECK_EQ(server_round(&s, &usual), CLUSTER_AGAIN);
-	CHECK_EQ(s.evictions, 3); /* who leaves is not asked again */
+	CHECK_EQ(s.evictions, 3); /* terminating pods are not evicted again */
 	CHECK(s.answer.retry_us > 0 && s.answer.retry_us <= 5 * USEC_PER_SEC);
 	server_reap(&s);
 	CHECK_EQ(server_round(&s, &usual), CLUSTER_DONE);
@@ -67,7 +67,7 @@ static void one_that_may_not_go_keeps_them_all(void)
 	CHECK_HAS(s.words, "default/p1");
 	CHECK_HAS(s.words, "drain.bare_pods");
 	CHECK_EQ(s.evictions, 0);
-	CHECK(s.answer.retry_us >= 30 * USEC_PER_SEC); /* a person has to see to it */
+	CHECK(s.answer.retry_us >= 30 * USEC_PER_SEC); /* a person has to intervene */
 	CHECK_EQ(server_round(&s, &all), CLUSTER_AGAIN);
 	CHECK_EQ(s.evictions, 2);
 	s.pods[0].scratch = s.pods[1].scratch = true;
@@ -78,7 +78,7 @@ static void one_that_may_not_go_keeps_them_all(void)
 	server_close(&s);
 }
 
-/* Rounds for so long, each when the last one said; how often the pod was asked. */
+/* Runs rounds for this long, each at the time the last one gave. Returns evictions of the pod. */
 static unsigned rounds_for(struct kube *s, const struct server_pod *p, uint64_t us)
 {
 	const uint64_t end_us = server_now_us + us;
@@ -100,7 +100,7 @@ static void a_budget_is_waited_for_later_each_time(void)
 	server_open(&s);
 	p = server_add(&s);
 	p->budgets = 1;
-	server_add(&s)->leaving = true; /* so that each round comes soon */
+	server_add(&s)->leaving = true; /* so that the rounds follow soon */
 	CHECK_EQ(server_round(&s, &usual), CLUSTER_AGAIN);
 	CHECK_HAS(s.words, "1 of its pods are terminating, 1 may not be evicted yet: default/p0: "
 			   "Cannot evict");
@@ -151,7 +151,7 @@ static void two_budgets_of_one_pod_are_no_reason_to_spin(void)
 	(void)server_add(&s);
 	CHECK_EQ(server_round(&s, &usual), CLUSTER_AGAIN);
 	CHECK_HAS(s.words, "more than one PodDisruptionBudget");
-	CHECK(s.pods[1].leaving); /* the other one is nobody's hostage */
+	CHECK(s.pods[1].leaving); /* the other one is not delayed by it */
 	server_reap(&s);
 	CHECK_EQ(rounds_for(&s, p, 10 * USEC_PER_MIN), 9);
 	CHECK_EQ(s.allowed[0], 5);
@@ -194,7 +194,7 @@ static void three_hundred_pods_go_a_few_at_a_time(void)
 	CHECK_HAS(s.words, "300 of its pods are terminating");
 	CHECK_EQ(s.evictions, 300);
 	CHECK_EQ(s.most_out, KUBE_EVICTIONS_AT_ONCE);
-	CHECK(s.lists > 1); /* by pages */
+	CHECK(s.lists > 1); /* several pages */
 	for (i = 0; i < 300; i++)
 		CHECK_EQ(s.pods[i].asked, 1);
 	server_reap(&s);
@@ -202,8 +202,8 @@ static void three_hundred_pods_go_a_few_at_a_time(void)
 	server_close(&s);
 }
 
-/* Between the list and the eviction it has gone, or another one has its name; or somebody else
- * answered. */
+/* Between the list and the eviction it is gone or replaced by another of its name; or the response
+ * is not from the API server. */
 static void only_what_is_said_to_be_gone_is_not_waited_for(void)
 {
 	static const struct {
@@ -235,7 +235,7 @@ static void only_what_is_said_to_be_gone_is_not_waited_for(void)
 		server_now_us += 5 * USEC_PER_SEC;
 		CHECK_EQ(server_round(&s, &usual), CLUSTER_AGAIN);
 		CHECK(s.pods[0].leaving);
-		/* Of a path that nobody serves the version is looked up again. */
+		/* For a path that is not served the version is discovered again. */
 		CHECK_EQ(s.discoveries, table[i].name ? 1 : 2);
 		server_close(&s);
 	}
@@ -266,7 +266,7 @@ static void faults_are_told_and_tried_again(void)
 		s.fault_status = table[i].status;
 		CHECK_EQ(server_round(&s, &usual), table[i].result);
 		CHECK_HAS(s.words, "100 may not be evicted yet: default/p0");
-		/* Who may not at all does not ask a hundred times. */
+		/* Without the right it does not try a hundred times. */
 		CHECK_EQ(s.evictions,
 			 table[i].result == CLUSTER_REFUSED ? KUBE_EVICTIONS_AT_ONCE : 100);
 		s.fault = NULL;

@@ -12,7 +12,7 @@
 #include "tests/unit/lease_fake.h"
 #include "tests/unit/test.h"
 
-/* Of what has to happen by itself; generous. */
+/* A generous limit for things that must happen on their own. */
 #define WAIT_US (20 * USEC_PER_SEC)
 
 struct bed {
@@ -40,7 +40,7 @@ static void on_lost(void *context, const char *why)
 	bed->why = xstrdup(why);
 }
 
-/* A Lease of 1 s is for what has to end by itself, one of 6 s for what must not. */
+/* A Lease of 1 s is for tests in which it must expire, one of 6 s for those in which it must not. */
 static void bed_open(struct bed *bed, const char *seconds)
 {
 	const struct kube_fence_options options = { NULL, lease_fake(), on_gained, on_lost, bed };
@@ -62,7 +62,7 @@ static void bed_close(struct bed *bed)
 	free(bed->why);
 }
 
-/* Until a request waits; false: none came. */
+/* Waits for a request. Returns false if none came. */
 static bool asked(struct bed *bed)
 {
 	const uint64_t end_us = clock_mono_us() + WAIT_US;
@@ -116,7 +116,7 @@ static void the_first_gains_it_and_is_told_once(void)
 	CHECK_EQ(bed.gained, 1);
 	CHECK_STR(holder(), kube_fence_identity(bed.fence));
 	CHECK(kube_fence_other(bed.fence) == NULL);
-	expect(&bed, "PUT ", FATE_WELL); /* renewed, without reading it */
+	expect(&bed, "PUT ", FATE_WELL); /* renewed without a read */
 	CHECK_EQ(bed.gained, 1);
 	CHECK_EQ(bed.lost, 0);
 }
@@ -131,7 +131,7 @@ static void who_finds_another_stands_by_and_knows_who(void)
 	CHECK(!kube_fence_holds(bed.fence));
 	CHECK_STR(kube_fence_other(bed.fence), "pod-7_x");
 	expect(&bed, "GET ", FATE_WELL);
-	another_holds_it(""); /* it gives it back */
+	another_holds_it(""); /* it releases it */
 	expect(&bed, "GET ", FATE_WELL);
 	expect(&bed, "PUT ", FATE_WELL);
 	CHECK(kube_fence_holds(bed.fence));
@@ -172,7 +172,7 @@ static void whom_nobody_answers_loses_it_in_time(void)
 
 	bed_open(&bed, "1");
 	gain(&bed);
-	CHECK_EQ(sd_event_loop(bed.loop), 1); /* it asks, and no answer ever comes */
+	CHECK_EQ(sd_event_loop(bed.loop), 1); /* its request is never answered */
 	CHECK_EQ(bed.lost, 1);
 	CHECK(!kube_fence_holds(bed.fence));
 }
@@ -215,7 +215,7 @@ static void after_it_was_given_back_nothing_holds(void)
 	bed_open(&bed, "6");
 	expect(&bed, "GET ", FATE_WELL);
 	expect(&bed, "POST ", FATE_WELL);
-	kube_fence_yield(bed.fence, NULL); /* nobody answers: it does not wait for ever */
+	kube_fence_yield(bed.fence, NULL); /* without a response it does not wait for ever */
 	CHECK_HAS(lease_fake_next(), "PUT ");
 	CHECK(!kube_fence_holds(bed.fence));
 	CHECK_STR(json_string_value(json_object_get(json_object_get(lease_fake_next_body(), "spec"),

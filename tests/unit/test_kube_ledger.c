@@ -14,7 +14,7 @@
 #include "tests/unit/lease_fake.h"
 #include "tests/unit/test.h"
 
-/* What came of the last call. */
+/* The result of the last call. */
 struct said {
 	unsigned n;
 	int result;
@@ -63,7 +63,7 @@ static void bed_close(struct bed *bed)
 	free(bed->said.words);
 }
 
-/* One request goes like that. */
+/* Serves one request with this fate. */
 static void fate(struct bed *bed, int how)
 {
 	run(bed);
@@ -71,7 +71,7 @@ static void fate(struct bed *bed, int how)
 	run(bed);
 }
 
-/* All go well until it is answered. */
+/* Serves all requests successfully until the call is answered. */
 static void finish(struct bed *bed)
 {
 	const unsigned before = bed->said.n;
@@ -139,7 +139,7 @@ static void who_wrote_on_another_version_is_told(void)
 	finish(&bed);
 	CHECK_EQ(bed.said.result, CLUSTER_CONFLICT);
 	CHECK_STR(stored(), "another's");
-	write_it(&bed, version, "two"); /* and not asked of the server again */
+	write_it(&bed, version, "two"); /* without reading from the server again */
 	run(&bed);
 	CHECK_EQ(bed.said.result, CLUSTER_CONFLICT);
 	write_it(&bed, NULL, "two");
@@ -209,7 +209,7 @@ static void what_arrives_late_is_known_as_ours(void)
 	version = xstrdup(bed.said.version);
 	write_it(&bed, version, "two");
 	fate(&bed, FATE_LATE);
-	finish(&bed); /* nothing to be seen of it */
+	finish(&bed); /* without a visible effect */
 	CHECK_EQ(bed.said.result, CLUSTER_AGAIN);
 	write_it(&bed, version, "three");
 	run(&bed);
@@ -309,7 +309,7 @@ static void garbage_is_handed_on_or_asked_for_again(void)
 	begin(&bed);
 	lease_fake_annotate(KUBE_LEDGER_NAME, cluster_names_usual.ledger, "{\"v\": 9, \xc3\xa4");
 	read_it(&bed);
-	CHECK_EQ(bed.said.result, CLUSTER_DONE); /* who reads it says what is wrong with it */
+	CHECK_EQ(bed.said.result, CLUSTER_DONE); /* the reader reports the error */
 	lease_fake_put(KUBE_LEDGER_NAME, json_pack("[s]", "no object"));
 	read_it(&bed);
 	CHECK_EQ(bed.said.result, CLUSTER_AGAIN);

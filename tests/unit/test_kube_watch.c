@@ -114,7 +114,7 @@ static void after_its_time_a_watch_goes_on_where_it_was(void)
 	world_settle(&w, 5);
 	fake_touch(&w.kube, 2);
 	fake_serve(fake_watch(&w.kube));
-	w.kube.version += 7; /* of things that are no nodes */
+	w.kube.version += 7; /* of objects that are not nodes */
 	fake_watch(&w.kube)->at = w.kube.version;
 	fake_bookmark(fake_watch(&w.kube));
 	from = xasprintf("resourceVersion=%llu", (unsigned long long)w.kube.version);
@@ -147,7 +147,7 @@ static void a_watch_that_ends_at_once_waits(void)
 	world_close(&w);
 }
 
-/* What ends a watch so that only a list helps. */
+/* Ends of a watch that require a list. */
 static void what_a_watch_cannot_go_on_from_ends_in_a_list(void)
 {
 	static const char *const lines[] = {
@@ -242,7 +242,7 @@ static void there_is_a_list_every_ten_minutes(void)
 	unsigned s;
 
 	world_settle(&w, 5);
-	w.kube.nodes[1].uid = 0; /* the watch has lost it */
+	w.kube.nodes[1].uid = 0; /* the watch has missed it */
 	w.kube.events[2].was.uid = 0;
 	for (s = 0; s < 605; s++) {
 		world_later(&w, USEC_PER_SEC);
@@ -255,7 +255,7 @@ static void there_is_a_list_every_ten_minutes(void)
 	world_close(&w);
 }
 
-/* ---- what fails ------------------------------------------------------------------------- */
+/* ---- failures --------------------------------------------------------------------------- */
 
 static void what_we_may_not_is_asked_for_by_the_minute(void)
 {

@@ -10,7 +10,7 @@
 
 #define RULES FATAL ", " SLOW ", " REST
 
-/* Who refuses the cordon of n000, given how things are. */
+/* Returns the refusal of a cordon of n000 in the current state. */
 struct refused_row {
 	const char *what;
 	void (*make)(struct world *w);
@@ -73,13 +73,13 @@ static void at_others(struct world *w)
 static void at_hands_off(struct world *w)
 {
 	fleet_set_hands_off(world_node(w, 0), "Karpenter is removing it");
-	world_node(w, 0)->out = OUT_OTHERS; /* the reason is told, not that it is out */
+	world_node(w, 0)->out = OUT_OTHERS; /* the reason is given, not that it is out */
 }
 
 static void at_stale(struct world *w)
 {
 	w->fleet.stale = xstrdup("the API is down");
-	at_breaker(w); /* what is not known comes before what the breaker says */
+	at_breaker(w); /* missing information takes precedence over the breaker */
 }
 
 static void at_silence(struct world *w)
@@ -155,7 +155,7 @@ static void a_rate_is_free_again_when_it_says(void)
 	CHECK(find(&w, 0, DECIDE_CORDON)->effect);
 }
 
-/* Nobody has to look again and again: the outcome says when that is. */
+/* The caller does not have to poll: the outcome has the time. */
 static void what_a_time_refuses_is_decided_at_that_time(void)
 {
 	static const struct refused_row rows[] = {
@@ -192,7 +192,7 @@ static void what_a_time_refuses_is_decided_at_that_time(void)
 	}
 }
 
-/* Tests wait for the end of a silence too, and a cordon has to be given back after it. */
+/* Tests wait for the end of a silence too, and a cordon has to be released after it. */
 static void a_test_is_decided_when_a_silence_ends(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -246,7 +246,7 @@ static void a_node_that_is_out_already_takes_no_more_room(void)
 	CHECK_EQ(w.out.out, 2);
 }
 
-/* A control plane is no room for cordons, and takes none. */
+/* Control plane nodes do not count for the budget, and are not cordoned. */
 static void nodes_that_are_none_for_jobs_count_for_nothing(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -289,9 +289,9 @@ static void only_enforce_has_effects(void)
 	}
 }
 
-/* ---- parts that always were slow ------------------------------------------------ */
+/* ---- parts that were always slow ------------------------------------------------ */
 
-/* n<i> has a GPU that always was so slow, and a job is slow because of it from now on. */
+/* n<i> has a GPU that was always slow, and a job is slow because of it from now on. */
 static struct finding *born(struct world *w, unsigned i, double score)
 {
 	const struct blame found = { .class = BLAME_COMPUTE,
@@ -312,7 +312,7 @@ static struct finding *born(struct world *w, unsigned i, double score)
 
 enum { CORDONS_MAX = 200 }; /* cordons in a test: within the rate */
 
-/* Nothing but jobs.born is in the way. */
+/* Only jobs.born limits it. */
 static void open_world(struct world *w, unsigned n, double percent)
 {
 	world_init(w, RULES, n);
@@ -333,7 +333,7 @@ static void check_withheld(const struct world *w, unsigned i, const char *words)
 	CHECK_HAS(one->refused->sentence, words);
 	CHECK_HAS(one->refused->allow, "assayctl cordon NODE");
 	CHECK_HAS(one->reason, "research/llm-7 is slow because of it");
-	CHECK(find(w, i, DECIDE_ALERT)); /* it is told all the same */
+	CHECK(find(w, i, DECIDE_ALERT)); /* it is reported anyway */
 }
 
 /* All small SKUs, all at once or one after the other, and those that the default is about. */
@@ -393,7 +393,7 @@ static void a_part_born_slow_has_to_be_slow_enough(void)
 	}
 }
 
-/* What is on its way counts, what came back does, and what is longer ago than `per` does not. */
+/* Pending cordons count, so do released ones, but not those older than `per`. */
 static void a_cordon_for_a_part_born_slow_counts_from_its_decision_for_so_long(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -408,7 +408,7 @@ static void a_cordon_for_a_part_born_slow_counts_from_its_decision_for_so_long(v
 	(void)born(&w, 4, 0.7);
 	decide(&w);
 	check_withheld(&w, 4, "of 20 hosts of hgx, 1 was cordoned in the last 30d");
-	world_node(&w, 3)->record.born_us = 0; /* it was dropped: something else came first */
+	world_node(&w, 3)->record.born_us = 0; /* it was dropped because of another event */
 	decide(&w);
 	CHECK(find(&w, 3, DECIDE_CORDON)->effect && !find(&w, 4, DECIDE_CORDON)->effect);
 	world_node(&w, 3)->record.born_us = decided_us;
@@ -431,7 +431,7 @@ static void a_cordon_for_a_part_born_slow_counts_from_its_decision_for_so_long(v
 	CHECK_EQ(world_node(&w, 3)->record.born_us, 0);
 }
 
-/* Weeks of it must not hide what is found besides. */
+/* Weeks of it must not hide other findings. */
 static void what_jobs_born_refuses_stands_in_the_way_of_nothing_else(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -454,7 +454,7 @@ static void what_jobs_born_refuses_stands_in_the_way_of_nothing_else(void)
 	(void)born(&w, 4, 0.8);
 	other = note(&w, 4, "gemm.other", SEVERITY_FAIL);
 	note(&w, 4, "gemm.other", SEVERITY_FAIL);
-	other->seen_us = w.now_us - USEC_PER_DAY; /* the job says nothing of it */
+	other->seen_us = w.now_us - USEC_PER_DAY; /* unrelated to the job */
 	decide_and_do(&w);
 	check_withheld(&w, 4, "rounded down");
 	CHECK(find(&w, 4, DECIDE_RETEST));
@@ -473,7 +473,7 @@ static void who_is_of_no_known_sku_is_told_of_alone(void)
 	check_withheld(&w, 3, "of 0 hosts of an unknown SKU");
 }
 
-/* In dry-run nothing is booked, and the answer of each round keeps the limit. */
+/* In dry-run nothing is counted, and the decisions of each round keep the limit. */
 static void a_rehearsal_counts_parts_born_slow_likewise(void)
 {
 	CLEANUP(world_release) struct world w;

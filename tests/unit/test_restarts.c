@@ -25,7 +25,7 @@ static struct restarts_rank ranks[RANKS_MAX];
 static size_t n_ranks;
 static uint64_t clock_us;
 
-/* A run of so many minutes on some of the hosts a, b, c ..., after the one before. */
+/* Adds a run of some minutes on some of the hosts a, b, c ..., after the previous one. */
 static void run_of(const char *job, const char *hosts, unsigned minutes)
 {
 	static const char *const names[] = { "a", "b", "c", "d", "e", "f", "x", "y" };
@@ -50,7 +50,7 @@ static void begin(void)
 	clock_us = T0;
 }
 
-/* What is found of the host; zeroes: nothing. */
+/* Returns the result for the host; zeroes: none. */
 static struct restarts_host found_of(const char *node)
 {
 	struct restarts found;
@@ -80,7 +80,7 @@ static void the_chance_is_that_of_the_hypergeometric_distribution(void)
 	CHECK(restarts_chance(NULL, 0, 0) == 1);
 }
 
-/* Joins of others, of which nobody is to be in two. */
+/* Joins of other hosts, none of which may be in two. */
 static void quiet(const char *job, int joins)
 {
 	int i;
@@ -94,7 +94,7 @@ static void a_host_that_kills_what_it_joins_is_seen(void)
 	begin();
 	run_of("j", "abc", 600);
 	run_of("j", "abx", 7);
-	run_of("j", "abx", 9); /* nobody joins */
+	run_of("j", "abx", 9); /* no host joins */
 	run_of("j", "aex", 9); /* after a short one */
 	run_of("j", "abd", 600);
 	run_of("k", "ef", 600);
@@ -188,12 +188,12 @@ static void a_join_that_does_not_end_well_without_the_host_is_not_its_own(void)
 	begin();
 	quiet("j", 4);
 	run_of("j", "abx", 5);
-	run_of("j", "abf", 5); /* and without it it goes on */
+	run_of("j", "abf", 5); /* and it continues without it */
 	quiet("j", 4);
 	CHECK_EQ(found_of("x").died, 0);
 	begin();
 	quiet("j", 4);
-	run_of("j", "abx", 5); /* nobody knows yet */
+	run_of("j", "abx", 5); /* not known yet */
 	CHECK_EQ(found_of("x").died, 0);
 }
 
@@ -206,7 +206,7 @@ static void what_is_younger_than_short_says_nothing_yet(void)
 	run_of("j", "abc", 60);
 	CHECK_EQ(found_of("x").joins, 1);
 	CHECK_EQ(found_of("x").died, 0);
-	/* What is there still and began before was long; and what began later is not known of. */
+	/* A run that began before and still exists was long; one that began later is unknown. */
 	begin();
 	quiet("j", 5);
 	run_of("j", "abx", 5);
@@ -233,14 +233,14 @@ static void a_higher_number_or_a_rank_anew_begins_the_next_run(void)
 	run_of("j", "xef", 5);
 	quiet("j", 4);
 	for (i = 12; i < 15; i++)
-		ranks[i].rank += 5; /* no rank is there twice: all is one run */
+		ranks[i].rank += 5; /* no rank appears twice: it is all one run */
 	CHECK(!found_of("x").node);
 	for (i = 0; i < n_ranks; i++)
 		ranks[i].run = i < 12 ? 1 + (int64_t)i / 3 : i < 15 ? 6 : 7 + (int64_t)i / 3;
 	CHECK_EQ(found_of("x").died, 1);
 }
 
-/* A rank alone, from one minute to another. */
+/* One rank, from one minute to another. */
 static void rank_of(const char *node, int64_t rank, unsigned from, unsigned until)
 {
 	ranks[n_ranks++] = (struct restarts_rank){ .job = "j",
@@ -266,7 +266,7 @@ static void ranks_that_are_started_again_one_by_one_begin_no_run(void)
 		rank_of("x", 6, at + 16, at + 26);
 	}
 	CHECK(!found_of("x").node);
-	/* One that moves while the others go on: nobody joins when all are started again. */
+	/* One rank moves while the others continue: no host joins when all restart. */
 	begin();
 	quiet("j", 4);
 	for (at = 500, i = 0; i < ARRAY_SIZE(others); i++)
@@ -328,7 +328,7 @@ static void so_many_joins_name_a_host(void)
 
 enum { HOSTS = 2000, DAYS = 90, WARM_DAYS = 8, JOBS = 40, SIZE_MAX_HOSTS = 128, SPARES = 24 };
 
-/* How a job comes to hosts when it restarts. */
+/* How a job gets hosts when it restarts. */
 enum places { FIXED, SWAP, SPARE, REDRAW, PLACES };
 
 struct fleet_job {
@@ -338,7 +338,7 @@ struct fleet_job {
 	unsigned hosts[SIZE_MAX_HOSTS];
 	uint64_t deploy_us; /* another version of its code begins */
 	bool flaps;	    /* this version dies each time */
-	double own;	    /* part of other runs that die soon, each by itself */
+	double own;	    /* fraction of other runs that die soon on their own */
 };
 
 struct fleet_world {
@@ -348,7 +348,7 @@ struct fleet_world {
 	struct fleet_job jobs[JOBS];
 	struct restarts_rank *rows;
 	size_t n_rows, alloc;
-	uint64_t outage_us; /* for some hours nothing of the whole fleet runs */
+	uint64_t outage_us; /* no job of the fleet runs for some hours */
 	int bad;	    /* host; -1: none */
 	unsigned killed;    /* runs that the bad host killed */
 };
@@ -388,8 +388,8 @@ static void place_one(struct fleet_world *w, struct fleet_job *job)
 	w->busy[gone] = false;
 }
 
-/* Another version: it is submitted anew, on other hosts unless it has some of its own, and in one
- * of six it has a bug. */
+/* Another version: it is resubmitted, on other hosts unless it has dedicated ones, and one in six
+ * has a bug. */
 static void deploy(struct fleet_world *w, struct fleet_job *job, uint64_t now_us)
 {
 	job->flaps = random_below(&w->random, 6) == 0;
@@ -476,7 +476,7 @@ static void next_run(struct fleet_world *w, struct fleet_job *job, uint64_t now_
 		place_one(w, job);
 }
 
-/* All runs of so many days, of the jobs in turn by time. */
+/* All runs of some days, of the jobs in order of time. */
 static void run_fleet(struct fleet_world *w, unsigned days)
 {
 	uint64_t ends_us[JOBS] = { 0 }, lasted_us[JOBS] = { 0 };
@@ -502,8 +502,8 @@ static void run_fleet(struct fleet_world *w, unsigned days)
 }
 
 struct looked {
-	size_t named;		/* hosts, each once, but the bad one */
-	size_t looks, least[3]; /* with a chance that is at most 0.01, 0.001, 0.0001 */
+	size_t named;		/* hosts, each once, without the bad one */
+	size_t looks, least[3]; /* with a probability of at most 0.01, 0.001, 0.0001 */
 	double bad_days;	/* until the bad one was named; -1: it was not */
 	unsigned bad_joins, bad_runs;
 };
@@ -530,7 +530,7 @@ static void look_at_host(const struct fleet_world *w, const struct restarts_host
 	named[number] |= host->named;
 }
 
-/* Once a day, as the controller does. */
+/* Once a day, like the controller. */
 static struct looked look_daily(const struct fleet_world *w, unsigned first, unsigned days)
 {
 	CLEANUP(freep) struct restarts_rank *part = xcalloc(w->n_rows + 1, sizeof(*part));
@@ -556,9 +556,9 @@ static struct looked look_daily(const struct fleet_world *w, unsigned first, uns
 }
 
 /*
- * What a plain count would name: hosts that are in so many of the last week's short runs, each of
- * which has them with the chance of its size (Poisson's tail). It shows that these fleets are a
- * trial.
+ * What a plain count would name: hosts in many of the last week's short runs, each of which
+ * includes a host with a probability given by its size (tail of a Poisson distribution). It shows
+ * that these fleets are difficult.
  */
 static size_t count_plainly(const struct fleet_world *w)
 {

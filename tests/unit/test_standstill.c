@@ -16,15 +16,15 @@
 #include "tests/unit/test.h"
 
 #define T0 (1000000 * USEC_PER_SEC)
-/* The steps of the limit, when one takes a millisecond. */
+/* The limit in steps, for steps of a millisecond. */
 #define MSTEPS ((uint64_t)(STANDSTILL_FACTOR * USEC_PER_MSEC))
-/* Of begun(), whose steps take 8 s. */
+/* The limit of begun(), whose steps take 8 s. */
 #define LIMIT_US (STANDSTILL_FLOOR_US + 8000 * MSTEPS)
 
 enum {
 	RUNS = 400,
 	RUNS_FULL = 20000,
-	/* What was looked at while the limits were chosen, and what judges them. */
+	/* Seeds used to choose the limits, and seeds for judging. */
 	SEEDS_TRIED = 1,
 	SEEDS_HELD_OUT = 2000000,
 };
@@ -108,11 +108,11 @@ static void without_durations_they_are_known_by_the_times_of_beats(void)
 	CHECK_NEAR(s.step_s, 4, 1e-6);
 }
 
-/* --- all that can be together --- */
+/* --- all combinations --- */
 
 static void every_state_follows_from_ranks_and_beats(void)
 {
-	/* By ranks (unknown, live, gone): without and with a beat lately; and still running. */
+	/* By ranks (unknown, live, gone): without and with a recent beat; and still running. */
 	static const enum standstill_state quiet[2][3] = {
 		[false] = { STANDSTILL_STILL, STANDSTILL_STILL, STANDSTILL_ENDED },
 		[true] = { STANDSTILL_UNKNOWN, STANDSTILL_STILL, STANDSTILL_ENDED },
@@ -189,7 +189,7 @@ static void a_pause_that_ended_is_waited_for_twice_and_an_hour_of_it_at_most(voi
 	CHECK_NEAR(s.pause_s, 1200 - 8, 1e-6);
 	standstill_take(&s, &(struct standstill_beat){ 1, 103, NULL, 0, 0, 0 }, T0 + USEC_PER_DAY);
 	CHECK_NEAR(s.pause_s, STANDSTILL_PAUSE_MAX_S, 1e-6);
-	/* Hours of steps between two beats show no pause: what they take is not known that well. */
+	/* Hours of steps between two beats show no pause, because step times are not known that well. */
 	s = begun();
 	standstill_take(&s, &(struct standstill_beat){ 1, 1100, NULL, 0, 0, 0 },
 			T0 + 3 * USEC_PER_HOUR);
@@ -206,7 +206,7 @@ static void what_nobody_listened_to_is_no_stillness(void)
 	const uint64_t later_us = T0 + 5 * USEC_PER_HOUR;
 	struct standstill s = begun(), again = { .run = 0 };
 
-	/* A first beat counts from when it came, however old its step is. */
+	/* A first beat counts from its arrival, however old its step is. */
 	standstill_take(
 		&again,
 		&(struct standstill_beat){ 1, 7, (const double[]){ 1, 1, 1, 1, 1 }, 5, 3600, 0 },
@@ -277,12 +277,12 @@ static void what_is_found_is_said(void)
 
 /* --- jobs --- */
 
-/* A job, and how it tells of its steps. */
+/* A job, and how it reports its steps. */
 struct job {
 	struct random chance;
 	double step_s, spread, grows, eval_s, save_s, every_s;
 	uint64_t eval_every, save_every; /* steps */
-	bool beside;			 /* beats come from beside the loop, in pauses too */
+	bool beside;			 /* beats are sent in parallel to the loop, in pauses too */
 	bool bare;			 /* without durations */
 	double now_s, ended_s;		 /* of the last step */
 	uint64_t step;
@@ -290,7 +290,7 @@ struct job {
 	size_t n; /* since the last beat */
 	double beat_s;
 	struct standstill s;
-	/* What came of it. */
+	/* Results. */
 	bool still, growing;
 	double worst; /* quiet / limit */
 };
@@ -324,7 +324,7 @@ static void beat(struct job *job, double at_s)
 	struct standstill_found found;
 	const uint64_t now_us = T0 + (uint64_t)(at_s * 1e6);
 
-	/* Just before: the longest that it was quiet. */
+	/* Just before: the longest quiet time. */
 	if (job->s.heard_us > 0) {
 		found = standstill_judge(&job->s, STANDSTILL_RANKS_LIVE, now_us);
 		job->still |= found.state == STANDSTILL_STILL;
@@ -340,7 +340,7 @@ static void beat(struct job *job, double at_s)
 	job->n = 0;
 }
 
-/* Beats of beside the loop until then. */
+/* Sends the beats in parallel to the loop until then. */
 static void pass(struct job *job, double until_s)
 {
 	while (job->beside && job->beat_s <= until_s)
@@ -350,7 +350,7 @@ static void pass(struct job *job, double until_s)
 
 static void take_step(struct job *job)
 {
-	/* One in a hundred takes up to some times as long: a tail of Pareto's, of exponent 2. */
+	/* One in a hundred takes several times as long: a Pareto tail of exponent 2. */
 	const double tail = random_below(&job->chance, 100) == 0
 				    ? fmin(1 / sqrt(random_unit(&job->chance)), 20)
 				    : 1;
@@ -410,7 +410,7 @@ static void of_jobs_that_are_well_none_stands_still_and_none_grows(void)
 	CHECK(t.growing * 1000 <= runs);
 }
 
-/* From the stop to the sentence, in limits; beats go on beside the loop, or the agents speak. */
+/* Time from the stop to the report, in limits; beats continue in parallel, or agents report. */
 static void those_that_stop_are_told_soon_after_the_limit(void)
 {
 	const size_t runs = test_times(RUNS_FULL / 10, RUNS / 4);
@@ -429,7 +429,7 @@ static void those_that_stop_are_told_soon_after_the_limit(void)
 		limit_s = (double)standstill_judge(&job.s, 0, T0 + (uint64_t)(stopped_s * 1e6))
 				  .limit_us /
 			  1e6;
-		/* Agents say it again every ten minutes. */
+		/* Agents repeat it every ten minutes. */
 		while (found.state != STANDSTILL_STILL && job.now_s < stopped_s + 3 * limit_s) {
 			const bool said = job.now_s > stopped_s + 600;
 
@@ -476,7 +476,7 @@ static void steps_that_grow_are_told_once_they_are_clear_of_their_spread(void)
 	CHECK_EQ(told[3], runs - n_bare);
 }
 
-/* Beats of a stranger, while the clock goes as it likes. */
+/* Random beats with a random clock. */
 static void whatever_comes_all_that_is_found_is_a_number(void)
 {
 	static const double durations[] = { 1e-300, 1e-9, 0.2, 8, 3600, STANDSTILL_SECONDS_MAX };
