@@ -123,28 +123,6 @@ static void print_row(const struct devices *d, size_t row, int width, bool colou
 		      d->v[row].node->pci ? d->v[row].node->pci : "");
 }
 
-void topology_matrix(const struct topology *t, bool colour, FILE *out)
-{
-	CLEANUP(devices_release) struct devices d = devices_of(t);
-	CLEANUP(freep) char *sentence = topology_matrix_sentence(t);
-	const int width = width_of(&d);
-	size_t i;
-
-	if (d.n > 0) {
-		(void)fprintf(out, "%*s", width, "");
-		for (i = 0; i < d.n; i++)
-			(void)fprintf(out, "%-*s", width, d.v[i].label);
-		(void)fprintf(out, "%-*s%s\n", width, "NUMA", "PCI");
-	}
-	for (i = 0; i < d.n; i++)
-		print_row(&d, i, width, colour, out);
-	if (d.n > 0)
-		(void)fputs("\nPIX: one PCIe switch between them; PXB: several; PHB: one host "
-			    "bridge; NODE: one NUMA node; SYS: across sockets\n",
-			    out);
-	(void)fprintf(out, "%s\n", sentence);
-}
-
 /* --- the sentence --- */
 
 /* Returns how close the GPU's nearest RNIC is, or LOCALITY_VIRTUAL if unknown. */
@@ -176,29 +154,53 @@ static void name_far(const struct devices *d, const enum locality *nearest, stru
 			    far == 1 ? "s" : "ve");
 }
 
-char *topology_matrix_sentence(const struct topology *t)
+/* New memory. */
+static char *sentence_of(const struct devices *d)
 {
-	CLEANUP(devices_release) struct devices d = devices_of(t);
-	CLEANUP(freep) enum locality *nearest = xcalloc(d.n_gpus + 1, sizeof(*nearest));
+	CLEANUP(freep) enum locality *nearest = xcalloc(d->n_gpus + 1, sizeof(*nearest));
 	struct strbuf text = STRBUF_INIT(SENTENCE_MAX);
 	enum locality worst = LOCALITY_SELF;
 	size_t i;
 
-	for (i = 0; i < d.n_gpus; i++) {
-		nearest[i] = nearest_of(&d, i);
+	for (i = 0; i < d->n_gpus; i++) {
+		nearest[i] = nearest_of(d, i);
 		worst = MAX(worst, nearest[i]);
 	}
-	if (d.n_gpus == 0 || d.n == d.n_gpus)
-		(void)strbuf_puts(&text, d.n_gpus ? "There is no RNIC." : "There is no GPU.");
-	else if (worst == LOCALITY_VIRTUAL)
+	if (d->n_gpus == 0 || d->n == d->n_gpus)
+		(void)strbuf_puts(&text, d->n_gpus ? "There is no RNIC." : "There is no GPU.");
+	else if (d->t->is_virtual)
 		(void)strbuf_puts(&text, "This virtual machine hides its PCIe bridges, so how "
 					 "close its devices are is unknown.");
-	else if (worst == LOCALITY_SYS)
-		name_far(&d, nearest, &text);
+	else if (worst >= LOCALITY_SYS)
+		name_far(d, nearest, &text);
 	else if (worst >= LOCALITY_PHB)
 		(void)strbuf_puts(&text, "Each GPU has an RNIC on its own socket, but not all have "
 					 "one below the same PCIe switch.");
 	else
 		(void)strbuf_puts(&text, "Each GPU has an RNIC below the same PCIe root port.");
 	return text.data ? text.data : xstrdup("");
+}
+
+/* --- both --- */
+
+void topology_matrix(const struct topology *t, bool colour, FILE *out)
+{
+	CLEANUP(devices_release) struct devices d = devices_of(t);
+	CLEANUP(freep) char *sentence = sentence_of(&d);
+	const int width = width_of(&d);
+	size_t i;
+
+	if (d.n > 0) {
+		(void)fprintf(out, "%*s", width, "");
+		for (i = 0; i < d.n; i++)
+			(void)fprintf(out, "%-*s", width, d.v[i].label);
+		(void)fprintf(out, "%-*s%s\n", width, "NUMA", "PCI");
+	}
+	for (i = 0; i < d.n; i++)
+		print_row(&d, i, width, colour, out);
+	if (d.n > 0)
+		(void)fputs("\nPIX: one PCIe switch between them; PXB: several; PHB: one host "
+			    "bridge; NODE: one NUMA node; SYS: across sockets\n",
+			    out);
+	(void)fprintf(out, "%s\n", sentence);
 }

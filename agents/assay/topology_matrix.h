@@ -17,6 +17,3 @@
 struct topology;
 
 void topology_matrix(const struct topology *t, bool colour, FILE *out);
-
-/* The sentence below the matrix, without a newline. The caller frees it. */
-char *topology_matrix_sentence(const struct topology *t);

@@ -107,6 +107,14 @@ def test_a_gpu_whose_socket_has_no_rnic_is_named(topology, host, run, tmp_path):
     assert matrix_of(run, path)[1] == "GPU4, GPU5, GPU6, GPU7 have no RNIC on the same socket: GPUDirect traffic crosses sockets."
 
 
+def test_rnics_that_no_link_joins_to_a_gpu_are_far_and_hide_nothing(topology, host, run, tmp_path):
+    value = topology(host())
+    path = tmp_path / "apart.json"
+    path.write_text(json.dumps({**value, "links": [link for link in value["links"] if not link["a"].startswith("rnic:")]}))
+    matrix, sentence = matrix_of(run, path)
+    assert matrix["GPU0", "mlx5_0"] == "-" and sentence.startswith("GPU0, GPU1, GPU2, GPU3 and 4 more have no RNIC on the same socket"), sentence
+
+
 def test_the_matrix_of_a_guest_and_of_this_host_says_what_is_unknown(topology, host, run):
     topology()
     matrix, sentence = matrix_of(run, host("--hidden"))
