@@ -15,26 +15,6 @@
 
 enum { NAMES_MAX = 256, C2C_MB_S_MAX = 10000000 };
 
-/*
- * The highest value of this host's GPUs of that model now, and of the GPU itself in an earlier run.
- */
-static unsigned usual(const struct gpu_state *state, const struct gpu_reading *gpu, const char *key,
-		      unsigned (*of)(const struct gpu_reading *gpu))
-{
-	const json_t *was = json_object_get(json_object_get(state->past, "gpus"), gpu->subject);
-	const json_int_t before = json_integer_value(json_object_get(was, key));
-	unsigned most = before > 0 ? (unsigned)MIN(before, (json_int_t)C2C_MB_S_MAX) : 0;
-	size_t i;
-
-	for (i = 0; i < state->gpus->n; i++) {
-		const struct gpu_reading *other = &state->gpus->all[i];
-
-		if (gpu_is_whole(other) && streq(other->model, gpu->model))
-			most = MAX(most, of(other));
-	}
-	return most;
-}
-
 /* Name the links that are down, or slower than `mb_s`; returns their number. */
 static unsigned name_links(const struct gpu_reading *gpu, bool down, unsigned mb_s,
 			   struct strbuf *ret)
@@ -55,8 +35,10 @@ static int tell(struct gpu_state *state, const struct gpu_reading *gpu)
 {
 	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT(NAMES_MAX);
 	const unsigned active = gpu_state_c2c_links(gpu), mb_s = gpu_state_c2c_speed(gpu);
-	const unsigned usual_links = usual(state, gpu, "c2c", gpu_state_c2c_links);
-	const unsigned usual_mb_s = usual(state, gpu, "c2c_mb_s", gpu_state_c2c_speed);
+	const unsigned usual_links =
+		gpu_state_usual(state, gpu, "c2c", C2C_MB_S_MAX, gpu_state_c2c_links);
+	const unsigned usual_mb_s =
+		gpu_state_usual(state, gpu, "c2c_mb_s", C2C_MB_S_MAX, gpu_state_c2c_speed);
 	struct gpu_words words = { .check = "gpu.c2c", .value = active, .code = "c2c-down" };
 	unsigned slow;
 
@@ -96,7 +78,8 @@ int gpu_c2c(struct gpu_state *state)
 
 		/* A GPU without any now may have had some. */
 		if (gpu_is_whole(gpu) && gpu->knows_c2c &&
-		    (gpu->n_c2c > 0 || usual(state, gpu, "c2c", gpu_state_c2c_links) > 0))
+		    (gpu->n_c2c > 0 ||
+		     gpu_state_usual(state, gpu, "c2c", C2C_MB_S_MAX, gpu_state_c2c_links) > 0))
 			r = tell(state, gpu);
 	}
 	return r;

@@ -68,23 +68,6 @@ static int tell_links(struct gpu_state *state, const struct gpu_reading *gpu)
 			gpu->n_active, gpu->n_links);
 }
 
-/* The highest link speed of this GPU in an earlier run, or of its model now. */
-static unsigned usual_speed(const struct gpu_state *state, const struct gpu_reading *gpu)
-{
-	const json_t *was = json_object_get(json_object_get(state->past, "gpus"), gpu->subject);
-	const json_int_t before = json_integer_value(json_object_get(was, "link_mb_s"));
-	unsigned most = before > 0 ? (unsigned)MIN(before, (json_int_t)LINK_MB_S_MAX) : 0;
-	size_t i;
-
-	for (i = 0; i < state->gpus->n; i++) {
-		const struct gpu_reading *other = &state->gpus->all[i];
-
-		if (gpu_is_whole(other) && streq(other->model, gpu->model))
-			most = MAX(most, gpu_state_link_speed(other));
-	}
-	return most;
-}
-
 /* Link speeds are few and far apart, so different rounding by drivers does not matter. */
 static bool is_slower(unsigned mb_s, unsigned usual)
 {
@@ -95,7 +78,8 @@ static int tell_link_speed(struct gpu_state *state, const struct gpu_reading *gp
 {
 	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT(NAMES_MAX);
 	struct gpu_words words = { .check = "gpu.nvlink_speed", .code = "nvlink-slow" };
-	const unsigned usual = usual_speed(state, gpu);
+	const unsigned usual =
+		gpu_state_usual(state, gpu, "link_mb_s", LINK_MB_S_MAX, gpu_state_link_speed);
 	unsigned lowest = gpu_state_link_speed(gpu), n = 0, slow = 0, i;
 
 	for (i = 0; i < gpu->n_links; i++) {

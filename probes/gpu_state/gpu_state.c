@@ -89,6 +89,24 @@ bool gpu_is_whole(const struct gpu_reading *gpu)
 	return !gpu->stuck && !gpu->skipped && gpu->result == NVML_OK && gpu->subject[0];
 }
 
+unsigned gpu_state_usual(const struct gpu_state *state, const struct gpu_reading *gpu,
+			 const char *key, unsigned max,
+			 unsigned (*of)(const struct gpu_reading *gpu))
+{
+	const json_t *was = json_object_get(json_object_get(state->past, "gpus"), gpu->subject);
+	const json_int_t before = json_integer_value(json_object_get(was, key));
+	unsigned most = before > 0 ? (unsigned)MIN(before, (json_int_t)max) : 0;
+	size_t i;
+
+	for (i = 0; i < state->gpus->n; i++) {
+		const struct gpu_reading *other = &state->gpus->all[i];
+
+		if (gpu_is_whole(other) && streq(other->model, gpu->model))
+			most = MAX(most, of(other));
+	}
+	return most;
+}
+
 unsigned gpu_state_c2c_links(const struct gpu_reading *gpu)
 {
 	unsigned n = 0, i;

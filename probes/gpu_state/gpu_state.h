@@ -63,6 +63,14 @@ bool gpu_is_whole(const struct gpu_reading *gpu);
 /* Speed of its fastest NVLink, in MB/s each way; 0 if unknown. */
 unsigned gpu_state_link_speed(const struct gpu_reading *gpu);
 
+/*
+ * The highest `of` any GPU of its model now, or of this GPU in an earlier run, which kept it under
+ * `key`; a kept value above `max` counts as `max`.
+ */
+unsigned gpu_state_usual(const struct gpu_state *state, const struct gpu_reading *gpu,
+			 const char *key, unsigned max,
+			 unsigned (*of)(const struct gpu_reading *gpu));
+
 /* Its active C2C links, and the MB/s of the fastest; 0 if unknown. */
 unsigned gpu_state_c2c_links(const struct gpu_reading *gpu);
 unsigned gpu_state_c2c_speed(const struct gpu_reading *gpu);
